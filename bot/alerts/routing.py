@@ -21,9 +21,6 @@ from shared.domain.alert_settings import Routing, Rule
 from shared.domain.rota import Rota
 from shared.records.records import Subscription
 
-AGAIN_AFTER = 1800.0
-"""Seconds after an acknowledged report of a paused domain when an identical one is a new event, not a retry."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
@@ -100,7 +97,7 @@ class Routes:
     def _remind_at(self, pending: PendingDelivery, event: Event) -> float | None:
         if not kind_of(event.kind).acknowledged or self.remind_after is None:
             return None
-        return pending.received_at + self.remind_after.total_seconds()
+        return pending.last_at + self.remind_after.total_seconds()
 
     def targets(
         self, event: Event, *, workspace: str, subscriptions: Sequence[Subscription] = ()
@@ -148,14 +145,12 @@ class Routes:
         return [*first, *self._again(pending, event, [target.channel for target in targets])]
 
     def _again(self, pending: PendingDelivery, event: Event, channels: Sequence[str]) -> list[PlannedPost]:
-        """A domain that is paused again sends the same bytes; a sender that was told 200 does not retry."""
-        if not kind_of(event.kind).acknowledged or pending.seen < 2 or not pending.acknowledged_before:
-            return []
-        if pending.last_at - pending.before_at < AGAIN_AFTER:
+        """A domain that is paused again sends the same bytes: once its incident has ended, they are news."""
+        if not pending.ended or not kind_of(event.kind).acknowledged:
             return []
         mark = f"again:{pending.seen}"
         return [
-            PlannedPost(dedupe=f"{pending.alert_id}:{c}:{mark}", channel=c, kind="again", urgency=INCIDENT)
+            PlannedPost(dedupe=f"{pending.ended}:{c}:{mark}", channel=c, kind="again", urgency=INCIDENT)
             for c in channels
         ]
 

@@ -247,7 +247,6 @@ def _count_delivery(pending: PendingDelivery, decision: Decision) -> None:
         problem=decision.problem,
         seen=pending.seen,
         found=pending.found,
-        acknowledged_before=pending.acknowledged_before,
         posts=len(decision.posts),
     )
     if not pending.is_new:

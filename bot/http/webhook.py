@@ -12,9 +12,6 @@ import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
-from itertools import count
-from secrets import randbits
 from typing import Any
 
 import structlog
@@ -39,8 +36,6 @@ STORED_WITHIN = 2.5
 """Seconds until a sender gets 503; a database that hangs never responds."""
 CLOSED_WITHIN = 3.0
 """Seconds that what was taken may take to be stored at the end."""
-ANSWERED_WITHIN = 1.0
-"""Seconds after which the store learns at the latest that a group was told 200."""
 
 REFUSAL_LOG_SECONDS = 60.0
 HEADER = SIGNATURE_HEADER.lower().encode()
@@ -63,14 +58,6 @@ class Overloaded(Exception):
     """More waits to be stored than the bound allows."""
 
 
-@dataclass(slots=True, eq=False)
-class CommitGroup:
-    """The arrivals of one commit, and how many of them have not been told 200 yet."""
-
-    number: int
-    unanswered: int
-
-
 class DeliveryIntake:
     """The queue before the store; `run` owns the commits."""
 
@@ -82,38 +69,23 @@ class DeliveryIntake:
         """Deliveries stored since the start."""
         self.refused_bytes = 0
         """The size of the bodies that could not be stored last; 0 once others were."""
-        self._waiting: deque[tuple[Arrival, asyncio.Future[CommitGroup]]] = deque()
-        self._numbers = count(randbits(62))  # one after the other, so that the store writes them in one place
-        self._answered: list[int] = []
-        self._newly_answered: list[int] = []
+        self._waiting: deque[tuple[Arrival, asyncio.Future[None]]] = deque()
         self._arrived = asyncio.Event()
         metrics.INTAKE_WAITING.set_function(lambda: len(self._waiting))
         self.closed = False
 
-    async def store(self, arrival: Arrival) -> CommitGroup:
+    async def store(self, arrival: Arrival) -> None:
         """Return when the arrival is on disk. Raises `Overloaded` or `RecordsUnavailable`."""
         if self.closed or len(self._waiting) >= MAX_WAITING:
             raise Overloaded
-        future: asyncio.Future[CommitGroup] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((arrival, future))
         self._arrived.set()
         try:
             async with asyncio.timeout(STORED_WITHIN):
-                return await future
+                await future
         except TimeoutError as error:
             raise RecordsUnavailable("the bot's database isn't responding") from error
-
-    def answered(self, group: CommitGroup) -> None:
-        """One of the group was told 200; when all were, the store is to know."""
-        group.unanswered -= 1
-        if group.unanswered == 0:
-            if not self._answered:
-                asyncio.get_running_loop().call_later(ANSWERED_WITHIN, self._note_answered)
-            self._answered.append(group.number)
-
-    def _note_answered(self) -> None:
-        self._newly_answered, self._answered = [*self._newly_answered, *self._answered], []
-        self._arrived.set()
 
     async def run(self) -> None:
         """Commit what waits, until cancelled; then everything that was taken is committed still."""
@@ -128,8 +100,7 @@ class DeliveryIntake:
             self.closed = True
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(CLOSED_WITHIN):
-                    while self._waiting or self._answered or self._newly_answered:
-                        self._note_answered()
+                    while self._waiting:
                         await self._commit()
             _settle(self._waiting, RecordsUnavailable("the bot is stopping"))
 
@@ -146,14 +117,12 @@ class DeliveryIntake:
         taken = [(arrival, future) for arrival, future in first if not future.done()]
         if self._waiting:
             self._arrived.set()
-        answered, self._newly_answered = self._newly_answered, []
-        if not taken and not answered:
+        if not taken:
             return
-        group = CommitGroup(number=next(self._numbers), unanswered=len(taken))
         try:
-            await self._store.arrivals.append([a for a, _ in taken], number=group.number, answered=answered)
+            await self._store.arrivals.append([arrival for arrival, _ in taken])
         except RecordsUnavailable as error:
-            self.refused_bytes = sum(len(arrival.body) for arrival, _ in taken) or self.refused_bytes
+            self.refused_bytes = sum(len(arrival.body) for arrival, _ in taken)
             _settle(taken, error)
             log.warning("deliveries not stored", deliveries=len(taken), error=str(error))
             return
@@ -161,24 +130,20 @@ class DeliveryIntake:
             _settle(taken, RecordsUnavailable("the deliveries could not be stored"))
             raise
         self.count += len(taken)
-        if taken:
-            self.refused_bytes = 0
+        self.refused_bytes = 0
         metrics.BATCH.observe(len(taken))
-        _settle(taken, group)
-        if taken:
-            self._stored()
+        _settle(taken, None)
+        self._stored()
 
 
-def _settle(
-    taken: Iterable[tuple[Arrival, asyncio.Future[CommitGroup]]], result: CommitGroup | Exception
-) -> None:
+def _settle(taken: Iterable[tuple[Arrival, asyncio.Future[None]]], result: Exception | None) -> None:
     for _, future in taken:
         if future.done():
             continue
-        if isinstance(result, Exception):
-            future.set_exception(result)
+        if result is None:
+            future.set_result(None)
         else:
-            future.set_result(result)
+            future.set_exception(result)
 
 
 _ANSWERS = {status: metrics.DELIVERIES.labels(str(status)) for status in (200, 401, 404, 413, 503)}
@@ -200,9 +165,8 @@ class WebhookReceiver:
         """By workspace and reason: when it was logged last, and how many refusals since."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, *, workspace: str) -> None:
-        group: CommitGroup | None = None
         try:
-            status, group = await self._accept(scope, receive, workspace)
+            status = await self._accept(scope, receive, workspace)
         except BodyTooLarge:
             status = 413
         except ClientDisconnected:
@@ -211,16 +175,14 @@ class WebhookReceiver:
             status = 503
         _ANSWERS[status].inc()
         await answer(send, status)
-        if group is not None:
-            self._intake.answered(group)
 
-    async def _accept(self, scope: Scope, receive: Receive, name: str) -> tuple[int, CommitGroup | None]:
+    async def _accept(self, scope: Scope, receive: Receive, name: str) -> int:
         workspace = self._secrets.workspace(name)
         if workspace is None:
-            return 404, None
+            return 404
         signature = signature_of(scope["headers"])
         if signature is None:
-            return self._refuse(workspace, "no_signature"), None
+            return self._refuse(workspace, "no_signature")
         body = await self._bodies.read(scope, receive)
         keys = self._secrets.known(workspace)
         if not signature_matches(body, signature, keys):
@@ -229,10 +191,11 @@ class WebhookReceiver:
                 problem = self._secrets.problem(workspace)
                 if signature == PROBE_SIGNATURE:
                     # Not before the secrets were compared: a probe shows that they are.
-                    return 503 if problem else 401, None
+                    return 503 if problem else 401
                 reason = "wrong_signature" if reloaded else "no_secret"
-                return self._refuse(workspace, reason, problem=problem), None
-        return 200, await self._intake.store(Arrival(workspace=workspace, body=body, at=self._now()))
+                return self._refuse(workspace, reason, problem=problem)
+        await self._intake.store(Arrival(workspace=workspace, body=body, at=self._now()))
+        return 200
 
     def _refuse(self, workspace: str, reason: str, *, problem: str | None = None) -> int:
         """401, or 503 while a secret that might match cannot be read; logged once a minute with the reason."""

@@ -39,13 +39,11 @@ def routes(**routing: object) -> Routes:
     )
 
 
-async def arrive(
-    store: Store, *bodies: bytes, by: Routes | None = None, number: int = 1, answered: tuple[int, ...] = ()
-) -> None:
+async def arrive(store: Store, *bodies: bytes, by: Routes | None = None) -> None:
     """Store deliveries as one batch, and route them."""
     at = store.database.clock()
     batch = [Arrival(workspace="default", body=body, at=at + n / 1e6) for n, body in enumerate(bodies)]
-    await store.arrivals.append(batch, number=number, answered=answered)
+    await store.arrivals.append(batch)
     await store.deliveries.route((by or routes()).decide)
 
 

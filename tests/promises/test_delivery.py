@@ -222,7 +222,6 @@ async def test_a_paused_domain_is_told_with_its_reason_at_once(team: Team) -> No
     assert "Acknowledge" in card.buttons
 
 
-@pytest.mark.xfail(strict=True, reason="a second delivery with another reason makes a card of its own")
 async def test_one_incident_of_a_domain_is_one_card(team: Team) -> None:
     await team.deliver(paused_domain("mail.example"))
     await team.card("mail.example is paused")

@@ -94,7 +94,7 @@ _TURNED = (
             .with_for_update(skip_locked=True)
         )
     )
-    .values(standing=sa.bindparam("state"), looked_at=NOW)
+    .values(standing=sa.bindparam("state"))
     .returning(alerts.c.id)
 )
 _PAUSED_DOMAINS = (
@@ -154,7 +154,7 @@ def update_subject(
 
     `held_until`: until when a note waits in a channel.
     """
-    values: dict[str, Any] = {"standing": standing, "looked_at": tx.now}
+    values: dict[str, Any] = {"standing": standing}
     if recovered:
         values["recovered_at"] = tx.now
     else:

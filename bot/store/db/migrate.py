@@ -26,9 +26,9 @@ from shared.storage import database
 from shared.text.formats import show_number
 from shared.text.sanitize import visible
 
-BASELINE = "0320"
+BASELINE = "0321"
 """The schema of the first migration; older ones are four digits below it."""
-HEAD = "0320"
+HEAD = "0321"
 MIGRATION_SECONDS = 3600.0
 SCRIPTS = Path(__file__).parent.parent / "migrations"
 _LOCK = 0x6F757472  # any number that no other program locks in this database

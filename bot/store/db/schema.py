@@ -21,11 +21,7 @@ deliveries = sa.Table(
     flag("found"),  # found through the API, without a delivery
     timestamp("received_at", nullable=False),
     timestamp("last_at", nullable=False),
-    timestamp("before_at", nullable=False),  # of the arrival before the newest
     count("seen"),
-    count("batch_first"),  # of the first arrival
-    count("batch"),  # of the newest
-    count("batch_before"),  # of the one before it
     sa.Column("pending", sa.Boolean, nullable=False),  # an arrival that the router has not looked at
 )
 sa.Index(
@@ -43,23 +39,6 @@ partial_index("ix_deliveries_body", deliveries.c.pending, deliveries.c.received_
 partial_index(
     "ix_deliveries_last_at", deliveries.c.workspace, deliveries.c.last_at, where=sa.not_(deliveries.c.pending)
 )
-
-arrivals = sa.Table(  # those after the first, which has the delivery's own row
-    "arrivals",
-    metadata,
-    serial(),
-    sa.Column("dkey", sa.LargeBinary, nullable=False),
-    timestamp("at", nullable=False),
-    count("batch"),
-)
-
-answers = sa.Table(  # the batches whose every arrival was answered 200
-    "answers",
-    metadata,
-    sa.Column("batch", sa.BigInteger, primary_key=True, autoincrement=False),
-    timestamp("at", nullable=False),
-)
-sa.Index("ix_answers_at", answers.c.at)
 
 alerts = sa.Table(
     "alerts",
@@ -84,7 +63,6 @@ alerts = sa.Table(
     text("closed_reason"),  # the reason why it was closed as not interested
     count("claim_nudges"),  # how often its claimer was reminded
     text("standing"),  # the state of its sequence or domain, as JSON
-    timestamp("looked_at"),  # when that was last asked
     timestamp("recovered_at"),
     text("reply"),  # a hash of what the lead wrote: the same reply may arrive as several kinds of event
     text("acked_name"),  # who takes care of a paused domain

@@ -17,16 +17,22 @@ import sqlalchemy as sa
 from bot.store.db import migrate
 from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, portions, reads, writes
-from bot.store.db.schema import alerts, answers, deliveries, known_leads
+from bot.store.db.installation_schema import alembic_version
+from bot.store.db.schema import alerts, deliveries, known_leads
 from shared.api.event_kinds import INTERESTED
 
 _INTO = """INSERT INTO deliveries
-    (batch, batch_first, seen, pending, dkey, workspace, body, received_at, last_at, before_at)"""
+    (seen, pending, dkey, workspace, body, received_at, last_at)"""
 _POSTGRESQL = f"""{_INTO}
-    SELECT %s, %s, 1, true, dkey, workspace, body, at, at, at
+    SELECT 1, true, dkey, workspace, body, at, at
     FROM unnest(%s::bytea[], %s::text[], %s::bytea[], %s::float8[]) AS new(dkey, workspace, body, at)"""  # noqa: S608 constants alone
 
-_ANSWERED = sa.insert(answers)
+# It stays as it is, and the database has to write it.
+_REWRITTEN = (
+    sa.update(alembic_version)
+    .values(version_num=alembic_version.c.version_num)
+    .returning(alembic_version.c.version_num)
+)
 _PROBE = sa.Table("write_probe", sa.MetaData(), sa.Column("bytes", sa.LargeBinary))
 """There only while a write of deliveries is tried out."""
 
@@ -51,25 +57,16 @@ def alert_id(dkey: bytes) -> str:
 class Arrivals(Repository):
     """Deliveries as they come in."""
 
-    async def append(self, batch: Sequence[Arrival], *, number: int, answered: Sequence[int] = ()) -> None:
-        """Commit which earlier batches were answered 200, and then the arrivals of one batch."""
-        if answered:
-            await self._mark_answered(answered)
+    async def append(self, batch: Sequence[Arrival]) -> None:
+        """Commit the arrivals of one batch."""
         if batch:
-            await self.database.append(lambda tx: insert(tx, batch, number=number))
-
-    @writes
-    def _mark_answered(self, tx: Transaction, batches: Sequence[int]) -> None:
-        tx.execute(_ANSWERED, [{"batch": number, "at": tx.now} for number in batches])
+            await self.database.append(lambda tx: insert(tx, batch))
 
     @writes
     def check(self, tx: Transaction) -> None:
         """Raise `RecordsUnavailable` unless the database can be written to, and no newer version has upgraded it."""
-        if str(tx.scalar(sa.text("SELECT version_num FROM alembic_version"))) != migrate.HEAD:
+        if str(tx.scalar(_REWRITTEN)) != migrate.HEAD:
             migrate.read_state(tx.connection).check()
-        number = -int(tx.now * 1e6)  # no batch's, and no other process's
-        tx.execute(_ANSWERED, {"batch": number, "at": tx.now})
-        tx.execute(sa.delete(answers).where(answers.c.batch == number))
 
     async def try_out(self, size: int) -> None:
         """Write so many bytes, and drop them again: a small write may fit on a disk on which no delivery does.
@@ -89,12 +86,12 @@ def _drop_bytes(tx: Transaction) -> None:
     tx.execute(sa.schema.DropTable(_PROBE, if_exists=True))
 
 
-def insert(tx: Transaction, batch: Sequence[Arrival], *, number: int) -> None:
+def insert(tx: Transaction, batch: Sequence[Arrival]) -> None:
     """Write the arrivals of one batch."""
     if tx.is_postgresql:
-        tx.connection.exec_driver_sql(_POSTGRESQL, (number, number, *_columns(batch)))
+        tx.connection.exec_driver_sql(_POSTGRESQL, (*_columns(batch),))
     else:
-        tx.connection.exec_driver_sql(_sqlite(len(batch)), (number, *_values(batch)))
+        tx.connection.exec_driver_sql(_sqlite(len(batch)), (*_values(batch),))
 
 
 def _columns(batch: Sequence[Arrival]) -> tuple[list[object], ...]:
@@ -113,10 +110,8 @@ def _values(batch: Sequence[Arrival]) -> Iterator[object]:
 
 @lru_cache(maxsize=512)
 def _sqlite(size: int) -> str:
-    """`?1` is the group's number; then four values a row."""
-    rows = (
-        f"(?1,?1,1,1,?{n},?{n + 1},?{n + 2},?{n + 3},?{n + 3},?{n + 3})" for n in range(2, 2 + 4 * size, 4)
-    )
+    """Four values a row; the moment of the arrival is also that of the newest."""
+    rows = (f"(1,1,?{n},?{n + 1},?{n + 2},?{n + 3},?{n + 3})" for n in range(1, 1 + 4 * size, 4))
     return f"{_INTO} VALUES {','.join(rows)}"
 
 
@@ -316,7 +311,6 @@ def store_own(tx: Transaction, found: Sequence[Arrival]) -> None:
             "found": True,
             "received_at": one.at,
             "last_at": one.at,
-            "before_at": one.at,
             "seen": 1,
             "pending": True,
         }

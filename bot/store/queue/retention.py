@@ -9,8 +9,6 @@ import sqlalchemy as sa
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import (
     alerts,
-    answers,
-    arrivals,
     audit,
     deliveries,
     known_leads,
@@ -69,9 +67,9 @@ _DONE = sa.not_(deliveries.c.pending) & deliveries.c.id.not_in(
     sa.select(alerts.c.delivery_id).where(alerts.c.id.in_(_UNSENT))
 )
 """Deliveries that are routed, and whose messages are all sent: a channel may be broken for longer than words are kept."""
-_BY_TIME = (answers, sightings)
+_BY_TIME = (sightings,)
 """Those with an index over their time; the others are numbered as they come."""
-_LOGS = ((arrivals, arrivals.c.at), (answers, answers.c.at), (audit, audit.c.at), (sightings, sightings.c.at))
+_LOGS = ((audit, audit.c.at), (sightings, sightings.c.at))
 
 
 def _forget_words(tx: Transaction, *, before: float) -> int:

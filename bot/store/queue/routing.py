@@ -19,14 +19,14 @@ import sqlalchemy as sa
 
 from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, ValuesRefused, blames_values, probes
-from bot.store.db.schema import alerts, answers, arrivals, deliveries, posts, sightings, subscriptions
+from bot.store.db.schema import alerts, deliveries, posts, sightings, subscriptions
 from bot.store.queue import intake, outbox
 from bot.store.queue.intake import alert_id
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, REPLACED, TURNED
 from bot.store.queue.posts import State
 from bot.store.queue.turns import Candidates, Turn, take
-from shared.api.event_kinds import ONLY_WITH_WORDS, REPLIES
+from shared.api.event_kinds import ONLY_WITH_WORDS, PAUSED, REPLIES, kind_of
 from shared.records.records import Subscription
 
 ERASED = "erased"
@@ -44,18 +44,14 @@ class PendingDelivery:
     found: bool
     received_at: float
     last_at: float
-    before_at: float
-    """When the arrival before the newest came."""
     seen: int
     is_new: bool
-    acknowledged_before: bool
-    """Whether the sender got 200 for the arrival before this one."""
-    batch: int = 0
-    batch_before: int = 0
     arrivals: int = 1
     """How many of its arrivals were taken together."""
     alert: str | None = None
     """The alert that shows it already."""
+    ended: str = ""
+    """The alert of an incident that is over, which the same body has told of."""
     subscriptions: Sequence[Subscription] = ()
     """Those of its workspace."""
 
@@ -69,12 +65,6 @@ class _Same:
     there: bool
     """The router has looked at it before."""
 
-    @property
-    def moments(self) -> Sequence[tuple[float, int]]:
-        row = self.first
-        known = [(row.before_at, row.batch_before), (row.last_at, row.batch)]
-        return [*known, *((one.received_at, one.batch) for one in self.later)]
-
 
 def gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
     """Take up to `limit` unrouted arrivals, merged into deliveries, in the order they came."""
@@ -86,18 +76,18 @@ def gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
         by_key[row.dkey].append(row)
     known = {row.dkey: row for row in tx.execute(THERE, {"keys": [*by_key]})}
     found = [_same(rows, known.get(key)) for key, rows in by_key.items()]
-    _put_away(tx, found, surplus={row.id for row in arrived} - {one.first.id for one in found})
-    answered_batches = _answered(tx, {one.moments[-2][1] for one in found if one.later})
+    _put_away(tx, surplus={row.id for row in arrived} - {one.first.id for one in found})
     erased = {row.dkey for row in known.values() if row.problem == ERASED}
     return [
-        _merged(one, by_key[one.first.dkey], answered_batches)
+        _merged(one, by_key[one.first.dkey])
         for one in found
         if (one.later or not one.there) and one.first.dkey not in erased
     ]
 
 
-_BEFORE = ("found", "received_at", "last_at", "before_at", "seen", "batch", "batch_before")
-_ARRIVED = [deliveries.c[name] for name in ("id", "dkey", "workspace", *_BEFORE)]
+_ARRIVED = [
+    deliveries.c[name] for name in ("id", "dkey", "workspace", "found", "received_at", "last_at", "seen")
+]
 
 
 CAME: sa.Select[Any] = (
@@ -116,7 +106,6 @@ THERE: sa.Select[Any] = (
     .with_for_update(of=deliveries)
 )
 """Those that were looked at before, locked in one order for all processes."""
-_ANSWERED = sa.select(answers.c.batch).where(answers.c.batch.in_(sa.bindparam("batches", expanding=True)))
 
 
 def _same(rows: Sequence[sa.Row[Any]], known: sa.Row[Any] | None) -> _Same:
@@ -124,28 +113,15 @@ def _same(rows: Sequence[sa.Row[Any]], known: sa.Row[Any] | None) -> _Same:
     return _Same(first=first, later=[row for row in rest if not row.found], there=known is not None)
 
 
-def _put_away(tx: Transaction, found: Sequence[_Same], *, surplus: Collection[int]) -> None:
-    """Of an arrival after the first remains when it came, and in which commit."""
-    if not surplus:
-        return
-    later = [
-        {"dkey": row.dkey, "at": row.received_at, "batch": row.batch} for one in found for row in one.later
-    ]
-    if later:
-        tx.execute(sa.insert(arrivals), later)
-    tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(surplus)))
+def _put_away(tx: Transaction, *, surplus: Collection[int]) -> None:
+    """An arrival after the first is counted, and leaves no row."""
+    if surplus:
+        tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(surplus)))
 
 
-def _answered(tx: Transaction, batches: Collection[int]) -> Collection[int]:
-    """Of these commits, those whose senders were answered 200."""
-    if not batches:
-        return ()
-    return set(tx.scalars(_ANSWERED, {"batches": [*batches]}))
-
-
-def _merged(one: _Same, arrived: Sequence[sa.Row[Any]], answered: Collection[int]) -> PendingDelivery:
+def _merged(one: _Same, arrived: Sequence[sa.Row[Any]]) -> PendingDelivery:
     row = one.first
-    (before_at, batch_before), (last_at, batch) = one.moments[-2:]
+    last_at = one.later[-1].received_at if one.later else row.last_at
     return PendingDelivery(
         id=row.id,
         alert_id=alert_id(row.dkey),
@@ -154,17 +130,15 @@ def _merged(one: _Same, arrived: Sequence[sa.Row[Any]], answered: Collection[int
         found=row.found,
         received_at=row.received_at,
         last_at=last_at,
-        before_at=before_at,
         seen=row.seen + len(one.later),
         is_new=not one.there,
-        acknowledged_before=batch_before in answered,
-        batch=batch,
-        batch_before=batch_before,
         arrivals=len(arrived),
         alert=row.known,
     )
 
 
+UNKNOWN_AFTER = 21 * 86_400.0
+"""Seconds after which nobody looks any more whether an incident is over."""
 WITHIN = 3600.0
 """Seconds between two events of one reply, at most."""
 COMPARED = 100
@@ -417,7 +391,21 @@ def _news(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
         workspaces = sorted({one.workspace for one in found})
         for workspace, *values in tx.execute(_SUBSCRIBED, {"workspaces": workspaces}):
             subscribed[workspace].append(Subscription(**dict(zip(_NAMES, values, strict=True))))
-    return [replace(one, subscriptions=subscribed[one.workspace]) for one in found]
+    ended = _ended(tx, [one for one in found if not one.is_new])
+    return [
+        replace(one, subscriptions=subscribed[one.workspace], ended=ended.get(one.id, "")) for one in found
+    ]
+
+
+def _ended(tx: Transaction, repeats: Sequence[PendingDelivery]) -> Mapping[int, str]:
+    """The alerts of the incidents that are over, of which these repeats have told, by delivery."""
+    if not repeats:
+        return {}
+    over = alerts.c.recovered_at.is_not(None) | (alerts.c.received_at <= NOW - UNKNOWN_AFTER)
+    names = [name for one in repeats for name in (one.alert_id, one.alert) if name]
+    query = sa.select(alerts.c.id).where(alerts.c.id.in_(names), alerts.c.domain != "", over)
+    found = set(tx.scalars(query, {"now": tx.now}))
+    return {one.id: name for one in repeats for name in (one.alert_id, one.alert) if name and name in found}
 
 
 _NAMES = [field.name for field in fields(Subscription)]
@@ -441,17 +429,23 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
     in_one_order = sorted(
         decided, key=lambda pair: pair[0].alert_id
     )  # lest two processes lock each other out
-    lock(tx, {(row.workspace, intake.address(d.email)) for row, d in decided if _is_reply(d)})
+    leads = {(row.workspace, intake.address(d.email)) for row, d in decided if _is_reply(d)}
+    lock(tx, leads | {_incident_key(row, d) for row, d in decided if _is_incident(d)})
     tx.execute(_SETTLED, [_settled(row, d) for row, d in in_one_order])
     _count_events(tx, decided)
     adopted, late = intake.join(tx, _leads(decided))
-    shown = {row.id: row.alert or adopted.get(row.id) for row, _ in decided}
+    joined = _join_incidents(tx, decided)
+    shown = {row.id: joined.get(row.id) or row.alert or adopted.get(row.id) for row, _ in decided}
+    _reopen(tx, [(row, d) for row, d in decided if row.ended and row.id not in joined])
     outbox.repaint(tx, [name for name in shown.values() if name])
     new = [(row, d) for row, d in decided if not shown[row.id] and d.posts and row.id not in late]
     turns = {row.alert_id: take(tx, d.turn.candidates) for row, d in new if d.turn}
     raised = [{**_alert(row, d), **_turn(d, turns.get(row.alert_id), tx.now)} for row, d in new]
     if raised:
         tx.execute(tx.insert_once(alerts), raised)
+    for row, _ in decided:
+        if row.is_new and row.id in joined:  # the card says what was reported last
+            tx.execute(_TOLD_BY, {"alert": joined[row.id], "delivery": row.id})
     own = [(row, d) for row, d in decided if shown[row.id] in {None, row.alert_id}]
     news = [(row, d) for row, d in own if row.id not in late]
     rows = [
@@ -459,8 +453,66 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
         for r, d in news
         for p in _called(d, turns.get(r.alert_id))
     ]
+    rows += [
+        outbox.post_row(
+            replace(post, dedupe=f"{joined[row.id]}:{post.channel}"),
+            workspace=row.workspace,
+            alert=joined[row.id],
+            now=tx.now,
+        )
+        for row, d in decided
+        if row.id in joined
+        for post in d.posts
+        if post.kind == ALERT
+    ]
     replies = {row.alert_id: _reply(row, d) for row, d in news if _is_reply(d)}
     outbox.plan_rows(tx, merge(tx, rows, replies))
+
+
+def _is_incident(decision: Decision) -> bool:
+    return bool(kind_of(decision.kind).acknowledged and decision.domain and decision.posts)
+
+
+def _incident_key(row: PendingDelivery, decision: Decision) -> tuple[str, str]:
+    return row.workspace, decision.domain
+
+
+def _join_incidents(
+    tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
+) -> Mapping[int, str]:
+    """Deliveries about an incident that has an alert already, with its id: one incident is one card."""
+    told = [(row, d) for row, d in decided if _is_incident(d)]
+    if not told:
+        return {}
+    is_open = (
+        alerts.c.domain.in_({d.domain for _, d in told})
+        & alerts.c.recovered_at.is_(None)
+        & (alerts.c.kind == sa.literal(PAUSED, literal_execute=True))  # in the words of its index
+        & (alerts.c.received_at > NOW - UNKNOWN_AFTER)
+    )
+    query = sa.select(alerts.c.workspace, alerts.c.domain, alerts.c.id).where(is_open)
+    rows = tx.execute(query.order_by(alerts.c.received_at), {"now": tx.now})
+    open_ids = {(row.workspace, row.domain): row.id for row in rows}
+    joined = dict[int, str]()
+    for row, decision in told:
+        its = open_ids.setdefault(_incident_key(row, decision), row.ended or row.alert_id)
+        if its not in {row.alert_id, row.alert, row.ended}:
+            joined[row.id] = its
+    return joined
+
+
+def _reopen(tx: Transaction, again: Sequence[tuple[PendingDelivery, Decision]]) -> None:
+    """An incident that is told of once more after its end is as new, on its card."""
+    for row, decision in again:
+        if _is_incident(decision):
+            values = {"recovered_at": None, "standing": "", "acked_name": "", "acked_at": None}
+            values |= {"ack_reminders": 0, "ack_due_at": decision.remind_at, "received_at": row.last_at}
+            tx.execute(sa.update(alerts).where(alerts.c.id == row.ended).values(**values))
+
+
+_TOLD_BY = (
+    sa.update(alerts).where(alerts.c.id == sa.bindparam("alert")).values(delivery_id=sa.bindparam("delivery"))
+)
 
 
 def _turn(decision: Decision, turn: Turn | None, now: float) -> dict[str, Any]:
@@ -542,7 +594,7 @@ def _alert(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
     }
 
 
-_COUNTED = ("seen", "last_at", "before_at", "batch", "batch_before")
+_COUNTED = ("seen", "last_at")
 _SETTLED = (
     sa.update(deliveries)
     .where(deliveries.c.id == sa.bindparam("row"))

@@ -198,7 +198,7 @@ async def test_a_delivery_that_the_bot_stumbles_over_is_kept_and_stops_no_other(
 
     bodies = [b"[]", b'{"event":"lead.replied"}']
     batch = [Arrival(workspace="default", body=body, at=1.0) for body in bodies]
-    await store.arrivals.append(batch, number=1)
+    await store.arrivals.append(batch)
     decided = await store.deliveries.route(isolated(stumbling))
     assert [decision.problem != "" for _, decision in decided] == [True, False]
     assert await store.deliveries.route(isolated(stumbling)) == []

@@ -36,7 +36,7 @@ class Router:
         at = self.store.database.clock()
         batch = [Arrival(workspace="default", body=body, at=at) for body in bodies]
         self.stored += len(batch)
-        await self.store.arrivals.append(batch, number=self.stored)
+        await self.store.arrivals.append(batch)
         self.worker._signals.stored()
 
     async def left_after_a_round(self) -> int:

@@ -148,7 +148,7 @@ def refused_by_every_engine(pending: PendingDelivery) -> Decision:
 
 async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(store: Store) -> None:
     batch = [Arrival(workspace="default", body=interested(n), at=store.database.clock()) for n in (1, 2, 3)]
-    await store.arrivals.append(batch, number=1)
+    await store.arrivals.append(batch)
     decided = await store.deliveries.route(refused_by_every_engine)
     assert [bool(decision.problem) for _, decision in decided] == [False, True, False]
     assert await store.deliveries.route(refused_by_every_engine) == []
@@ -172,7 +172,7 @@ async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(s
     ids=["table missing", "column missing"],
 )
 async def test_a_broken_schema_sets_no_delivery_aside(store: Store, fault: str, cure: str) -> None:
-    await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=1.0)], number=1)
+    await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=1.0)])
     await store.database.write(lambda tx: tx.connection.exec_driver_sql(fault))
     with pytest.raises(RecordsUnavailable):
         await store.deliveries.route(routes().decide)
@@ -208,7 +208,7 @@ async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
         with psycopg.connect(fresh_postgresql) as blocking:
             blocking.execute("LOCK TABLE alerts")  # the router waits for this
             async with open_store(parse_url(fresh_postgresql)) as store:
-                await store.arrivals.append([arrival], number=1)
+                await store.arrivals.append([arrival])
             status, age = await readiness()
             assert status == 503
             assert age >= 120

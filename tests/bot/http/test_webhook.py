@@ -19,7 +19,7 @@ from bot.http.webhook import (
     Overloaded,
 )
 from bot.store import Store
-from bot.store.db.schema import answers, deliveries
+from bot.store.db.schema import deliveries
 from bot.store.queue.intake import Arrival
 from shared.records.records import RecordsUnavailable
 from tests.bot.harness import BotHarness, interested, signature
@@ -64,24 +64,13 @@ async def test_unverified_bodies_share_a_bound_and_give_back_what_they_took() ->
             await reader.read({"headers": [(b"content-length", b"409601")]}, gone.events.get)
 
 
-async def test_a_commit_counts_as_answered_when_the_last_of_its_senders_was(store: Store) -> None:
-    intake = DeliveryIntake(store, stored=lambda: None)
+async def test_what_waits_together_is_one_commit_and_a_closed_intake_refuses(store: Store) -> None:
+    commits = list[int]()
+    intake = DeliveryIntake(store, stored=lambda: commits.append(1))
     running = asyncio.create_task(intake.run())
     arrivals = [Arrival(workspace="default", body=interested(n), at=1.0) for n in range(3)]
-    groups = await asyncio.gather(*(intake.store(one) for one in arrivals))
-    assert {group.number for group in groups} == {groups[0].number}
-    assert groups[0].unanswered == 3
-
-    async def answered() -> list[int]:
-        return await store.database.read(lambda tx: list(tx.scalars(sa.select(answers.c.batch))))
-
-    for group in groups[:2]:
-        intake.answered(group)
-    await intake.store(Arrival(workspace="default", body=interested(4), at=2.0))
-    assert await answered() == []
-    intake.answered(groups[2])
-    await until(answered)
-    assert await answered() == [groups[0].number]
+    await asyncio.gather(*(intake.store(one) for one in arrivals))
+    assert (len(commits), intake.count) == (1, 3)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     with pytest.raises(Overloaded):

@@ -41,10 +41,8 @@ def posts(body: bytes) -> dict[str, PlannedPost]:
         found=False,
         received_at=now,
         last_at=now,
-        before_at=now,
         seen=1,
         is_new=True,
-        acknowledged_before=False,
         subscriptions=wanted,
     )
     routes = Routes(alert_channels={"w": None}, routing=ROUTING)

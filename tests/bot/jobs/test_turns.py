@@ -64,7 +64,7 @@ async def pass_on(
 async def owners(store: Store, clock: ManualClock, count: int, by: Routes, *, first: int = 1) -> list[str]:
     """Whom the cards of so many replies mention, one after the other."""
     for number in range(first, first + count):
-        await arrive(store, interested(number), by=by, number=number)
+        await arrive(store, interested(number), by=by)
     return [post.mention for post in await post_all(store, clock)]
 
 
@@ -82,7 +82,7 @@ async def alert_of(store: Store, post: Post) -> AlertRow:
 
 async def test_replies_go_by_turns_and_the_card_says_whose_it_is(store: Store, clock: ManualClock) -> None:
     assert await owners(store, clock, 4, routes()) == [ANN, BEN, CLEO, ANN]
-    await arrive(store, interested(5), by=routes(), number=5)
+    await arrive(store, interested(5), by=routes())
     (post,) = await post_all(store, clock)
     assert "@ben's turn" in words(post)
     assert words(post).count(f"<@{BEN}>") == 2, "in the text for notifications and on the card"
@@ -100,7 +100,7 @@ async def test_a_repeat_and_the_second_channel_take_no_turn_of_their_own(
     other = ChannelPolicy(rota=ROTA)
     both = replace(routes(channels={"C2": other}), alert_channels={"default": CHANNEL, "other": "C2"})
     await arrive(store, interested(1), by=both)
-    await arrive(store, interested(1), by=both, number=2)
+    await arrive(store, interested(1), by=both)
     assert [post.mention for post in await post_all(store, clock)] == [ANN]
     assert await owners(store, clock, 1, both, first=2) == [BEN]
 

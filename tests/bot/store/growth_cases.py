@@ -315,7 +315,7 @@ GUARDRAILS: Mapping[str, Case] = {
 QUEUE: Mapping[str, Case] = {
     "Arrivals.append": flat(
         lambda one: one.store.arrivals.append(
-            [Arrival(workspace=one.workspace, body=interested(7), at=one.now)], number=10**9, answered=[10**8]
+            [Arrival(workspace=one.workspace, body=interested(7), at=one.now)]
         )
     ),
     "Arrivals.check": flat(lambda one: one.store.arrivals.check()),

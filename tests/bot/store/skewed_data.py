@@ -21,8 +21,6 @@ from bot.store.db.installation_schema import bot_processes, webhook_subscription
 from bot.store.db.schema import (
     absences,
     alerts,
-    answers,
-    arrivals,
     audit,
     channel_leases,
     deliveries,
@@ -109,7 +107,6 @@ def fill(connection: sa.Connection, count: int, *, now: float) -> None:
             jobs,
             audit,
             incidents,
-            arrivals,
             changes,
         ):
             connection.exec_driver_sql(
@@ -175,7 +172,7 @@ _NOT_YET: Row = {
 def delivered(key: int, kind: str, body: bytes, *, at: float, pending: bool) -> Row:
     return {
         "id": key, "dkey": hashlib.sha256(b"%d" % key).digest(), "workspace": WORKSPACE, "kind": kind, "body": body,
-        "received_at": at, "last_at": at, "before_at": at, "seen": 1, "batch_first": 1, "batch": 1, "pending": pending,
+        "received_at": at, "last_at": at, "seen": 1, "pending": pending,
     }  # fmt: skip
 
 
@@ -217,8 +214,6 @@ def _queue(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
     leases = [{"channel": channel, **calm, **values} for channel, values in named.items()]
     leases += [{"channel": f"C{100 + n}", **calm, "trouble": "not_in_channel"} for n in numbers]
     return {
-        arrivals: [{"dkey": b"%d" % n, "at": now - n} for n in numbers],
-        answers: [{"batch": 10 + n, "at": now - n} for n in numbers],
         channel_leases: leases,
         lookups: [{"channel": UNCERTAIN, "thread_ts": "", "due_at": now - 1.0}],
     }

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 import pytest
 import sqlalchemy as sa
 
-from bot.alerts.routing import AGAIN_AFTER
 from bot.store import Store, open_store
 from bot.store.db import schema
 from bot.store.queue import routing
@@ -26,10 +25,10 @@ async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
         yield opened
 
 
-async def arrive(store: Store, *bodies: bytes, number: int = 1, answered: tuple[int, ...] = ()) -> None:
+async def arrive(store: Store, *bodies: bytes) -> None:
     at = store.database.clock()
     batch = [Arrival(workspace="default", body=body, at=at + n / 1e6) for n, body in enumerate(bodies)]
-    await store.arrivals.append(batch, number=number, answered=answered)
+    await store.arrivals.append(batch)
 
 
 async def look(store: Store, *, limit: int = 50) -> list[PendingDelivery]:
@@ -56,10 +55,10 @@ async def test_a_look_passes_over_what_was_looked_at(store: Store, index: str) -
 async def test_a_repeat_before_routing_is_one_delivery(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1), interested(2), interested(1))
     clock.now += 1
-    await arrive(store, interested(1), number=2, answered=(1,))
+    await arrive(store, interested(1))
     first, second = await look(store)
-    assert (first.seen, first.is_new, first.acknowledged_before) == (3, True, True)
-    assert (second.seen, second.is_new, second.acknowledged_before) == (1, True, False)
+    assert (first.seen, first.is_new) == (3, True)
+    assert (second.seen, second.is_new) == (1, True)
     assert await look(store) == []
 
 
@@ -67,15 +66,14 @@ async def test_a_later_repeat_joins_the_existing_delivery(url: sa.URL, clock: Ma
     async with open_store(url, clock=clock) as before:
         await arrive(before, interested(1))
         (first,) = await look(before)
-        await arrive(before, interested(1), interested(1), number=2)
+        await arrive(before, interested(1), interested(1))
     clock.now += 5
     async with open_store(url, clock=clock) as after:
-        await arrive(after, interested(1), number=3)
+        await arrive(after, interested(1))
         assert [(p.id, p.seen, p.is_new) for p in await look(after, limit=1)] == [(first.id, 2, False)]
         (last,) = await look(after)
         assert (last.id, last.seen, last.received_at) == (first.id, 4, first.received_at)
         assert last.last_at == clock.now
-        assert last.before_at == pytest.approx(clock.now - 5, abs=1e-3)
 
 
 async def test_a_look_that_fails_leaves_every_arrival_for_the_next(store: Store) -> None:
@@ -89,13 +87,14 @@ async def test_a_look_that_fails_leaves_every_arrival_for_the_next(store: Store)
     assert [pending.seen for pending in await look(store)] == [2, 1]
 
 
-async def test_a_domain_paused_again_after_retention_is_a_new_alert(store: Store, clock: ManualClock) -> None:
+async def test_a_domain_paused_again_after_retention_is_news(store: Store, clock: ManualClock) -> None:
     await arrive(store, PAUSED)
     await look(store)
-    await post_all(store, clock)
-    clock.now += AGAIN_AFTER + 1
+    (card,) = await post_all(store, clock)
+    await store.subjects.update(card.alert_id, "{}", recovered=True)
+    clock.now += 3600
     assert (await store.retention.prune(bodies_after=60, hashes_after=1e6)).bodies == 1
-    await arrive(store, PAUSED, number=2, answered=(1,))
+    await arrive(store, PAUSED)
     ((pending, decision),) = await store.deliveries.route(routes().decide)
     assert (pending.seen, pending.body) == (2, PAUSED)
     assert (decision.problem, [planned.kind for planned in decision.posts]) == ("", ["alert", "again"])
@@ -104,15 +103,15 @@ async def test_a_domain_paused_again_after_retention_is_a_new_alert(store: Store
 async def test_repeats_are_detected_per_workspace(store: Store) -> None:
     at = store.database.clock()
     both = [Arrival(workspace=name, body=interested(1), at=at) for name in ("default", "second")]
-    await store.arrivals.append(both, number=1)
+    await store.arrivals.append(both)
     assert sorted(pending.workspace for pending in await look(store)) == ["default", "second"]
 
 
 async def test_groups_of_every_size_are_stored_whole(store: Store) -> None:
     sizes = (1, 2, 3, 17, 64, 65, 256)
     numbers = iter(range(sum(sizes)))
-    for number, size in enumerate(sizes):
-        await arrive(store, *(interested(next(numbers)) for _ in range(size)), number=number)
+    for size in sizes:
+        await arrive(store, *(interested(next(numbers)) for _ in range(size)))
     rows = sa.select(sa.func.count(), sa.func.count(schema.deliveries.c.dkey.distinct()))
     counted = await store.database.read(lambda c: c.execute(rows.select_from(schema.deliveries)).one())
     assert tuple(counted) == (sum(sizes), sum(sizes))
@@ -121,7 +120,7 @@ async def test_groups_of_every_size_are_stored_whole(store: Store) -> None:
 async def test_intake_continues_while_routers_run(store: Store) -> None:
     async def arrive_from(first: int) -> None:
         for number in range(first, first + 20):
-            await arrive(store, interested(number % 15), number=100 + number)
+            await arrive(store, interested(number % 15))
 
     async def look_on() -> int:
         return sum([len(await look(store, limit=3)) for _ in range(20)])

@@ -224,7 +224,7 @@ async def test_while_slack_answers_nothing_a_channel_tries_ever_fewer_posts(
     store: Store, clock: ManualClock
 ) -> None:
     for first in range(0, 300, 50):
-        await arrive(store, *(interested(number) for number in range(first, first + 50)), number=first)
+        await arrive(store, *(interested(number) for number in range(first, first + 50)))
     tried = 0
     for _ in range(300):
         clock.now += 1

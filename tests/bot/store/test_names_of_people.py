@@ -17,7 +17,7 @@ async def test_a_person_is_counted_once_under_the_newest_name(store: Store, cloc
     began = clock.now
     names = ("ben", "benny", BEN.id)  # the last where Slack didn't say
     for number, name in enumerate(names):
-        await arrive(store, interested(email=f"lead{number}@acme.example"), number=number + 1)
+        await arrive(store, interested(email=f"lead{number}@acme.example"))
         (post,) = await post_all(store, clock)
         clock.now += 60
         await store.alerts.claim(post.alert_id, replace(BEN, name=name))

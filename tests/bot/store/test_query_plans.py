@@ -59,8 +59,8 @@ def _filled(dialect: str) -> Iterator[str]:
     at = f"CAST(:now - 1000.0 - n * {80 * DAY / PAST} AS DOUBLE PRECISION)"
     old_body = f"CASE WHEN n * {80 * DAY / PAST} < {29 * DAY} THEN {body} END"
     yield (
-        "INSERT INTO deliveries (id, dkey, workspace, kind, body, found, received_at, last_at, before_at, seen, pending)"
-        f" SELECT n, {key}, {workspace}, 'reply.interested', {old_body}, {no}, {at}, {at}, {at}, 1, {no} FROM {rows(PAST)}"
+        "INSERT INTO deliveries (id, dkey, workspace, kind, body, found, received_at, last_at, seen, pending)"
+        f" SELECT n, {key}, {workspace}, 'reply.interested', {old_body}, {no}, {at}, {at}, 1, {no} FROM {rows(PAST)}"
     )
     yield (
         "INSERT INTO alerts (id, delivery_id, workspace, kind, email, received_at, sequence, waiting_since, nudges, handled_at)"
@@ -91,10 +91,6 @@ def _filled(dialect: str) -> Iterator[str]:
     yield f"INSERT INTO audit (id, at, workspace) SELECT n, {at}, {workspace} FROM {rows(PAST)}".replace(
         "- n", f"- ({PAST} - n)"
     )
-    yield f"INSERT INTO arrivals (id, dkey, at) SELECT n, {key}, {at} FROM {rows(PAST)}".replace(
-        "- n", f"- ({PAST} - n)"
-    )
-    yield f"INSERT INTO answers (batch, at) SELECT n, {at} FROM {rows(PAST)}"
     yield f"INSERT INTO known_leads (workspace, lead) SELECT {workspace}, 'lead' || n FROM {rows(PAST)}"
     yield (
         "INSERT INTO guardrail_samples (workspace, day, slot, scope, key, at, sends)"
@@ -114,7 +110,7 @@ async def agency(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
             for statement in _filled(connection.dialect.name):
                 connection.execute(sa.text(statement), {"now": store.database.clock()})
             if connection.dialect.name == "postgresql":
-                for table in ("deliveries", "posts", "jobs", "audit", "arrivals"):
+                for table in ("deliveries", "posts", "jobs", "audit"):
                     move = f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), {10 * PAST})"
                     connection.exec_driver_sql(move)
         with store.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -194,7 +190,7 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         for number in range(3):
             at = store.database.clock()
             batch = [Arrival(workspace=f"w{number}", body=interested(number), at=at)]
-            await store.arrivals.append(batch, number=10**9 + number, answered=[10**8 + number])
+            await store.arrivals.append(batch)
             await store.deliveries.route(routes.decide)
         await store.deliveries.oldest_unrouted_age()
         for outcome in (Sent(ts="9.1"), NotSent(after=0.0), ChannelRefused(error="is_archived")):

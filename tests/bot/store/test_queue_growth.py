@@ -35,7 +35,7 @@ def waiting(store: Store, count: int, *, state: str = "ready", email: str = "", 
             sa.insert(deliveries),
             [
                 {"id": n, "dkey": b"%d" % n, "workspace": "default", "kind": "reply.interested", "body": b"{}",
-                 "received_at": now, "last_at": now, "before_at": now, "seen": 1, "pending": False}
+                 "received_at": now, "last_at": now, "seen": 1, "pending": False}
                 for n in numbers
             ],
         )  # fmt: skip

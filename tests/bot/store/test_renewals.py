@@ -44,7 +44,7 @@ async def turn(store: Store, clock: ManualClock) -> None:
     """A posted card of a reply that is classified as interested afterwards."""
     await arrive(store, REPLIED, by=EVERYTHING)
     assert [post.kind for post in await post_all(store, clock)] == ["alert"]
-    await arrive(store, INTERESTED, by=EVERYTHING, number=2)
+    await arrive(store, INTERESTED, by=EVERYTHING)
 
 
 def title(post: Post) -> str:
@@ -81,7 +81,7 @@ async def test_a_late_note_about_a_card_that_turned_gives_way_to_the_new_card(
     await arrive(store, REPLIED, by=EVERYTHING)
     await post_all(store, clock)
     clock.now += 300
-    await arrive(store, INTERESTED, by=EVERYTHING, number=2)
+    await arrive(store, INTERESTED, by=EVERYTHING)
     await refuse(store)
     assert [post.kind for post in await post_all(store, clock)] == ["alert"]
 
@@ -92,7 +92,7 @@ async def test_a_repainted_card_is_not_posted_anew_when_a_later_edit_is_refused(
     await turn(store, clock)
     for message in await store.repaints.claim(limit=10):
         await store.repaints.done(message)
-    await arrive(store, INTERESTED, by=EVERYTHING, number=3)  # the count of deliveries changes
+    await arrive(store, INTERESTED, by=EVERYTHING)  # the count of deliveries changes
     assert await refuse(store) == 1
     assert await post_all(store, clock) == []
 
@@ -141,7 +141,7 @@ async def test_a_click_between_a_claim_of_the_repaint_and_its_refusal_is_shown(
 ) -> None:
     await arrive(store, interested(1))
     (card,) = await post_all(store, clock)
-    await arrive(store, interested(1), number=2)
+    await arrive(store, interested(1))
     (message,) = await store.repaints.claim(limit=10)
     await store.alerts.claim(card.alert_id, ANN)
     assert await store.repaints.refused(message)
@@ -151,7 +151,7 @@ async def test_a_click_between_a_claim_of_the_repaint_and_its_refusal_is_shown(
 async def test_a_count_is_dropped(store: Store, clock: ManualClock) -> None:
     await arrive(store, *(interested(number) for number in range(7)))
     assert len(await post_all(store, clock)) == 7
-    await arrive(store, interested(0), number=2)
+    await arrive(store, interested(0))
     assert await refuse(store) >= 1
     assert await post_all(store, clock) == []
     assert await store.repaints.claim(limit=10) == ()
@@ -175,7 +175,7 @@ async def test_an_interested_reply_whose_card_may_be_in_slack_is_posted_anew(
     await arrive(store, REPLIED, by=EVERYTHING)
     (lease,) = (await store.leases.claim(limit=5)).turns
     await store.outcomes.settle(lease, Unknown(answered=True))
-    await arrive(store, INTERESTED, by=EVERYTHING, number=2)
+    await arrive(store, INTERESTED, by=EVERYTHING)
     for _ in range(MOST_FAILED):
         clock.now += 70
         (lookup,) = await store.lookups.claim(limit=5)
@@ -195,6 +195,6 @@ async def test_an_interested_reply_whose_card_is_unsure_already_is_posted_at_onc
     clock.now += 2
     (lookup,) = await store.lookups.claim(limit=5)
     await store.lookups.settle(lookup, Look(error="missing_scope", hidden=True))
-    await arrive(store, INTERESTED, by=EVERYTHING, number=2)
+    await arrive(store, INTERESTED, by=EVERYTHING)
     (card,) = await post_all(store, clock)
     assert title(card) == "Ada is interested"

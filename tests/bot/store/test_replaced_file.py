@@ -73,16 +73,16 @@ async def count(store: Store) -> int:
 async def test_no_append_succeeds_in_a_file_that_is_gone(tmp_path: Path, damage: Damage) -> None:
     file = tmp_path / "data" / "bot.db"
     async with open_store(parse_url(migrated_file(file))) as store:
-        await store.arrivals.append([arrival(1)], number=1)
+        await store.arrivals.append([arrival(1)])
         assert not store.database.replaced.is_set()
         damage(file)
         with pytest.raises(DatabaseReplaced):
-            await store.arrivals.append([arrival(2)], number=2)
+            await store.arrivals.append([arrival(2)])
         with pytest.raises(DatabaseReplaced):
             await store.instance.beat("bot")
         assert store.database.replaced.is_set()
     async with open_store(parse_url(f"sqlite:///{file}")) as store:
-        await store.arrivals.append([arrival(2)], number=2)
+        await store.arrivals.append([arrival(2)])
         kept = await count(store)
     with closing(sqlite3.connect(file)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -95,7 +95,7 @@ async def test_a_file_that_is_left_alone_is_never_taken_for_another(tmp_path: Pa
     file = tmp_path / "bot.db"
     async with open_store(parse_url(migrated_file(file))) as store:
         for number in range(20):
-            await store.arrivals.append([arrival(number)], number=number)
+            await store.arrivals.append([arrival(number)])
             with closing(sqlite3.connect(file)) as other:
                 other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 other.execute("VACUUM")

@@ -32,7 +32,7 @@ def fill(tx: Transaction, count: int, *, first: int = 0) -> None:
     no = {"found": False, "pending": False, "seen": 1}
     rows = [
         {"id": n + 1, "dkey": b"%d" % n, "workspace": "w", "kind": "reply.interested", "body": interested(n),
-         "received_at": at[n], "last_at": at[n], "before_at": at[n], **no}
+         "received_at": at[n], "last_at": at[n], **no}
         for n in numbers
     ]  # fmt: skip
     tx.execute(sa.insert(alerts.metadata.tables["deliveries"]), rows)

@@ -35,9 +35,9 @@ def event(kind: str, *, reply: str = "Yes, call me.", lead: str = "ada@acme.exam
     return json.dumps({name: value for name, value in fields.items() if value}).encode()
 
 
-async def arrive(store: Store, *bodies: bytes, number: int = 1) -> None:
+async def arrive(store: Store, *bodies: bytes) -> None:
     batch = [Arrival(workspace="default", body=body, at=store.database.clock()) for body in bodies]
-    await store.arrivals.append(batch, number=number)
+    await store.arrivals.append(batch)
     await store.deliveries.route(ALL.decide)
 
 
@@ -59,8 +59,8 @@ async def test_two_events_of_a_reply_are_one_card_with_the_one_that_says_more(
     store: Store, clock: ManualClock, *, kinds: tuple[str, ...], posted: bool
 ) -> None:
     seen: list[Post] = []
-    for number, kind in enumerate(kinds):
-        await arrive(store, event(kind), number=number)
+    for kind in kinds:
+        await arrive(store, event(kind))
         seen += await post_all(store, clock) if posted else []
     assert await cards(store) == BOTH
     seen += await post_all(store, clock)
@@ -74,8 +74,8 @@ async def test_two_events_of_a_reply_are_one_card_with_the_one_that_says_more(
 
 @pytest.mark.parametrize("kinds", permutations(("lead.replied", "lead.unsubscribed")))
 async def test_an_opt_out_by_reply_is_one_card(store: Store, kinds: tuple[str, ...]) -> None:
-    for number, kind in enumerate(kinds):
-        await arrive(store, event(kind, reply="Stop writing."), number=number)
+    for kind in kinds:
+        await arrive(store, event(kind, reply="Stop writing."))
     assert await cards(store) == [(CHANNEL, "lead.unsubscribed"), ("C2", "lead.unsubscribed")]
 
 
@@ -86,7 +86,7 @@ async def test_an_opt_out_by_a_link_is_apart_from_the_leads_reply(store: Store, 
         "lead.unsubscribed": event("lead.unsubscribed", reply=""),
     }
     await arrive(store, bodies.pop(first))
-    await arrive(store, *bodies.values(), number=2)
+    await arrive(store, *bodies.values())
     assert sorted({kind for _, kind in await cards(store)}) == ["lead.replied", "lead.unsubscribed"]
     assert len(await cards(store)) == 4
 
@@ -96,7 +96,7 @@ async def test_who_claimed_a_reply_has_it_when_its_card_says_more(store: Store, 
     (first, *_) = await post_all(store, clock)
     ann = Actor(name="ann", id="U1", face="slack")
     assert await store.alerts.claim(first.alert_id, ann)
-    await arrive(store, event("reply.interested"), number=2)
+    await arrive(store, event("reply.interested"))
     (claimed,) = [row for row in await store.alerts.claimed_by("U1") if row.kind == "reply.interested"]
     assert (claimed.claimed_name, claimed.waiting_since) == ("ann", None)
     assert (await store.records.open_replies("default")).count == 0
@@ -116,10 +116,10 @@ async def test_who_replied_in_a_time_is_one_row_a_lead_by_the_event_that_says_mo
     )
     opt_outs = [event("lead.unsubscribed", lead="cleo@x.com", reply=words) for words in ("", "Stop.")]
     clock.now += 1.0
-    await arrive(store, event("lead.bounced", lead="dan@x.com"), opt_outs[0], number=2)
+    await arrive(store, event("lead.bounced", lead="dan@x.com"), opt_outs[0])
     assert (await replied()).count == 2
     clock.now += 1.0
-    await arrive(store, opt_outs[1], number=3)
+    await arrive(store, opt_outs[1])
     await store.alerts.claim(
         (await replied()).replies[1].reply.alert_id, Actor(name="ann", id="U1", face="slack")
     )
@@ -155,12 +155,12 @@ async def test_a_released_or_reopened_plain_reply_is_not_reminded_of(
 async def test_a_repeat_of_what_took_over_a_card_posts_no_other(
     store: Store, clock: ManualClock, later: float
 ) -> None:
-    for number, kind in enumerate(("lead.replied", "reply.interested")):
-        await arrive(store, event(kind), number=number)
+    for kind in ("lead.replied", "reply.interested"):
+        await arrive(store, event(kind))
         await post_all(store, clock)
-    for number, kind in enumerate(("lead.replied", "reply.interested"), start=5):
+    for kind in ("lead.replied", "reply.interested"):
         clock.now += later
-        await arrive(store, event(kind), number=number)
+        await arrive(store, event(kind))
     assert [post.kind for post in await post_all(store, clock)] == []
 
 
@@ -172,7 +172,7 @@ async def test_events_that_come_together_are_one_card(store: Store, clock: Manua
 
 async def test_an_event_without_the_words_belongs_to_the_reply_just_before(store: Store) -> None:
     await arrive(store, event("lead.replied", reply=""))
-    await arrive(store, event("reply.ooo"), number=2)
+    await arrive(store, event("reply.ooo"))
     assert await cards(store) == [(CHANNEL, "reply.ooo"), ("C2", "reply.ooo")]
 
 
@@ -180,11 +180,11 @@ async def test_another_reply_and_another_lead_have_cards_of_their_own(
     store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, event("reply.interested"))
-    await arrive(store, event("lead.replied", reply="And tomorrow?"), number=2)
-    await arrive(store, event("lead.replied", lead="bob@acme.example"), number=3)
+    await arrive(store, event("lead.replied", reply="And tomorrow?"))
+    await arrive(store, event("lead.replied", lead="bob@acme.example"))
     assert len(await cards(store)) == 6
     clock.now += 2 * HOUR
-    await arrive(store, event("lead.replied"), number=4)
+    await arrive(store, event("lead.replied"))
     assert len(await cards(store)) == 8, "so much later it is another reply"
 
 
@@ -193,7 +193,7 @@ async def test_an_interested_reply_whose_card_was_a_reply_is_claimed_and_reminde
 ) -> None:
     await arrive(store, event("lead.replied"))
     await post_all(store, clock)
-    await arrive(store, event("reply.interested"), number=2)
+    await arrive(store, event("reply.interested"))
     (waiting,) = (await store.records.open_replies("default")).replies
     found = await store.alerts.messages([waiting.alert_id])
     assert found.keys() == {waiting.alert_id}
@@ -206,8 +206,8 @@ async def test_two_processes_at_once_make_one_card(url: sa.URL, clock: ManualClo
                 [Arrival(workspace="default", body=event(kind, lead=f"a{lead}@b.example"), at=clock.now)]
                 for kind in ("lead.replied", "reply.interested")
             ]
-            for number, arrivals in enumerate(batch):
-                await one.arrivals.append(arrivals, number=number)
+            for arrivals in batch:
+                await one.arrivals.append(arrivals)
             await asyncio.gather(
                 *(store.deliveries.route(ALL.decide, limit=1) for store in (one, other)),
             )

@@ -99,7 +99,7 @@ class Pipeline(RuleBasedStateMachine):
     def deliver(self, number: int) -> None:
         self.batch += 1
         arrival = Arrival(workspace="default", body=interested(number), at=self.now)
-        self.runner.run(self.store.arrivals.append([arrival], number=self.batch))
+        self.runner.run(self.store.arrivals.append([arrival]))
         self.accepted.add(number)
 
     @rule()

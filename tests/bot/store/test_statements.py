@@ -63,9 +63,7 @@ async def poll(store: Store, now: float) -> None:
 async def deliver(store: Store, number: int) -> None:
     """Take one delivery, and post and repaint its card."""
     at = store.database.clock()
-    await store.arrivals.append(
-        [Arrival(workspace="w", body=interested(number), at=at)], number=number, answered=[number + 100]
-    )
+    await store.arrivals.append([Arrival(workspace="w", body=interested(number), at=at)])
     ((row, _),) = await store.deliveries.route(ROUTES.decide)
     (turn,) = (await store.leases.claim(limit=5)).turns
     await store.outcomes.settle(turn, Sent(ts=str(number)))

@@ -16,16 +16,17 @@ import sqlalchemy as sa
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from bot.alerts.routing import AGAIN_AFTER
+from bot.alerts.routing import Routes
 from bot.store import Store, open_store
 from bot.store.db import migrate, schema
-from bot.store.db.engine import SteadyClock, Transaction
+from bot.store.db.engine import SteadyClock
 from bot.store.db.schema import posts
 from bot.store.queue import retention
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
 from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.posts import Post
 from shared.records.audit import Actor
 from shared.records.records import Subscription
 from shared.records.sequence_changes import Timer
@@ -69,30 +70,12 @@ def modes_in(folder: Path) -> dict[str, int]:
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
 
-async def test_every_arrival_is_recorded_with_the_commit_that_tells_whether_it_was_acknowledged(
-    store: Store,
-) -> None:
-    await arrive(store, interested(1), interested(2), interested(1), number=7)
-    await arrive(store, interested(1), number=8, answered=(7,))
-
-    def recorded(connection: Transaction) -> tuple[list[object], list[object], list[object]]:
-        first = sa.select(schema.deliveries.c.batch_first, schema.deliveries.c.seen)
-        later = sa.select(schema.arrivals.c.batch)
-        return (
-            [tuple(row) for row in connection.execute(first.order_by(schema.deliveries.c.received_at))],
-            list(connection.execute(later.order_by(schema.arrivals.c.id)).scalars()),
-            list(connection.execute(sa.select(schema.answers.c.batch)).scalars()),
-        )
-
-    assert await store.database.read(recorded) == ([(7, 3), (7, 1)], [7, 8], [7])
-
-
 async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_arrival_once(
     store: Store,
 ) -> None:
     batch = [Arrival(workspace="default", body=interested(n), at=1.0) for n in range(60)]
     groups = [batch if number % 2 else batch[::-1] for number in range(12)]
-    await asyncio.gather(*(store.arrivals.append(group, number=n) for n, group in enumerate(groups, start=1)))
+    await asyncio.gather(*(store.arrivals.append(group) for group in groups))
 
     async def look() -> int:
         text = 0
@@ -102,11 +85,8 @@ async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_ar
 
     assert sum(await asyncio.gather(*(look() for _ in range(4)))) == 60
 
-    def counted(connection: Transaction) -> tuple[list[int], int]:
-        seen = connection.scalars(sa.select(schema.deliveries.c.seen)).all()
-        return list(seen), len(connection.scalars(sa.select(schema.arrivals.c.id)).all())
-
-    assert await store.database.read(counted) == ([12] * 60, 11 * 60)
+    seen = await store.database.read(lambda tx: tx.scalars(sa.select(schema.deliveries.c.seen)).all())
+    assert [*seen] == [12] * 60
 
 
 async def test_a_process_that_hangs_with_a_channel_in_its_hands_loses_it(store: Store) -> None:
@@ -155,7 +135,7 @@ async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_an
 
 async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, clock: ManualClock) -> None:
     for first in range(0, 100, 50):
-        await arrive(store, *(interested(number) for number in range(first, first + 50)), number=first)
+        await arrive(store, *(interested(number) for number in range(first, first + 50)))
     began, sent = clock.now, []
     for _ in range(60):
         for turn in (await store.leases.claim(limit=5)).turns:
@@ -214,23 +194,53 @@ async def test_a_broken_channels_letters_are_dead_until_one_gets_through(
 PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example"}).encode()
 
 
-@pytest.mark.parametrize(
-    ("answered", "later", "again"),
-    [((1,), AGAIN_AFTER + 1, 1), ((), AGAIN_AFTER + 1, 0), ((1,), AGAIN_AFTER - 1, 0)],
-    ids=["acknowledged long ago", "never acknowledged: a retry", "acknowledged just now"],
-)
-async def test_a_paused_domain_is_announced_again_when_it_cannot_be_a_retry(
-    store: Store, clock: ManualClock, answered: tuple[int, ...], later: float, again: int
+async def test_a_paused_domain_is_told_of_again_once_its_incident_has_ended(
+    store: Store, clock: ManualClock
 ) -> None:
-    await arrive(store, PAUSED, number=1)
+    await arrive(store, PAUSED)
     (turn,) = (await store.leases.claim(limit=5)).turns
+    (card,) = turn.posts
     await store.outcomes.settle(turn, Sent(ts="1.1"))
-    clock.now += later
-    await arrive(store, PAUSED, number=2, answered=answered)
-    turns = (await store.leases.claim(limit=5)).turns
-    assert [(post.kind, turn.thread_ts) for turn in turns for post in turn.posts] == [
-        ("again", "1.1")
-    ] * again
+    clock.now += 3600
+    await arrive(store, PAUSED)
+    assert await planned(store) == [], "it is still the same"
+    await store.subjects.update(card.alert_id, "{}", recovered=True)
+    clock.now += 60
+    await arrive(store, PAUSED)
+    (again,) = await planned(store)
+    assert (again.kind, again.thread_ts, again.alert_id) == ("again", "1.1", card.alert_id)
+    assert again.alert
+    assert again.alert.recovered_at is None, "the card says that it is paused"
+
+
+async def test_deliveries_that_tell_of_one_incident_share_its_alert_until_it_ends(
+    store: Store, clock: ManualClock
+) -> None:
+    bodies = [
+        json.dumps({"event": "domain.paused", "domain": "mail.example", "reason": reason}).encode()
+        for reason in ("Bounce rate 7%", "Bounce rate 8%", "Complaints")
+    ]
+    await arrive(store, bodies[0], bodies[1])
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    (card,) = turn.posts
+    assert card.alert
+    assert card.alert.event.reason == "Bounce rate 8%"
+    await store.outcomes.settle(turn, Sent(ts="1.1"))
+    await arrive(store, bodies[2])
+    for body in bodies:
+        await arrive(store, body)
+    assert await planned(store) == []
+    (told,) = await store.repaints.claim(limit=5)
+    assert told[0].alert
+    assert (told[0].alert_id, told[0].alert.event.reason) == (card.alert_id, "Complaints")
+    await store.subjects.update(card.alert_id, "{}", recovered=True)
+    await arrive(store, bodies[1])
+    (new,) = await planned(store)
+    assert (new.kind, new.alert_id == card.alert_id) == ("alert", False)
+
+
+async def planned(store: Store) -> list[Post]:
+    return [post for turn in (await store.leases.claim(limit=5)).turns for post in turn.posts]
 
 
 async def test_only_one_of_two_claims_wins_and_a_release_frees(store: Store) -> None:
@@ -292,10 +302,8 @@ async def test_reminders_and_notes_are_deleted_with_the_words_and_what_is_unsent
 async def test_retention_goes_on_while_any_table_has_a_whole_portion_left(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sender that tries everything five times leaves more arrivals than deliveries."""
     monkeypatch.setattr(retention, "AT_ONCE", 3)
-    for number in range(5):
-        await arrive(store, interested(1), number=number)
+    await arrive(store, *(interested(number) for number in range(4)), by=Routes(alert_channels={}))
     clock.now += 100
     first = await store.retention.prune(bodies_after=50, hashes_after=50)
     assert first.more
@@ -308,11 +316,11 @@ async def test_bodies_are_pruned_before_hashes_and_unsent_alerts_keep_both(
     await arrive(store, interested(1), b"no json")
     (turn,) = (await store.leases.claim(limit=5)).turns
     await store.outcomes.settle(turn, Sent(ts="1"))
-    await arrive(store, interested(2), number=2)
+    await arrive(store, interested(2))
     clock.now += 100
     first = await store.retention.prune(bodies_after=50, hashes_after=1_000)
     assert (first.bodies, first.deliveries) == (2, 0)
-    await arrive(store, interested(1), number=3)
+    await arrive(store, interested(1))
     (waiting,) = (await store.leases.claim(limit=5)).turns[0].posts
     assert waiting.alert is not None
     assert waiting.alert.body == interested(2), "the hash still knew the first, and this is not sent yet"

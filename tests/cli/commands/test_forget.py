@@ -45,7 +45,7 @@ async def _post(store: Store, ts: str) -> None:
     """Two replies, posted: the person's under this timestamp."""
     at = store.database.clock()
     batch = [Arrival(workspace="default", body=interested(n), at=at + n) for n in (1, 2)]
-    await store.arrivals.append(batch, number=1, answered=())
+    await store.arrivals.append(batch)
     await store.deliveries.route(Routes(alert_channels={"default": seed.ALERTS}).decide)
     lease = (await store.leases.claim(limit=1)).turns[0]
     await store.outcomes.settle(lease, Sent(ts=ts))
@@ -119,7 +119,7 @@ def test_a_person_is_in_no_byte_of_any_table_or_file(forgetting: Shell) -> None:
     with_store(
         forgetting,
         lambda store: store.arrivals.append(
-            [Arrival(workspace="default", body=quoting, at=store.database.clock())], number=2, answered=()
+            [Arrival(workspace="default", body=quoting, at=store.database.clock())]
         ),
     )
     with temporary_engine(settings.database) as engine:

@@ -3,7 +3,7 @@
 It has nothing to do: `bot.store.db.migrate` creates the tables of an empty database as they are declared.
 """
 
-revision = "0320"
+revision = "0321"
 down_revision = None
 
 
