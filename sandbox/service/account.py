@@ -256,6 +256,10 @@ class Account(_Changing):
                 return workspace
         raise BadRequest(f"There is no workspace {name!r}.", field="workspace")
 
+    def lead(self, number: int | None) -> Lead | None:
+        """The lead of this number; None if there is none, or none any more."""
+        return self.leads[number] if number is not None and number < len(self.leads) else None
+
     def add_lead(self, sequence: Sequence, person: Person | tuple[object, ...] | None, *, at: float) -> Lead:
         """Add a lead to the sequence's queue; None makes somebody up."""
         number = len(self.leads)

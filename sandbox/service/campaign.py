@@ -54,7 +54,6 @@ class Response(NamedTuple):
     """What a lead (or its mail server) sends back to a step."""
 
     lead: int
-    inbox: int
     step: int
     kind: str
 
@@ -81,8 +80,8 @@ class Campaign:
         self.account = account
         self._scenario = scenario
         self._publish_to = publish
-        # In the order of the ranks.
-        self._handlers: tuple[Callable[[float, int, Any], None], ...] = (
+        # In the order of the ranks; each takes the number and the rest of its entry.
+        self._handlers: tuple[Callable[[int, Any], None], ...] = (
             self._pause_as_planned,
             self._review,
             self._refill,
@@ -92,15 +91,19 @@ class Campaign:
             self._act,
         )
 
+    @property
+    def now(self) -> float:
+        """The moment of the entry that is done."""
+        return self.account.now
+
     def run(self, until: float, *, seconds: float = math.inf) -> bool:
         """Let everything up to `until` happen; False when `seconds` of real time were not enough for all of it."""
         account, agenda = self.account, self.account.agenda
         ends = time.monotonic() + seconds
         done = 0
         while agenda and agenda[0][0] <= until:
-            at, rank, number, what = heappop(agenda)
-            account.now = at
-            self._handlers[rank](at, number, what)
+            account.now, rank, number, what = heappop(agenda)
+            self._handlers[rank](number, what)
             done += 1
             if done % _ENTRIES_A_LOOK == 0 and time.monotonic() > ends:
                 return False
@@ -110,16 +113,14 @@ class Campaign:
     def schedule(self, at: float, rank: int, number: int = 0, what: Any = None) -> None:
         heappush(self.account.agenda, (at, rank, number, what))
 
-    def schedule_inbox(self, inbox: Inbox, *, after: float) -> None:
+    def schedule_inbox(self, inbox: Inbox) -> None:
         """Plan the inbox's next slot; a slot that was planned before is void."""
-        sequence = self.account.sequences[inbox.sequence]
-        key, day = (self.account.seed, inbox.number), day_of(after)
+        window = self.account.sequences[inbox.sequence].plan.window
+        key, day = (self.account.seed, inbox.number), day_of(self.now)
         inbox.slots.clear()
         for ahead in range(9):
-            slots = rules.slots_of_day(
-                sequence.plan.window, limit=inbox.daily_limit, day=day + ahead, key=key
-            )
-            inbox.slots = [slot for slot in reversed(slots) if slot > after]
+            slots = rules.slots_of_day(window, limit=inbox.daily_limit, day=day + ahead, key=key)
+            inbox.slots = [slot for slot in reversed(slots) if slot > self.now]
             if inbox.slots:
                 self.schedule(inbox.slots[-1], SLOT, inbox.number)
                 return
@@ -131,13 +132,13 @@ class Campaign:
         """
         if request.kind == "domain.paused":
             return self._pause_on_demand(request)
-        cause, at = CAUSES[request.kind], self.account.now
+        cause = CAUSES[request.kind]
         if request.lead is None:
-            reached = self._choose(request, key=(at, request.kind, len(self.account.events)))
+            reached = self._choose(request, key=(self.now, request.kind, len(self.account.events)))
         else:
             reached = [self._named(request)]
         for lead in reached:
-            self._respond(at, 0, Response(lead.number, lead.inbox, lead.step, cause), request.payload)
+            self._respond(0, Response(lead.number, lead.step, cause), request.payload)
         strangers = 0 if request.lead is not None else request.count - len(reached)
         for _ in range(strangers):
             self._tell_of_a_stranger(request, cause)
@@ -145,23 +146,23 @@ class Campaign:
 
     # --- sending
 
-    def _use_slot(self, at: float, number: int, _: Any) -> None:
+    def _use_slot(self, number: int, _: Any) -> None:
         inbox = self.account.inboxes[number]
-        if not inbox.slots or inbox.slots[-1] != at:
+        if not inbox.slots or inbox.slots[-1] != self.now:
             return  # planned anew since
         inbox.slots.pop()
         sequence = self.account.sequences[inbox.sequence]
         if sequence.status == "active" and inbox.status != "resting":
-            lead = self._follow_up(inbox, at) or self._fresh(sequence)
+            lead = self._follow_up(inbox) or self._fresh(sequence)
             if lead is not None:
-                self._send(lead, inbox, sequence, at)
+                self._send(lead, inbox, sequence)
         if inbox.slots:
             self.schedule(inbox.slots[-1], SLOT, number)
         else:
-            self.schedule_inbox(inbox, after=at)
+            self.schedule_inbox(inbox)
 
-    def _follow_up(self, inbox: Inbox, at: float) -> Lead | None:
-        while inbox.waiting and inbox.waiting[0][0] <= at:
+    def _follow_up(self, inbox: Inbox) -> Lead | None:
+        while inbox.waiting and inbox.waiting[0][0] <= self.now:
             due_at, number = heappop(inbox.waiting)
             lead = self.account.leads[number]
             # Removed, settled, or put off since it was put on the heap.
@@ -176,43 +177,43 @@ class Campaign:
                 return lead
         return None
 
-    def _send(self, lead: Lead, inbox: Inbox, sequence: Sequence, at: float) -> None:
-        step, day, seed = lead.step + 1, day_of(at), self.account.seed
-        self._count(("sends",), lead, inbox.number, step=step, at=at)
+    def _send(self, lead: Lead, inbox: Inbox, sequence: Sequence) -> None:
+        """Send the lead its next step; its follow-ups come from the same inbox."""
+        account, step, day = self.account, lead.step + 1, day_of(self.now)
+        self._count(("sends",), lead, inbox, step=step)
         reaction = rules.outcome(
-            seed=seed,
+            seed=account.seed,
             lead=lead.number,
             step=step,
             day=day,
             health=inbox.health,
-            appeal=sequence.plan.appeal * rules.mood(seed=seed, sequence=sequence.number, day=day),
+            appeal=sequence.plan.appeal * rules.mood(seed=account.seed, sequence=sequence.number, day=day),
             conditions=self._scenario.conditions(
-                at - self.account.founded_at,
+                self.now - account.founded_at,
                 domain=inbox.domain,
-                name=self.account.domains[inbox.domain].name,
+                name=account.domains[inbox.domain].name,
             ),
         )
         due_at = None
         if reaction is not None:
-            self._expect(at + reaction.delay, Response(lead.number, inbox.number, step, reaction.kind))
+            self._expect(reaction.delay, Response(lead.number, step, reaction.kind))
         elif step < sequence.plan.steps:
-            due_at = at + rules.step_gap(step)
+            due_at = self.now + rules.step_gap(step)
             heappush(inbox.waiting, (due_at, lead.number))
         else:
-            self._expect(at + rules.FINISH_AFTER, Response(lead.number, inbox.number, step, "completed"))
-        self.account.leads[lead.number] = lead.moved(at, lead.status, step, inbox.number, due_at)
+            self._expect(rules.FINISH_AFTER, Response(lead.number, step, "completed"))
+        account.leads[lead.number] = lead.moved(self.now, lead.status, step, inbox.number, due_at)
 
-    def _count(self, what: Iterable[str], lead: Lead, inbox_number: int, *, step: int, at: float) -> None:
+    def _count(self, what: Iterable[str], lead: Lead, inbox: Inbox, *, step: int) -> None:
         """Count in every grouping alike, so that their totals agree."""
-        account, day = self.account, day_of(at)
-        workspace, inbox = account.workspaces[lead.workspace], account.inboxes[inbox_number]
+        workspace, day = self.account.workspaces[lead.workspace], day_of(self.now)
         for name in what:
             column = COLUMN[name]
             inbox.tally.add(day, column)
             workspace.tally("step", str(step)).add(day, column)
             workspace.tally("variant", rules.variant_of(lead=lead.number, step=step)).add(day, column)
 
-    def _refill(self, at: float, _: int, __: Any) -> None:
+    def _refill(self, _: int, __: Any) -> None:
         """Customers import new leads before a sequence runs dry: half a day's worth at a time."""
         account = self.account
         for sequence in account.sequences.values():
@@ -221,19 +222,19 @@ class Campaign:
             wanted = sum(account.inboxes[number].daily_limit for number in sequence.inboxes) // 2
             if len(sequence.queue) < wanted // 2:
                 for _ in range(wanted):
-                    account.add_lead(sequence, None, at=at)
-        self.schedule(at + HOUR, REFILL)
+                    account.add_lead(sequence, None, at=self.now)
+        self.schedule(self.now + HOUR, REFILL)
 
-    def _pause_as_planned(self, _: float, number: int, __: Any) -> None:
+    def _pause_as_planned(self, number: int, _: Any) -> None:
         self.account.sequences[number].status = "paused"
 
     # --- responses
 
-    def _expect(self, at: float, response: Response) -> None:
+    def _expect(self, delay: float, response: Response) -> None:
         self.account.entries += 1
-        self.schedule(at, RESPONSE, self.account.entries, response)
+        self.schedule(self.now + delay, RESPONSE, self.account.entries, response)
 
-    def _respond(self, at: float, _: int, response: Response, payload: dict[str, Any] | None = None) -> None:
+    def _respond(self, _: int, response: Response, payload: dict[str, Any] | None = None) -> None:
         """Let a response take effect, unless its lead has been removed or is past it."""
         account = self.account
         lead = account.leads[response.lead]
@@ -241,54 +242,53 @@ class Campaign:
         # It may have been settled since the response was on its way.
         if lead is None or lead.status not in effect.to:
             return
-        self._count(effect.counts, lead, response.inbox, step=response.step, at=at)
+        inbox = account.inboxes[lead.inbox]
+        self._count(effect.counts, lead, inbox, step=response.step)
         away = 0
         if response.kind == "ooo":
             away = rules.days_away(seed=account.seed, lead=lead.number, step=response.step)
-        settled = self._settle(lead, response, at=at, away=away)
+        settled = self._settle(lead, response, away=away)
         for event in effect.events:
             self._tell(event, settled, response, away=away, payload=payload or {})
         if effect.harms:
-            self._judge(account.domains[account.inboxes[response.inbox].domain], at)
+            self._judge(account.domains[inbox.domain])
 
-    def _settle(self, lead: Lead, response: Response, *, at: float, away: int) -> Lead:
+    def _settle(self, lead: Lead, response: Response, *, away: int) -> Lead:
         """Where the lead stands now, and what it sends later."""
-        kind, step, seed = response.kind, response.step, self.account.seed
-        effect, steps = rules.EFFECTS[kind], self.account.sequences[lead.sequence].plan.steps
-        status, due_at, now_at = effect.status or lead.status, None, step
+        account, kind, step = self.account, response.kind, response.step
+        effect, dice = rules.EFFECTS[kind], {"seed": account.seed, "lead": lead.number, "step": step}
+        due_at, now_at = None, step
         if kind == "bounce_soft":  # sent again a day later
-            due_at, now_at = at + DAY, step - 1
-        elif kind == "ooo" and step < steps:
-            due_at = at + away * DAY
+            due_at, now_at = self.now + DAY, step - 1
+        elif kind == "ooo" and step < account.sequences[lead.sequence].plan.steps:
+            due_at = self.now + away * DAY
         elif kind == "ooo":
-            self._expect(at + rules.FINISH_AFTER, response._replace(kind="completed"))
+            self._expect(rules.FINISH_AFTER, response._replace(kind="completed"))
         if due_at is not None:
-            heappush(self.account.inboxes[response.inbox].waiting, (due_at, lead.number))
+            heappush(account.inboxes[lead.inbox].waiting, (due_at, lead.number))
         if effect.blocks:
-            self.account.workspaces[lead.workspace].blocklist.add(lead.who.email.lower())
-        again = rules.writes_again(kind, seed=seed, lead=lead.number, step=step)
+            account.workspaces[lead.workspace].blocklist.add(lead.who.email.lower())
+        again = rules.writes_again(kind, **dice)
         if again is not None:
-            self._expect(at + again.delay, response._replace(kind=again.kind))
-        if kind in {"interested", "turned"}:
-            delay = rules.books_meeting(seed=seed, lead=lead.number, step=step)
-            if delay is not None:
-                self._expect(at + delay, response._replace(kind="meeting"))
-        settled = lead.moved(at, status, now_at, response.inbox, due_at)
-        self.account.leads[lead.number] = settled
+            self._expect(again.delay, response._replace(kind=again.kind))
+        delay = rules.books_meeting(**dice) if kind in {"interested", "turned"} else None
+        if delay is not None:
+            self._expect(delay, response._replace(kind="meeting"))
+        settled = lead.moved(self.now, effect.status or lead.status, now_at, lead.inbox, due_at)
+        account.leads[lead.number] = settled
         return settled
 
     def _tell(self, kind: str, lead: Lead, response: Response, *, away: int, payload: dict[str, Any]) -> None:
-        account = self.account
         event = Event(
             kind=kind,
-            at=account.now,
+            at=self.now,
             workspace=lead.workspace,
             cause=response.kind,
             lead=lead,
-            sequence=account.sequences[lead.sequence].plan.name,
+            sequence=self.account.sequences[lead.sequence].plan.name,
             step=response.step,
-            inbox=account.inboxes[response.inbox].email,
-            returns=date_of(account.now + away * DAY),
+            inbox=self.account.inboxes[lead.inbox].email,
+            returns=date_of(self.now + away * DAY),
             payload=payload,
         )
         self._publish(event)
@@ -300,9 +300,9 @@ class Campaign:
 
     # --- health of inboxes and domains
 
-    def _review(self, at: float, _: int, __: Any) -> None:
+    def _review(self, _: int, __: Any) -> None:
         """The daily review at the start of a UTC day: scores follow the last days, warm-up raises limits."""
-        account, day = self.account, day_of(at)
+        account, day = self.account, day_of(self.now)
         for inbox in account.inboxes.values():
             counts = inbox.tally.between(day - _RECENT_DAYS, day - 1)
             key = (account.seed, inbox.number, day)
@@ -311,33 +311,33 @@ class Campaign:
                 limit = deliverability.limit_tomorrow(
                     inbox.daily_limit, inbox.full_limit, health=inbox.health
                 )
-                self._warm_up(inbox, limit, at=at)
+                self._warm_up(inbox, limit)
         for domain in account.domains.values():
             statuses = {account.inboxes[number].status for number in domain.inboxes}
             if domain.state == "warming" and statuses == {"active"}:
                 domain.state = "healthy"
-        self.forget(at)
-        self.schedule(at + DAY, REVIEW)
+        self.forget()
+        self.schedule(self.now + DAY, REVIEW)
 
-    def forget(self, at: float) -> None:
+    def forget(self) -> None:
         """Forget events other than replies that are older than `KEPT_DAYS`."""
-        before = at - KEPT_DAYS * DAY
+        before = self.now - KEPT_DAYS * DAY
         kept = [one for one in self.account.events if one.kind in REPLIES or one.at >= before]
         self.account.events = kept
 
-    def _warm_up(self, inbox: Inbox, limit: int, *, at: float) -> None:
+    def _warm_up(self, inbox: Inbox, limit: int) -> None:
         """Let the inbox send so many a day; with its full number it is warm."""
         inbox.daily_limit = limit
         inbox.status = "active" if limit >= inbox.full_limit else "warming"
-        self.schedule_inbox(inbox, after=at)
+        self.schedule_inbox(inbox)
 
-    def _judge(self, domain: Domain, at: float) -> None:
+    def _judge(self, domain: Domain) -> None:
         """Pause a domain whose last days deserve it (document: domain.paused)."""
         # In the past nothing is judged: the plan says how the account stands on its first day. A domain that is
         # warming up is watched by people already.
         if not self.account.founded_at or domain.state != "healthy":
             return
-        today, counts = day_of(at), Counts()
+        today, counts = day_of(self.now), Counts()
         # Two days, or as many as have enough sends: on a Sunday that goes back to Friday.
         for first in range(today - 1, today - _JUDGED_DAYS - 1, -1):
             counts = self.account.counts(domain.inboxes, first, today)
@@ -349,12 +349,12 @@ class Campaign:
 
     def _pause_domain(self, domain: Domain, *, reason: str, counts: Counts, payload: dict[str, Any]) -> None:
         """Auto-pause: the domain's inboxes rest, and subscribers are notified."""
-        inboxes, at = [self.account.inboxes[number] for number in domain.inboxes], self.account.now
+        inboxes = [self.account.inboxes[number] for number in domain.inboxes]
         for inbox in inboxes:
             inbox.status = "resting"
             inbox.slots.clear()
-        domain.state, domain.paused_at = "paused", at
-        self.schedule(at + deliverability.REST, WAKE, domain.number, at)
+        domain.state, domain.paused_at = "paused", self.now
+        self.schedule(self.now + deliverability.REST, WAKE, domain.number, self.now)
         rate = counts.rate(counts.bounces if reason == "bounce_rate" else counts.complaints)
         told = {
             "domain": domain.name,
@@ -362,20 +362,20 @@ class Campaign:
             "rate": round(rate, 4),
             "inboxes": sorted(inbox.email for inbox in inboxes),
         }
-        self._publish(Event("domain.paused", at, domain.workspace, reason, payload=told | payload))
+        self._publish(Event("domain.paused", self.now, domain.workspace, reason, payload=told | payload))
 
-    def _wake(self, at: float, number: int, paused_at: float) -> None:
+    def _wake(self, number: int, paused_at: float) -> None:
         """Let a domain that has rested long enough warm up."""
         domain = self.account.domains[number]
         if domain.paused_at != paused_at:
             return  # paused once more since
         domain.state = "warming"
         for inbox in (self.account.inboxes[number] for number in domain.inboxes):
-            self._warm_up(inbox, deliverability.limit_after_rest(inbox.full_limit), at=at)
+            self._warm_up(inbox, deliverability.limit_after_rest(inbox.full_limit))
 
     # --- events of scenarios and on demand
 
-    def _act(self, at: float, _: int, what: tuple[int, ScheduledEvent]) -> None:
+    def _act(self, _: int, what: tuple[int, ScheduledEvent]) -> None:
         """Carry out a scenario's event, in the first workspace if it names none."""
         account, (turn, event) = self.account, what
         domain = None if event.domain is None else self._scenario.number_of(event.domain)
@@ -388,8 +388,8 @@ class Campaign:
             step = lead.step
             if bounces:  # of mail that goes out now: what isn't sent can't bounce
                 step = min(step + 1, account.sequences[lead.sequence].plan.steps)
-                self._count(("sends",), lead, lead.inbox, step=step, at=at)
-            self._respond(at, 0, Response(lead.number, lead.inbox, step, _SCHEDULED[event.kind]))
+                self._count(("sends",), lead, account.inboxes[lead.inbox], step=step)
+            self._respond(0, Response(lead.number, step, _SCHEDULED[event.kind]))
 
     def _choose(self, request: EventRequest, *, key: tuple[object, ...], sending: bool = False) -> list[Lead]:
         """Leads that have been written to and have not answered, from a place in the list that the key decides.
@@ -398,8 +398,7 @@ class Campaign:
         """
         account, found = self.account, list[Lead]()
         start = int(len(account.leads) * roll("choose", account.seed, *key))
-        for number in (*range(start, len(account.leads)), *range(start)):
-            lead = account.leads[number]
+        for lead in (*account.leads[start:], *account.leads[:start]):
             if lead is None or not self._is_reached(lead, request):
                 continue
             inbox = account.inboxes[lead.inbox]
@@ -416,8 +415,7 @@ class Campaign:
         return is_meant and lead.status == "active" and lead.step >= 1
 
     def _named(self, request: EventRequest) -> Lead:
-        number, leads = request.lead or 0, self.account.leads
-        lead = leads[number] if number < len(leads) else None
+        lead = self.account.lead(request.lead)
         if lead is None or not self._is_reached(lead, request):
             raise NotFound("No lead matches that was contacted and hasn't replied yet.")
         return lead
@@ -433,9 +431,9 @@ class Campaign:
         account.entries += 1
         # A lead's number is positive, so no lead ever has this one's name.
         number = -account.entries
-        stranger = Lead(number, request.workspace, inbox.sequence, account.now, (account.seed, number))
-        response = Response(number, inbox.number, 1, cause)
-        self._tell(request.kind, stranger, response, away=7, payload=request.payload)
+        person = (account.seed, number)
+        stranger = Lead(number, request.workspace, inbox.sequence, self.now, person, inbox=inbox.number)
+        self._tell(request.kind, stranger, Response(number, 1, cause), away=7, payload=request.payload)
 
     def _pause_on_demand(self, request: EventRequest) -> int:
         mine = [
@@ -447,6 +445,7 @@ class Campaign:
             raise NotFound("This domain doesn't exist in this workspace.")
         mine.sort(key=lambda domain: domain.state == "paused")
         counts = Counts(sends=100, bounces=8, complaints=1)
-        for domain in mine[: request.count]:
+        chosen = mine[: request.count]
+        for domain in chosen:
             self._pause_domain(domain, reason="bounce_rate", counts=counts, payload=request.payload)
-        return len(mine[: request.count])
+        return len(chosen)

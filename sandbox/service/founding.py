@@ -73,7 +73,7 @@ def _past(source: str, *, seed: int, hour: int, inboxes: int | None) -> Account:
     campaign.schedule(first_day * DAY, REFILL)
     with _no_garbage():
         campaign.run(now)
-    campaign.forget(now)
+    campaign.forget()
     _forget_leads(account, now)
     return account
 
@@ -122,7 +122,7 @@ def _set_up(campaign: Campaign, plan: AccountPlan, *, first_day: int, today: int
         account.inboxes[inbox.number] = inbox
         sequence.inboxes.append(inbox.number)
         domains[number].inboxes.append(inbox.number)
-        campaign.schedule_inbox(inbox, after=account.now)
+        campaign.schedule_inbox(inbox)
 
 
 def _inbox(

@@ -105,8 +105,7 @@ def _custom(lead: schemas.NewLead, *, place: int) -> Answer:
 @API.add("DELETE", "/leads/{id}", answer=schemas.Removed, errors=MISSING)
 async def remove_lead(caller: Caller, id: schemas.LeadPathId) -> Answer:  # noqa: A002 -- the document's parameter
     """Remove the lead from all sequences; its reply history is kept."""
-    number, leads = ids.decode("ld", id), caller.account.leads
-    lead = leads[number] if number is not None and number < len(leads) else None
+    lead = caller.account.lead(ids.decode("ld", id))
     if lead is None or lead.workspace != caller.workspace:
         raise NotFound("This lead doesn't exist in this workspace.")
     caller.account.remove_lead(lead)
