@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import socket
 from collections.abc import AsyncIterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _GRACE_SECONDS = 1.0
+BODY_LIMIT = 8 * 1024 * 1024
 _KEY = "sandbox.server_state"
 
 
@@ -66,6 +71,31 @@ async def serving(app: ASGIApp, listener: socket.socket, *, name: str) -> AsyncI
         await asyncio.gather(ticking, return_exceptions=True)
         await _stop(server)
         listener.close()
+
+
+class TooLarge(HTTPException):
+    """A body is larger than `BODY_LIMIT`."""
+
+
+async def body_of(request: Request) -> bytes:
+    """Return the body of a request. Raises `TooLarge`."""
+    chunks, size = [], 0
+    # One that is too large is read to its end, since a sender who still writes reads no answer.
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size <= BODY_LIMIT:
+            chunks.append(chunk)
+    if size > BODY_LIMIT:
+        raise TooLarge(413, "request_too_large")
+    return b"".join(chunks)
+
+
+async def json_of(request: Request) -> Any:
+    """Return the JSON of a request, an empty object where there is no body. Raises `ValueError` and `TooLarge`."""
+    try:
+        return json.loads(await body_of(request) or b"{}")
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 class LocalOnly:

@@ -27,28 +27,27 @@ _Seconds = (
 class Fault(BaseModel):
     """A fault that happens `times` times. What it matches and what it does is its subclass's."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
 
-    times: int | None = Field(
-        default=1, ge=1, le=1_000_000, description="How often; null until the faults are cleared."
-    )
-    delay: float = Field(default=0.0, ge=0.0, le=600.0, description="Seconds to wait first.")
+    times: int | None = Field(default=1, ge=1, le=1_000_000)
+    """How often; null until the faults are cleared."""
+    delay: float = Field(default=0.0, ge=0.0, le=600.0)
+    """Seconds to wait first."""
 
 
 class HttpFault(Fault):
     """What goes wrong with a request. With `delay` alone it is carried out and answered as usual, only later."""
 
-    status: int | None = Field(
-        default=None, ge=400, le=599, description="Answer with this status and an error body."
-    )
-    retry_after: _Seconds | _HeaderText | None = Field(
-        default=None, description="A `Retry-After` header for it: seconds, or any text."
-    )
-    body: Literal["garbage", "html", "half", "empty"] | None = Field(
-        default=None, description="Answer with an invalid body."
-    )
-    cut: bool = Field(default=False, description="Close the connection instead of answering.")
-    executed: bool = Field(default=False, description="Execute the request before the fault.")
+    status: int | None = Field(default=None, ge=400, le=599)
+    """Answer with this status and an error body."""
+    retry_after: _Seconds | _HeaderText | None = None
+    """A `Retry-After` header for it: seconds, or any text."""
+    body: Literal["garbage", "html", "half", "empty"] | None = None
+    """Answer with an invalid body."""
+    cut: bool = False
+    """Close the connection instead of answering."""
+    executed: bool = False
+    """Execute the request before the fault."""
 
     @property
     def replaces_answer(self) -> bool:

@@ -38,16 +38,16 @@ _EVENTS_AT_ONCE = 100
 class _Body(BaseModel):
     """A JSON body; members that don't exist are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
 class TimeChange(_Body):
     """How the service's time goes on."""
 
-    advance: float = Field(default=0.0, ge=0.0, le=400 * 86_400.0, description="Seconds to advance.")
-    speed: float | None = Field(
-        default=None, ge=0.0, le=1_000_000.0, description="Service seconds per real second."
-    )
+    advance: float = Field(default=0.0, ge=0.0, le=400 * 86_400.0)
+    """Seconds to advance."""
+    speed: float | None = Field(default=None, ge=0.0, le=1_000_000.0)
+    """Service seconds per real second."""
 
 
 class EventBody(_Body):
@@ -56,13 +56,16 @@ class EventBody(_Body):
     workspace: str = "acme"
     kind: EventKind
     count: int = Field(default=1, ge=1, le=100_000)
-    sequence: str | None = Field(default=None, description="The sequence's id.")
-    lead: str | None = Field(
-        default=None, description="The lead's id. The lead must be active and contacted."
-    )
-    domain: str | None = Field(default=None, description="The domain to pause.")
-    reply: str | None = Field(default=None, max_length=1_000_000, description="The reply's text.")
-    payload: dict[str, Any] = Field(default_factory=dict, description="Overrides members of the payload.")
+    sequence: str | None = None
+    """The sequence's id."""
+    lead: str | None = None
+    """The lead's id. The lead must be active and contacted."""
+    domain: str | None = None
+    """The domain to pause."""
+    reply: str | None = Field(default=None, max_length=1_000_000)
+    """The reply's text."""
+    payload: dict[str, Any] = {}
+    """Overrides members of the payload."""
 
 
 class LimiterChange(_Body):
@@ -75,18 +78,15 @@ class KeyChange(_Body):
     """A key to issue or to revoke."""
 
     workspace: str = "acme"
-    revoke: str | None = Field(
-        default=None, description="The key to revoke. Without it, a new one is issued."
-    )
+    revoke: str | None = None
+    """The key to revoke. Without it, a new one is issued."""
 
 
 class Reset(_Body):
     """How much is reset."""
 
-    everything: bool = Field(
-        default=False,
-        description="Also reset the account and its clock to their creation, and delete subscriptions.",
-    )
+    everything: bool = False
+    """Also reset the account and its clock to their creation, and delete subscriptions."""
 
 
 class ZoneEdit(_Body):

@@ -12,13 +12,14 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 from pydantic.json_schema import models_json_schema
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
+from sandbox.asgi_server import TooLarge, body_of
 from sandbox.service.errors import ApiError, BadRequest, Error, Json, NotAllowed, NotFound, place_of
 
-BODY_LIMIT = 8 * 1024 * 1024
 Answer = dict[str, Any]
 Document = dict[str, Any]
 Handler = Callable[..., Awaitable[Response | Answer]]
@@ -86,7 +87,7 @@ class Endpoint:
             pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
             arguments |= vars(_checked(self.query, dict(pairs)))
         if self.body is not None:
-            content = await _read(scope, receive)
+            content = await body_of(Request(scope, receive))
             if content or self.needs_body:
                 arguments["body"] = _checked(self.body, _parsed(scope, content))
         answer = await self.handler(scope["caller"], **arguments)
@@ -214,6 +215,8 @@ class _Path:
             response = await self._endpoint(scope["method"]).respond(scope, receive)
         except ApiError as error:
             response = error.response()
+        except TooLarge as error:
+            response = BadRequest(f"{error}.", field="body").response()
         await response(scope, receive, send)
 
     def _endpoint(self, method: str) -> Endpoint:
@@ -227,19 +230,6 @@ async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer 404 for a path that doesn't exist."""
     error = NotFound("This path doesn't exist. See /openapi.json.")
     await error.response()(scope, receive, send)
-
-
-async def _read(scope: Scope, receive: Receive) -> bytes:
-    """The body. Raises `BadRequest`: it is too large, whether announced or in chunks."""
-    length = Headers(scope=scope).get("content-length", "")
-    content, more = bytearray(), True
-    while more and len(content) <= BODY_LIMIT and not (length.isdigit() and int(length) > BODY_LIMIT):
-        message = await receive()
-        content += message.get("body", b"")
-        more = message.get("more_body", False)
-    if more:
-        raise BadRequest(f"The body is larger than {BODY_LIMIT} bytes.", field="body")
-    return bytes(content)
 
 
 def _parsed(scope: Scope, content: bytes) -> Any:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from sandbox.service.account import Event, Lead
-from sandbox.service.reply_texts import reply_text
+from sandbox.service.people import reply_text
 
 _BOUNCES = {
     "hard": "550 5.1.1 The email account that you tried to reach does not exist.",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cached_property
-from importlib import resources
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
 
+from sandbox.data import read_toml
 from sandbox.service.rules import Window
 
 INBOXES_A_DOMAIN = 20
@@ -87,9 +86,7 @@ class AccountPlan(_Plan):
         return self.model_copy(update={"inboxes": inboxes, "domains": (*self.domains, *more)})
 
 
-_PLANS = TypeAdapter(dict[str, AccountPlan]).validate_python(
-    tomllib.loads(resources.files(__package__).joinpath("accounts.toml").read_text("utf-8"))
-)
+_PLANS = TypeAdapter(dict[str, AccountPlan]).validate_python(read_toml(__file__, "accounts.toml"))
 ACME, GLOBEX = _PLANS["acme"], _PLANS["globex"]
 EMPTY = (AccountPlan(workspace="acme"), AccountPlan(workspace="globex"))
 BELIEVABLE = (ACME, GLOBEX)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import random
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import NamedTuple
 
+from sandbox.data import read_toml
 from sandbox.service.dice import between, roll, two_rolls
 from sandbox.service.moments import DAY, HOUR, MINUTE
 
@@ -172,10 +171,5 @@ class Effect(NamedTuple):
     harms: bool = False
 
 
-EFFECTS = {
-    kind: Effect(**effect)
-    for kind, effect in tomllib.loads(
-        resources.files(__package__).joinpath("responses.toml").read_text("utf-8")
-    ).items()
-}
+EFFECTS = {kind: Effect(**effect) for kind, effect in read_toml(__file__, "responses.toml").items()}
 """By the kind of the response."""

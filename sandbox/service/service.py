@@ -22,8 +22,8 @@ from sandbox.service.api.guard import Caller, Guard
 from sandbox.service.campaign import Campaign
 from sandbox.service.control import control_app
 from sandbox.service.deliveries import TIMEOUT, Deliveries
-from sandbox.service.dns.account_zones import AccountZones, ZoneChange
 from sandbox.service.dns.resolvers import Resolvers
+from sandbox.service.dns.zones import AccountZones, ZoneChange
 
 _TICK_SECONDS = 0.25
 _SLICE_SECONDS = 0.008

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
-from importlib import resources
 from typing import Any, Literal, NamedTuple
+
+from sandbox.data import read_toml
 
 Check = Callable[[str, Any, str], Iterator[str]]
 """Takes the words of a rule after its kind, a value and its JSON pointer."""
@@ -28,7 +28,7 @@ class Shape(NamedTuple):
 
 def _read_shapes() -> dict[str, dict[str, Shape]]:
     tables: dict[str, dict[str, Shape]] = {}
-    file = tomllib.loads(resources.files(__package__).joinpath("blockkit.toml").read_text("utf-8"))
+    file = read_toml(__file__, "blockkit.toml")
     for table, entries in file.items():
         common = entries.pop("common", {})
         tables[table] = {}

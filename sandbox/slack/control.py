@@ -17,13 +17,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from sandbox.asgi_server import json_of
 from sandbox.slack import seed
 from sandbox.slack.acts import ACTS, Act, Body, PersonAct
 from sandbox.slack.delivery import Delivery
 from sandbox.slack.errors import InvalidActionError, SlackError
 from sandbox.slack.faults import RESPONSE_URL, SlackFault
 from sandbox.slack.model import Json, User
-from sandbox.slack.requests import json_of
 from sandbox.slack.settings import Manifest, Settings
 from sandbox.slack.sockets import NoConnectionError
 from sandbox.slack.views import home_view

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
-from importlib import resources
 from typing import Any
 
+from sandbox.data import read_toml
 from sandbox.slack.model import App, Channel, Group, Team, User
 
-_FILE: dict[str, Any] = tomllib.loads(resources.files(__package__).joinpath("seed.toml").read_text("utf-8"))
+_FILE: dict[str, Any] = read_toml(__file__, "seed.toml")
 TEAM, APP = Team(**_FILE["team"]), App(**_FILE["app"])
 USERS = tuple(User(**one) for one in _FILE["users"])
 ANN, BEN, CLEO, DEV, GUS, EVA, BOT, SLACKBOT = USERS

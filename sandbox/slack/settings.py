@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import secrets
-import tomllib
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from sandbox.asgi_server import is_this_machine
+from sandbox.data import read_toml
 
 
 def _is_on_this_machine(url: str | None) -> str | None:
@@ -102,9 +101,7 @@ class Manifest(_Part):
     settings: _Settings = _Settings()
 
 
-_FIRST = Manifest.model_validate(
-    tomllib.loads(resources.files(__package__).joinpath("manifest.toml").read_text("utf-8"))
-)
+_FIRST = Manifest.model_validate(read_toml(__file__, "manifest.toml"))
 
 
 class Settings(BaseModel):

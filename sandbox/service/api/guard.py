@@ -9,7 +9,6 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pydantic import Field
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -31,9 +30,8 @@ class Caller(NamedTuple):
 class ApiFault(HttpFault):
     """What goes wrong with matching requests to `/v1`."""
 
-    endpoint: str = Field(
-        default="*", description="`GET /leads`, `PATCH /sequences/{id}`, a path alone, or `*`."
-    )
+    endpoint: str = "*"
+    """`GET /leads`, `PATCH /sequences/{id}`, a path alone, or `*`."""
 
     def matches(self, endpoint: str) -> bool:
         """True where an endpoint like `GET /leads` is meant."""

@@ -44,8 +44,6 @@ Email = Annotated[
     StringConstraints(pattern=EMAIL, min_length=6, max_length=254),
     Field(examples=["ada@engines.example"]),
 ]
-Address = Annotated[str, Field(examples=["ada@engines.example"])]
-"""An address as it is kept, in lower case."""
 Text = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")]
 
 
@@ -64,20 +62,11 @@ def whole_number(value: object) -> object:
 
 
 IsoDate = Annotated[dt.date, BeforeValidator(_iso)]
-LEAD, SEQUENCE, INBOX, CURSOR = (
-    ids.encode(prefix, number) for prefix, number in (("ld", 4_000), ("sq", 1), ("ib", 1), ("cu", 4_000))
-)
+LEAD, SEQUENCE, CURSOR = ids.encode("ld", 4_000), ids.encode("sq", 1), ids.encode("cu", 4_000)
 Cursor = Annotated[str, StringConstraints(pattern=rf"^cu_{ids.PATTERN}$"), Field(examples=[CURSOR])]
 SequenceId = Annotated[str, StringConstraints(max_length=64), Field(examples=[SEQUENCE])]
 LeadPathId = Annotated[str, Field(min_length=1, max_length=200, examples=[LEAD])]
 SequencePathId = Annotated[str, Field(min_length=1, max_length=200, examples=[SEQUENCE])]
-FirstName = Annotated[Text, Field(examples=["Ada"])]
-LastName = Annotated[Text, Field(examples=["Lovelace"])]
-Company = Annotated[Text, Field(examples=["Engines"])]
-SequenceName = Annotated[str, Field(examples=["SaaS founders – Europe"])]
-InboxAddress = Annotated[str, Field(examples=["mia@getacme.example"])]
-LeadId = Annotated[str, Field(examples=[LEAD])]
-Count = Annotated[int, Field(examples=[4])]
 
 
 _RANGE = """ISO date, a whole UTC day, included. One end alone: `to` is then today, `from` 29 days before `to`. A range that
@@ -93,9 +82,9 @@ class NewLead(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
     email: Email
-    first_name: FirstName | None = None
-    last_name: LastName | None = None
-    company: Company | None = None
+    first_name: Text | None = None
+    last_name: Text | None = None
+    company: Text | None = None
 
 
 class NewLeads(BaseModel):
@@ -132,16 +121,16 @@ class NewSubscription(BaseModel):
 class Lead(BaseModel):
     """One address in one sequence."""
 
-    id: LeadId
-    email: Address
+    id: str
+    email: str
     status: LeadStatus
-    first_name: FirstName | None
-    last_name: LastName | None
-    company: Company | None
+    first_name: Text | None
+    last_name: Text | None
+    company: Text | None
     sequence_id: SequenceId
-    step: Count
-    custom_fields: Annotated[dict[str, Any], Field(examples=[{"plan": "pro"}])]
-    created_at: Annotated[dt.datetime, Field(examples=["2026-03-02T09:14:00Z"])]
+    step: int
+    custom_fields: dict[str, Any]
+    created_at: dt.datetime
 
 
 class LeadPage(BaseModel):
@@ -154,21 +143,21 @@ class LeadPage(BaseModel):
 class SkippedLead(BaseModel):
     """A lead that was not added, and why."""
 
-    email: Address
+    email: str
     reason: SkipReason
 
 
 class Added(BaseModel):
     """The result of adding leads."""
 
-    added: Count
+    added: int
     skipped: list[SkippedLead]
 
 
 class Removed(BaseModel):
     """A lead that is in no sequence any more."""
 
-    id: LeadId
+    id: str
     removed: Literal[True]
 
 
@@ -176,9 +165,9 @@ class Sequence(BaseModel):
     """A sequence with its status and step count."""
 
     id: SequenceId
-    name: SequenceName
+    name: str
     status: SequenceStatus
-    steps: Count
+    steps: int
 
 
 class Sequences(BaseModel):
@@ -190,10 +179,10 @@ class Sequences(BaseModel):
 class Inbox(BaseModel):
     """A connected inbox."""
 
-    id: str = Field(examples=[ids.encode("ib", 1)])
-    email: InboxAddress
-    health_score: Annotated[float, Field(ge=0, le=100, examples=[91.4])]
-    daily_limit: Count
+    id: str
+    email: str
+    health_score: Annotated[float, Field(ge=0, le=100)]
+    daily_limit: int
     status: InboxStatus
 
 
@@ -206,12 +195,12 @@ class Inboxes(BaseModel):
 class StatsRow(BaseModel):
     """Counts of one group; `id` names the sequence, inbox, step or variant."""
 
-    group: SequenceName
+    group: str
     id: SequenceId
-    sends: Count
-    replies: Count
-    positive_replies: Count
-    meetings: Count
+    sends: int
+    replies: int
+    positive_replies: int
+    meetings: int
 
 
 class Stats(BaseModel):
@@ -223,5 +212,5 @@ class Stats(BaseModel):
 class Subscribed(BaseModel):
     """A subscription; its secret is shown this once."""
 
-    id: str = Field(examples=[ids.encode("wh", 1)])
-    secret: str = Field(examples=["whsec_3q2-7w"])
+    id: str
+    secret: str

@@ -16,7 +16,7 @@ import dns.rdatatype
 import dns.rdtypes.ANY.TXT
 import dns.rrset
 
-from sandbox.service.dns.account_zones import AccountZones
+from sandbox.service.dns.zones import AccountZones
 
 UDP_BYTES = 1_232
 """What a response over UDP may take, whatever the client has room for: it isn't fragmented (DNS Flag Day 2020)."""

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from sandbox.asgi_server import bind
 from sandbox.faults import Fault, Faults
-from sandbox.service.dns.account_zones import AccountZones
+from sandbox.service.dns.zones import AccountZones
 
 COUNT = 2
 """A problem is one when two resolvers agree."""
@@ -25,22 +25,17 @@ _TRIES = 50
 class DnsFault(Fault):
     """What goes wrong with matching queries."""
 
-    kind: Kind | None = Field(
-        default=None,
-        description="`servfail` answers so; `timeout` doesn't answer; `lie` says that the name doesn't exist; `drip` "
-        "says over UDP that only TCP has room, and sends a byte a second there.",
-    )
-    name: str = Field(
-        default="*", max_length=253, description="A name, which stands for all below it, too; or `*`."
-    )
-    type: str | None = Field(
-        default=None, max_length=16, description="Only queries of this type, like `TXT`."
-    )
-    resolver: Literal[1, 2] | None = Field(default=None, description="Only this one of the two resolvers.")
+    kind: Kind | None = None
+    """`lie`: there is no such name. `drip`: over UDP only TCP has room, and there comes a byte a second."""
+    name: str = Field(default="*", max_length=253)
+    """A name, which stands for all below it, too; or `*`."""
+    type: str | None = Field(default=None, max_length=16)
+    """Only queries of this type, like `TXT`."""
+    resolver: Literal[1, 2] | None = None
+    """Only this one of the two resolvers."""
     # Resolvers are asked again after a failure: a fault that happens once would hardly be noticed.
-    times: int | None = Field(
-        default=None, ge=1, le=1_000_000, description="How often; null until the faults are cleared."
-    )
+    times: int | None = Field(default=None, ge=1, le=1_000_000)
+    """How often; null until the faults are cleared."""
 
     def matches(self, name: str, kind: str, *, resolver: int) -> bool:
         named = self.name.lower().rstrip(".")

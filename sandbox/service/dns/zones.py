@@ -1,12 +1,15 @@
-"""What the zone of a sending domain holds, in order or changed: read from `zones.toml`. Pure."""
+"""The zones of the account's domains over time, from `zones.toml`: what the scenario changes, and what tests change."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib import resources
 from typing import Any, Literal, get_args
+
+from sandbox.data import read_toml
+from sandbox.service.errors import BadRequest
+from sandbox.service.moments import DAY, date_of
 
 Change = Literal[
     "no_mx", "no_spf", "second_spf", "invalid_spf", "too_many_lookups", "void_lookups", "include_loop",
@@ -20,7 +23,7 @@ APEXES = ("google.com", "outlook.com", "onmicrosoft.com", "example")
 Records = dict[tuple[str, str], list[bytes]]
 """By owner (lower case, no final dot) and type; TXT as its bytes, everything else as text in a zone file."""
 
-_DATA: dict[str, Any] = tomllib.loads(resources.files(__package__).joinpath("zones.toml").read_text("utf-8"))
+_DATA: dict[str, Any] = read_toml(__file__, "zones.toml")
 
 
 def _read(entries: Mapping[str, Any], **words: object) -> Records:
@@ -74,3 +77,136 @@ def find(records: Mapping[tuple[str, str], list[bytes]], name: str, kind: str) -
     if any(owner == name or owner.endswith(f".{name}") for owner in owners):
         return records.get((name, kind), [])
     return None
+
+
+_SERIAL_AGE = 90 * DAY
+"""So long before the account was created, its zones were edited last."""
+_TTL_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZoneChange:
+    """Something that is different in the zone of a domain, from a moment of service time until another."""
+
+    domain: str
+    change: Change
+    start: float
+    end: float = float("inf")
+
+
+class AccountZones:
+    """What the resolvers answer from.
+
+    Args:
+        now: service time, in seconds of the Unix epoch.
+        speed: service seconds per real second.
+    """
+
+    def __init__(self, *, now: Callable[[], float], speed: Callable[[], float]) -> None:
+        self._now = now
+        self._speed = speed
+        self.start((), scheduled=(), created_at=0.0)
+
+    def start(self, domains: Sequence[str], *, scheduled: Sequence[ZoneChange], created_at: float) -> None:
+        """Begin with the zones of these domains as they are when the account is created."""
+        self._domains = {name: number for number, name in enumerate(domains, start=1)}
+        # Microsoft names a customer's hosts after the domain, with hyphens.
+        self._by_label = {name.replace(".", "-"): name for name in domains}
+        self._scheduled, self._created_at = scheduled, created_at
+        self.reset()
+
+    def reset(self) -> None:
+        """Undo what was changed by hand; the scenario's changes are as scheduled."""
+        self._changes = list(self._scheduled)
+        self._set: Records = {}
+
+    @property
+    def domains(self) -> Sequence[str]:
+        return tuple(self._domains)
+
+    @property
+    def ttl(self) -> int:
+        """Five minutes of service time in real seconds, which is what resolvers count."""
+        return max(1, round(_TTL_SECONDS / max(1.0, self._speed())))
+
+    def changes(self, domain: str) -> tuple[Change, ...]:
+        """What is different in the zone of a domain now, in the order in which it came."""
+        now = self._now()
+        return tuple(dict.fromkeys(one.change for one in self._of(domain) if one.start <= now < one.end))
+
+    def change(self, domain: str, change: Change) -> None:
+        """Make something different from now on. Raises `BadRequest`."""
+        self._check(domain)
+        self._changes.append(ZoneChange(domain=domain, change=change, start=self._now()))
+
+    def repair(self, domain: str | None) -> None:
+        """End what is different now, in one domain or in all, and drop the records that were set there."""
+        if domain is not None:
+            self._check(domain)
+        now, meant = self._now(), {domain} if domain else set(self._domains)
+        self._changes = [
+            replace(one, end=min(one.end, now)) if one.domain in meant and one.start <= now else one
+            for one in self._changes
+        ]
+        if domain is None:
+            self._set = {}
+        else:
+            self._set = {key: values for key, values in self._set.items() if not _below(key[0], domain)}
+
+    def set_records(self, name: str, kind: str, values: Sequence[str] | None) -> None:
+        """Replace the records of a name and type (an empty list: there are none); None: as in the zone."""
+        key = (name.lower().rstrip("."), kind)
+        if values is None:
+            self._set.pop(key, None)
+        else:
+            self._set[key] = [value.encode() for value in values]
+
+    def find(self, name: str, kind: str) -> list[bytes] | None:
+        """The values of a name; empty if it exists without any of this type, None if it doesn't exist."""
+        domain = self._domain_of(name)
+        own = {} if domain is None else self._zone(domain)
+        return find({**SHARED, **own, **self._set}, name, kind)
+
+    def knows(self, name: str) -> bool:
+        """True where the resolvers answer for a name at all."""
+        others = (*APEXES, *(owner for owner, _ in self._set))
+        return any(_below(name, apex) for apex in (*others, *self._domains))
+
+    def apex(self, name: str) -> str:
+        """The zone that a name is in."""
+        return next((one for one in _upwards(name) if one in self._domains or one in APEXES), name)
+
+    def _domain_of(self, name: str) -> str | None:
+        """The domain whose name or whose host at Microsoft this is: `selector1-useacme-example._domainkey…`."""
+        label = name.partition(".")[0]
+        hosted = self._by_label.get(label) or self._by_label.get(label.partition("-")[2])
+        return next((one for one in _upwards(name) if one in self._domains), hosted)
+
+    def _zone(self, domain: str) -> Records:
+        number, changes = self._domains[domain], self.changes(domain)
+        return zone(domain, number=number, changes=changes, serial=self._serial(domain))
+
+    def _serial(self, domain: str) -> int:
+        """The day of the last edit and the number of edits, as people write it by hand (RFC 1912)."""
+        now = self._now()
+        edits = [edge for one in self._of(domain) for edge in (one.start, one.end) if edge <= now]
+        last = max(edits, default=self._created_at - _SERIAL_AGE)
+        return int(f"{date_of(last):%Y%m%d}{len(edits) % 100:02}")
+
+    def _of(self, domain: str) -> Iterator[ZoneChange]:
+        return (one for one in self._changes if one.domain == domain)
+
+    def _check(self, domain: str) -> None:
+        if domain not in self._domains:
+            raise BadRequest(f"There is no domain {domain!r}.", field="domain")
+
+
+def _upwards(name: str) -> Iterator[str]:
+    """`a.b.c`, `b.c`, `c`."""
+    while name:
+        yield name
+        name = name.partition(".")[2]
+
+
+def _below(name: str, domain: str) -> bool:
+    return name == domain or name.endswith(f".{domain}")

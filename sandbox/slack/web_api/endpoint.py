@@ -12,13 +12,13 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from sandbox.asgi_server import body_of, json_of
 from sandbox.faults import Cut
 from sandbox.slack import response_urls
 from sandbox.slack.delivery import Delivery
 from sandbox.slack.errors import SlackError, refuse_if
 from sandbox.slack.faults import RESPONSE_URL
 from sandbox.slack.model import Json
-from sandbox.slack.requests import body_of, json_of
 from sandbox.slack.web_api.call import Call, Method
 from sandbox.slack.web_api.methods import METHODS
 from sandbox.slack.workspace import Workspace

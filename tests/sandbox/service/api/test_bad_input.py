@@ -8,8 +8,8 @@ from itertools import product
 
 import httpx
 
+from sandbox.asgi_server import BODY_LIMIT
 from sandbox.service import Service
-from sandbox.service.endpoints import BODY_LIMIT
 
 WRONG_BODIES = [
     b"",

@@ -23,8 +23,7 @@ from sandbox.service.deliverability import (
 )
 from sandbox.service.dice import roll, rolls
 from sandbox.service.moments import DAY, HOUR
-from sandbox.service.people import Person, person
-from sandbox.service.reply_texts import reply_text
+from sandbox.service.people import Person, person, reply_text
 from sandbox.service.rules import Conditions, Window
 from tests.clock import moment
 from tests.sandbox.service.conftest import client_of, founded_at

@@ -10,8 +10,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from sandbox.asgi_server import BODY_LIMIT
 from sandbox.slack import seed
-from sandbox.slack.requests import MAX_BODY_BYTES
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.web_api.methods import METHODS
 from tests.sandbox.slack.driver import Json, Person, button, section
@@ -310,7 +310,7 @@ async def test_half_a_request_and_one_too_large_leave_no_trace(
     garbage.write(b"no HTTP\r\n\r\n")
     assert b" 400 " in await reader.readline()
     garbage.close()
-    large = io.BytesIO(b"x" * (MAX_BODY_BYTES + 1))
+    large = io.BytesIO(b"x" * (BODY_LIMIT + 1))
     async with session.post(f"{slack.origin}/control/command", data=large) as answer:
         assert (answer.status, (await answer.json())["error"]) == (413, "request_too_large")
     # Only what is no HTTP is logged, as a warning.
