@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import contextlib
 import json
 import socket
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -71,6 +72,23 @@ async def serving(app: ASGIApp, listener: socket.socket, *, name: str) -> AsyncI
         await asyncio.gather(ticking, return_exceptions=True)
         await _stop(server)
         listener.close()
+
+
+class Block(abc.ABC):
+    """Something that runs while its `async with` block does."""
+
+    @abc.abstractmethod
+    async def open(self, exits: contextlib.AsyncExitStack) -> None:
+        """Start it; `exits` ends it, also what had started when something after it failed."""
+
+    async def __aenter__(self) -> Self:
+        async with contextlib.AsyncExitStack() as exits:
+            await self.open(exits)
+            self._exits = exits.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._exits.aclose()
 
 
 class TooLarge(HTTPException):

@@ -8,12 +8,12 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
 from sandbox import SCENARIOS
-from sandbox.asgi_server import bind, serving
+from sandbox.asgi_server import Block, bind, serving
 from sandbox.clock import Clock
 from sandbox.service import founding, scenarios
 from sandbox.service.account import copied
@@ -32,7 +32,7 @@ PATIENCE_SECONDS = 5.0
 """Real seconds that a jump ahead waits for the answers of subscribers."""
 
 
-class Service:
+class Service(Block):
     """The sandbox service on a loopback port, while its block runs.
 
     Args:
@@ -77,7 +77,6 @@ class Service:
         self.resolvers = Resolvers(self.zones, port=dns_port)
         self._control = control_app()
         self._documentation = routes.documentation()
-        self._exits = contextlib.AsyncExitStack()
         self.origin = ""
 
     @property
@@ -103,24 +102,18 @@ class Service:
     def now(self) -> float:
         return self.clock.now()
 
-    async def __aenter__(self) -> Self:
-        async with contextlib.AsyncExitStack() as exits:
-            listener = bind(self._port)
-            exits.callback(listener.close)
-            # Playing the past takes a second, in which others in this process are served.
-            self._first_day = await asyncio.to_thread(
-                founding.found, self._source, seed=self._seed, now=self.now(), inboxes=self._inboxes
-            )
-            self._begin()
-            await exits.enter_async_context(self.resolvers)
-            self.origin = await exits.enter_async_context(serving(self, listener, name="sandbox-service"))
-            await exits.enter_async_context(_running(self._live(), name="sandbox-campaign"))
-            await exits.enter_async_context(_running(self.deliveries.run(), name="sandbox-deliveries"))
-            self._exits = exits.pop_all()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._exits.aclose()
+    async def open(self, exits: contextlib.AsyncExitStack) -> None:
+        listener = bind(self._port)
+        exits.callback(listener.close)
+        # Playing the past takes a second, in which others in this process are served.
+        self._first_day = await asyncio.to_thread(
+            founding.found, self._source, seed=self._seed, now=self.now(), inboxes=self._inboxes
+        )
+        self._begin()
+        await exits.enter_async_context(self.resolvers)
+        self.origin = await exits.enter_async_context(serving(self, listener, name="sandbox-service"))
+        await exits.enter_async_context(_running(self._live(), name="sandbox-campaign"))
+        await exits.enter_async_context(_running(self.deliveries.run(), name="sandbox-deliveries"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One port for the API, its document and the control API."""

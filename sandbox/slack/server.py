@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Self
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
@@ -14,7 +13,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sandbox.asgi_server import LocalOnly, bind, serving
+from sandbox.asgi_server import Block, LocalOnly, bind, serving
 from sandbox.clock import Clock
 from sandbox.slack import seed
 from sandbox.slack.control import Control
@@ -36,7 +35,7 @@ HEADERS = {
 }
 
 
-class SlackStandIn:
+class SlackStandIn(Block):
     """A Slack on 127.0.0.1 while the block runs.
 
     `port` 0 takes a free one. The bot's request address is `bot_url` + `/slack/events` unless
@@ -69,7 +68,6 @@ class SlackStandIn:
         self._delivery = Delivery(self.workspace)
         self.control = Control(self.workspace, self._delivery)
         self._app = _WithHeaders(LocalOnly(self._application()))
-        self._exits = contextlib.AsyncExitStack()
 
     @property
     def announcement(self) -> dict[str, str]:
@@ -85,18 +83,12 @@ class SlackStandIn:
             "slack_alert_channel": seed.ALERTS,
         }
 
-    async def __aenter__(self) -> Self:
-        async with contextlib.AsyncExitStack() as stack:
-            stack.callback(self._listener.close)
-            stack.push_async_callback(self._delivery.close)
-            await stack.enter_async_context(serving(self._app, self._listener, name="slack stand-in"))
-            stack.push_async_callback(self.sockets.close)
-            stack.callback(self.feed.close)
-            self._exits = stack.pop_all()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._exits.aclose()
+    async def open(self, exits: contextlib.AsyncExitStack) -> None:
+        exits.callback(self._listener.close)
+        exits.push_async_callback(self._delivery.close)
+        await exits.enter_async_context(serving(self._app, self._listener, name="slack stand-in"))
+        exits.push_async_callback(self.sockets.close)
+        exits.callback(self.feed.close)
 
     def _application(self) -> ASGIApp:
         endpoint = Endpoint(self.workspace, self._delivery)

@@ -26,33 +26,29 @@ _ALIASES = 16
 _SOA = b"ns1.dns-host.example. hostmaster.dns-host.example. 1 7200 900 1209600 300"
 
 
-def question_of(wire: bytes) -> dns.message.QueryMessage | None:
-    """The query in a datagram or message; None if it isn't one."""
+def question_of(wire: bytes) -> tuple[dns.message.QueryMessage, str, str] | None:
+    """A query, the name it asks for (in lower case and without the final dot), and the type; None if it isn't one."""
     try:
         query = dns.message.from_wire(wire)
     except (dns.exception.DNSException, ValueError):
         return None
-    is_query = isinstance(query, dns.message.QueryMessage) and not query.flags & dns.flags.QR
-    return query if is_query and len(query.question) == 1 else None  # type: ignore[return-value]
+    if not isinstance(query, dns.message.QueryMessage) or query.flags & dns.flags.QR:
+        return None
+    if len(query.question) != 1:
+        return None
+    asked = query.question[0]
+    return query, asked.name.to_text(omit_final_dot=True).lower(), dns.rdatatype.to_text(asked.rdtype)
 
 
-def name_of(query: dns.message.Message) -> str:
-    """The name that is asked for, in lower case and without the final dot."""
-    return query.question[0].name.to_text(omit_final_dot=True).lower()
-
-
-def type_of(query: dns.message.Message) -> str:
-    return dns.rdatatype.to_text(query.question[0].rdtype)
-
-
-def respond(query: dns.message.QueryMessage, zones: AccountZones) -> dns.message.Message:
+def respond(
+    query: dns.message.QueryMessage, name: str, kind: str, zones: AccountZones
+) -> dns.message.Message:
     """What a resolver answers to a query without any fault."""
     response = dns.message.make_response(query, recursion_available=True)
-    name, kind = name_of(query), type_of(query)
     if query.opcode() != dns.opcode.QUERY or query.question[0].rdclass != dns.rdataclass.IN:
         response.set_rcode(dns.rcode.NOTIMP)
         return response
-    if not zones.knows(name):
+    if zones.apex(name) is None:
         response.set_rcode(dns.rcode.REFUSED)
         return response
     for _ in range(_ALIASES):
@@ -68,7 +64,7 @@ def respond(query: dns.message.QueryMessage, zones: AccountZones) -> dns.message
     if values is None:
         response.set_rcode(dns.rcode.NXDOMAIN)
     # The zone's SOA says for how long the absence holds (RFC 2308).
-    apex = zones.apex(name)
+    apex = zones.apex(name) or name
     _add(response.authority, apex, "SOA", zones.find(apex, "SOA") or [_SOA], ttl=zones.ttl)
     return response
 

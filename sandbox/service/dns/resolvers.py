@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator, Coroutine
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
 from pydantic import Field
 
-from sandbox.asgi_server import bind
+from sandbox.asgi_server import Block, bind
 from sandbox.faults import Fault, Faults
 from sandbox.service.dns.zones import AccountZones
 
@@ -43,7 +43,7 @@ class DnsFault(Fault):
         return is_named and self.type in {None, kind} and self.resolver in {None, resolver}
 
 
-class Resolvers:
+class Resolvers(Block):
     """They answer for the account's domains and what these refer to, while their block runs; anything else they refuse.
 
     `port` is the first one's, the second has the next; 0 takes free ones.
@@ -55,20 +55,13 @@ class Resolvers:
         self.faults = Faults[DnsFault]()
         self.queried = 0
         self.addresses: list[str] = []
-        self._exits = contextlib.AsyncExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def __aenter__(self) -> Self:
-        async with contextlib.AsyncExitStack() as exits:
-            exits.push_async_callback(self._end_tasks)
-            for number in range(1, COUNT + 1):
-                port = self._port + number - 1 if self._port else 0
-                self.addresses.append(await exits.enter_async_context(self._listening(number, port)))
-            self._exits = exits.pop_all()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._exits.aclose()
+    async def open(self, exits: contextlib.AsyncExitStack) -> None:
+        exits.push_async_callback(self._end_tasks)
+        for number in range(1, COUNT + 1):
+            port = self._port + number - 1 if self._port else 0
+            self.addresses.append(await exits.enter_async_context(self._listening(number, port)))
 
     def reset(self) -> None:
         """No faults, and the count at zero."""
@@ -130,12 +123,12 @@ class Resolvers:
 
         from sandbox.service.dns import answers
 
-        query = answers.question_of(wire)
-        if query is None:
+        asked = answers.question_of(wire)
+        if asked is None:
             return
-        name, kind = answers.name_of(query), answers.type_of(query)
+        query, name, kind = asked
         self.queried += 1
-        response = answers.respond(query, self._zones)
+        response = answers.respond(query, name, kind, self._zones)
         fault = self.faults.take(lambda one: one.matches(name, kind, resolver=number))
         what = None if fault is None else fault.kind
         await asyncio.sleep(0.0 if fault is None else fault.delay)

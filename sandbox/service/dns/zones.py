@@ -167,14 +167,11 @@ class AccountZones:
         own = {} if domain is None else self._zone(domain)
         return find({**SHARED, **own, **self._set}, name, kind)
 
-    def knows(self, name: str) -> bool:
-        """True where the resolvers answer for a name at all."""
-        others = (*APEXES, *(owner for owner, _ in self._set))
-        return any(_below(name, apex) for apex in (*others, *self._domains))
-
-    def apex(self, name: str) -> str:
-        """The zone that a name is in."""
-        return next((one for one in _upwards(name) if one in self._domains or one in APEXES), name)
+    def apex(self, name: str) -> str | None:
+        """The zone that a name is in; None for what the resolvers don't answer for."""
+        own = {owner for owner, _ in self._set}
+        zones = ({*self._domains, *APEXES}, own)
+        return next((one for known in zones for one in _upwards(name) if one in known), None)
 
     def _domain_of(self, name: str) -> str | None:
         """The domain whose name or whose host at Microsoft this is: `selector1-useacme-example._domainkey…`."""
