@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
 from typing import Any, cast
 
 import aiohttp
+import pytest
 from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
 from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
+from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from starlette.types import ASGIApp
 
@@ -38,6 +40,13 @@ class Person:
             assert response.status == 200, await response.text()
             answer: dict[str, Any] = await response.json()
             return answer
+
+
+async def refused(call: Awaitable[Any]) -> Json:
+    """The answer to a call that Slack refuses."""
+    with pytest.raises(SlackApiError) as caught:
+        await call
+    return dict(caught.value.response.data)
 
 
 @contextlib.asynccontextmanager

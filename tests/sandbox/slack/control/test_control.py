@@ -14,7 +14,7 @@ from sandbox.asgi_server import BODY_LIMIT
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.web_api.methods import METHODS
-from tests.sandbox.slack.driver import Json, Person, button, section
+from tests.sandbox.slack.driver import Json, Person, button
 
 
 def alert(name: str) -> Json:
@@ -29,22 +29,6 @@ async def test_the_summary_proves_lost_and_doubled_alerts(client: AsyncWebClient
     assert summary["alerts"] == {"al_1": 1, "al_2": 2}
     assert summary["calls"] == {"chat.postMessage": 3}
     assert summary["messages"] == {"outreach-alerts": 3}
-
-
-async def test_a_message_about_several_alerts_counts_for_each(client: AsyncWebClient, person: Person) -> None:
-    for several in (["al_1", "al_2"], 5):
-        payload = {"alert_id": "al_1", "alert_ids": several}
-        metadata = {"event_type": "outreach_alert", "event_payload": payload}
-        await client.chat_postMessage(channel=seed.ALERTS, text="x", metadata=metadata)
-    assert (await person.see("summary"))["alerts"] == {"al_1": 2, "al_2": 1}
-
-
-async def test_metadata_is_found_again_by_who_asks_for_it(client: AsyncWebClient) -> None:
-    await client.chat_postMessage(channel=seed.ALERTS, text="x", metadata=alert("al_1"))
-    plain = await client.conversations_history(channel=seed.ALERTS)
-    assert "metadata" not in plain["messages"][0]
-    whole = await client.conversations_history(channel=seed.ALERTS, include_all_metadata=True)
-    assert whole["messages"][0]["metadata"] == alert("al_1")
 
 
 async def test_history_comes_in_pages_newest_first(client: AsyncWebClient, person: Person) -> None:
@@ -70,15 +54,6 @@ async def test_a_thread_always_shows_its_beginning(client: AsyncWebClient, perso
         texts += [one["text"] for one in page["messages"] if one["ts"] != root]
         assert page["messages"][0]["ts"] == root
     assert texts == ["0", "1", "2"]
-
-
-async def test_a_message_keeps_what_it_said_before(client: AsyncWebClient, person: Person) -> None:
-    ts = (await client.chat_postMessage(channel=seed.ALERTS, text="one", blocks=[section("one")]))["ts"]
-    await client.chat_update(channel=seed.ALERTS, ts=ts, text="two")
-    shown = (await person.see("messages", channel="outreach-alerts"))["messages"][0]
-    assert (shown["text"], shown.get("blocks")) == ("two", None)
-    assert [one["text"] for one in shown["revisions"]] == ["one"]
-    assert shown["posted_at"] == pytest.approx(float(ts), abs=1)
 
 
 FAULTS = [
@@ -132,21 +107,6 @@ async def test_an_answer_may_have_any_shape(answer: object, slack: SlackStandIn,
         assert await response.json() == answer
 
 
-async def test_an_unknown_fault_is_named(person: Person) -> None:
-    refused = await person.do("faults", method="auth.test", kind="gremlin", refused=True)
-    assert "accept_then_cut" in refused["error"]
-    refused = await person.do("faults", method="auth.test", kind="cut", tmes=3, refused=True)
-    assert "tmes" in refused["error"]
-
-
-async def test_a_delay_is_only_a_delay(client: AsyncWebClient, person: Person) -> None:
-    await person.do("faults", method="*", kind="delay", delay=0.05, times=None)
-    assert (await client.auth_test())["ok"]
-    assert (await person.do("faults", clear=True))["pending"] == []
-    exchange = (await person.see("traffic"))["exchanges"][0]
-    assert exchange["ms"] >= 50
-
-
 async def test_a_manifest_says_what_the_app_listens_to(person: Person) -> None:
     taken = await person.do(
         "manifest",
@@ -168,46 +128,6 @@ async def test_state_has_everything_but_secrets(slack: SlackStandIn, person: Per
         assert slack.announcement[name] not in text
 
 
-async def test_a_reset_deletes_messages(client: AsyncWebClient, person: Person) -> None:
-    await client.chat_postMessage(channel=seed.ALERTS, text="x")
-    await person.do("reset")
-    assert (await person.see("messages", channel=seed.ALERTS))["messages"] == []
-    assert (await person.see("summary"))["calls"] == {}
-
-
-@pytest.mark.parametrize(
-    ("act", "body", "cause"),
-    [
-        ("command", {}, "missing: text"),
-        ("command", {"text": "/outreach", "user": "nobody"}, "no person 'nobody'"),
-        ("command", {"text": "/outreach", "channel": "nowhere"}, "no channel 'nowhere'"),
-        ("command", {"text": "/outreach", "user": "eva"}, "eva is not in outreach-alerts"),
-        ("message", {"text": "x", "channel": "q3-launch"}, "q3-launch is archived"),
-        ("click", {"ts": "1.0", "text": "x"}, "no message 1.0 in outreach-alerts"),
-        ("view/submit", {}, "no modal is open for ann"),
-        ("clock", {"advance": -1}, "The clock can only be advanced"),
-        ("settings", {"speed": 1}, "speed: Extra inputs"),
-    ],
-)
-async def test_invalid_actions_are_explained(act: str, body: Json, cause: str, person: Person) -> None:
-    assert cause in (await person.do(act, refused=True, **body))["error"]
-
-
-async def test_a_user_and_a_group_are_found(client: AsyncWebClient) -> None:
-    assert (await client.users_info(user=seed.GUS.id))["user"]["is_restricted"] is True
-    groups = (await client.usergroups_list(include_users=True))["usergroups"]
-    assert groups[0]["users"] == [seed.ANN.id, seed.BEN.id]
-    names = [one["name"] for one in (await client.conversations_list(exclude_archived=True))["channels"]]
-    assert names == ["outreach-alerts", "sales", "general"]
-    opened = await client.conversations_open(users=[seed.ANN.id])
-    assert (await client.chat_postMessage(channel=opened["channel"]["id"], text="hi"))["ok"]
-    link = await client.chat_getPermalink(
-        channel=opened["channel"]["id"],
-        message_ts=(await client.chat_postMessage(channel=seed.ANN.id, text="x"))["ts"],
-    )
-    assert "/archives/D0" in link["permalink"]
-
-
 async def test_a_reply_can_be_sent_to_the_channel_too(client: AsyncWebClient) -> None:
     root = (await client.chat_postMessage(channel=seed.ALERTS, text="root"))["ts"]
     await client.chat_postMessage(channel=seed.ALERTS, text="loud", thread_ts=root, reply_broadcast=True)
@@ -215,23 +135,6 @@ async def test_a_reply_can_be_sent_to_the_channel_too(client: AsyncWebClient) ->
     shown = (await client.conversations_history(channel=seed.ALERTS))["messages"]
     assert [one["text"] for one in shown] == ["loud", "root"]
     assert shown[0]["subtype"] == "thread_broadcast"
-
-
-async def test_an_answer_names_the_granted_scopes(client: AsyncWebClient, person: Person) -> None:
-    await person.do("scopes", set=["chat:write", "commands"])
-    assert (await client.auth_test()).headers["X-OAuth-Scopes"] == "chat:write,commands"
-
-
-@pytest.mark.parametrize(("kind", "words"), [("cut", []), ("accept_then_cut", ["once"])])
-async def test_a_response_address_can_be_cut_too(
-    kind: str, words: list[str], person: Person, session: aiohttp.ClientSession
-) -> None:
-    url = (await person.do("command", text="/outreach status"))["response_url"]
-    await person.do("faults", method="response_url", kind=kind)
-    with pytest.raises(aiohttp.ClientError):
-        await session.post(url, json={"text": "once"})
-    found = (await person.see("messages", channel=seed.ALERTS))["messages"]
-    assert [one["text"] for one in found if one["by_app"]] == words
 
 
 async def test_an_unknown_act_is_404_and_the_wrong_method_405(
@@ -261,41 +164,6 @@ async def test_one_document_says_what_every_act_and_query_does(
         assert about, name
     assert {"user", "channel", "wait"} <= set(document["fields"]["properties"])
     assert "kind" in document["fault"]["properties"]
-
-
-@pytest.mark.parametrize(
-    ("act", "body", "place"),
-    [
-        ("manifest", {"features": "x"}, "features: "),
-        ("manifest", {"features": {"slash_commands": [5]}}, "features.slash_commands.0: "),
-        ("manifest", {"oauth_config": {"scopes": {"bot": ["a\nb"]}}}, "oauth_config.scopes.bot.0: "),
-        ("manifest", {"display_information": {"name": 5}}, "display_information.name: "),
-        ("settings", {"burst": 1e400}, "burst: "),
-        ("settings", {"messages_per_second": "nan"}, "messages_per_second: "),
-        ("settings", {"commands": "x"}, "commands: "),
-        ("settings", {"request_url": "http://localhost.evil.example/"}, "request_url: "),
-        ("request_url", {"url": "http://localhost.evil.example/"}, "url: "),
-        ("request_url", {"url": "http://127.0.0.1.evil.example/"}, "url: "),
-        ("request_url", {"url": "https://bot.example.com/"}, "url: "),
-        ("scopes", {"add": ["x\r\ny: z"]}, "add"),
-        ("user", {"user": "ann", "is_admin": "perhaps"}, "is_admin: "),
-        ("user", {"user": "ann", "age": 7}, "unknown: age"),
-    ],
-)
-async def test_invalid_settings_change_nothing(person: Person, act: str, body: Json, place: str) -> None:
-    before = await person.see("state")
-    assert (await person.do(act, refused=True, **body))["error"].startswith(place)
-    assert {**await person.see("state"), "now": 0} == {**before, "now": 0}
-
-
-async def test_a_long_run_keeps_the_newest(slack: SlackStandIn, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.slack.workspace.MAX_MESSAGES", 2)
-    world = slack.workspace
-    sales = world.channel("sales")
-    for number in range(5):
-        world.post(sales, user=seed.ANN.id, text=f"{number}")
-    assert [one.text for one in sales.messages.values()] == ["3", "4"]
-    assert sales.posted == 5
 
 
 async def test_half_a_request_and_one_too_large_leave_no_trace(

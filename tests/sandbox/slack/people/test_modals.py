@@ -66,17 +66,6 @@ async def test_a_modal_is_filled_in_and_submitted(running: AsyncApp, person: Per
     assert got[0]["private_metadata"] == "m"
 
 
-async def test_missing_values_are_reported_before_anything_is_sent(running: AsyncApp, person: Person) -> None:
-    opens(running, modal(WHY, WHEN, WHICH))
-    await person.do("command", text="/outreach open", wait=3)
-    done = await person.do("view/submit", values={"text": "no"})
-    assert done["ack"] is None
-    assert done["errors"] == {
-        "why": "Please enter at least 3 characters.",
-        "which": "Please complete this required field.",
-    }
-
-
 async def test_the_app_can_refuse_change_stack_and_clear(running: AsyncApp, person: Person) -> None:
     opens(running, modal(WHY))
     answers: list[Json] = [
@@ -187,36 +176,3 @@ async def test_options_are_loaded_and_chosen(running: AsyncApp, person: Person) 
     assert found["options"] == [option("ada@acme.example", "ld_1")]
     await person.do("view/submit", values={"find": "ld_1"}, offered=found["options"])
     assert seen == [option("ada@acme.example", "ld_1")]
-
-
-async def test_options_are_loaded_over_http_only_with_an_options_url(
-    running: AsyncApp, person: Person, slack: SlackStandIn
-) -> None:
-    asks: list[str] = []
-    opens(
-        running, modal(asked("lead", {"type": "external_select", "action_id": "find", "min_query_length": 1}))
-    )
-
-    @running.options("find")
-    async def find(ack: Any, payload: Json) -> None:
-        asks.append(payload["value"])
-        await ack(options=[option("Ada", "ld_1")])
-
-    await person.do("command", text="/outreach open", wait=3)
-    found = await person.do("options", view=True, action_id="find", value="ada")
-    over_socket = bool(slack.sockets.ready)
-    assert asks == (["ada"] if over_socket else [])
-    assert found["options"] == ([option("Ada", "ld_1")] if over_socket else [])
-
-
-async def test_a_global_shortcut_hands_out_a_trigger(
-    running: AsyncApp, person: Person, client: AsyncWebClient
-) -> None:
-    @running.shortcut("pick")
-    async def pick(ack: Any, body: Json) -> None:
-        await ack()
-        assert body["type"] == "shortcut"
-        await client.views_open(trigger_id=body["trigger_id"], view=modal(WHY))
-
-    opened = await person.do("shortcut", callback_id="pick", wait=5)
-    assert opened["view"]["callback_id"] == "form"

@@ -42,26 +42,12 @@ async def serve(receiver: Receiver, slack: SlackStandIn) -> web.AppRunner:
     return runner
 
 
-async def test_requests_are_signed_by_the_bots_clock_when_time_was_advanced(
-    slack: SlackStandIn, person: Person
-) -> None:
-    receiver = Receiver()
-    runner = await serve(receiver, slack)
-    try:
-        await person.do("clock", advance=25 * 3600)
-        done = await person.do("command", text="/outreach stats")
-    finally:
-        await runner.cleanup()
-    ((headers, body),) = receiver.requests
-    assert done["ack"]["ok"]
-    verifier = SignatureVerifier(slack.announcement["slack_signing_secret"])
-    assert verifier.is_valid_request(body, headers), "within five minutes of the bot's own clock"
-
-
 async def test_a_command_is_signed_and_whole(slack: SlackStandIn, person: Person) -> None:
     receiver = Receiver()
     runner = await serve(receiver, slack)
     try:
+        # Signed by the bot's own clock, however far the time here was moved.
+        await person.do("clock", advance=25 * 3600)
         done = await person.do("command", text="/outreach stats by step", user="cleo", channel="sales")
     finally:
         await runner.cleanup()
@@ -105,13 +91,6 @@ def receiver_attempts(slack: SlackStandIn) -> list[int]:
     return [one.attempt for one in slack.workspace.traffic.exchanges if one.direction == "to_bot"]
 
 
-async def test_an_unknown_command_reaches_no_app(person: Person) -> None:
-    refused = await person.do("command", text="/nonsense", refused=True)
-    assert refused["error"] == "/nonsense is not a valid command"
-    found = (await person.see("messages", channel="outreach-alerts"))["messages"]
-    assert found[-1]["text"] == "`/nonsense` is not a valid command."
-
-
 async def test_an_event_is_delivered_four_times_at_most(slack: SlackStandIn, person: Person) -> None:
     receiver = Receiver()
     receiver.status = 500
@@ -138,38 +117,6 @@ async def test_a_bot_can_ask_for_no_retry(slack: SlackStandIn, person: Person) -
     finally:
         await runner.cleanup()
     assert receiver_attempts(slack) == [0]
-
-
-async def test_a_mention_in_a_thread_is_answered_there(
-    running: AsyncApp, slack: SlackStandIn, person: Person
-) -> None:
-    @running.event("app_mention")
-    async def mentioned(event: Json, client: AsyncWebClient) -> None:
-        thread = event.get("thread_ts") or event["ts"]
-        await client.chat_postMessage(channel=event["channel"], thread_ts=thread, text="Here.")
-
-    response = await person.do("message", text=f"hey <@{seed.BOT.id}>", wait=3, answers=1)
-    thread = (await person.see("messages", channel=seed.ALERTS, thread_ts=response["message"]["ts"]))[
-        "messages"
-    ]
-    assert [one["text"] for one in thread] == [f"hey <@{seed.BOT.id}>", "Here."]
-    assert thread[0]["reply_count"] == 1
-
-
-async def test_platform_actions_send_events(running: AsyncApp, slack: SlackStandIn, person: Person) -> None:
-    heard: asyncio.Queue[str] = asyncio.Queue()
-    for kind in ("channel_archive", "member_joined_channel", "tokens_revoked"):
-
-        @running.event(kind)
-        async def happened(event: Json) -> None:
-            heard.put_nowait(event["type"])
-
-    await person.do("channel", channel="sales", archived=True)
-    assert await asyncio.wait_for(heard.get(), 3) == "channel_archive"
-    await person.do("members", channel="general", invite="outreach")
-    assert await asyncio.wait_for(heard.get(), 3) == "member_joined_channel"
-    await person.do("event", event={"type": "tokens_revoked", "tokens": {"bot": [seed.BOT.id]}})
-    assert await asyncio.wait_for(heard.get(), 3) == "tokens_revoked"
 
 
 async def test_a_renamed_or_moved_channel_sends_an_event(running: AsyncApp, person: Person) -> None:
@@ -222,39 +169,3 @@ async def test_an_unhandled_action_is_a_failure_on_the_page(
     assert done["ack"]["error"] in ("dispatch_failed", "operation_timeout")
     failures = [item for item in slack.feed.since(0) or [] if item.kind == "failure"]
     assert failures[0].data["ts"] == posted["ts"]
-
-
-async def test_a_challenge_is_answered_before_an_address_is_taken(
-    running: AsyncApp, slack: SlackStandIn, person: Person
-) -> None:
-    if slack.settings.request_url is None:
-        refused = await person.do("request_url", url="http://127.0.0.1:9/", verify=True, refused=True)
-        assert "challenge" in refused["error"]
-    else:
-        taken = await person.do("request_url", url=slack.settings.request_url, verify=True)
-        assert taken["request_url"] == slack.settings.request_url
-    await person.do("request_url", url="https://example.com/", refused=True)
-
-
-async def test_a_choice_comes_in_the_form_that_slack_gives_it(
-    running: AsyncApp, person: Person, client: AsyncWebClient
-) -> None:
-    got: list[Any] = []
-    kinds: dict[str, tuple[Json, Any, str, Any]] = {
-        "d": ({"type": "datepicker"}, "2026-01-02", "selected_date", "2026-01-02"),
-        "t": ({"type": "timepicker"}, "09:30", "selected_time", "09:30"),
-        "u": ({"type": "users_select"}, seed.BEN.id, "selected_user", seed.BEN.id),
-        "c": ({"type": "conversations_select"}, seed.SALES, "selected_conversation", seed.SALES),
-    }
-
-    @running.action({"type": "block_actions", "action_id": "any"})
-    async def chosen(ack: Any, action: Json) -> None:
-        got.append(action)
-        await ack()
-
-    for element, value, field, expected in kinds.values():
-        blocks = [actions({**element, "action_id": "any"})]
-        posted = await client.chat_postMessage(channel=seed.ALERTS, text="x", blocks=blocks)
-        await person.do("settings", messages_per_second=0)
-        await person.do("click", ts=posted["ts"], action_id="any", value=value)
-        assert got[-1][field] == expected

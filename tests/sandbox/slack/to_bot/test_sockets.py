@@ -11,7 +11,6 @@ import aiohttp
 import pytest
 from slack_bolt.async_app import AsyncApp
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -108,16 +107,6 @@ async def test_the_eleventh_connection_is_sent_away(
     assert (last["type"], last["reason"]) == ("disconnect", "too_many_websockets")
     for socket in sockets:
         await socket.close()
-
-
-async def test_socket_mode_can_be_turned_off(
-    slack: SlackStandIn, client: AsyncWebClient, person: Person
-) -> None:
-    await person.do("sockets", act="disable")
-    with pytest.raises(SlackApiError, match="link_disabled"):
-        await address(client, slack)
-    refused = await person.do("sockets", act="dance", refused=True)
-    assert "silence" in refused["error"]
 
 
 def _clients() -> list[type[Any]]:

@@ -13,7 +13,7 @@ from sandbox.clock import Clock
 from sandbox.slack import seed
 from sandbox.slack.delivery import Delivery
 from sandbox.slack.errors import SlackError
-from sandbox.slack.limits import CALLS_PER_MINUTE, RateLimiter
+from sandbox.slack.limits import RateLimiter
 from sandbox.slack.settings import Credentials, Settings
 from sandbox.slack.web_api.call import Call
 from sandbox.slack.web_api.methods import METHODS
@@ -81,13 +81,6 @@ NAMES = [
 ]
 
 
-def test_the_app_is_granted_every_scope_that_the_methods_ask_for() -> None:
-    needed = {scope for one in METHODS.values() for scope in (one.scope, one.channel_scope) if scope}
-    assert needed <= Settings().scopes
-    assert {"channels:read", "channels:history", "chat:write", "im:write"} <= needed
-    assert METHODS["apps.connections.open"].takes == "app"
-
-
 @pytest.mark.parametrize("name", sorted(METHODS))
 @settings(max_examples=settings().max_examples // 3)  # for each method
 @given(args=st.dictionaries(st.sampled_from(NAMES), ANYTHING, max_size=6))
@@ -114,23 +107,3 @@ def test_no_second_holds_more_than_the_burst_and_one(gaps: list[float], burst: i
     assert len(taken) >= min(burst, len(gaps))
     for start in taken:
         assert sum(start <= at < start + 1 for at in taken) <= burst + 1
-
-
-@given(st.floats(min_value=0.1, max_value=50), st.integers(min_value=1, max_value=5))
-def test_a_call_after_retry_after_is_accepted(rate: float, burst: int) -> None:
-    limiter = RateLimiter()
-    now, refused = 0.0, 0
-    for _ in range(burst * 3):
-        try:
-            limiter.take("C", rate=rate, burst=burst, now=now)
-        except SlackError as refusal:
-            refused += 1
-            now += refusal.retry_after or 0
-            limiter.take("C", rate=rate, burst=burst, now=now)
-    assert refused
-
-
-def test_only_methods_with_limits_of_their_own_have_no_tier() -> None:
-    assert {one.tier for one in METHODS.values()} <= {None, *CALLS_PER_MINUTE}
-    untiered = {name for name, one in METHODS.items() if one.tier is None}
-    assert untiered == {"auth.test", "blocks.validate", "chat.postMessage", "chat.getPermalink"}

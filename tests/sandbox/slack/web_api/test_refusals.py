@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aiohttp
@@ -13,126 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
-from tests.sandbox.slack.driver import Person, actions, button, modal, section
-
-
-async def refused(call: Awaitable[Any]) -> dict[str, Any]:
-    with pytest.raises(SlackApiError) as caught:
-        await call
-    answer: dict[str, Any] = caught.value.response.data
-    assert answer["ok"] is False
-    return answer
-
-
-CALLS: dict[str, tuple[str, Callable[[AsyncWebClient], Awaitable[Any]]]] = {
-    "an unknown channel": ("channel_not_found", lambda c: c.chat_postMessage(channel="C404", text="x")),
-    "a private channel without the bot": (
-        "channel_not_found",
-        lambda c: c.chat_postMessage(channel=seed.OUTSIDE, text="x"),
-    ),
-    "its history": ("not_in_channel", lambda c: c.conversations_history(channel=seed.GENERAL)),
-    "an archived channel": ("is_archived", lambda c: c.chat_postMessage(channel=seed.ARCHIVED, text="x")),
-    "a message without anything": (
-        "no_text",
-        lambda c: c.api_call("chat.postMessage", json={"channel": seed.ALERTS, "text": ""}),
-    ),
-    "blocks that are no list": (
-        "invalid_blocks_format",
-        lambda c: c.chat_postMessage(channel=seed.ALERTS, text="x", blocks="nonsense"),
-    ),
-    "an empty section": (
-        "invalid_blocks",
-        lambda c: c.chat_postMessage(channel=seed.ALERTS, text="x", blocks=[section("")]),
-    ),
-    "too much of everything": (
-        "msg_blocks_too_long",
-        lambda c: c.chat_postMessage(channel=seed.ALERTS, text="x", blocks=[section("y" * 2700)] * 5),
-    ),
-    "a thread that is not there": (
-        "thread_not_found",
-        lambda c: c.chat_postMessage(channel=seed.ALERTS, text="x", thread_ts="1.000001"),
-    ),
-    "metadata without a type": (
-        "invalid_metadata_format",
-        lambda c: c.chat_postMessage(channel=seed.ALERTS, text="x", metadata={"event_payload": {}}),
-    ),
-    "huge metadata": (
-        "metadata_too_large",
-        lambda c: c.chat_postMessage(
-            channel=seed.ALERTS, text="x", metadata={"event_type": "t", "event_payload": {"a": "y" * 8000}}
-        ),
-    ),
-    "changing what is not there": (
-        "message_not_found",
-        lambda c: c.chat_update(channel=seed.ALERTS, ts="1.000001", text="x"),
-    ),
-    "an ephemeral for who is not there": (
-        "user_not_in_channel",
-        lambda c: c.chat_postEphemeral(channel=seed.ALERTS, user=seed.EVA.id, text="x"),
-    ),
-    "an unknown user": ("user_not_found", lambda c: c.users_info(user="U404")),
-    "an unknown group": ("no_such_subteam", lambda c: c.usergroups_users_list(usergroup="S404")),
-    "an unknown trigger": ("invalid_trigger_id", lambda c: c.views_open(trigger_id="1.2.x", view=modal())),
-    "an unknown view": ("not_found", lambda c: c.views_update(view_id="V404", view=modal())),
-    "a long title": (
-        "invalid_arguments",
-        lambda c: c.views_open(trigger_id="1", view=modal(title={"type": "plain_text", "text": "x" * 25})),
-    ),
-    "an unknown method": ("unknown_method", lambda c: c.api_call("admin.users.list")),
-    "a wrong cursor": ("invalid_cursor", lambda c: c.users_list(cursor="nonsense")),
-    "a private channel to join": ("channel_not_found", lambda c: c.conversations_join(channel=seed.OUTSIDE)),
-    "a page over the limit": (
-        "invalid_limit",
-        lambda c: c.conversations_history(channel=seed.ALERTS, limit=1000),
-    ),
-    "a change in an archived channel": (
-        "is_inactive",
-        lambda c: c.chat_update(channel=seed.ARCHIVED, ts="1.000001", text="x"),
-    ),
-    "changing a direct message by the person's id": (
-        "channel_not_found",
-        lambda c: c.chat_update(channel=seed.ANN.id, ts="1.000001", text="x"),
-    ),
-    "deleting a direct message by the person's id": (
-        "channel_not_found",
-        lambda c: c.chat_delete(channel=seed.ANN.id, ts="1.000001"),
-    ),
-    "the history of a person": ("channel_not_found", lambda c: c.conversations_history(channel=seed.ANN.id)),
-    "the replies to a person": (
-        "channel_not_found",
-        lambda c: c.conversations_replies(channel=seed.ANN.id, ts="1.000001"),
-    ),
-    "changing a message by the channel's name": (
-        "channel_not_found",
-        lambda c: c.chat_update(channel="#sales", ts="1.000001", text="x"),
-    ),
-    "two things to validate": (
-        "invalid_arguments",
-        lambda c: c.api_call("blocks.validate", json={"blocks": [section("x")], "view": modal()}),
-    ),
-    "the bot's token for a manifest": (
-        "not_allowed_token_type",
-        lambda c: c.api_call("apps.manifest.validate", json={"manifest": "{}"}),
-    ),
-    "the wrong token for sockets": ("invalid_auth", lambda c: c.apps_connections_open(app_token="xapp-no")),
-}
-
-
-@pytest.mark.parametrize("what", CALLS)
-async def test_slack_would_refuse(what: str, client: AsyncWebClient) -> None:
-    error, call = CALLS[what]
-    assert (await refused(call(client)))["error"] == error
-
-
-async def test_a_refusal_of_blocks_points_at_each_fault(client: AsyncWebClient) -> None:
-    blocks = [section("x" * 3001), actions(button("a", "y" * 76), button("a", "z"))]
-    answer = await refused(client.chat_postMessage(channel=seed.ALERTS, text="x", blocks=blocks))
-    messages = answer["response_metadata"]["messages"]
-    assert messages == [
-        "[ERROR] must be less than 3001 characters [json-pointer:/blocks/0/text/text]",
-        "[ERROR] must be less than 76 characters [json-pointer:/blocks/1/elements/0/text/text]",
-        "[ERROR] action_id is not unique: a [json-pointer:/blocks/1/elements]",
-    ]
+from tests.sandbox.slack.driver import Person, modal, refused, section
 
 
 @pytest.mark.parametrize(("token", "error"), [("", "not_authed"), ("xoxb-no", "invalid_auth")])
@@ -253,44 +133,6 @@ async def test_validation_points_at_what_slack_would_refuse(
     assert (await client.api_call("blocks.validate", json={kind: good[kind]}))["ok"]
 
 
-async def test_a_manifest_is_validated_with_a_configuration_token(
-    client: AsyncWebClient, slack: SlackStandIn
-) -> None:
-    manifest = {
-        "display_information": {"name": "Outreach"},
-        "settings": {"interactivity": {"is_enabled": True}},
-    }
-    answer = await refused(
-        client.api_call(
-            "apps.manifest.validate",
-            headers={"Authorization": f"Bearer {slack.credentials.config_token}"},
-            params={"manifest": json.dumps(manifest)},
-        )
-    )
-    assert answer["errors"][0]["pointer"] == "/settings/interactivity"
-
-
-BLOCKS = [section("x")]
-DRAWN: dict[str, Callable[[AsyncWebClient, str], Awaitable[Any]]] = {
-    "a message": lambda c, _: c.chat_postMessage(channel=seed.ALERTS, text="x", blocks=BLOCKS),
-    "a change": lambda c, ts: c.chat_update(channel=seed.ALERTS, ts=ts, text="x", blocks=BLOCKS),
-    "an ephemeral": lambda c, _: c.chat_postEphemeral(
-        channel=seed.ALERTS, user=seed.ANN.id, text="x", blocks=BLOCKS
-    ),
-    "a Home tab": lambda c, _: c.views_publish(user_id=seed.ANN.id, view={"type": "home", "blocks": BLOCKS}),
-}
-
-
-@pytest.mark.parametrize("what", DRAWN)
-async def test_a_workspace_that_does_not_know_a_block_refuses_it_everywhere(
-    what: str, client: AsyncWebClient, person: Person
-) -> None:
-    ts = (await client.chat_postMessage(channel=seed.ALERTS, text="x"))["ts"]
-    await person.do("settings", refused_blocks=["section"])
-    answer = await refused(DRAWN[what](client, ts))
-    assert "unsupported type: section" in answer["response_metadata"]["messages"][0]
-
-
 async def test_all_channels_share_the_limit_of_the_workspace(client: AsyncWebClient, person: Person) -> None:
     await person.do("settings", workspace_messages_per_minute=2)
     await client.chat_postMessage(channel=seed.ALERTS, text="x")
@@ -302,37 +144,12 @@ async def test_all_channels_share_the_limit_of_the_workspace(client: AsyncWebCli
     await client.chat_postMessage(channel=seed.GENERAL, text="x")
 
 
-async def test_messages_of_an_archived_channel_cannot_be_changed(
-    client: AsyncWebClient, person: Person
-) -> None:
-    ts = (await client.chat_postMessage(channel=seed.SALES, text="x"))["ts"]
-    await person.do("channel", channel=seed.SALES, archived=True)
-    for change in (
-        client.chat_update(channel=seed.SALES, ts=ts, text="y"),
-        client.chat_delete(channel=seed.SALES, ts=ts),
-    ):
-        assert (await refused(change))["error"] == "is_inactive"
-    post = client.chat_postMessage(channel=seed.SALES, text="y")
-    assert (await refused(post))["error"] == "is_archived"
-
-
 async def test_addresses_need_their_own_scope(client: AsyncWebClient, person: Person) -> None:
     known = (await client.users_info(user=seed.ANN.id))["user"]
     assert known["profile"]["email"] == "ann@example.com"
     await person.do("scopes", remove=["users:read.email"])
     known = (await client.users_info(user=seed.ANN.id))["user"]
     assert "email" not in known["profile"]
-
-
-async def test_a_direct_message_is_changed_by_the_channel_of_the_answer(client: AsyncWebClient) -> None:
-    posted = await client.chat_postMessage(channel=seed.ANN.id, text="one")
-    assert posted["channel"].startswith("D")
-    opened = await client.conversations_open(users=[seed.ANN.id])
-    assert opened["channel"]["id"] == posted["channel"]
-    await client.chat_update(channel=posted["channel"], ts=posted["ts"], text="two")
-    (found,) = (await client.conversations_history(channel=posted["channel"]))["messages"]
-    assert found["text"] == "two"
-    await client.chat_delete(channel=posted["channel"], ts=posted["ts"])
 
 
 async def test_the_limit_counts_a_channel_once_by_name_or_id(client: AsyncWebClient, person: Person) -> None:
@@ -366,33 +183,6 @@ async def test_an_update_changes_attachments_and_keeps_those_that_are_not_sent(
     assert answer["error"] == "invalid_attachments"
     answer = await refused(client.api_call("chat.update", json=place))
     assert answer["error"] == "no_text"
-
-
-@pytest.mark.parametrize(
-    ("manifest", "pointer"),
-    [
-        ({"settings": ["x"]}, "/settings"),
-        ({"features": {"slash_commands": ["x"]}}, "/features/slash_commands/0"),
-        ({"display_information": 5}, "/display_information"),
-        (
-            {"settings": {"event_subscriptions": {"bot_events": 7}}},
-            "/settings/event_subscriptions/bot_events",
-        ),
-        ([], ""),
-        ("text", ""),
-    ],
-)
-async def test_a_manifest_of_odd_shape_is_refused_with_its_place(
-    client: AsyncWebClient, slack: SlackStandIn, manifest: Any, pointer: str
-) -> None:
-    call = client.api_call(
-        "apps.manifest.validate",
-        headers={"Authorization": f"Bearer {slack.credentials.config_token}"},
-        json={"manifest": json.dumps(manifest)},
-    )
-    answer = await refused(call)
-    assert answer["error"] == "invalid_manifest"
-    assert answer["errors"][0]["pointer"] == pointer
 
 
 async def test_a_delayed_call_counts_with_its_status(client: AsyncWebClient, person: Person) -> None:
