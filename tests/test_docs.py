@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.commands.confirmation_cards import CONFIRM_SECONDS
+from bot.commands.runner import CONFIRM_SECONDS
 from cli.commands.run_command import line
 from cli.parser.arguments import read_command, read_program
 from cli.parser.command_line import offered, split
 from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS, parse
-from shared.operations.undo import WITHIN
+from shared.commands.undo import WITHIN
 from shared.settings import load
 from tests.docs_blocks import blocks, other_shell_lines, shell_lines, slack_lines
 from tests.findings import Findings

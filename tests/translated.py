@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from bot.blockkit.card_blocks import Message
+from bot.commands import runner
 from bot.commands.answer import Answer
 from bot.interactions import answer_queue, responders
-from shared import operations
 from shared.commands import Invocation
-from shared.commands.result import Result
+from shared.commands.result import Act, Question, Result
+from shared.commands.running import run as running
+from shared.commands.running.context import CommandContext
 from shared.domain.card import Button, Card
-from shared.operations.context import CommandContext
+from tui.feed import pending_changes
 
 
 def upper(card: Card) -> Card:
@@ -47,15 +50,21 @@ def _upper_button(button: Button) -> Button:
 
 def translate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Translate the cards of all results, and of everything that the bot answers."""
-    run, render = operations.run, responders.render_answer
+    run, carry_out, render = running.run, running.carry_out, responders.render_answer
 
-    async def translated(invocation: Invocation, context: CommandContext) -> Result:
+    async def translated(invocation: Invocation, context: CommandContext) -> Result | Question:
         result = await run(invocation, context)
+        return replace(result, card=upper(result.card))
+
+    async def carried_out(act: Act, context: CommandContext, **named: Any) -> Result:
+        result = await carry_out(act, context, **named)
         return replace(result, card=upper(result.card))
 
     def rendered(answer: Answer) -> Message:
         return render(replace(answer, card=upper(answer.card), items=tuple(map(upper, answer.items))))
 
-    monkeypatch.setattr(operations, "run", translated)
+    for module in (running, runner, pending_changes):
+        monkeypatch.setattr(module, "run", translated)
+        monkeypatch.setattr(module, "carry_out", carried_out)
     monkeypatch.setattr(responders, "render_answer", rendered)
     monkeypatch.setattr(answer_queue, "render_answer", rendered)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.blockkit import card_blocks
-from bot.blockkit.actions import is_undo, undo_nonce
+from bot.blockkit.actions import change_of, change_of_value
 from bot.blockkit.card_blocks import Message
 from bot.blockkit.elements import Block
 from bot.store.queue.posts import Post
@@ -40,14 +40,14 @@ def why_ended(*, undone_by: str, overtaken_by: str) -> str:
 
 
 def card_without_undo(card: Card, why: str, *, workspace: str) -> Card:
-    left = tuple(button for button in card.buttons if not is_undo(button.action))
+    left = tuple(button for button in card.buttons if not change_of(button.action))
     return replace(card, buttons=left, footer=" · ".join(filter(None, (why, workspace))))
 
 
-def undo_of(message: Message) -> str:
-    """The question that the message's Undo button answers; empty where it has none."""
+def undo_of(message: Message) -> int:
+    """The entry of the audit that the message's Undo button takes back; 0 where it has none."""
     elements = (one for block in message.blocks for one in block.get("elements", ()))
-    return next(filter(None, map(_undo, elements)), "")
+    return next(filter(None, map(_undo, elements)), 0)
 
 
 def without_undo(message: Message, why: str) -> Message:
@@ -63,6 +63,5 @@ def _without_undo(block: Block) -> Block | None:
     return {**block, "elements": left} if left else None
 
 
-def _undo(element: Mapping[str, Any]) -> str:
-    """The question of an Undo button; empty for any other element."""
-    return undo_nonce(str(element.get("value") or ""))
+def _undo(element: Mapping[str, Any]) -> int:
+    return change_of_value(str(element.get("value") or ""))

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.alerts.wording import show_time
-from bot.blockkit import actions
 from shared.commands.arguments import Inboxes, clip
 from shared.commands.guard_arguments import Guard
-from shared.commands.pauses import Pause
+from shared.commands.pause import Pause
+from shared.commands.undo import UNDO, UndoChange
 from shared.domain.card import Button, Card, Confirm, Fact, Tone
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import WORKSPACE_KEY
@@ -32,7 +32,7 @@ def paused(
     incident: Incident,
     names: Sequence[str],
     *,
-    undo: str,
+    undo: int,
     extended: Sequence[str] = (),
     left: Sequence[str] = (),
     failed: Sequence[str] = (),
@@ -74,10 +74,10 @@ def paused(
         text=tuple(text),
         facts=(*facts, Fact(label="Rule", value=incident.sentence)),
         buttons=(
-            *((Button(label="Undo", action=actions.Confirm(nonce=undo, undo=True)),) if names else ()),
+            *((Button(label=UNDO, action=UndoChange(change=undo)),) if undo else ()),
             *_about(incident.rule, _scope_of(incident), incident.label),
         ),
-        footer=" · ".join(filter(None, (UNDO_HINT if names else "", footer))),
+        footer=" · ".join(filter(None, (UNDO_HINT if undo else "", footer))),
     )
 
 

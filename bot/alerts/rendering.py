@@ -10,7 +10,7 @@ from typing import Any
 from bot.alerts import answers, kinds, turns
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
-from bot.blockkit.actions import read_button
+from bot.blockkit.actions import read_button, write_value
 from bot.store.queue import post_kinds
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.post_kinds import ALERT
@@ -180,7 +180,7 @@ def write_note(card: Card) -> str:
         for one in card.charts
     ]
     buttons = [
-        [button.label, button.line, button.tone, button.url, _extra(button)] for button in card.buttons
+        [button.label, _value(button), button.tone, button.url, _extra(button)] for button in card.buttons
     ]
     words = {
         "title": card.title,
@@ -196,6 +196,10 @@ def write_note(card: Card) -> str:
     return json.dumps({**words, "buttons": buttons, "table": table, "charts": charts})
 
 
+def _value(button: Button) -> str:
+    return write_value(button.action, workspace=button.workspace) if button.action else ""
+
+
 def _extra(button: Button) -> dict[str, Any]:
     """What few buttons have: a confirmation, a place in the menu."""
     sure = button.confirm
@@ -203,10 +207,10 @@ def _extra(button: Button) -> dict[str, Any]:
     return asked | ({"menu": True} if button.menu else {})
 
 
-def _button(label: str, line: str, tone: str, url: str = "", extra: dict[str, Any] | None = None) -> Button:
+def _button(label: str, value: str, tone: str, url: str = "", extra: dict[str, Any] | None = None) -> Button:
     title, text, yes, no = (extra or {}).get("confirm") or [""] * 4
     sure = Confirm(title=title, text=text, yes=yes, no=no) if title else None
-    found = read_button(label, line, tone=Tone(tone), url=url)
+    found = read_button(label, value, tone=Tone(tone), url=url)
     return replace(found, confirm=sure, menu=bool((extra or {}).get("menu")))
 
 

@@ -15,7 +15,8 @@ from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from shared.commands import COMMANDS, Invocation, UsageError, find_command, invocation, parse, render
 from shared.commands.arguments import Arguments
-from shared.commands.table import ALIASES
+from shared.commands.result import Act
+from shared.commands.undo import UndoChange
 from shared.domain.card import Action, Button, Tone, Typed
 
 ALERT, QUESTION = "al_", "q_"
@@ -70,14 +71,26 @@ class OnAlert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirm:
-    """Confirms a question, or undoes a change; `nonce` counts once."""
+    """Answers a question by one of its choices; the question counts once."""
 
     nonce: str
-    undo: bool = False
+    choice: int = 0
 
     @property
     def line(self) -> str:
-        return f"{'undo' if self.undo else 'yes'} {self.nonce}"
+        return f"yes {self.nonce} {self.choice}" if self.choice else f"yes {self.nonce}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Perform:
+    """Carries out an act in a workspace, where there are several."""
+
+    act: Act
+    workspace: str | None = None
+
+    @property
+    def line(self) -> str:
+        return self.act.line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +135,9 @@ def read_line(line: str) -> Action:
     verb, _, rest = line.partition(" ")
     if verb in {*CLAIMING, *LOOKS, ACK} and rest.startswith(ALERT):
         return _on_alert(verb, rest)
-    if verb in {"yes", "undo"} and rest.startswith(QUESTION):
-        return Confirm(nonce=rest, undo=verb == "undo")
+    if verb == "yes" and rest.startswith(QUESTION):
+        nonce, _, choice = rest.partition(" ")
+        return Confirm(nonce=nonce, choice=int(choice) if choice.isdigit() else 0)
     if verb == "form":
         form, _, workspace = rest.partition(" @")
         return OpenForm(verb=form, workspace=workspace)
@@ -156,28 +170,39 @@ def read_person(text: str) -> str:
 
 _KINDS: dict[str, type[Any]] = {
     "alert": OnAlert,
-    "confirm": Confirm,
+    "answer": Confirm,
     "cancel": Cancel,
     "form": OpenForm,
     "home": ShowHome,
-    **{name: COMMANDS[of].arguments for name, of in ALIASES.items()},
-    **{name: command.arguments for name, command in COMMANDS.items()},
+    "undo-change": UndoChange,
 }
-"""By the names in values, which stay: messages keep them for years."""
+"""By the names in values, which stay: messages keep them for years. Beside them are the names of commands."""
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
+def _kind_of(name: str) -> type[Any]:
+    """Raises KeyError for a name that only another version knows."""
+    if name in _KINDS:
+        return _KINDS[name]
+    if command := find_command(name):
+        return command.arguments
+    raise KeyError(name)
+
+
 @cache
-def _adapter(name: str) -> TypeAdapter[Any]:
-    return TypeAdapter(_KINDS[name])
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def write_value(action: Action, *, workspace: str = "", most: int = 0) -> str:
     """The value of a button; its line where `most` characters don't hold the data."""
-    name = _NAMES.get(type(action))
+    if isinstance(action, Perform):
+        action, workspace = action.act, action.workspace or workspace
+    kind = type(action)
+    name = action.verb if isinstance(action, Arguments) else _NAMES.get(kind)
     if name is None:
         return action.line
-    data = _adapter(name).dump_python(action, mode="json", exclude_defaults=True)
+    data = _adapter(kind).dump_python(action, mode="json", exclude_defaults=True)
     value = json.dumps(
         [name, data, *([workspace] if workspace else [])], ensure_ascii=False, separators=(",", ":")
     )
@@ -191,15 +216,16 @@ def read_value(value: str) -> Action:
         return read_line(value)
     try:
         name, data, *workspace = json.loads(value)
-        if not data.keys() <= _KINDS[name].__dataclass_fields__.keys():
+        kind = _kind_of(name)
+        if not data.keys() <= kind.__dataclass_fields__.keys():
             return Typed(value)
-        action: Action = _adapter(name).validate_python(data)
+        action: Action = _adapter(kind).validate_python(data)
     except (ValueError, KeyError, TypeError, AttributeError):  # of a newer version
         return Typed(value)
-    if not isinstance(action, Arguments):
-        return action
     named = workspace[0] if workspace else None
-    return invocation(action, workspace=named)
+    if isinstance(action, Act):
+        return Perform(act=action, workspace=named)
+    return invocation(action, workspace=named) if isinstance(action, Arguments) else action
 
 
 def line_of(value: str) -> str:
@@ -207,27 +233,29 @@ def line_of(value: str) -> str:
     return read_value(value).line if value.startswith("[") else value
 
 
-def read_button(label: str, line: str, *, tone: Tone, url: str = "") -> Button:
-    """A button that was stored as its line; one of a line that no longer means anything still shows it."""
+def read_button(label: str, value: str, *, tone: Tone, url: str = "") -> Button:
+    """A button that was stored as its value; one of a line that no longer means anything still shows it."""
     try:
-        found = read_line(line) if line else None
+        found = read_value(value) if value else None
     except UsageError:
-        found = Typed(line)
+        found = Typed(value)
     if isinstance(found, Invocation):
         return Button(
             label=label, action=found.arguments, workspace=found.workspace or "", tone=tone, url=url
         )
+    if isinstance(found, Perform):
+        return Button(label=label, action=found.act, workspace=found.workspace or "", tone=tone, url=url)
     return Button(label=label, action=found, tone=tone, url=url)
 
 
-def is_undo(action: Action | None) -> bool:
-    return isinstance(action, Confirm) and action.undo
+def change_of(action: Action | None) -> int:
+    """The entry of the audit that an Undo takes back; 0 if it is another action."""
+    act = action.act if isinstance(action, Perform) else action
+    return act.change if isinstance(act, UndoChange) else 0
 
 
-def undo_nonce(value: str) -> str:
-    """The question that an Undo with this value answers; empty if it is another button."""
-    try:
-        action = read_value(value)
-    except UsageError:
-        return ""
-    return action.nonce if isinstance(action, Confirm) and action.undo else ""
+def change_of_value(value: str) -> int:
+    """The same of a button with this value."""
+    if '"undo-change"' not in value:
+        return 0
+    return change_of(read_value(value))

@@ -14,9 +14,9 @@ from bot.slack.permissions import Person, Reach
 from shared.commands import Command, Invocation, Role
 from shared.commands.channels import HERE, InChannel
 from shared.commands.result import Problem
+from shared.commands.running.context import CommandContext
 from shared.domain.card import Card, Tone
 from shared.domain.wall_clock import find_zone
-from shared.operations.context import CommandContext
 from shared.operations.subscriptions import sources
 from shared.records.audit import Actor, AuditEntry
 from shared.settings import UnknownWorkspace
@@ -102,22 +102,23 @@ class Access:
         fitting = (name for name in names if wanted is None or wanted.casefold() == name.casefold())
         return next(fitting, "")
 
-    async def refuse(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
+    async def refuse(
+        self, command: Command, line: str, workspace: str | None, person: Person, *, channel: str
+    ) -> Answer:
         """Record the refusal of a line, and explain it."""
         try:
-            workspace = self._contexts.workspace(invocation.workspace, channel=channel)
+            place = self._contexts.workspace(workspace, channel=channel)
         except UnknownWorkspace:  # names of workspaces are confidential
-            workspace = self._contexts.workspace(None, channel=channel)
+            place = self._contexts.workspace(None, channel=channel)
         entry = AuditEntry(
             at=datetime.now(UTC),
             actor=actor_of(person, channel),
-            workspace=workspace.name,
-            command=invocation.line,
+            workspace=place.name,
+            command=line,
             result="refused: role",
             effect="refused",
         )
         await self._contexts.store.records.record(entry)
-        command = invocation.command
         card = await self.refusal(command.name, command.name, command.role, person, channel=channel)
         return Answer(card=card, problem=Problem(text="role"))
 

@@ -10,10 +10,10 @@ from bot.slack.permissions import Person
 from shared.commands import COMMANDS, Command, Face
 from shared.commands.arguments import Inboxes, Status
 from shared.commands.periods import Replies
+from shared.commands.running.context import CommandContext
 from shared.commands.table import ALIASES
 from shared.commands.tasks import IN_TASKS, ON_A_REPLY, TASKS, command_of
 from shared.domain.card import Button, Card, Tone
-from shared.operations.context import CommandContext
 
 FORMS = ("pause", "subscribe", "add")
 """The commands with a form."""

@@ -11,8 +11,8 @@ from bot.store import Store
 from shared.api.client import OutreachClient
 from shared.api.transport import Transport
 from shared.commands import Role
+from shared.commands.running.context import CommandContext, open_client
 from shared.domain.wall_clock import moment
-from shared.operations.context import CommandContext, open_client
 from shared.records.audit import Actor
 from shared.settings import Settings, Workspace
 

@@ -14,7 +14,7 @@ from datetime import UTC
 
 import structlog
 
-from bot.blockkit.actions import ACK, ASSIGN, LOOKS, Cancel, Confirm, OnAlert, read_line
+from bot.blockkit.actions import ACK, ASSIGN, LOOKS, Cancel, Confirm, OnAlert, Perform, read_line
 from bot.blockkit.channel_names import channels_in, with_channel_names
 from bot.commands.access import Access, actor_of
 from bot.commands.alerts import alert_actions, named_replies
@@ -28,16 +28,17 @@ from bot.commands.context import CommandContexts
 from bot.commands.runner import CommandRunner
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, role_of
-from shared import commands, operations
+from shared import commands
 from shared.api.errors import OutreachError
 from shared.commands import COMMANDS, Invocation, Role, UsageError, invocation
 from shared.commands.arguments import Doctor
 from shared.commands.periods import Replies
+from shared.commands.running.context import CommandContext
+from shared.commands.running.error_cards import error_card
+from shared.commands.running.near_miss import resolve_near_miss
 from shared.commands.table import Help
 from shared.domain.card import Action, Card, Typed
 from shared.domain.wall_clock import find_zone
-from shared.operations.context import CommandContext
-from shared.operations.near_miss import resolve_near_miss
 from shared.operations.replies import own_replies, read_unclaimed
 from shared.settings import CLAIM, UnknownWorkspace
 
@@ -174,8 +175,8 @@ class CommandDispatcher:
                 return await self._command(asked, person, channel=channel, progress=progress)
             case OnAlert():
                 return await self._on_alert(asked, person, channel=channel, progress=progress)
-            case Confirm():
-                return await self._runner.confirm(asked.nonce, person, channel=channel)
+            case Confirm() | Perform():
+                return await self._runner.click(asked, person, channel=channel)
             case Cancel():
                 return Answer(card=_CANCELLED, settles=True)
             case Typed():
@@ -200,7 +201,7 @@ class CommandDispatcher:
         listing = invocation(Replies(mine=asked.is_own), workspace=asked.workspace)
         readable = await self._access.readable(listing, person, channel=channel)
         if readable is None:
-            return await self._access.refuse(listing, person, channel=channel)
+            return await self._refuse(listing, person, channel=channel)
         context = self._access.context(readable.workspace, person, channel=channel)
         known = () if asked.is_own else (await read_unclaimed(context)).replies
         if asked.is_own or asked.verb == ASSIGN:
@@ -224,7 +225,7 @@ class CommandDispatcher:
         if asked.verb == "lead":
             return await self._command(invocation, person, channel=channel, progress=progress)
         if await self._access.readable(invocation, person, channel=channel) is None:
-            return await self._access.refuse(invocation, person, channel=channel)
+            return await self._refuse(invocation, person, channel=channel)
         return Answer(card=whole_reply(alert))
 
     async def _act_on_alert(self, asked: OnAlert, person: Person, *, channel: str) -> Answer:
@@ -255,7 +256,7 @@ class CommandDispatcher:
     ) -> Answer:
         readable = await self._access.readable(invocation, person, channel=channel)
         if readable is None:
-            return await self._access.refuse(invocation, person, channel=channel)
+            return await self._refuse(invocation, person, channel=channel)
         if hidden := await self._access.hidden(readable, person, channel=channel):
             return hidden
         context = self._access.context(readable.workspace, person, channel=channel)
@@ -269,6 +270,9 @@ class CommandDispatcher:
                 return await self._bot_commands[readable.command.name](context, person)
         return await self._runner.run(readable, person, context=context)
 
+    async def _refuse(self, asked: Invocation, person: Person, *, channel: str) -> Answer:
+        return await self._access.refuse(asked.command, asked.line, asked.workspace, person, channel=channel)
+
 
 _CANCELLED = Card(title="Nothing was changed")
 
@@ -276,4 +280,4 @@ _CANCELLED = Card(title="Nothing was changed")
 def failure(error: Exception) -> Card:
     reference = f"ref-{secrets.token_hex(4)}"
     log.warning("command failed", reference=reference, error=type(error).__name__, exc_info=error)
-    return operations.error_card(error, reference)
+    return error_card(error, reference)

@@ -1,156 +1,147 @@
-"""Runs a permitted command, after confirmation if needed, and undoes it. Each confirmation and Undo counts once."""
+"""Runs a permitted command in Slack: draws its question, and carries out an answer to it or an Undo, each once."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from bot.blockkit.actions import Cancel, Confirm
+from bot.blockkit.actions import Cancel, Confirm, Perform
 from bot.commands.access import Access
 from bot.commands.answer import Answer
-from bot.commands.bulk_pause import UNDO_SECONDS, BulkPause
 from bot.commands.command_help import with_form
-from bot.commands.confirmation_cards import CONFIRM_SECONDS, changed_since, not_confirmed, who_can_confirm
 from bot.slack.permissions import Person
 from bot.store import Store
-from bot.store.alerts.changes import Question
-from bot.store.alerts.confirmations import Answered, Verdict
-from shared import commands, operations
+from bot.store.alerts.confirmations import Verdict
 from shared.commands import COMMANDS, Invocation
-from shared.commands.arguments import Arguments, Confirmable, OnSequences
+from shared.commands.result import Act, Question, Result
+from shared.commands.running.context import CommandContext
+from shared.commands.running.error_cards import error_card
+from shared.commands.running.run import carry_out, run
+from shared.commands.running.stored import read_question, write_question
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
-from shared.domain.wall_clock import moment
-from shared.operations.context import CommandContext
-from shared.operations.sequences import UNDO
 from shared.records.records import RecordsUnavailable
-from shared.text.formats import show_time
+
+CONFIRM_SECONDS = 600.0
+RESULT_WITHIN = 10.0
+"""Seconds that a second tap waits for what the first one comes to."""
+LOOK_EVERY = 0.2
 
 
 class CommandRunner:
-    """`run` a command; `confirm` a question or an Undo that was clicked."""
+    """`run` a command, or what a `click` carries out."""
 
     def __init__(self, store: Store, access: Access, *, account_changed: Callable[[], None]) -> None:
         self._store, self._access, self._account_changed = store, access, account_changed
-        self._bulk = BulkPause(store)
 
     async def run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
-        arguments = invocation.arguments
-        if isinstance(arguments, OnSequences) and arguments.scope:
-            return Answer(card=await self._bulk.ask(arguments, person, context=context))
-        if isinstance(arguments, Confirmable):  # in Slack only a button confirms, never a typed `--yes`
-            invocation = replace(invocation, arguments=replace(arguments, confirmed=False))
-        return await self._run(invocation, person, context=context)
-
-    async def _run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
-        result = await operations.run(invocation, context)
-        card = result.card
-        if result.question:
-            return Answer(card=await self._ask_confirmation(card, result.question, person, context=context))
+        done = await run(invocation, context)
+        if isinstance(done, Question):
+            return await self._ask(done, person, context=context)
         match invocation.arguments:
             case Help(command=str(about)) if context.allows(COMMANDS[about]):
-                card = with_form(card, about)
-        if result.undo:
-            card = await self._with_undo(card, result.undo, context)
-        if result.changed:
-            return self._changed_answer(card, person, context=context)
-        return Answer(card=card, problem=result.problem)
+                done = replace(done, card=with_form(done.card, about))
+        return self._answer(done, person, context=context)
 
-    async def _with_undo(self, card: Card, undo: OnSequences, context: CommandContext) -> Card:
-        """The card, with its Undo bound to this change: later changes are left as they are."""
-        others = tuple(button for button in card.buttons if button.action != undo)
-        try:
-            nonce = await self._store.confirmations.ask_undo(
-                _line(card, undo), undo.target,
-                workspace=context.workspace.name, person=context.actor.id, seconds=UNDO_SECONDS,
-            )  # fmt: skip
-        except RecordsUnavailable:  # the change is made anyway
-            return replace(card, buttons=others)
-        button = Button(label=UNDO, action=Confirm(nonce=nonce, undo=True))
-        return replace(card, buttons=(button, *others))
-
-    def _changed_answer(self, card: Card, person: Person, *, context: CommandContext) -> Answer:
-        self._account_changed()  # cards show what was changed
-        return Answer(card=_signed(card, person), public=True, settles=True, workspace=context.workspace.name)
-
-    async def _ask_confirmation(
-        self, card: Card, yes: Arguments, person: Person, *, context: CommandContext
-    ) -> Card:
-        """A confirmation that is bound to the person and expires."""
-        question = Question(line=_line(card, yes), person=person.id, workspace=context.workspace.name)
-        nonce = await self._store.confirmations.ask(question, seconds=CONFIRM_SECONDS)
-        buttons = tuple(
-            replace(b, action=Confirm(nonce=nonce), workspace="", tone=Tone.BAD) if b.action == yes else b
-            for b in card.buttons
-        )
-        footer = " ".join(filter(None, (card.footer, who_can_confirm(person))))
-        return replace(card, buttons=(*buttons, Button(label="Cancel", action=Cancel())), footer=footer)
-
-    async def confirm(self, nonce: str, person: Person, *, channel: str) -> Answer:
-        """A confirmation or an Undo: checks the person's role again, and counts once."""
-        on_card = await self._store.confirmations.look(nonce, person.id)
-        if on_card.question is None or on_card.verdict is not Verdict.OPEN:
-            context = self._access.context(None, person, channel=channel)
-            return not_confirmed(on_card, now=context.now(), zone=context.zone)
-        invocation = commands.parse(on_card.question.line)
-        if not self._access.may(person, invocation.command, channel=channel):
-            asked = replace(invocation, workspace=on_card.question.workspace, line=on_card.question.line)
-            return await self._access.refuse(asked, person, channel=channel)
-        context = self._access.context(on_card.question.workspace, person, channel=channel)
-        counted = await self._store.confirmations.answer(nonce, person.id)
-        if counted.question is None or counted.verdict is not Verdict.TAKEN:
-            return not_confirmed(counted, now=context.now(), zone=context.zone)
-        try:
-            answer = await self._carry_out(counted, invocation, person, context=context)
-        except Exception:
-            if counted.question.since:
-                await self._store.confirmations.give_back(nonce)  # an Undo that failed can be tried again
-            raise
-        with contextlib.suppress(RecordsUnavailable):
-            await self._store.confirmations.carried_out(nonce, person.name)
-        if not counted.question.since:
-            return answer
-        return await self._with_snooze(answer, nonce, person, context=context)
-
-    async def _with_snooze(
-        self, answer: Answer, nonce: str, person: Person, *, context: CommandContext
-    ) -> Answer:
-        """The answer to an Undo; undoing a guardrail's pause also snoozes the rule."""
-        switch = await self._store.incidents.undone(nonce, person.name)
-        if switch is None or switch.until is None:
-            return answer
-        end = moment(switch.until)
-        until = show_time(end, now=context.now(), zone=context.zone)
-        text = (*answer.card.text, f"Guardrail {switch.rule} is snoozed until {until}.")
-        return replace(answer, card=replace(answer.card, text=text))
-
-    async def _carry_out(
-        self, counted: Answered, invocation: Invocation, person: Person, *, context: CommandContext
-    ) -> Answer:
-        question = counted.question
-        assert question is not None
-        context = replace(context, undoes=question.revisions)
-        arguments = invocation.arguments
-        if not isinstance(arguments, OnSequences) or not arguments.scope:
-            return await self._run(invocation, person, context=context)
-        left = tuple(name for name in question.names if name not in counted.moved)
-        result = await self._bulk.carry_out(replace(question, names=left), arguments, context=context)
-        kept = (
-            (changed_since(len(counted.moved), counted.moved.values(), now=context.now(), zone=context.zone),)
-            if counted.moved
-            else ()
-        )
-        card = replace(result.card, text=(*result.card.text, *kept))
+    def _answer(self, result: Result, person: Person, *, context: CommandContext) -> Answer:
         if not result.changed:
-            return Answer(card=card, settles=True)
-        return self._changed_answer(card, person, context=context)
+            return Answer(card=result.card, problem=result.problem)
+        self._account_changed()  # cards show what was changed
+        footer = " · ".join(filter(None, (result.card.footer, f"by @{person.name}")))
+        card = replace(result.card, footer=footer)
+        return Answer(card=card, public=True, settles=True, workspace=context.workspace.name)
+
+    async def _ask(self, question: Question, person: Person, *, context: CommandContext) -> Answer:
+        """A question that is bound to the person and expires."""
+        nonce = await self._store.confirmations.ask(
+            write_question(question),
+            person=person.id,
+            workspace=context.workspace.name,
+            seconds=CONFIRM_SECONDS,
+        )
+        buttons = tuple(
+            Button(label=choice.label, action=Confirm(nonce=nonce, choice=number), tone=Tone.BAD)
+            for number, choice in enumerate(question.choices)
+        )
+        whose = f"Only @{person.name} can confirm this, within {CONFIRM_SECONDS / 60:.0f} minutes."
+        card = question.card
+        footer = " ".join(filter(None, (card.footer, whose)))
+        no = Button(label=question.no, action=Cancel())
+        return Answer(card=replace(card, buttons=(*buttons, no), footer=footer))
+
+    async def click(self, asked: Confirm | Perform, person: Person, *, channel: str) -> Answer:
+        """Carry out what a button has as data: the answer to a question, or an Undo."""
+        if isinstance(asked, Confirm):
+            return await self._confirm(asked, person, channel=channel)
+        act, line = asked.act, asked.act.line
+        if refusal := await self._refusal(act, line, asked.workspace, person, channel=channel):
+            return refusal
+        context = self._access.context(asked.workspace, person, channel=channel)
+        return self._answer(await carry_out(act, context), person, context=context)
+
+    async def _confirm(self, asked: Confirm, person: Person, *, channel: str) -> Answer:
+        """Carry out the answer to a question: the person's role is checked again, and it counts once."""
+        kept = self._store.confirmations
+        found = await kept.look(asked.nonce, person.id)
+        if found.verdict is Verdict.GIVEN:
+            return await self._given(asked.nonce, person)
+        if found.verdict is not Verdict.OPEN:
+            return Answer(card=_NOT_CONFIRMED[found.verdict], settles=found.verdict is Verdict.LATE)
+        line, acts = read_question(found.data)
+        act = acts[asked.choice]
+        if refusal := await self._refusal(act, line, found.workspace, person, channel=channel):
+            return refusal
+        if not await kept.take(asked.nonce):
+            return await self._given(asked.nonce, person)
+        context = self._access.context(found.workspace, person, channel=channel)
+        try:
+            result = await carry_out(act, context, line=line)
+        except Exception as error:
+            await self._settle(asked.nonce, error_card(error))
+            raise
+        await self._settle(asked.nonce, result.card)
+        return replace(self._answer(result, person, context=context), settles=True)
+
+    async def _refusal(
+        self, act: Act, line: str, workspace: str | None, person: Person, *, channel: str
+    ) -> Answer | None:
+        command = COMMANDS[act.verb]
+        if self._access.may(person, command, channel=channel):
+            return None
+        return await self._access.refuse(command, line, workspace, person, channel=channel)
+
+    async def _settle(self, nonce: str, card: Card) -> None:
+        with contextlib.suppress(RecordsUnavailable):
+            result = json.dumps({"title": card.title, "text": card.text}, ensure_ascii=False)
+            await self._store.confirmations.settle(nonce, result)
+
+    async def _given(self, nonce: str, person: Person) -> Answer:
+        """The result of an answer that was given already, once there is one."""
+        for _ in range(round(RESULT_WITHIN / LOOK_EVERY)):
+            found = await self._store.confirmations.look(nonce, person.id)
+            if found.result:
+                kept = json.loads(found.result)
+                return Answer(card=Card(title=kept["title"], text=tuple(kept["text"])), settles=True)
+            await asyncio.sleep(LOOK_EVERY)
+        return Answer(card=_UNDER_WAY)
 
 
-def _line(card: Card, arguments: Arguments) -> str:
-    """Of the button that does this, which names the workspace where a line has to."""
-    return next((one.line for one in card.buttons if one.action == arguments), arguments.line)
-
-
-def _signed(card: Card, person: Person) -> Card:
-    return replace(card, footer=" · ".join(filter(None, (card.footer, f"by @{person.name}"))))
+_NOT_CONFIRMED = {
+    Verdict.LATE: Card(
+        title="This confirmation has expired",
+        tone=Tone.WARN,
+        text=("Nothing was changed. Run the command again.",),
+    ),
+    Verdict.NOT_YOURS: Card(
+        title="Only the person who ran this command can confirm it",
+        tone=Tone.WARN,
+        text=("Run the command yourself.",),
+    ),
+    Verdict.UNKNOWN: Card(
+        title="This confirmation no longer exists", tone=Tone.WARN, text=("Run the command again.",)
+    ),
+}
+_UNDER_WAY = Card(title="This is still being carried out", text=("`audit` will show what was done.",))

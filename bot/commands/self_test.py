@@ -11,8 +11,8 @@ from bot.slack.manifest import SCOPES, SPARE
 from bot.slack.permissions import Person
 from bot.slack.web_api import WebApi
 from shared.commands.arguments import Doctor
+from shared.commands.running.context import CommandContext
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.operations.context import CommandContext
 from shared.operations.reports.overview import REJECTIONS
 from shared.text.formats import show_number
 

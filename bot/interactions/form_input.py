@@ -11,7 +11,7 @@ from bot.commands.answer import Answer
 from bot.interactions.forms import SEQUENCE, channel_of, verb_of, workspace_of
 from shared.commands.arguments import EMAIL, Add, Arguments
 from shared.commands.channels import HERE, Subscribe
-from shared.commands.pauses import Pause
+from shared.commands.pause import Pause
 from shared.text.sanitize import visible
 from shared.text.tokenize import parse_duration, split
 

@@ -104,14 +104,16 @@ class ClickedCard:
 
     async def without_undo(self) -> Message | None:
         """What to show instead when Undo has expired and the delivery worker doesn't repaint the message."""
-        nonce = answers.undo_of(self._original)
-        if not nonce or await self.is_stored():
+        change = answers.undo_of(self._original)
+        if not change or await self.is_stored():
             return None
         try:
-            undone, overtaken = await self._store.confirmations.undo_ended(nonce)
+            found = await self._store.records.change_with_number(change)
         except RecordsUnavailable:
             return None
-        new = answers.ended(self._original, undone_by=undone, overtaken_by=overtaken)
+        if found is None:
+            return None
+        new = answers.ended(self._original, undone_by=found.undone_by, overtaken_by=found.overtaken_by)
         return None if new is self._original else new
 
     async def restore(self) -> Message | None:

@@ -18,12 +18,12 @@ from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError
 from shared.api.models import Sequence as Campaign
 from shared.commands.arguments import clip
-from shared.commands.pauses import Pause
+from shared.commands.pause import Pause
+from shared.commands.running.context import CommandContext
+from shared.commands.running.hold import Busy, Held, send_status
+from shared.commands.running.outcome import who_did
+from shared.commands.sequences import actor_of
 from shared.domain.card import Button, Card, Tone
-from shared.operations.context import CommandContext
-from shared.operations.pauses import Busy, Held
-from shared.operations.replies import who_did
-from shared.operations.sequences import actor_of
 from shared.records.audit import AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.text.formats import show_number
@@ -118,7 +118,7 @@ class AutoResume:
         async with Held(change, changes) as held:
             was_active = change.undisturbed(revisions) and listed is not None and listed.status == "active"
             if not was_active:
-                await held.send(context.client.resume_sequence)
+                await held.send(lambda name: send_status(name, "active", context=context))
             await held.end(keep_timer=True, changed=not was_active)  # it is deleted with its announcement
         # A pause with a timer is confirmed as paused. If active was confirmed after it and the timer is still there, an
         # earlier try resumed the sequence, and the database failed or the process died before the announcement.

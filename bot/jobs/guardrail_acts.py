@@ -20,15 +20,23 @@ from bot.store.alerts.incidents import Claim
 from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
 from shared.api.models import Sequence as Campaign
+from shared.commands.running.context import CommandContext
+from shared.commands.running.hold import (
+    RESUME_TIMER,
+    Busy,
+    Target,
+    change_status,
+    read_revisions,
+    target_of,
+)
+from shared.commands.running.run import with_workspace
 from shared.domain.card import Card
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
 from shared.guardrails.rule import Rule, Scope, subject_key
-from shared.operations import with_workspace
-from shared.operations.context import CommandContext
-from shared.operations.pauses import RESUME_TIMER, Busy, pause_one, read_revisions
-from shared.records.audit import Actor, AuditEntry
+from shared.records.audit import Actor, AuditEntry, Before
 from shared.records.guardrails import Incident
+from shared.records.sequence_changes import UNDER_WAY
 
 RETRY_SECONDS = 5.0
 ATTEMPTS = 20
@@ -38,6 +46,7 @@ SETTLED = 120.0
 """Seconds after a pause from which a list of sequences was surely read later."""
 
 EMPTY: Mapping[str, str] = MappingProxyType({})
+NONE_UNDOABLE: Mapping[str, Before] = MappingProxyType({})
 TURNED_OFF = "Guardrails were turned off before it had paused everything."
 
 log = structlog.get_logger("guardrails")
@@ -63,6 +72,8 @@ class Progress:
     extended: dict[str, str] = field(default_factory=dict)
     """Those that were paused until earlier."""
     failed: dict[str, OutreachError] = field(default_factory=dict)
+    undoable: dict[str, Before] = field(default_factory=dict)
+    """How those that it changed were before."""
     resumed: bool = False
     """Somebody has resumed one of them since the incident began."""
     stopped: bool = False
@@ -85,6 +96,9 @@ class GuardrailActs:
         except OutreachError as error:
             log.warning("nothing paused", workspace=claim.workspace, error=type(error).__name__)
             return ""  # nothing was decided: the next check tries again
+        if not known:
+            log.warning("nothing paused", workspace=claim.workspace, error="an empty list of sequences")
+            return ""
         targets = await self._targets(claim, rule, known, earlier=earlier)
         if not (targets.chosen or targets.timed):
             return targets.why_none
@@ -165,7 +179,8 @@ class GuardrailActs:
                 return await self._store.incidents.postpone(incident, seconds=RETRY_SECONDS)
             done = (one for one in known if one.id in incident.requested and one.status == "paused")
             paused = {one.id: one.label for one in done}
-        return await self._finish(incident, paused, why=TURNED_OFF)
+        undoable = {name: Before(label=label, status="active") for name, label in paused.items()}
+        return await self._finish(incident, paused, undoable=undoable, why=TURNED_OFF)
 
     async def _carry_out(self, incident: Incident, *, left: Sequence[str] = ()) -> None:
         context = self._context(incident)
@@ -179,7 +194,7 @@ class GuardrailActs:
                 able = [
                     name
                     for name in incident.sequences
-                    if name in known and (known[name].status == "active" or name in earlier)
+                    if name not in known or known[name].status == "active" or name in earlier
                 ]
                 if not await self._store.incidents.acting(incident, able):
                     return None
@@ -201,7 +216,13 @@ class GuardrailActs:
             doubt = " `sequences paused` shows what it may have paused." if incident.state == "acting" else ""
             why = f"The service did not confirm the pause: {first}{doubt}"
         return await self._finish(
-            incident, paused, extended=progress.extended, left=left, failed=tuple(failed), why=why
+            incident,
+            paused,
+            extended=progress.extended,
+            undoable=progress.undoable,
+            left=left,
+            failed=tuple(failed),
+            why=why,
         )
 
     async def _pause(
@@ -216,15 +237,21 @@ class GuardrailActs:
         """Pause each that is active. One that is paused is the rule's only if the rule asked for it before."""
         resumed = await self._resumed_since(progress.incident)
         for name in progress.incident.sequences:
-            if name not in known:
-                continue
             if name in resumed:
                 progress.resumed = True
                 continue
-            one, asked = known[name], progress.incident.requested
+            asked = progress.incident.requested
+            if name in known:
+                one = target_of(known[name], revisions)
+            else:
+                # A list without it may be wrong: only the service's 404 says that it is gone.
+                label = progress.incident.label if len(progress.incident.sequences) == 1 else name
+                one = Target(id=name, label=label, status="active")
             if one.status != "active" and (name in asked or name not in earlier):
                 if name in asked:
                     progress.paused[name] = one.label
+                    at = None if one.revision == UNDER_WAY else one.revision
+                    progress.undoable[name] = Before(label=one.label, status="active", revision=at)
                 continue
             if one.status == "active":
                 requested = tuple(dict.fromkeys((*asked, name)))
@@ -232,7 +259,7 @@ class GuardrailActs:
             if not await self._store.incidents.requesting(progress.incident):
                 progress.stopped = True
                 return
-            await self._pause_one(progress, one, context, revisions=revisions, asked=asked)
+            await self._pause_one(progress, one, context, asked=asked)
 
     async def _resumed_since(self, incident: Incident) -> frozenset[str]:
         """The sequences that somebody has resumed since the incident began: the rule doesn't insist."""
@@ -243,10 +270,9 @@ class GuardrailActs:
     async def _pause_one(
         self,
         progress: Progress,
-        one: Campaign,
+        one: Target,
         context: CommandContext,
         *,
-        revisions: Mapping[str, int] | None,
         asked: Sequence[str],
     ) -> None:
         """Pause one, or make its pause longer; `asked` are those that were asked of the service before it."""
@@ -254,13 +280,8 @@ class GuardrailActs:
         due = moment(resumes_at)
         before = replace(progress.incident, requested=tuple(asked))
         try:
-            done = await pause_one(
-                one,
-                due_at=due,
-                reason=f"guardrail {rule}",
-                context=context,
-                revisions=revisions,
-                never_shorten=True,
+            done = await change_status(
+                one, "paused", until=due, reason=f"guardrail {rule}", context=context, keep_longer=True
             )
         except OutreachError as error:  # the others are still paused
             if isinstance(error, (Refused, RateLimited, Unreachable, Busy)):  # it is not paused by us
@@ -268,11 +289,13 @@ class GuardrailActs:
             if not isinstance(error, NotFound):
                 progress.failed[one.label] = error
             return
-        if not done.already:
+        if done.before:
+            progress.undoable[one.id] = done.before
+        if done.outcome == "changed":
             progress.paused[one.id] = one.label
             return
         progress.incident = before  # somebody else has paused it
-        if not done.kept:
+        if done.outcome == "extended":
             progress.extended[one.id] = one.label
 
     async def _finish(
@@ -281,6 +304,7 @@ class GuardrailActs:
         paused: Mapping[str, str],
         *,
         extended: Mapping[str, str] = EMPTY,
+        undoable: Mapping[str, Before] = NONE_UNDOABLE,
         left: Sequence[str] = (),
         failed: Sequence[str] = (),
         why: str = "",
@@ -289,7 +313,7 @@ class GuardrailActs:
         footer = footer_of(self._contexts, incident.workspace)
         names, done = tuple(paused.values()), {**paused, **extended}
 
-        def draw(undo: str) -> PlannedPost:
+        def draw(undo: int) -> PlannedPost:
             if done:
                 cut = "" if failed else why
                 card = cards.paused(
@@ -315,6 +339,7 @@ class GuardrailActs:
             result=result if done else f"failed: {why}",
             effect="paused" if done else "failed",
             sequences=tuple(done),
+            undoable={name: undoable[name] for name in done if name in undoable},
         )
         state = "done" if done else "failed"
         if await self._store.incidents.finish(
@@ -322,7 +347,7 @@ class GuardrailActs:
         ):
             self._planned()
 
-    def _post(self, incident: Incident, card: Card, *, undo: str) -> PlannedPost:
+    def _post(self, incident: Incident, card: Card, *, undo: int) -> PlannedPost:
         if len(self._contexts.clients) > 1:
             card = with_workspace(card, workspace=incident.workspace)
         return PlannedPost(

@@ -18,6 +18,7 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import INCIDENT
 from shared.api.event_kinds import TROUBLES
 from shared.api.models import Sequence as Campaign
+from shared.commands.running.run import with_workspace
 from shared.domain.card import Card
 from shared.guardrails.activity import HORIZON, Activity, days, portions
 from shared.guardrails.backtest import CLEAR_SECONDS
@@ -25,7 +26,6 @@ from shared.guardrails.catalog import NamedRule, catalog
 from shared.guardrails.evaluate import Finding, doubt, holding, is_on, measured, spans_of
 from shared.guardrails.rule import EVENT_OF, Action, Rule, Scope, subject_key
 from shared.guardrails.sentence import parse
-from shared.operations import with_workspace
 from shared.records.guardrails import ALL, CountSample, Happening, Incident, StoredRule, Switch
 
 EVERY = 30.0

@@ -11,7 +11,7 @@ from bot.store import Store
 from bot.store.alerts import sequence_changes
 from bot.store.jobs import Again, Done, End, Job
 from shared.api.errors import OutreachError
-from shared.operations.pauses import Held
+from shared.commands.running.hold import Held
 from shared.records.sequence_changes import Status
 
 log = structlog.get_logger("late requests")

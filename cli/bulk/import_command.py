@@ -85,7 +85,7 @@ async def _import(options: Namespace, found: Survey, assignments: Sequence[Assig
     from cli.console.interactive import attended, confirm, stopping
     from cli.console.resources import named_sequence, record
     from shared.api.pace import Priority
-    from shared.operations.context import open_client
+    from shared.commands.running.context import open_client
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))

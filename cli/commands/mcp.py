@@ -23,14 +23,14 @@ from mcp.server.stdio import stdio_server
 
 from cli.console import exit_codes
 from cli.console.resources import open_context
-from shared import operations
 from shared.assistants.quoting import NOTICE
-from shared.assistants.reading import reading_only
+from shared.assistants.reading import WouldChangeError, reading_only
 from shared.assistants.session import AssistantSession, Caller, Outcome
 from shared.assistants.tools import Tool
 from shared.commands import Invocation
-from shared.commands.result import Result
-from shared.operations.outcome import need_records
+from shared.commands.result import Question, Result
+from shared.commands.running.outcome import need_records
+from shared.commands.running.run import run as run_command
 from shared.records.audit import ASSISTANT
 from shared.settings import Need, Settings, load
 
@@ -58,7 +58,10 @@ async def _serve(settings: Settings) -> None:
 
         async def act(invocation: Invocation) -> Result:
             workspace = settings.workspace(invocation.workspace).name
-            return await operations.run(invocation, contexts[workspace])
+            done = await run_command(invocation, contexts[workspace])
+            if isinstance(done, Question):
+                raise WouldChangeError
+            return done
 
         caller = Caller(actor=actor, records=need_records(own), now=own.now, settings=settings)
         await _serve_stdio(_server(AssistantSession(caller, act)))

@@ -10,17 +10,20 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
 from cli.console.resources import write_private
 from cli.console.slack_channels import place_finder, with_channel_id, with_channel_names
 from shared.commands import Command, Invocation, parse
-from shared.commands.arguments import Arguments, Confirmable, Lead, OnSequences, Remove
+from shared.commands.arguments import Arguments, Lead, OnSequences, Remove
 from shared.commands.channels import InChannel
-from shared.commands.result import Result
-from shared.domain.card import Card
+from shared.commands.result import Problem, Question, Result
 from shared.text.tokenize import quote
+
+if TYPE_CHECKING:
+    from shared.commands.running.context import CommandContext
 
 STDOUT = "-"
 PAGES_SEARCHED = 500
@@ -36,13 +39,10 @@ def run(command: Command, options: Namespace) -> int:
         raise exit_codes.WrongUsage(
             f"--csv and -o work only with commands that read, like {command.name} list"
         )
-    arguments = invocation.arguments
-    if isinstance(arguments, Confirmable) and arguments.asks_first and not options.yes and not attended():
-        raise exit_codes.Failed(f"“{command.name}” needs confirmation, and this isn't a terminal: add --yes")
     result = asyncio.run(_answer(invocation, options))
     if invocation.changes:
         form = card_output.print_data if options.json else None
-        return _show(_with_change(result, arguments), form=form, quiet=options.quiet)
+        return _show(_with_change(result, invocation.arguments), form=form, quiet=options.quiet)
     form = card_output.print_data if options.json else card_output.print_csv if options.csv else None
     if options.output is None or str(options.output) == STDOUT:
         return _show(result, form=form)
@@ -70,7 +70,7 @@ def _quoted(word: str) -> str:
 async def _answer(invocation: Invocation, options: Namespace) -> Result:
     from cli.console.progress import ProgressUpdate, progress_bar
     from cli.console.resources import open_context
-    from shared import operations
+    from shared.commands.running.run import run as run_command
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))
@@ -80,7 +80,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Result:
     async with open_context(settings, settings.workspace(invocation.workspace)) as opened:
         context = replace(
             opened,
-            confirmed=getattr(options, "yes", False),
+            unseen=getattr(options, "yes", False),
             limit=getattr(options, "limit", None),
             pages_searched=PAGES_SEARCHED,
             find_place=place_finder(settings),
@@ -93,13 +93,28 @@ async def _answer(invocation: Invocation, options: Namespace) -> Result:
             seen = replace(
                 context, progress=lambda count: show(ProgressUpdate(count=count, what="leads searched"))
             )
-            result = await operations.run(invocation, seen)
+            done = await run_command(invocation, seen)
+        if isinstance(done, Question):
+            done = await _confirmed(done, context, yes=context.unseen)
         if names_channel:
-            result = replace(result, card=await with_channel_names(result.card, settings))
-        if not result.question:
-            return result
-        _ask(result.card)
-        return await operations.run(invocation, replace(context, confirmed=True))
+            done = replace(done, card=await with_channel_names(done.card, settings))
+        return done
+
+
+async def _confirmed(question: Question, context: CommandContext, *, yes: bool) -> Result:
+    """Show what would be done, and do exactly that after a yes."""
+    from shared.commands.running.run import carry_out
+
+    card, choice = question.card, question.choices[0]
+    if question.is_open:
+        return Result(card=card, problem=Problem(text="not confirmed", argument="target"))
+    if not yes:
+        if not attended():
+            why = "This needs confirmation, and this isn't a terminal: add --yes"
+            raise exit_codes.Failed(f"{card.title} {why}")
+        card_output.show(card, stream=sys.stderr)
+        confirm(f"{choice.label}?", yes=False)
+    return await carry_out(choice.act, context, line=question.line)
 
 
 def _with_change(result: Result, arguments: Arguments) -> Result:
@@ -115,12 +130,6 @@ def _with_change(result: Result, arguments: Arguments) -> Result:
 
 def _unseen(_mark: object) -> None:
     """Nothing takes long."""
-
-
-def _ask(card: Card) -> None:
-    """Show what would be done, and go on only after a yes."""
-    card_output.show(replace(card, buttons=()), stream=sys.stderr)
-    confirm("Go on?", yes=False)
 
 
 def _show(

@@ -24,9 +24,9 @@ from shared.api.event_kinds import NAME_OF, word_of
 from shared.api.models import Subscription
 from shared.api.words import EVENT_KINDS, EventKind
 from shared.commands.result import Result
+from shared.commands.running.context import open_client
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
-from shared.operations.context import open_client
 from shared.records.records import RecordsUnavailable
 from shared.settings import Need, Settings, Workspace, load
 from shared.storage.webhook_file import WebhookFileUnreadable

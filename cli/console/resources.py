@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from bot.store import Store
     from shared.api.client import OutreachClient
     from shared.api.models import Sequence
+    from shared.commands.running.context import CommandContext
     from shared.domain.reply_queue import ReplyQueue
-    from shared.operations.context import CommandContext
     from shared.settings import Settings, Workspace
 
 
@@ -116,8 +116,8 @@ def _reason(fault: Exception) -> str:
 @contextlib.asynccontextmanager
 async def open_context(settings: Settings, workspace: Workspace) -> AsyncIterator[CommandContext]:
     """What a command run from a shell reads and changes."""
+    from shared.commands.running.context import CommandContext, open_client
     from shared.domain.local_zone import local_zone
-    from shared.operations.context import CommandContext, open_client
 
     async with open_client(settings, workspace) as client, open_records(settings) as records:
         yield CommandContext(

@@ -11,8 +11,8 @@ from cli.doctor import configuration, dns, service, slack
 from cli.doctor.finding import PATIENCE, Finding, bad
 from shared.api.errors import OutreachError
 from shared.commands.result import Result
+from shared.commands.running.context import open_client
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
-from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
 from shared.text.formats import show_number
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from cli.parser.command_line import Line
 from cli.parser.shell_commands import Program
 from shared.commands import Command
-from shared.commands.arguments import Confirmable
 from shared.text.tokenize import names_workspace
 
 EVERYTHING = 10**9
@@ -54,7 +53,7 @@ def command_parser(command: Command) -> ArgumentParser:
         length.add_argument(
             "--all", action="store_const", dest="limit", const=EVERYTHING, help="show all entries"
         )
-    if issubclass(command.arguments, Confirmable):
+    if command.asks:
         parser.add_argument("--yes", action="store_true", help="skip the confirmation")
     return parser
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from shared.api.client import OutreachClient
-from shared.operations.context import CommandContext
+from shared.commands.running.context import CommandContext
 from shared.records.audit import AuditEntry
 from shared.records.records import Records
 
@@ -50,6 +50,7 @@ RECORDS_READS = frozenset(
         "audit",
         "assistant_calls",
         "last_undoable",
+        "undoable",
         "timers",
     ]
 )
@@ -89,4 +90,4 @@ def reading_only(context: CommandContext) -> CommandContext:
     """The same context, in which a change raises `WouldChangeError` instead of being made."""
     records = context.records and cast("Records", _ReadingRecords(context.records, RECORDS_READS, PARTS))
     client = cast("OutreachClient", _Reading(context.client, CLIENT_READS, {}))
-    return replace(context, client=client, records=records, confirmed=False)
+    return replace(context, client=client, records=records)

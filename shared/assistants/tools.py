@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from shared.commands import COMMANDS, Command, Invocation, UsageError, parse, render
-from shared.commands.arguments import Arguments, Confirmable
+from shared.commands.arguments import Arguments
 
 LARGEST_CALL = 8_000
 """Characters of a call's arguments as JSON."""
@@ -23,7 +23,6 @@ LONGEST_TEXT, MOST_ITEMS = 500, 50
 """Bounds of the schemas: characters of a text, entries of a list."""
 WORKSPACE = "workspace"
 """The argument of every tool that names the workspace."""
-_CONFIRMED = "confirmed"
 
 Schema = dict[str, Any]
 
@@ -70,7 +69,6 @@ def _adapter(name: str) -> TypeAdapter[Any]:
 def input_schema(command: Command) -> Schema:
     """The JSON schema of a command's arguments, with the examples of its help."""
     schema = _adapter(command.name).json_schema()
-    schema["properties"].pop(_CONFIRMED, None)
     schema["properties"][WORKSPACE] = {
         "type": "string",
         "description": "The name of the workspace, if there are several. Default: the usual one.",
@@ -81,9 +79,7 @@ def input_schema(command: Command) -> Schema:
 
 
 def _given(arguments: Arguments) -> Any:
-    given = _adapter(arguments.verb).dump_python(arguments, mode="json", exclude_defaults=True)
-    given.pop(_CONFIRMED, None)
-    return given
+    return _adapter(arguments.verb).dump_python(arguments, mode="json", exclude_defaults=True)
 
 
 def _bounded(schema: Any) -> Any:
@@ -120,7 +116,7 @@ def read_call(name: str, given: Mapping[str, Any]) -> Invocation:
     except (ValueError, KeyError, TypeError, AttributeError):  # of a value that `write` has no words for
         raise CallError(_misfit(command)) from None
     meant = invocation.arguments
-    if type(meant) is not type(arguments) or invocation.workspace != workspace or _is_confirmed(meant):
+    if type(meant) is not type(arguments) or invocation.workspace != workspace:
         raise CallError(_misfit(command))
     return invocation
 
@@ -156,10 +152,6 @@ def _unknown(given: Any, read: Any) -> Iterator[str]:
                 yield str(key)
             else:
                 yield from _unknown(value, read[key])
-
-
-def _is_confirmed(arguments: Arguments) -> bool:
-    return isinstance(arguments, Confirmable) and arguments.confirmed
 
 
 def _misfit(command: Command) -> str:

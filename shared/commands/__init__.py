@@ -1,4 +1,4 @@
-"""Reading a command line, writing it back, and help, from the table of commands. Pure.
+"""Reading a command line, writing it back, and help, from the registry of commands.
 
 Three faces read it: `/outreach …` in Slack, `outreach …` in a shell, the palette of the dashboard.
 """
@@ -6,10 +6,10 @@ Three faces read it: `/outreach …` in Slack, `outreach …` in a shell, the pa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from shared.commands.arguments import CONFIRMED, ArgumentError, Arguments, Confirmable, clip
-from shared.commands.table import ALIASES, COMMANDS, Command, Face, Help, Role, find_command
+from shared.commands.arguments import ArgumentError, Arguments, clip
+from shared.commands.table import ALIASES, COMMANDS, Command, Face, Help, Role, discover, find_command
 from shared.commands.tasks import TASKS
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.tokenize import Word, from_slack, join, names_workspace, split
@@ -77,17 +77,10 @@ def parse(line: str) -> Invocation:
     if command is None:
         raise _unknown(words, workspace)
     try:
-        arguments = _read(command.arguments, words[1:])
+        arguments = command.arguments.read(words[1:])
     except ArgumentError as error:
         raise _misused(command, error) from None
     return Invocation(arguments=arguments, workspace=workspace, line=line)
-
-
-def _read(kind: type[Arguments], words: tuple[Word, ...]) -> Arguments:
-    if not (issubclass(kind, Confirmable) and kind.takes_flag(words)):
-        return kind.read(words)
-    rest = tuple(word for word in words if not word.is_one_of(CONFIRMED))
-    return replace(kind.read(rest), confirmed=len(rest) < len(words))
 
 
 def invocation(arguments: Arguments, *, workspace: str | None = None) -> Invocation:
@@ -123,11 +116,9 @@ def _unknown(words: tuple[Word, ...], workspace: str | None) -> UsageError:
     title, near = f"Unknown command “{clip(words[0].text)}”.", _nearest(words[0].text)
     for command in near:
         try:
-            arguments = _read(command.arguments, words[1:])
+            arguments = command.arguments.read(words[1:])
         except ArgumentError:
             continue
-        if isinstance(arguments, Confirmable):  # what was misspelled is confirmed by nothing that was typed
-            arguments = replace(arguments, confirmed=False)
         meant = invocation(arguments, workspace=workspace)
         return UsageError(near_miss(title, meant), meant=meant)
     hint = f"Did you mean {' or '.join(one.name for one in near)}?" if near else "`help` lists all commands."
@@ -233,3 +224,6 @@ def _help_of(command: Command, *, allowed: Callable[[Command], bool]) -> Card:
         ),
         buttons=(_try(command),) if command.bare and not command.changes else (),
     )
+
+
+discover(__name__, __path__)

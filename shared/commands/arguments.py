@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import ClassVar, Self
 
-from shared.api.words import LEAD_STATUSES, SEQUENCE_STATUSES, LeadStatus
+from shared.api.words import LEAD_STATUSES, LeadStatus
 from shared.commands import times
 from shared.text.formats import short_duration
 from shared.text.tokenize import Word, parse_duration, quote
 
 Words = tuple[Word, ...]
 ALL, DOMAIN = "all", "domain:"
-CONFIRMED = "--yes"
 EMAIL = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
 
 
@@ -69,26 +68,6 @@ class Arguments:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Confirmable(Arguments):
-    """Of a command that asks before it acts; `confirmed` says that it has."""
-
-    confirmed: bool = False
-
-    @property
-    def line(self) -> str:
-        return f"{super().line} {CONFIRMED}" if self.confirmed else super().line
-
-    @property
-    def asks_first(self) -> bool:
-        return True
-
-    @classmethod
-    def takes_flag(cls, _words: Words) -> bool:
-        """Whether `--yes` among these words is a flag."""
-        return True
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OnSequence(Arguments):
     """Of a command about a sequence: the words that name it, none where any is meant."""
 
@@ -96,8 +75,11 @@ class OnSequence(Arguments):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class OnSequences(OnSequence, Confirmable):
-    """Of a command about one sequence, or about several after confirmation."""
+class OnSequences(OnSequence):
+    """The arguments of a command about one sequence, or about several."""
+
+    ids: tuple[str, ...] = ()
+    """The sequences that a person has chosen by pointing at them, in place of `target`."""
 
     @property
     def scope(self) -> str:
@@ -105,14 +87,8 @@ class OnSequences(OnSequence, Confirmable):
         text = self.target[0].lower() if len(self.target) == 1 else ""
         return text if text == ALL or (text.startswith(DOMAIN) and len(text) > len(DOMAIN)) else ""
 
-    @property
-    def asks_first(self) -> bool:
-        return bool(self.scope)
-
-    @classmethod
-    def takes_flag(cls, _words: Words) -> bool:
-        """Only after `all` or a domain: a sequence may be called `--yes`."""
-        return bool(_words[1:]) and _words[0].text.lower().startswith((ALL, DOMAIN))
+    def write(self) -> Iterable[str]:
+        return write_target(self.target or self.ids)
 
 
 def clip(text: str, *, length: int = 60) -> str:
@@ -186,34 +162,6 @@ class Status(Arguments):
     """`status`."""
 
     verb = "status"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Sequences(Arguments):
-    """`sequences [active|paused]`."""
-
-    verb = "sequences"
-    status: str | None = None
-
-    @classmethod
-    def read(cls, words: Words) -> Self:
-        return cls(status=one_of(words, SEQUENCE_STATUSES))
-
-    def write(self) -> Iterable[str]:
-        return filter(None, (self.status,))
-
-
-class Resume(OnSequences):
-    """`resume SEQUENCE`."""
-
-    verb = "resume"
-
-    @classmethod
-    def read(cls, words: Words) -> Self:
-        return cls(target=need_target(words))
-
-    def write(self) -> Iterable[str]:
-        return write_target(self.target)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -298,7 +246,7 @@ class Lead(Arguments):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Remove(Confirmable):
+class Remove(Arguments):
     """`remove EMAIL|ld_… [STATUS]`."""
 
     verb = "remove"
@@ -360,27 +308,6 @@ def _quoted(text: str) -> str:
     """Always quoted, so that a word with `=` isn't read as a field."""
     plain = quote(text)
     return plain if plain.startswith('"') else f'"{plain}"'
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Undo(Confirmable):
-    """`undo`."""
-
-    verb = "undo"
-    change: int = 0
-    """The number of the change in the audit; 0: the person's last one. The question names it, people don't."""
-
-    @classmethod
-    def read(cls, words: Words) -> Self:
-        none_left(words[1:])
-        if not words:
-            return cls()
-        if not re.fullmatch(r"[1-9][0-9]{0,17}", words[0].text):
-            none_left(words)
-        return cls(change=int(words[0].text))
-
-    def write(self) -> Iterable[str]:
-        return (str(self.change),) if self.change else ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, Self, get_args
 
-from shared.commands.arguments import ArgumentError, Confirmable, Words, clip, did_you_mean, none_left
+from shared.commands.arguments import ArgumentError, Arguments, Words, clip, did_you_mean, none_left
 from shared.text.formats import short_duration
 from shared.text.tokenize import parse_duration, quote
 
@@ -16,7 +16,7 @@ ACTS: tuple[Act, ...] = get_args(Act)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Guard(Confirmable):
+class Guard(Arguments):
     """`guardrails [list|add RULE [as NAME]|test RULE|test NAME|remove NAME|snooze NAME [for 24h]|off [NAME]|on [NAME]]`."""
 
     verb = "guardrails"
@@ -62,16 +62,6 @@ class Guard(Confirmable):
             yield from ("as", self.name) if self.act == "add" else (self.name,)
         if self.duration:
             yield from ("for", short_duration(self.duration))
-
-    @property
-    def asks_first(self) -> bool:
-        """A rule that pauses without asking is shown with its backtest; to turn all rules off is a wide change."""
-        if self.act == "off":
-            return not self.name
-        from shared.guardrails.rule import Action
-        from shared.guardrails.sentence import parse
-
-        return self.act == "add" and parse(self.rule).action is Action.ACT
 
     @property
     def only_reads(self) -> bool:

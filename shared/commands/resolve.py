@@ -13,7 +13,8 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shared.commands.arguments import ALL, Sequences, clip
+from shared.commands.arguments import ALL, clip
+from shared.commands.sequences import Sequences
 from shared.domain.card import Action, Button, Card, Row, Table, Tone, columns, number
 from shared.text.sanitize import visible
 from shared.text.tokenize import CURLY

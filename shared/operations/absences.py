@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 from shared.commands.arguments import Away, Back
 from shared.commands.result import Problem, Result
+from shared.commands.running.context import CommandContext
+from shared.commands.running.outcome import need_records
 from shared.domain.card import Card, Fact, Tone
-from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
 from shared.records.audit import Absence
 from shared.text.formats import show_time
 

@@ -11,8 +11,10 @@ from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.api.pace import Priority
 from shared.commands.arguments import DOMAIN, Domain, Inboxes, Status, clip, did_you_mean
-from shared.commands.pauses import Pause
+from shared.commands.pause import Pause
 from shared.commands.result import Problem, Result
+from shared.commands.running.context import CommandContext
+from shared.commands.running.outcome import need_records
 from shared.commands.table import COMMANDS
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.dns_facts import advice, as_data, dns_fact, dns_facts, in_dns, problem_text, problems_of
@@ -23,8 +25,6 @@ from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
 from shared.domain_health.report import CheckReport, DomainChange, DomainReport, Value
 from shared.domain_health.wording import change_of
-from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
 from shared.operations.reports.overview import Part, read_part
 from shared.records.audit import AuditEntry
 from shared.records.domains import DomainPast

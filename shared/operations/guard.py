@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from shared.commands import COMMANDS
 from shared.commands.guard_arguments import Guard
-from shared.commands.result import Result
+from shared.commands.result import Act, Choice, Question, Result, refused
+from shared.commands.running.context import CommandContext
+from shared.commands.running.outcome import need_records
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
@@ -16,9 +18,7 @@ from shared.guardrails.catalog import NamedRule, catalog, free_name
 from shared.guardrails.evaluate import Standing, is_on, show_value, spans_of, standing
 from shared.guardrails.rule import Action, Rule
 from shared.guardrails.sentence import parse
-from shared.operations.context import CommandContext
 from shared.operations.guard_backtest import backtest_rule, load_activity, missing_sequence
-from shared.operations.outcome import need_records, refused
 from shared.records.guardrails import ALL, StoredRule, Switch
 from shared.text.formats import show_number, show_time
 
@@ -40,7 +40,7 @@ RULE_COLUMNS = (
 )
 
 
-async def guard(arguments: Guard, context: CommandContext) -> Result:
+async def guard(arguments: Guard, context: CommandContext) -> Result | Question:
     """`guardrails [list|add RULE [as NAME]|test RULE|NAME|remove NAME|snooze NAME [for 24h]|off [NAME]|on [NAME]]`."""
     if arguments.act == "list":
         return await list_rules(context)
@@ -128,7 +128,7 @@ async def _rules(context: CommandContext) -> dict[str, NamedRule]:
     return catalog(configured, await need_records(context).guardrails.rules(workspace))
 
 
-async def _add(arguments: Guard, context: CommandContext) -> Result:
+async def _add(arguments: Guard, context: CommandContext) -> Result | Question:
     rule, known = parse(arguments.rule), await _rules(context)
     name = arguments.name or free_name(rule, known)
     if (taken := known.get(name)) and taken.source != "shipped":
@@ -146,8 +146,26 @@ async def _add(arguments: Guard, context: CommandContext) -> Result:
             "A rule that pauses or suggests pausing needs the same permission.",
             why="role",
         )
-    if rule.action is Action.ACT and not (context.confirmed or arguments.confirmed):
-        return await _question(name, rule, context)
+    act = AddRule(name=name, sentence=str(rule))
+    return await _question(act, rule, context) if rule.action is Action.ACT else await act.carry_out(context)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddRule(Act):
+    """Adds a rule to a workspace."""
+
+    name: str
+    sentence: str
+
+    @property
+    def verb(self) -> str:
+        return "guardrails"
+
+    async def carry_out(self, context: CommandContext) -> Result:
+        return await _added(self.name, parse(self.sentence), context)
+
+
+async def _added(name: str, rule: Rule, context: CommandContext) -> Result:
     stored = StoredRule(
         name=name, sentence=str(rule), added_by=context.actor.id, added_name=context.actor.name
     )
@@ -165,17 +183,12 @@ async def _add(arguments: Guard, context: CommandContext) -> Result:
     return Result(card=card, audit=f"guardrail {name}: {rule}")
 
 
-async def _question(name: str, rule: Rule, context: CommandContext) -> Result:
-    """The backtest of a rule that acts, and the button that turns it on."""
-    tested = await backtest_rule(name, rule, context)
-    yes = Guard(act="add", rule=str(rule), name=name, confirmed=True)
-    card = replace(
-        tested.card,
-        title=f"Let {name} pause without asking?",
-        tone=Tone.WARN,
-        buttons=(Button(label="Turn on", action=yes, tone=Tone.BAD),),
-    )
-    return replace(tested, card=card, question=yes)
+async def _question(act: AddRule, rule: Rule, context: CommandContext) -> Question:
+    """The backtest of a rule that acts, before it is turned on."""
+    tested = await backtest_rule(act.name, rule, context)
+    title = f"Let {act.name} pause without asking?"
+    card = replace(tested.card, title=title, tone=Tone.WARN, buttons=())
+    return Question(card=card, choices=(Choice(label="Turn on", act=act),))
 
 
 async def _test(arguments: Guard, context: CommandContext) -> Result:
@@ -247,12 +260,26 @@ async def _snooze(arguments: Guard, context: CommandContext) -> Result:
     return Result(card=card, audit=f"guardrail {name} snoozed until {until}")
 
 
-async def _off(arguments: Guard, context: CommandContext) -> Result:
+async def _off(arguments: Guard, context: CommandContext) -> Result | Question:
     name = arguments.name
     if name and name not in (known := await _rules(context)):
         return _unknown(name, known)
-    if not (name or context.confirmed or arguments.confirmed):
-        return await _ask_all_off(context)
+    return await _switch_off(name, context) if name else await _ask_all_off(context)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllOff(Act):
+    """Turns all rules of all workspaces off."""
+
+    @property
+    def verb(self) -> str:
+        return "guardrails"
+
+    async def carry_out(self, context: CommandContext) -> Result:
+        return await _switch_off("", context)
+
+
+async def _switch_off(name: str, context: CommandContext) -> Result:
     switch = Switch(rule=name, by=context.actor.name, at=context.now().timestamp())
     await need_records(context).guardrails.switch_off(context.workspace.name, switch)
     what = f"Guardrail {name} is" if name else "All guardrails of all outreach workspaces are"
@@ -271,10 +298,9 @@ async def _off(arguments: Guard, context: CommandContext) -> Result:
     return Result(card=card, audit=f"{what} off".lower())
 
 
-async def _ask_all_off(context: CommandContext) -> Result:
+async def _ask_all_off(context: CommandContext) -> Question:
     """The question before all rules of all workspaces are turned off."""
     count = show_number(len(await _rules(context)), "guardrail")
-    yes = Guard(act="off", confirmed=True)
     where = "of all outreach workspaces"
     if context.settings is None or len(context.settings.workspaces) < 2:
         where = "of this outreach workspace"
@@ -285,9 +311,8 @@ async def _ask_all_off(context: CommandContext) -> Result:
             f"{count} here. No rule posts, suggests or pauses anything until someone turns them on.",
             "Sequences that are paused stay paused.",
         ),
-        buttons=(Button(label="Turn all off", action=yes, tone=Tone.BAD),),
     )
-    return Result(card=card, question=yes)
+    return Question(card=card, choices=(Choice(label="Turn all off", act=AllOff()),))
 
 
 async def _on(arguments: Guard, context: CommandContext) -> Result:

@@ -9,13 +9,13 @@ from datetime import timedelta
 from shared.api.errors import OutreachError
 from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
+from shared.commands.running.context import CommandContext
+from shared.commands.running.outcome import need_records
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.activity import HORIZON, Activity, days, portions
 from shared.guardrails.backtest import Backtest, backtest
 from shared.guardrails.rule import EVENT_OF, Action, Metric, Rule, Scope, subject_key
-from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
 from shared.records.records import Records
 from shared.text.formats import show_count, show_exact_span, show_number, show_time
 

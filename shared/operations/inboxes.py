@@ -10,11 +10,11 @@ from shared.api.models import Inbox
 from shared.api.pace import Priority
 from shared.commands.arguments import Domain, Domains, Inboxes, clip, did_you_mean
 from shared.commands.result import Problem, Result
+from shared.commands.running.context import CommandContext
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
 from shared.domain.health import DomainHealth, Thresholds, roll_up, show_counts, verdict
 from shared.domain.totals import rate, total
 from shared.domain.workspace_verdict import judge_domains
-from shared.operations.context import CommandContext
 from shared.records.records import RecordsUnavailable
 from shared.text.formats import show_number
 

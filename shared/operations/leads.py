@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,11 +16,11 @@ from shared.api.words import LEAD_STATUSES, LeadStatus
 from shared.commands import arguments as given
 from shared.commands.arguments import clip, did_you_mean
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved
-from shared.commands.result import Problem, Result
+from shared.commands.result import Act, Choice, Problem, Question, Result, refusal
+from shared.commands.running.context import CommandContext
+from shared.commands.running.outcome import find_sequence, which_sequence, with_sequence
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.operations.context import CommandContext
 from shared.operations.lead_search import PAGE, Search, search
-from shared.operations.outcome import find_sequence, refusal, which_sequence, with_sequence
 from shared.records.audit import Effect
 from shared.records.records import RecordsUnavailable
 from shared.records.replies import LeadReply
@@ -294,49 +294,58 @@ def _added(email: str, result: AddResult, *, label: str) -> Result:
     )
 
 
-async def remove(arguments: given.Remove, context: CommandContext) -> Result:
+async def remove(arguments: given.Remove, context: CommandContext) -> Result | Question:
     """`remove EMAIL|ld_…`: asks first, then removes from all sequences."""
-    who, confirmed = arguments.who, context.confirmed or arguments.confirmed
-    if confirmed and "@" not in who:
-        return await _remove(who, label=who, context=context)
+    who = arguments.who
+    if context.unseen and "@" not in who:
+        return Question(card=Card(title=f"Remove {clip(who)}?"), choices=(_choice(who, who),))
     result = await search(who, context=context, status=arguments.status)
     if len(result.found) > 1:
         return _which_lead(who, result.found)
     if not result.found and "@" in who:
         missing = _not_found(who, result)
-        return refusal(missing.card, why="not found", argument="who") if confirmed else missing
-    one = result.found[0] if result.found else Lead(id=who)
-    if confirmed:
-        return await _remove(one.id, label=one.email or one.id, context=context)
-    question = given.Remove(who=one.id, confirmed=True)
-    return Result(card=_question(one, question, known=bool(result.found)), question=question)
+        return refusal(missing.card, why="not found", argument="who") if context.unseen else missing
+    return _question(result.found[0] if result.found else Lead(id=who), known=bool(result.found))
 
 
-async def _remove(lead_id: str, *, label: str, context: CommandContext) -> Result:
-    try:
-        await context.client.remove_lead(lead_id)
-    except NotFound:
-        card = Card(
-            title=f"{clip(label)} isn't in this workspace", tone=Tone.WARN, text=("Nothing was changed.",)
-        )
-        return refusal(card, why="not found", argument="who")
-    text = ("It is no longer in any sequence. The reply history is kept.",)
-    card = Card(title=f"Removed {clip(label)}", tone=Tone.GOOD, text=text)
-    return Result(card=card, rows=({"id": lead_id},), audit=f"removed {lead_id}")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveLead(Act):
+    """Removes a lead from all sequences."""
+
+    id: str
+    label: str
+
+    @property
+    def verb(self) -> str:
+        return "remove"
+
+    async def carry_out(self, context: CommandContext) -> Result:
+        label = clip(self.label)
+        try:
+            await context.client.remove_lead(self.id)
+        except NotFound:
+            title = f"{label} isn't in this workspace"
+            card = Card(title=title, tone=Tone.WARN, text=("Nothing was changed.",))
+            return refusal(card, why="not found", argument="who")
+        text = ("It is no longer in any sequence. The reply history is kept.",)
+        card = Card(title=f"Removed {label}", tone=Tone.GOOD, text=text)
+        return Result(card=card, rows=({"id": self.id},), audit=f"removed {self.id}")
 
 
-def _question(lead: Lead, yes: given.Remove, *, known: bool) -> Card:
+def _choice(lead_id: str, label: str) -> Choice:
+    return Choice(label="Remove", act=RemoveLead(id=lead_id, label=label))
+
+
+def _question(lead: Lead, *, known: bool) -> Question:
     unseen = () if known else ("Only the id is known: the lead isn't among the newest ones.",)
-    return Card(
+    text = "This removes the lead from all sequences and keeps the reply history. It can't be undone."
+    card = Card(
         title=f"Remove {lead_name(lead) or lead.email or clip(lead.id)}?",
         tone=Tone.WARN,
-        text=(
-            "This removes the lead from all sequences and keeps the reply history. It can't be undone.",
-            *unseen,
-        ),
+        text=(text, *unseen),
         facts=(*_known(lead), *_other_facts(lead)) if known else (),
-        buttons=(Button(label="Remove", action=yes, tone=Tone.BAD),),
     )
+    return Question(card=card, choices=(_choice(lead.id, lead.email or lead.id),))
 
 
 def _which_lead(who: str, found: tuple[Lead, ...]) -> Result:

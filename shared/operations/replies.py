@@ -11,10 +11,10 @@ from shared.commands import COMMANDS
 from shared.commands.arguments import Audit, Whoami
 from shared.commands.periods import Period, Replies
 from shared.commands.result import Problem, Result
+from shared.commands.running.context import CommandContext
+from shared.commands.running.outcome import need_records, who_did
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
 from shared.operations.reports.day_range import range_of
 from shared.records.audit import Actor, AuditEntry
 from shared.records.replies import OpenReply, ReceivedReply, UnclaimedReplies
@@ -242,12 +242,6 @@ def _with_one_name(entries: Sequence[AuditEntry]) -> Sequence[AuditEntry]:
 
 def _name(actor: Actor, names: Mapping[str, str]) -> str:
     return names.get(actor.id, actor.name) if actor.id else actor.name
-
-
-def who_did(actor: Actor) -> str:
-    """`@ann`, as cards and threads call people of Slack; others by their names."""
-    is_of_slack = actor.face == "slack" or (actor.face == "dashboard" and actor.id)
-    return f"@{actor.name}" if is_of_slack else actor.name
 
 
 def _is_refused(entry: AuditEntry) -> bool:

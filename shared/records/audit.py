@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -46,6 +46,19 @@ Effect = Literal["", "paused", "resumed", "refused", "failed", "read"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """How a sequence was before a change, which is what an Undo makes of it again."""
+
+    label: str
+    status: Literal["active", "paused"]
+    revision: int | None = None
+    """The number of its changes with this one: at another number somebody has changed it since. None: unknown."""
+    ends_at: float | None = None
+    """When its pause was to end, in Unix seconds."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
     """One act that changed something, failed or was refused, or a call of an assistant."""
 
@@ -56,21 +69,23 @@ class AuditEntry:
     result: str
     effect: Effect = ""
     sequences: tuple[str, ...] = ()
-    """The ids of those that it paused or resumed."""
+    """The ids of those that it paused or resumed, or whose pause it gave another end."""
     reason: str = ""
-    """Of a pause."""
-    undoable: tuple[str, ...] = ()
-    """Those of `sequences` that it changed from active to paused or back: what an undo takes back."""
+    """Why it paused them."""
+    undoable: Mapping[str, Before] = field(default_factory=dict)
+    """Those of `sequences` that an Undo takes back, as they were before."""
+    undoes: int = 0
+    """The number of the entry that it took back."""
+    number: int = 0
+    """Its own, once it is stored."""
+    undone_by: str = ""
+    overtaken_by: str = ""
+    """Who changed all of its sequences since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undoable:
-    """A person's own change that can be taken back."""
+    """A change that can be taken back, and the last change of each of its sequences since."""
 
-    number: int
-    """Of its entry in the audit."""
     entry: AuditEntry
     moved: Mapping[str, AuditEntry]
-    """Those of its sequences that were changed since, with the last change of each."""
-    revisions: Mapping[str, int]
-    """How often each sequence has been changed, where that is certain."""

@@ -166,13 +166,26 @@ class Records(Protocol):
         """What assistants read, the newest first."""
         ...
 
-    async def last_undoable(
-        self, workspace: str, actor: Actor, since: datetime, *, number: int = 0
-    ) -> Undoable | None:
-        """The newest change of this person that an undo takes back, or the one of this number; None: there is none."""
+    async def last_undoable(self, workspace: str, actor: Actor, since: datetime) -> Undoable | None:
+        """The newest change of this person that is not undone; one that was not overtaken, if there is one."""
         ...
 
-    async def record(self, entry: AuditEntry) -> None: ...
+    async def undoable(self, workspace: str, number: int) -> Undoable | None:
+        """The change with this number, undone or not; None: there is none that an Undo takes back."""
+        ...
+
+    async def take_undo(self, number: int, by: str) -> bool:
+        """Use up the Undo of an entry; False: somebody else has."""
+        ...
+
+    async def give_back_undo(self, number: int) -> None:
+        """Let the Undo of an entry be used again, because it could not be carried out."""
+        ...
+
+    async def record(self, entry: AuditEntry) -> int:
+        """Write down who changed what; the number of the entry."""
+        ...
+
     async def set_timer(self, workspace: str, timer: Timer) -> None: ...
     async def timers(self, workspace: str, kind: str) -> Sequence[Timer]: ...
 

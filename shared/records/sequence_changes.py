@@ -35,6 +35,8 @@ class SequenceChange:
     token: int
     revision: int
     """The number of changes before this one; `UNDER_WAY` if a dead process may have sent a request."""
+    number: int = 0
+    """The number of changes before this one, also where it is uncertain whether they were all."""
     timer: Timer | None = None
     """The timer as it was before the change."""
     confirmed: str = ""

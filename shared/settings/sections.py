@@ -20,10 +20,10 @@ from pydantic import (
 )
 from pydantic.config import JsonDict
 
-from shared.commands.table import Role
 from shared.domain.alert_settings import ChannelPolicy, QuietHours, Rule
 from shared.domain.health import DEFAULT as DEFAULT_THRESHOLDS
 from shared.domain.health import Thresholds
+from shared.domain.roles import Role
 from shared.domain.rota import Rota
 from shared.domain.themes import THEMES
 from shared.domain.wall_clock import parse_time

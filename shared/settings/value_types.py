@@ -14,7 +14,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
 
 from shared.api.event_kinds import EVENTS
-from shared.commands.table import ALIASES, COMMANDS, Role
+from shared.commands.table import ALIASES, COMMANDS
+from shared.domain.roles import Role
 from shared.domain.themes import NOTIFICATIONS, THEMES
 from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.catalog import NAME

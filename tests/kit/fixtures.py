@@ -11,7 +11,7 @@ from bot import worker
 from bot.http import webhook
 from bot.interactions import responders
 from shared.api import pipeline
-from shared.operations import context
+from shared.commands.running import context
 from tests.bot.migrated import copy_instead_of_migrating
 from tests.bot.unpaced import UnpacedBudget
 from tests.clock import CLOCK

@@ -80,7 +80,6 @@ async def test_a_timer_that_was_set_before_never_shortens_a_pause(team: Team) ->
     assert await team.until(lambda: is_active(team))
 
 
-@pytest.mark.xfail(strict=True, reason="a shorter time replaces the present end without a question")
 async def test_a_shorter_pause_than_the_present_one_is_not_taken_without_a_question(team: Team) -> None:
     await team.ask(f'pause "{NAME}" for 4h')
     question = await team.ask(f'pause "{NAME}" for 1h')
@@ -91,7 +90,6 @@ async def test_a_shorter_pause_than_the_present_one_is_not_taken_without_a_quest
     assert await team.account.is_paused(NAME)
 
 
-@pytest.mark.xfail(strict=True, reason="the end is dropped without a question")
 async def test_a_pause_without_an_end_of_a_timed_one_asks_which_is_meant(team: Team) -> None:
     await team.ask(f'pause "{NAME}" for 2h')
     question = await team.ask(f'pause "{NAME}"')

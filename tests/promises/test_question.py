@@ -85,7 +85,6 @@ async def test_a_question_of_yesterday_changes_nothing(team: Team) -> None:
     assert await statuses(team) == before
 
 
-@pytest.mark.xfail(strict=True, reason="resume all resumes whatever is paused, by whomever")
 async def test_resume_all_leaves_out_what_this_program_did_not_pause(team: Team) -> None:
     await team.ask(f'pause "{NAME}"')
     others = [one for one, status in (await statuses(team)).items() if status == "paused"]

@@ -17,11 +17,12 @@ from pydantic import SecretStr
 from shared.api import OutreachClient
 from shared.api.pace import LocalBudget
 from shared.commands import Invocation, Role, parse
-from shared.commands.result import Result
-from shared.domain.card import Card
+from shared.commands.result import Act, Question, Result
+from shared.commands.running.context import CommandContext
+from shared.commands.running.run import carry_out, run
+from shared.commands.running.session import SessionChanges
+from shared.domain.card import Button, Card
 from shared.domain_health.report import DomainChange, DomainReport, Value
-from shared.operations import run
-from shared.operations.context import CommandContext
 from shared.records.audit import Absence, Actor, AuditEntry, Undoable
 from shared.records.domains import DomainPast
 from shared.records.records import AlertsSummary, PeriodRecords, RecordsUnavailable, Subscription
@@ -161,6 +162,7 @@ class MemoryChanges:
             status=status,
             token=1,
             revision=UNDER_WAY if sequence in self.unanswered else self.counts[sequence],
+            number=self.counts[sequence],
             timer=self.records.planned.get(("resume", sequence)),
         )
 
@@ -248,6 +250,7 @@ class MemoryRecords:
     routes: set[Subscription] = field(default_factory=set)
     digests: dict[str, str] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
+    session: SessionChanges = field(default_factory=SessionChanges)
     done: list[tuple[str, datetime]] = field(default_factory=list)
     senders: dict[str, list[str]] = field(default_factory=dict)
     """Sequences by domain."""
@@ -400,27 +403,24 @@ class MemoryRecords:
         self.look()
         return [one for one in self.entries if one.effect == "read"][::-1][:limit]
 
-    async def last_undoable(
-        self, workspace: str, actor: Actor, since: datetime, *, number: int = 0
-    ) -> Undoable | None:
+    async def last_undoable(self, workspace: str, actor: Actor, since: datetime) -> Undoable | None:
         self.look()
-        for index, entry in reversed(list(enumerate(self.entries, start=1))):
-            if (
-                entry.actor.name == actor.name
-                and entry.at >= since
-                and entry.undoable
-                and number in {0, index}
-            ):
-                later = {name: one for one in self.entries[index:] for name in one.sequences}
-                moved = {name: later[name] for name in entry.undoable if name in later}
-                counts = self.changes.counts
-                revisions = {name: counts[name] for name in entry.undoable}
-                return Undoable(number=index, entry=entry, moved=moved, revisions=revisions)
-        return None
+        return await self.session.last_undoable(workspace, actor, since)
 
-    async def record(self, entry: AuditEntry) -> None:
+    async def undoable(self, workspace: str, number: int) -> Undoable | None:
+        self.look()
+        return await self.session.undoable(workspace, number)
+
+    async def take_undo(self, number: int, by: str) -> bool:
+        return await self.session.take_undo(number, by)
+
+    async def give_back_undo(self, number: int) -> None:
+        await self.session.give_back_undo(number)
+
+    async def record(self, entry: AuditEntry) -> int:
         self.look()
         self.entries.append(entry)
+        return await self.session.record(entry)
 
     async def set_timer(self, workspace: str, timer: Timer) -> None:
         self.look()
@@ -449,13 +449,19 @@ class Said(Card):
     def unchanged(self) -> bool:
         return not self.result.changed
 
-    @property
-    def question(self) -> str:
-        return self.result.question.line if self.result.question else ""
+    question: Question | None = None
 
 
-def said(result: Result) -> Said:
-    return Said(result=result, **{one.name: getattr(result.card, one.name) for one in fields(Card)})
+def said(done: Result | Question) -> Said:
+    """An answer, or the question with its choices as buttons."""
+    if isinstance(done, Question):
+        buttons = tuple(Button(label=one.label, action=one.act) for one in done.choices)
+        done = replace(done, card=replace(done.card, buttons=buttons))
+        question, result = done, Result(card=done.card)
+    else:
+        question, result = None, done
+    shown = {one.name: getattr(done.card, one.name) for one in fields(Card)}
+    return Said(result=result, question=question, **shown)
 
 
 @dataclass
@@ -467,7 +473,6 @@ class CommandHarness:
     records: MemoryRecords | None = field(default_factory=MemoryRecords)
     actor: Actor = field(default_factory=lambda: Actor(name="ann", face="slack", channel="C1"))
     role: Role = Role.OPERATOR
-    confirmed: bool = False
 
     @property
     def context(self) -> CommandContext:
@@ -477,15 +482,28 @@ class CommandHarness:
             actor=self.actor,
             records=self.records,
             now=lambda: NOW,
-            confirmed=self.confirmed,
             role=self.role,
         )
 
-    async def run(self, asked: Invocation) -> Result:
+    async def run(self, asked: Invocation) -> Result | Question:
         return await run(asked, self.context)
 
     async def say(self, line: str) -> Said:
         return said(await self.run(parse(line)))
+
+    async def answer(self, asked: Said, choice: int = 0) -> Said:
+        """Hand back what a choice of a question carries out."""
+        assert asked.question
+        act = asked.question.choices[choice].act
+        return said(await carry_out(act, self.context, line=asked.question.line))
+
+    async def press(self, card: Card, label: str) -> Said:
+        """Press a button of an answer."""
+        (action,) = (one.action for one in card.buttons if one.label == label)
+        if isinstance(action, Act):
+            return said(await carry_out(action, self.context))
+        assert action
+        return await self.say(action.line)
 
     @contextmanager
     def failing(self, endpoint: str, instead: httpx.Response | Exception) -> Iterator[None]:

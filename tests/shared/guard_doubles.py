@@ -38,6 +38,9 @@ class MemoryGuardrails:
     async def switch_off(self, workspace: str, switch: Switch) -> None:
         self.off[switch.rule or ALL] = switch
 
+    async def rest_undone(self, change: int, by: str) -> Switch | None:
+        return None
+
     async def switch_on(self, workspace: str, rule: str) -> bool:
         return self.off.pop(rule, None) is not None
 

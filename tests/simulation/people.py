@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bot.commands.context import CommandContexts
-from shared import operations
 from shared.api.errors import OutreachError
 from shared.commands import parse
+from shared.commands.running.run import run
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
 
@@ -111,7 +111,7 @@ class People:
         context = contexts.at(contexts.settings.workspace(), ANN)
         context = replace(context, confirmed=True, records=_Records(context.records, change))
         try:
-            await operations.run(parse(change.line), context)
+            await run(parse(change.line), context)
         except (OutreachError, RecordsUnavailable) as error:
             self._world.log(f"person: {change.line}: {type(error).__name__}")
             change.confirmed.clear()

@@ -12,19 +12,16 @@ from typing import Any
 
 from bot.alerts import answers, kinds
 from bot.alerts.model import Alert, Mark
-from bot.blockkit import actions, card_blocks
+from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
-from bot.commands import runner
 from bot.commands.answer import Answer
 from bot.interactions.home_tab import home_view
 from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
 from bot.interactions.responders import render_answer
-from bot.slack.permissions import Person
 from shared.api.event_kinds import INTERESTED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
-from shared.domain.card import Button
 from shared.domain.health import roll_up
 from tests.shared.doubles import NOW, open_harness
 
@@ -75,8 +72,7 @@ async def _paused() -> Message:
     harness = open_harness()
     card = await harness.say("pause sq_1 for 2h reason bounces are high")
     await harness.client.aclose()
-    undo = Button(label="Undo", action=actions.Confirm(nonce="q_1", undo=True))
-    signed = runner._signed(replace(card, buttons=(undo,)), Person(id="U1", name="ann"))
+    signed = replace(card, footer="by @ann")
     return render_answer(Answer(card=signed, public=True))
 
 

@@ -251,7 +251,7 @@ class Presenter:
         done = [one for one in confirmations if one.status == one.change.status]
         failed = [one for one in confirmations if one.status != one.change.status]
         if done:
-            names = visible(done[0].change.sequence.label)
+            names = visible(done[0].change.label)
             what = f"{names} is" if len(done) == 1 else f"{len(done)} sequences are"
             change, until = done[0].change, ""
             if change.hours and change.done_at:
@@ -261,7 +261,7 @@ class Presenter:
             self._ui.app.notify(words, timeout=8, markup=False)
         if failed:
             lines = (
-                f"{whose}{visible(one.change.sequence.label)} is {one.status or 'gone'}, not {one.change.status}"
+                f"{whose}{visible(one.change.label)} is {one.status or 'gone'}, not {one.change.status}"
                 for one in failed
             )
             self._ui.app.notify("\n".join(lines), severity="error", timeout=20, markup=False)

@@ -16,11 +16,11 @@ from typing import Any
 from rich.console import Console
 from sqlalchemy.engine import URL
 
+from shared.commands.running.context import open_client
 from shared.domain import evidence
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, take_snapshot, to_json
 from shared.domain.workspace_verdict import PAUSED, conditions_of, judge_reading
 from shared.history import History, HistoryUnavailable
-from shared.operations.context import open_client
 from shared.settings import Settings, Workspace
 from shared.text.sanitize import visible, visible_json
 from tui.app.dashboard import DashboardApp

@@ -1,6 +1,6 @@
-"""Runs commands of the dashboard, and tracks status changes until a read confirms them.
+"""What the dashboard changes: it runs commands, and remembers changes until the service's next answer confirms them.
 
-Separate from the screens, which only show it; every change goes through the same parser and table.
+Separate from the screens, which only show it; every change goes through the same two functions as in the other faces.
 """
 
 from __future__ import annotations
@@ -8,41 +8,42 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from shared import operations
 from shared.api.models import Sequence
-from shared.commands import Invocation, invocation
-from shared.commands.arguments import Resume
-from shared.commands.pauses import Pause
-from shared.commands.result import Problem, Result
+from shared.commands import Invocation
+from shared.commands.result import Act, Problem, Question, Result
+from shared.commands.running.context import CommandContext
+from shared.commands.running.error_cards import error_card
+from shared.commands.running.pausing import SetStatus
+from shared.commands.running.run import carry_out, run
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
-from shared.operations.context import CommandContext
 from tui.model.workspace.board import Board
 
 logger = logging.getLogger(__name__)
-
-UNDO = timedelta(seconds=10)
 PROGRESS = {"paused": "pausing…", "active": "resuming…"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yes:
+    """The answer to a question, or what a button has as data; `line` is the command."""
+
+    act: Act
+    line: str = ""
+
+
+Asked = Invocation | Yes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusChange:
     """A sequence that shall become something; `done_at` is when the service agreed."""
 
-    sequence: Sequence
+    id: str
+    label: str
     status: str
     done_at: datetime | None = None
-    hours: int = 0
-    """Of a pause, after which it resumes automatically; 0 means until someone resumes it."""
-
-    @property
-    def asked(self) -> Invocation:
-        target = (self.sequence.id,)
-        if self.status == "active":
-            return invocation(Resume(target=target))
-        return invocation(Pause(target=target, duration=timedelta(hours=self.hours) if self.hours else None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +54,13 @@ class Confirmation:
     status: str | None
 
 
-def status_changes_for(sequences: Iterable[Sequence]) -> tuple[StatusChange, ...]:
-    """Pause what is active; where nothing is, resume what is paused. What has another status is left alone."""
+def changeable(sequences: Iterable[Sequence]) -> tuple[str, tuple[str, ...]]:
+    """What these become, with their ids: the active ones paused; where none is, the paused ones resumed."""
     chosen = tuple(sequences)
     for status, wanted in (("active", "paused"), ("paused", "active")):
-        if requested := tuple(StatusChange(sequence=s, status=wanted) for s in chosen if s.status == status):
-            return requested
-    return ()
+        if ids := tuple(one.id for one in chosen if one.status == status):
+            return wanted, ids
+    return "", ()
 
 
 ONLY_READS = Card(
@@ -69,22 +70,24 @@ ONLY_READS = Card(
 )
 
 
-async def run_command(context: CommandContext, asked: Invocation) -> Result:
-    """Carry out a command; every failure is a result too."""
+async def run_command(context: CommandContext, asked: Asked) -> Result | Question:
+    """Carry out a command, or the answer to its question; every failure is a result too."""
     try:
-        return await operations.run(asked, context)
+        if isinstance(asked, Yes):
+            return await carry_out(asked.act, context, line=asked.line)
+        return await run(asked, context)
     except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives
-        card = operations.error_card(error)
+        card = error_card(error)
         logger.warning("%s: %s", asked.line, card.summary)
         return Result(card=card, effect="failed", problem=Problem(text=str(error)))
 
 
 class PendingChanges:
-    """Runs commands, and remembers requested until they are proven."""
+    """Runs commands, and remembers what was asked of the service until it is proven."""
 
     def __init__(
         self,
-        run: Callable[[Invocation], Awaitable[Result]],
+        run: Callable[[Asked], Awaitable[Result | Question]],
         *,
         now: Callable[[], datetime],
         read_only: bool = False,
@@ -93,52 +96,33 @@ class PendingChanges:
         self._now = now
         self.read_only = read_only
         self.pending: dict[str, StatusChange] = {}
-        self._done: tuple[StatusChange, ...] = ()
-        self._done_at: datetime | None = None
 
-    async def run(self, asked: Invocation) -> Result:
-        if not self.refuses(asked):
-            return await self._run(asked)
+    async def run(self, asked: Asked) -> Result | Question:
+        if self.refuses(asked):
+            return Result(card=ONLY_READS, problem=Problem(text="read-only"))
+        act = asked.act if isinstance(asked, Yes) else None
+        return await (self._change(asked, act) if isinstance(act, SetStatus) else self._run(asked))
 
-        return Result(card=ONLY_READS, problem=Problem(text="read-only"))
+    def refuses(self, asked: Asked) -> bool:
+        return self.read_only and (isinstance(asked, Yes) or asked.changes)
 
-    def refuses(self, asked: Invocation) -> bool:
-        return self.read_only and asked.changes
-
-    async def carry_out(self, requested: Iterable[StatusChange]) -> tuple[Result, ...]:
-        """Ask the service, one after another."""
-        asked = tuple(requested)
-        self.pending |= {change.sequence.id: change for change in asked}
-        results = [await self._one(change) for change in asked]
-        done = tuple(change for change in asked if change.sequence.id in self.pending)
-        self._done, self._done_at = done, self._now()
-        return tuple(results)
-
-    async def _one(self, change: StatusChange) -> Result:
+    async def _change(self, asked: Asked, act: SetStatus) -> Result | Question:
+        """The rows of the sequences say what is under way, until it is proven or has failed."""
+        requested = {
+            one.id: StatusChange(id=one.id, label=one.label, status=act.status) for one in act.targets
+        }
+        self.pending |= requested
+        done: tuple[str, ...] = ()
         try:
-            result = await self.run(change.asked)
-        except BaseException:
-            self.pending.pop(change.sequence.id, None)
-            raise
-        if result.refused:
-            self.pending.pop(change.sequence.id, None)
-        else:
-            self.pending[change.sequence.id] = replace(change, done_at=self._now())
+            result = await self._run(asked)
+            done = result.sequences if isinstance(result, Result) else ()
+        finally:
+            for name, change in requested.items():
+                if name in done:
+                    self.pending[name] = replace(change, done_at=self._now())
+                else:
+                    self.pending.pop(name, None)
         return result
-
-    def undo(self) -> tuple[StatusChange, ...]:
-        """Changes that take back the last ones; none when more than ten seconds have passed."""
-        if self._done_at is None or not timedelta() <= self._now() - self._done_at <= UNDO:
-            return ()
-        back = tuple(
-            StatusChange(
-                sequence=replace(change.sequence, status=change.status),
-                status="active" if change.status == "paused" else "paused",
-            )
-            for change in self._done
-        )
-        self._done, self._done_at = (), None
-        return back
 
     def confirm(self, snapshot: Snapshot) -> tuple[Confirmation, ...]:
         """Take out the changes that a later read proves or refutes."""
@@ -151,8 +135,8 @@ class PendingChanges:
             if change.done_at and read_at and read_at >= change.done_at
         ]
         for change in ready:
-            del self.pending[change.sequence.id]
-        return tuple(Confirmation(change=change, status=statuses.get(change.sequence.id)) for change in ready)
+            del self.pending[change.id]
+        return tuple(Confirmation(change=change, status=statuses.get(change.id)) for change in ready)
 
     def _correct_clock(self) -> None:
         """Where it was set back, what was done lies in the future: the first read from now on proves it."""

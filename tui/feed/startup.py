@@ -19,8 +19,9 @@ from shared.api.errors import OutreachError
 from shared.api.models import StatsRow
 from shared.api.pace import Priority
 from shared.api.words import Grouping
-from shared.commands import Invocation
-from shared.commands.result import Result
+from shared.commands.result import Question, Result
+from shared.commands.running.context import CommandContext, open_client
+from shared.commands.running.session import SessionChanges
 from shared.domain.card import Fact, Tone
 from shared.domain.dns_facts import advice, dns_facts, in_dns
 from shared.domain.local_zone import local_zone
@@ -28,7 +29,6 @@ from shared.domain.reply_queue import ReplyQueue
 from shared.domain.snapshot import service_day
 from shared.guardrails.activity import HORIZON
 from shared.history import History
-from shared.operations.context import CommandContext, open_client
 from shared.records.audit import Actor
 from shared.records.domains import DomainPast
 from shared.records.records import Records, RecordsUnavailable
@@ -37,7 +37,7 @@ from shared.records.sequence_changes import PauseEnd
 from shared.settings import Settings, SettingsError
 from tui.feed.daily_counts import DailyCountsReader
 from tui.feed.history_access import HistoryAccess
-from tui.feed.pending_changes import run_command
+from tui.feed.pending_changes import Asked, run_command
 from tui.feed.poller import Poller, PollIntervals, Tick
 from tui.feed.recent_counts import RecentCounts
 from tui.feed.recorded_marks import read_marks, read_pause_starts
@@ -171,7 +171,7 @@ class ServiceFeed:
             return None
         return {row.group: row.sends for row in rows}
 
-    async def run(self, asked: Invocation) -> Result:
+    async def run(self, asked: Asked) -> Result | Question:
         """Carry out a command, as soon as the service can be reached."""
         self._acting.set()
         await self._equipped.wait()
@@ -241,6 +241,8 @@ class ServiceFeed:
                 now=self._now,
                 settings=self._settings,
                 zone=local_zone(),
+                session=SessionChanges(),
+                asks_always=True,
             )
             self._equipped.set()
             while records and self._poller:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.text import Text
@@ -13,16 +13,13 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
-from shared.api.models import Sequence as SequenceModel
-from shared.commands import Invocation, invocation
-from shared.commands.arguments import Add, Arguments, Confirmable, OnSequence
-from shared.commands.pauses import Pause
-from shared.commands.resolve import Resolved, resolve_sequence
-from shared.commands.result import Result
+from shared.commands import invocation
+from shared.commands.arguments import Arguments
+from shared.commands.result import Act, Question
 from shared.domain.card import Button as CardButton
 from shared.domain.card import Card
-from shared.text.formats import show_span
 from shared.text.sanitize import visible
+from tui.feed.pending_changes import Asked, Yes
 from tui.model.pages import rich_card
 from tui.screens.headed import HeadedScreen
 from tui.theme.palette import PALETTES, Glyphs
@@ -30,8 +27,8 @@ from tui.theme.palette import PALETTES, Glyphs
 MOST_BUTTONS = 5
 
 
-class CardDialog(HeadedScreen[Invocation | None], ModalScreen[Invocation | None]):
-    """Answers the command of the button that was pressed, or None."""
+class CardDialog(HeadedScreen[Asked | None], ModalScreen[Asked | None]):
+    """Answers the command or the act of the button that was pressed, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss", "Back", id="card.back")]
 
@@ -61,6 +58,9 @@ class CardDialog(HeadedScreen[Invocation | None], ModalScreen[Invocation | None]
         for pressed in self._buttons[int(number) :][:1] if number.isdigit() else ():
             if isinstance(pressed.action, Arguments):
                 self.dismiss(invocation(pressed.action, workspace=pressed.workspace or None))
+                return
+            if isinstance(pressed.action, Act):
+                self.dismiss(Yes(act=pressed.action, line=pressed.line))
                 return
         self.dismiss(None)
 
@@ -168,32 +168,13 @@ class HoursDialog(HeadedScreen[int], ModalScreen[int]):
         self.dismiss(int((event.button.id or "hours-0").removeprefix("hours-")))
 
 
-def confirmation_of(
-    asked: Invocation, *, sequences: Sequence[SequenceModel], glyphs: Glyphs
-) -> ConfirmDialog | None:
-    """What to ask before a command that changes something, by the names it means.
-
-    None for a command that reads, or that asks by itself once it has looked.
-    """
-    arguments = asked.arguments
-    if not asked.changes or (isinstance(arguments, Confirmable) and arguments.asks_first):
-        return None
-    verb = asked.command.name.capitalize()
-    title = f"{asked.command.summary}?"
-    if isinstance(arguments, OnSequence):
-        found = resolve_sequence(sequences, arguments.target)
-        if isinstance(found, Resolved):
-            email = f"{arguments.email} to " if isinstance(arguments, Add) else ""
-            duration = arguments.duration if isinstance(arguments, Pause) else None
-            period = f" for {show_span(duration)}" if duration else ""
-            title = f"{verb} {email}{found.sequence.label}{period}?"
-    return ConfirmDialog(title=title, text=(asked.line,), yes=verb, glyphs=glyphs)
-
-
-def question_of(result: Result, *, glyphs: Glyphs) -> ConfirmDialog:
-    """The question that a command asks before it changes anything."""
-    card = result.card
-    yes = result.question.verb.capitalize() if result.question else ""
+def question_dialog(question: Question, *, glyphs: Glyphs) -> ConfirmDialog | ChoiceDialog:
+    """The question that a command asks before it changes anything, with its own words."""
+    card = question.card
     listed = [line for row in card.table.rows if (line := str(row.cells[0]))] if card.table else []
-    names = (", ".join(listed),) if listed else ()
-    return ConfirmDialog(title=card.title, text=(*card.text, *names), yes=yes, glyphs=glyphs)
+    text = (*card.text, *((", ".join(listed),) if listed else ()))
+    if len(question.choices) == 1:
+        yes = question.choices[0].label
+        return ConfirmDialog(title=card.title, text=text, yes=yes, no=question.no, glyphs=glyphs)
+    buttons = tuple(CardButton(label=one.label, action=one.act) for one in question.choices)
+    return ChoiceDialog(replace(card, text=text, buttons=buttons), glyphs=glyphs)

@@ -18,8 +18,10 @@ from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
 from bot.blockkit.tables import MARKS
 from bot.interactions.home_tab.home_state import HomeState, Waiting
 from shared.api.models import Sequence as Campaign
-from shared.commands.arguments import DOMAIN, Back, Inboxes, Resume, Sequences, Status
-from shared.commands.pauses import Pause
+from shared.commands.arguments import DOMAIN, Back, Inboxes, Status
+from shared.commands.pause import Pause
+from shared.commands.resume import Resume
+from shared.commands.sequences import Sequences
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
 from shared.domain.health import WORST_FIRST, worst

@@ -93,6 +93,21 @@ class Guardrails(Repository):
         """Turn a rule, or all of them, on again; whether it was off."""
         return tx.execute(_switch(workspace if rule else ALL, rule)).rowcount == 1
 
+    @writes
+    def rest_undone(self, tx: Transaction, change: int, by: str) -> Switch | None:
+        """Snooze the rule whose pause was taken back; None: that change was no guardrail's."""
+        query = sa.select(incidents.c.workspace, incidents.c.rule).where(incidents.c.change == change)
+        row = tx.execute(query).one_or_none() if change else None
+        if row is None:
+            return None
+        switch = Switch(rule=row.rule, by=by, at=tx.now, until=tx.now + DAY)
+        values = {"by": by, "at": tx.now, "until": switch.until}
+        new = tx.insert(switches).values(workspace=row.workspace, rule=row.rule, **values)
+        off = switches.c.until.is_not(None)  # what a person turned off stays off
+        key = ["workspace", "rule"]
+        tx.execute(new.on_conflict_do_update(index_elements=key, set_=values, where=off))
+        return switch
+
     @reads
     def incidents(self, tx: Transaction, workspace: str, since: float) -> Sequence[Incident]:
         which = (incidents.c.workspace == workspace) & (incidents.c.began_at >= since)

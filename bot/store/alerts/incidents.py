@@ -13,27 +13,24 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.alerts.changes import audit_row
-from bot.store.alerts.confirmations import keep_undo
+from bot.store.alerts.changes import add_entry
 from bot.store.alerts.subjects import PAUSED_FOR
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.guardrail_schema import incidents, switches, turns
-from bot.store.db.schema import alerts, audit, posts
+from bot.store.db.schema import alerts, posts
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
 from shared.api.event_kinds import DNS, PAUSED
 from shared.domain.wall_clock import DAY
 from shared.guardrails.rule import subject_key
 from shared.records.audit import AuditEntry
-from shared.records.guardrails import ALL, Incident, Switch
+from shared.records.guardrails import ALL, Incident
 
 LEASE = 60.0
 """Seconds that an act may take; afterwards another process goes on with it."""
 HELD_EVERY = 300.0
 """Seconds between two notes that a condition still holds."""
 LOOK_BACK = 30 * DAY
-SNOOZED = DAY
-"""Seconds for which an Undo snoozes its rule."""
 _ACTED = ("decided", "acting", "done")
 
 
@@ -203,18 +200,15 @@ class Incidents(Repository):
     ) -> bool:
         """End an act: its entry in the audit, its Undo and its message, together and once; False: another did.
 
-        `draw` makes the post from the nonce of the Undo, which is empty where nothing was paused. `extended`
-        were paused before, until earlier, and its Undo leaves them so.
+        `draw` makes the post from the number of the entry, which is 0 where there is nothing to undo.
         """
         done = _mine(incident).values(state=state, lease_until=None, sequences=_ids((*paused, *extended)))
         if tx.execute(done).rowcount != 1:
             return False
-        tx.execute(sa.insert(audit).values(audit_row(entry)))
-        undo = ""
-        if paused:
-            undo = keep_undo(tx, "resume all", paused, workspace=incident.workspace, seconds=7 * DAY)
-            tx.execute(sa.update(incidents).where(incidents.c.id == incident.id).values(undo=undo))
-        post: PlannedPost = draw(undo)
+        number = add_entry(tx, entry)
+        if entry.undoable:
+            tx.execute(sa.update(incidents).where(incidents.c.id == incident.id).values(change=number))
+        post: PlannedPost = draw(number if entry.undoable else 0)
         if post.channel:
             outbox.plan(tx, post, workspace=incident.workspace)
         return True
@@ -232,22 +226,6 @@ class Incidents(Repository):
         if ended and post and post.channel:
             outbox.plan(tx, post, workspace=incident.workspace)
         return ended
-
-    @writes
-    def undone(self, tx: Transaction, nonce: str, by: str) -> Switch | None:
-        """Snooze the rule whose pause was undone; None: that was no guardrail's."""
-        query = sa.select(incidents.c.workspace, incidents.c.rule).where(incidents.c.undo == nonce)
-        row = tx.execute(query).one_or_none() if nonce else None
-        if row is None:
-            return None
-        switch = Switch(rule=row.rule, by=by, at=tx.now, until=tx.now + SNOOZED)
-        new = tx.insert(switches).values(
-            workspace=row.workspace, rule=row.rule, by=by, at=tx.now, until=switch.until
-        )
-        longer = {"by": by, "at": tx.now, "until": switch.until}
-        off = switches.c.until.is_not(None)  # what a person turned off stays off
-        tx.execute(new.on_conflict_do_update(index_elements=["workspace", "rule"], set_=longer, where=off))
-        return switch
 
 
 def _placed(tx: Transaction, claim: Claim, post: PlannedPost) -> tuple[PlannedPost, str]:

@@ -14,9 +14,9 @@ from typing import Any, cast
 import sqlalchemy as sa
 
 from bot.store import jobs
-from bot.store.alerts.changes import audit_row, overtake
+from bot.store.alerts.changes import add_entry
 from bot.store.db.engine import Repository, Transaction, reads, writes
-from bot.store.db.schema import audit, sequence_changes
+from bot.store.db.schema import sequence_changes
 from bot.store.jobs import LATE, RESUME, Job
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
@@ -50,8 +50,7 @@ class Timers(Repository):
         if not ours:
             return False
         entry, post = tell(ours)
-        tx.execute(sa.insert(audit).values(audit_row(entry)))
-        overtake(tx, entry)
+        add_entry(tx, entry)
         if post:
             outbox.plan(tx, post, workspace=entry.workspace)
         return True
@@ -179,6 +178,7 @@ class SequenceChanges(Repository):
             status=status,
             token=row.token + 1,
             revision=UNDER_WAY if died or _is_doubtful(row, now=tx.now) else row.revision,
+            number=row.revision + died,
             timer=find(tx, workspace, RESUME, sequence),
             confirmed=row.confirmed or "",
         )

@@ -57,7 +57,7 @@ incidents = (
         timestamp("lease_until"),
         count("token"),
         count("attempts"),
-        text("undo"),  # the nonce of its Undo
+        count("change"),  # the entry of the audit whose Undo rests its rule
         text("domain"),  # whose trouble it is, in small letters; empty: it is told by itself
         text("told"),  # the dedupe of the message that tells of it; empty: its domain's card does
     )
@@ -72,7 +72,7 @@ partial_index(
     where=_OPEN,
 )
 sa.Index("ix_guardrail_incidents_began_at", incidents.c.workspace, incidents.c.began_at)
-sa.Index("ix_guardrail_incidents_undo", incidents.c.undo)
+sa.Index("ix_guardrail_incidents_change", incidents.c.change)
 
 samples = sa.Table(  # how far the counts of a service day stood, at most one row in each slot of a day
     "guardrail_samples",

@@ -148,7 +148,7 @@ posts = sa.Table(
     text("error"),
     flag("condensed"),
     text("mention"),  # whom Slack is to call: U…, S… or here
-    text("undo"),  # the question that its Undo button answers
+    count("undo"),  # the entry of the audit that its Undo button takes back
     timestamp("held_until"),  # of a post that is held over a quiet time
     count("attempts"),
     # Readings in a row that did not find it. -1: one is under way that began before this post was uncertain; it
@@ -214,7 +214,7 @@ sa.Index(  # what people wait for, among all repaints that are due
 partial_index("ix_posts_held_until", posts.c.held_until, where=posts.c.held_until.is_not(None))
 sa.Index("ix_posts_alert_id", posts.c.alert_id)
 sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)
-_WITH_UNDO = posts.c.undo != ""
+_WITH_UNDO = posts.c.undo != 0
 partial_index("ix_posts_undo", posts.c.undo, where=_WITH_UNDO)
 partial_index("ix_posts_no_alerts", posts.c.created_at, where=posts.c.kind != "alert")
 
@@ -285,18 +285,16 @@ sightings = sa.Table(  # one row per delivery, without its text: for counts and 
 sa.Index("ix_sightings_at", sightings.c.at)
 sa.Index("ix_sightings_workspace", sightings.c.workspace, sightings.c.at)
 
-questions = sa.Table(  # confirmations and Undos that can still be answered
+questions = sa.Table(  # confirmations that can still be answered
     "questions",
     metadata,
     text("id", primary_key=True),
     text("workspace"),
     text("person"),
-    text("line"),
-    text("names"),
+    text("data"),  # the command, and what each answer carries out
     timestamp("ends_at", nullable=False),
     timestamp("given_at"),
-    text("given_name"),  # who answered
-    text("overtaken_by"),  # who changed all that an Undo would take back
+    text("result"),  # what the answer came to, for who taps it again
 )
 sa.Index("ix_questions_ends_at", questions.c.ends_at)
 
@@ -367,12 +365,16 @@ audit = sa.Table(
     text("effect"),
     text("sequences"),  # JSON: the ids of those that it paused or resumed
     text("reason"),  # of a pause
-    text("undoable"),  # JSON: the ids of those that an undo takes back
+    text("undoable"),  # JSON: those that an Undo takes back, as they were before
+    count("undoes"),  # the entry that it took back
+    text("undone_by"),
+    text("overtaken_by"),  # who changed since all that an Undo would take back
     text("via"),  # `assistant`, or empty
 )
 # Assistants may read thousands of times a day: the list of changes does not walk over that.
 partial_index("ix_audit_acts", audit.c.workspace, audit.c.id, where=audit.c.effect != "read")
 partial_index("ix_audit_read", audit.c.workspace, audit.c.id, where=audit.c.effect == "read")
+partial_index("ix_audit_undoable", audit.c.workspace, audit.c.id, where=audit.c.undoable != "")
 partial_index("ix_audit_changes", audit.c.workspace, audit.c.at, where=audit.c.sequences != "")
 
 known_leads = (

@@ -41,8 +41,8 @@ class PlannedPost:
     """Of a message of the bot's own that belongs into the thread of that alert's card."""
     thread_ts: str = ""
     """Of an answer: the thread in which the person asked."""
-    undo: str = ""
-    """The question that its Undo button answers."""
+    undo: int = 0
+    """The entry of the audit that its Undo button takes back."""
 
 
 def plan(tx: Transaction, planned: PlannedPost, *, workspace: str) -> None:

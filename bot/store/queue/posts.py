@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.engine import Transaction
-from bot.store.db.schema import alerts, deliveries, posts, questions
+from bot.store.db.schema import alerts, audit, deliveries, posts
 from bot.store.queue import alert_row
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.post_kinds import ALERT, names
@@ -80,7 +80,7 @@ class Post:
     failed_lookups: int = 0
     condensed: bool = False
     mention: str = ""
-    undo: str = ""
+    undo: int = 0
     undone_by: str = ""
     overtaken_by: str = ""
     """Who used its Undo, or changed since what that would take back."""
@@ -104,8 +104,8 @@ _NAMES = (*(column.name for column in _OWN), "undone_by", "overtaken_by")
 def drawable() -> sa.Select[Any]:
     source = posts.outerjoin(alerts, alerts.c.id == posts.c.alert_id)
     source = source.outerjoin(deliveries, deliveries.c.id == alerts.c.delivery_id)
-    source = source.outerjoin(questions, questions.c.id == posts.c.undo)
-    undo = (sa.func.coalesce(questions.c[name], "") for name in ("given_name", "overtaken_by"))
+    source = source.outerjoin(audit, audit.c.id == posts.c.undo)
+    undo = (sa.func.coalesce(audit.c[name], "") for name in ("undone_by", "overtaken_by"))
     return sa.select(*_OWN, *undo, *alert_row.COLUMNS).select_from(source)
 
 

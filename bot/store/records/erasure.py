@@ -82,7 +82,7 @@ class Erasure(Repository):
             alerts=names,
             deliveries=tuple(sorted({*(row.delivery_id for row in own), *bodies})),
             posts=tuple(sorted(noted)),
-            questions=tuple(sorted(mine.ids(tx, questions.c.id, questions.c.line, questions.c.names))),
+            questions=tuple(sorted(mine.ids(tx, questions.c.id, questions.c.data, questions.c.result))),
             jobs=tuple(sorted(mine.ids(tx, jobs.c.id, jobs.c.payload, jobs.c.key, jobs.c.error))),
             audit=tuple(sorted(mine.ids(tx, audit.c.id, audit.c.command, audit.c.result))),
             known=tx.scalar(known) or 0,

@@ -51,7 +51,7 @@ from shared.records.replies import (
     UnclaimedReplies,
     Waits,
 )
-from shared.records.sequence_changes import UNDER_WAY, Timer
+from shared.records.sequence_changes import Timer
 from shared.text.quotations import without_quotation
 
 WRITTEN = ("reply.interested", "lead.replied")
@@ -492,32 +492,31 @@ class CommandRecords(Repository):
 
     @reads
     def last_undoable(
-        self, tx: Transaction, workspace: str, actor: Actor, since: datetime, *, number: int = 0
+        self, tx: Transaction, workspace: str, actor: Actor, since: datetime
     ) -> Undoable | None:
-        """The newest change of this person that an undo takes back, or the one of this number."""
-        c = audit.c
-        who = c.actor_id == actor.id if actor.id else (c.actor_id == "") & (c.actor_name == actor.name)
-        recent = (c.workspace == workspace) & (c.at >= since.timestamp())
-        paused_or_resumed = c.sequences != sa.literal("", literal_execute=True)
-        mine = sa.select(audit).where(recent, paused_or_resumed, who, c.undoable != "")
-        mine = mine.where(c.id == number) if number else mine
-        row = tx.execute(mine.order_by(c.id.desc()).limit(1)).one_or_none()
-        if row is None:
-            return None
-        entry = changes.read_audit_entry(row)
-        known = timer_rows.revisions_of(tx, workspace, entry.undoable)
-        return Undoable(
-            number=row.id,
-            entry=entry,
-            moved=changes.last_changes(tx, workspace, entry.undoable, after=row.id),
-            revisions={name: revision for name, revision in known.items() if revision != UNDER_WAY},
-        )
+        return changes.last_undoable(tx, workspace, actor, since.timestamp())
+
+    @reads
+    def undoable(self, tx: Transaction, workspace: str, number: int) -> Undoable | None:
+        return changes.undoable(tx, workspace, number)
+
+    @reads
+    def change_with_number(self, tx: Transaction, number: int) -> AuditEntry | None:
+        """An entry of the audit, in whatever workspace."""
+        row = tx.execute(sa.select(audit).where(audit.c.id == number)).one_or_none()
+        return None if row is None else changes.read_audit_entry(row)
 
     @writes
-    def record(self, tx: Transaction, entry: AuditEntry) -> None:
-        """Write down who changed what."""
-        tx.execute(sa.insert(audit).values(changes.audit_row(entry)))
-        changes.overtake(tx, entry)
+    def take_undo(self, tx: Transaction, number: int, by: str) -> bool:
+        return changes.take_undo(tx, number, by)
+
+    @writes
+    def give_back_undo(self, tx: Transaction, number: int) -> None:
+        changes.give_back_undo(tx, number)
+
+    @writes
+    def record(self, tx: Transaction, entry: AuditEntry) -> int:
+        return changes.add_entry(tx, entry)
 
     @writes
     def set_timer(self, tx: Transaction, workspace: str, timer: Timer) -> None:

@@ -14,13 +14,13 @@ from shared.api.pace import Priority
 from shared.commands.arguments import Inboxes
 from shared.commands.channels import Digest
 from shared.commands.periods import Replies, Stats
+from shared.commands.running.context import CommandContext
+from shared.commands.running.outcome import need_records
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Fact, Tone
 from shared.domain.snapshot import is_known_from, service_day
 from shared.domain.totals import totals
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
-from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
 from shared.operations.replies import LATE_SECONDS
 from shared.operations.reports import people
 from shared.operations.reports.overview import Part, read_part

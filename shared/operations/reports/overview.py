@@ -14,9 +14,12 @@ from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.api.pace import Priority
 from shared.api.words import COUNTS
-from shared.commands.arguments import Inboxes, Sequences, Status
+from shared.commands.arguments import Inboxes, Status
 from shared.commands.periods import Replies, Stats
 from shared.commands.result import Problem, Result
+from shared.commands.running.context import CommandContext
+from shared.commands.running.outcome import need_records
+from shared.commands.sequences import Sequences
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.dns_facts import broken_checks, dns_overview, in_dns
 from shared.domain.health import DomainHealth, count_by_kind, worst
@@ -25,8 +28,6 @@ from shared.domain.totals import totals
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
 from shared.domain_health.report import DomainReport
 from shared.operations.absences import away_facts
-from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
 from shared.records.audit import Absence
 from shared.records.records import AlertsSummary, RecordsUnavailable
 from shared.settings import DEFAULT

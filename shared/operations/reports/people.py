@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from shared.commands.periods import Period, Replies, Stats
 from shared.commands.result import Result
+from shared.commands.running.context import CommandContext
+from shared.commands.running.outcome import need_records
 from shared.domain.card import Button, Card, Chart, Fact, Row, Table, columns, number
 from shared.domain.totals import rate
-from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
 from shared.operations.replies import LATE_SECONDS
 from shared.operations.reports.day_range import range_of
 from shared.records.replies import Waits

@@ -12,6 +12,8 @@ from shared.api.models import Inbox, StatsRow
 from shared.api.pace import Priority
 from shared.commands.periods import Period, Report
 from shared.commands.result import Result
+from shared.commands.running.context import CommandContext
+from shared.commands.running.outcome import need_records
 from shared.domain import evidence
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.dns_facts import dns_fact, in_dns
@@ -20,8 +22,6 @@ from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
 from shared.domain_health.report import DomainReport as DnsReport
 from shared.history import History, HistoryUnavailable
-from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
 from shared.operations.reports.client_report import (
     MOST_REPLIES,
     REPLY_WINDOW,

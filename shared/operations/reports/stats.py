@@ -14,11 +14,11 @@ from shared.api.words import Grouping
 from shared.commands.arguments import clip
 from shared.commands.periods import STATS_GROUPS, Period, Stats
 from shared.commands.result import Result
+from shared.commands.running.context import CommandContext
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, columns, number
 from shared.domain.snapshot import is_known_from, service_day
 from shared.domain.totals import rate, totals
-from shared.operations.context import CommandContext
 from shared.operations.reports import people
 from shared.operations.reports.day_range import Range, range_of
 from shared.text.formats import show_count, show_days

@@ -9,9 +9,9 @@ from shared.api.event_kinds import EVENTS, kind_of, word_of
 from shared.commands import render
 from shared.commands.channels import HERE, Unsubscribe
 from shared.commands.result import Result
+from shared.commands.running.context import CommandContext
 from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Row, Table, columns
-from shared.operations.context import CommandContext
 from shared.operations.subscriptions.sources import Line, list_workspaces
 from shared.text.formats import plural
 

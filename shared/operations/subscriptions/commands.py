@@ -10,11 +10,11 @@ from shared.api.pace import Priority
 from shared.commands.arguments import clip, did_you_mean
 from shared.commands.channels import Digest, InChannel, Subscribe, Subscriptions, Unsubscribe
 from shared.commands.resolve import Resolved
-from shared.commands.result import Result
+from shared.commands.result import Result, refusal, refused
+from shared.commands.running.context import CommandContext, Place
+from shared.commands.running.outcome import find_sequence, need_records
 from shared.domain.card import Button, Card, Tone
 from shared.domain.wall_clock import WEEKDAYS, Recurrence, parse_recurrence
-from shared.operations.context import CommandContext, Place
-from shared.operations.outcome import find_sequence, need_records, refusal, refused
 from shared.operations.reports.digest import digest_card
 from shared.operations.subscriptions import sources
 from shared.operations.subscriptions.card import card_of, name_events, policy

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shared.api.event_kinds import POSTED_AT_ONCE
+from shared.commands.running.context import CommandContext
+from shared.commands.running.outcome import need_records
 from shared.domain.alert_settings import Rule
-from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
 from shared.records.records import Subscription
 from shared.settings import DEFAULT, Settings, Workspace
 

@@ -32,10 +32,10 @@ from sandbox.slack import blockkit
 from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
-from shared.commands.arguments import Resume
+from shared.commands.resume import Resume
+from shared.commands.running.error_cards import error_card
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.health import DEFAULT
-from shared.operations import error_card
 from tests.bot.harness import interested
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

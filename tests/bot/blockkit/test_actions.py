@@ -13,6 +13,7 @@ from bot.blockkit.actions import (
     Confirm,
     OnAlert,
     OpenForm,
+    Perform,
     ShowHome,
     line_of,
     read_line,
@@ -21,22 +22,16 @@ from bot.blockkit.actions import (
 )
 from bot.blockkit.elements import OPTION_VALUE
 from shared.commands import COMMANDS, Invocation, UsageError, invocation
-from shared.commands.arguments import (
-    Arguments,
-    Inboxes,
-    Lead,
-    Leads,
-    Remove,
-    Resume,
-    Sequences,
-    Status,
-)
+from shared.commands.arguments import Arguments, Inboxes, Lead, Leads, Remove, Status
 from shared.commands.channels import Digest, Unsubscribe
 from shared.commands.guard_arguments import Guard
-from shared.commands.pauses import Pause
+from shared.commands.pause import Pause
 from shared.commands.periods import Period, Replies, Stats
+from shared.commands.resume import Resume
+from shared.commands.sequences import Sequences
 from shared.commands.table import Help
 from shared.commands.times import Moment
+from shared.commands.undo import UndoChange
 from shared.domain.card import Action, Typed
 from tests.shared.commands.test_commands import arguments as any_arguments
 
@@ -47,7 +42,7 @@ OURS: tuple[Action, ...] = (
     OnAlert(verb="ack", alert="al_1"),
     OnAlert(verb="lead", alert="al_1"),
     Confirm(nonce="q_1"),
-    Confirm(nonce="q_1", undo=True),
+    Confirm(nonce="q_1", choice=1),
     Cancel(),
     OpenForm(verb="pause"),
     OpenForm(verb="add", workspace="acme"),
@@ -78,7 +73,6 @@ BEFORE: tuple[tuple[str, Action | Arguments, str | None], ...] = (
     ("takeover al_01jd", OnAlert(verb="takeover", alert="al_01jd"), None),
     ("snooze al_01jd tomorrow", OnAlert(verb="snooze", alert="al_01jd", detail="tomorrow"), None),
     ("ack al_01jd", OnAlert(verb="ack", alert="al_01jd"), None),
-    ("undo q_86c21f0e8f0d9a4b", Confirm(nonce="q_86c21f0e8f0d9a4b", undo=True), None),
     ("yes q_86c21f0e8f0d9a4b", Confirm(nonce="q_86c21f0e8f0d9a4b"), None),
     ("no", Cancel(), None),
     ("form add", OpenForm(verb="add"), None),
@@ -124,6 +118,14 @@ def test_a_button_of_the_version_before_does_the_same(
         assert (found.arguments, found.workspace) == (action, workspace)
     else:
         assert found == action
+
+
+@pytest.mark.parametrize("workspace", [None, "acme"])
+def test_an_undo_is_kept_as_the_number_of_its_change(workspace: str | None) -> None:
+    undo = Perform(act=UndoChange(change=7), workspace=workspace)
+    assert read_value(write_value(undo)) == undo
+    assert read_value(write_value(undo.act, workspace=workspace or "")) == undo
+    assert line_of(write_value(undo)) == "undo"
 
 
 @pytest.mark.parametrize("action", OURS, ids=lambda action: action.line)

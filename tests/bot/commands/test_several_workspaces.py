@@ -16,7 +16,7 @@ from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack import seed
 from shared.commands.arguments import Status
-from shared.commands.pauses import Pause
+from shared.commands.pause import Pause
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
 from tests.waiting import until
 

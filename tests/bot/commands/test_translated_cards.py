@@ -95,7 +95,7 @@ async def test_a_removal_asks_and_only_its_first_button_confirms(bot: BotHarness
     assert await effects(bot) == [""]
     (question,) = await bot.say("remove kept@acme.example", user=seed.BEN.id)
     await click(bot, question)
-    await bot.public_message("REMOVED LD_")
+    await bot.public_message("REMOVED KEPT@ACME.EXAMPLE")
     assert await effects(bot) == ["", ""]
 
 

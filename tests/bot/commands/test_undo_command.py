@@ -45,7 +45,7 @@ async def test_undo_says_what_it_does_and_takes_the_last_change_back(bot: BotHar
     assert "This resumes Q3 founders." in shown
     assert statuses(remote) == ["paused", "active", "active"]
     (done,) = await click(bot, question, "Resume 1 sequence", user=seed.BEN.id)
-    assert done["text"].startswith("1 sequence is active again")
+    assert done["text"].startswith("Q3 founders is active again")
     assert statuses(remote) == ["active", "active", "active"]
     assert bot.running is not None
     newest = (await bot.running.store.records.audit("default"))[0]
@@ -58,11 +58,13 @@ async def test_undo_of_several_takes_back_only_what_was_changed(bot: BotHarness,
     await click(bot, question, "Pause all 2", user=seed.BEN.id)
     assert statuses(remote) == ["paused"] * 3
     question, shown = await asked(bot, seed.BEN.id)
-    assert "This resumes EMEA agencies, Q3 founders." in shown or (
-        "This resumes Q3 founders, EMEA agencies." in shown
-    )
-    await click(bot, question, "Resume 2 sequences", user=seed.BEN.id)
+    assert "This resumes Q3 founders, EMEA agencies." in shown
+    assert "This pauses Q3 CTO until" in shown
+    await click(bot, question, "Undo 3 changes", user=seed.BEN.id)
     assert statuses(remote) == ["active", "paused", "active"]
+    assert bot.running is not None
+    (timer,) = await bot.running.store.records.timers("default", "resume")
+    assert timer.key == "sq_0002"
 
 
 async def test_undo_is_of_ones_own_change_and_within_ten_minutes(bot: BotHarness, remote: Remote) -> None:
@@ -80,7 +82,8 @@ async def test_undo_is_of_ones_own_change_and_within_ten_minutes(bot: BotHarness
 async def test_a_later_change_of_somebody_else_stays(bot: BotHarness, remote: Remote) -> None:
     await bot.say("pause Q3 founders", user=seed.BEN.id)
     question, _ = await asked(bot, seed.BEN.id)
-    await bot.say("pause Q3 founders for 2h", user=seed.CLEO.id)
+    await bot.say("resume Q3 founders", user=seed.CLEO.id)
+    await bot.say("pause Q3 founders", user=seed.CLEO.id)
     (refused,) = await click(bot, question, "Resume 1 sequence", user=seed.BEN.id)
     shown = json.dumps(refused, ensure_ascii=False)
     assert "Not undone: it was changed later" in shown
@@ -104,6 +107,6 @@ async def test_undo_of_a_resumption_pauses_again_and_a_guest_may_not(bot: BotHar
     _, shown = await asked(bot, seed.GUS.id)
     assert "You don't have permission to run “undo” here" in shown.replace("\\u201c", "“")
     question, shown = await asked(bot, seed.BEN.id)
-    assert "This pauses Q3 founders." in shown
+    assert "This pauses Q3 founders without an end." in shown
     await click(bot, question, "Pause 1 sequence", user=seed.BEN.id)
     assert statuses(remote) == ["paused", "active", "active"]

@@ -27,11 +27,12 @@ from shared.api.event_kinds import DNS, EVENTS, INTERESTED, PAUSED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox, Sequence
 from shared.commands.arguments import Lead
-from shared.commands.pauses import Pause
+from shared.commands.pause import Pause
+from shared.commands.running.error_cards import error_card
+from shared.commands.undo import UndoChange
 from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
 from shared.domain.health import DEFAULT, roll_up
 from shared.domain_health.report import Action, Advice, Check, CheckReport, Code, DomainChange, Value
-from shared.operations import error_card
 
 SHORT, LONG = "Ada Lovelace", "Ada <!channel> & Söhne " * 300
 MANY = 120
@@ -58,7 +59,7 @@ def specimens(now: datetime) -> Iterator[Specimen]:
     changed = Card(
         title="Q3 founders paused",
         text=("By @ann.",),
-        buttons=(Button(label="Undo", action=actions.Confirm(nonce="q_1", undo=True)),),
+        buttons=(Button(label="Undo", action=UndoChange(change=1)),),
     )
     yield Specimen(name="line of a change", blocks=render_answer(Answer(card=changed, public=True)).blocks)
     called = rendering.with_mention(card_blocks.render(listed[0]), "here")

@@ -106,7 +106,7 @@ async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(
     async def settled() -> bool:
         texts = [m["text"] for m in await bot.messages()]
         undone = sum("active again" in text for text in texts)
-        refused = sum("already confirmed" in text for text in texts)
+        refused = sum("Already undone by @ben" in text for text in texts)
         return (undone, refused) == (1, 1) and "Undone by @ben" in await shown(bot, line)
 
     await until(settled)
@@ -119,11 +119,11 @@ async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answ
     (question,) = await bot.say("pause all", user=seed.BEN.id)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", EARLY)
     with remote.holding():
-        await click(bot, question, "Pause it", user=seed.BEN.id, wait=0)
+        await click(bot, question, "Pause Q3 founders", user=seed.BEN.id, wait=0)
         await until_shown(bot, question, "Working …")
 
     async def done() -> bool:
-        return any("1 sequence is paused" in m["text"] for m in await bot.messages())
+        return any("Q3 founders is paused" in m["text"] for m in await bot.messages())
 
     await until(done)
     assert [m["text"] for m in await bot.messages() if "Working" in m["text"]] == []

@@ -11,8 +11,10 @@ from bot.store.alerts.incidents import Claim
 from bot.store.queue.outbox import PlannedPost
 from sandbox.slack import seed
 from shared.guardrails.sentence import parse as parse_rule
+from shared.records.audit import Actor, AuditEntry, Before
 from shared.records.guardrails import Incident
 from tests.bot.harness import CHANNEL, BotHarness
+from tests.kit.clock import moment
 from tests.waiting import until
 
 
@@ -38,9 +40,12 @@ async def test_the_list_is_for_all_and_switching_off_is_not(bot: BotHarness) -> 
 async def test_the_card_of_a_pause_says_who_undid_it_and_loses_its_undo(bot: BotHarness) -> None:
     assert bot.running
     store = bot.running.store
-    undo = await store.confirmations.ask_undo(
-        "resume all", ["sq_1", "sq_2"], workspace="default", person="", seconds=60
-    )
+    before = {name: Before(label=name, status="active") for name in ("sq_1", "sq_2")}
+    entry = AuditEntry(
+        at=moment(), actor=Actor(name="guardrail mine", face="bot"), workspace="default", command="pause",
+        result="paused", effect="paused", sequences=tuple(before), undoable=before,
+    )  # fmt: skip
+    undo = await store.records.record(entry)
     rule = "pause domain when bounces > 8% of at least 50 sends in 24h"
     incident = Incident(
         id=1, workspace="default", rule="mine", sentence=rule, action="pause", subject="acme.example",
@@ -52,7 +57,7 @@ async def test_the_card_of_a_pause_says_who_undid_it_and_loses_its_undo(bot: Bot
     bot.running.signals.changed()
     shown = await bot.public_message("Guardrail mine paused 2 sequences of acme.example: 8.3%")
     assert UNDO_HINT in json.dumps(shown)
-    await store.confirmations.carried_out(undo, "ann")
+    await store.records.take_undo(undo, "ann")
 
     async def ended() -> bool:
         (message,) = [one for one in await bot.messages() if one["ts"] == shown["ts"]]

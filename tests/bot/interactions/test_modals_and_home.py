@@ -80,7 +80,7 @@ async def test_all_sequences_are_paused_after_one_question_and_one_undo_resumes_
 
     await until(settled)
     commands = [entry.command for entry in await served.bot.running.store.records.audit("default")]
-    assert commands[0] == "resume all"
+    assert commands[0] == "undo"
     assert commands[1].startswith("pause all for 2h")
 
 
@@ -97,8 +97,8 @@ async def test_a_domain_shows_unknown_values_as_unknown(served: BotWithService) 
     shown = json.dumps(question, ensure_ascii=False)
     assert "doesn't list the sequences of a domain" in shown
     assert name in shown
-    answers = await click(served.bot, question, "Pause it", user=seed.ANN.id)
-    assert any("1 sequence is paused" in one["text"] for one in answers)
+    answers = await click(served.bot, question, f"Pause {name}", user=seed.ANN.id)
+    assert any(f"{name} is paused" in one["text"] for one in answers)
 
 
 async def test_a_confirmation_counts_for_who_was_asked_once_and_in_time(served: BotWithService) -> None:
@@ -120,9 +120,7 @@ async def test_a_typed_yes_confirms_nothing_in_slack(served: BotWithService) -> 
     await served.bot.say("add kept@acme.example to " + (await served.sequences())[0]["id"])
     (question,) = await served.bot.say("remove kept@acme.example --yes")
     assert question["seen_by"] == seed.ANN.id
-    assert "Remove" in question["text"]
-    answers = await click(served.bot, question, "Remove", user=seed.ANN.id)
-    assert any("Removed " in one["text"] for one in answers)
+    assert "“--yes” isn't expected here" in question["text"]
 
 
 async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_who_can(

@@ -24,7 +24,7 @@ from bot.slack.permissions import Person, allowed, refusal, role_of, who_can, wi
 from shared.api.models import Inbox, Sequence
 from shared.commands import COMMANDS, Role
 from shared.commands.arguments import Add
-from shared.commands.pauses import Pause
+from shared.commands.pause import Pause
 from shared.domain.card import Card
 from shared.domain.health import roll_up
 from shared.settings import Roles

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from bot.commands.bulk_pause import BulkPause
 from bot.jobs import guardrail_acts, guardrail_samples
 from bot.jobs.guardrails import GuardrailWatch
-from bot.store.alerts.confirmations import Verdict
 from bot.store.records.domains import Checked
-from shared.commands import parse
-from shared.commands.arguments import OnSequences
+from shared.commands.running.run import carry_out
+from shared.commands.undo import UndoChange
+from shared.domain.card import Card
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.guardrails.activity import Activity
 from shared.records.guardrails import Switch
@@ -44,21 +43,28 @@ async def test_a_rule_pauses_once_and_posts_once_with_an_undo(guarded: GuardedWo
     ]
 
 
+async def undo(guarded: GuardedWorkspace, card: Card) -> Card:
+    """What a click on the Undo of a card comes to."""
+    action = card.buttons[0].action
+    assert isinstance(action, UndoChange)
+    context = guarded.contexts.at(guarded.contexts.settings.workspace("default"), ANN)
+    return (await carry_out(action, context)).card
+
+
 async def test_its_undo_resumes_what_it_paused_and_snoozes_the_rule(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)
     await guarded.bounce(6)
     (card,) = await guarded.advance()
-    nonce = card.buttons[0].line.removeprefix("undo ")
-    answered = await guarded.store.confirmations.answer(nonce, "U1")
-    assert answered.verdict is Verdict.TAKEN
-    assert answered.question is not None
-    assert (answered.question.line, tuple(answered.question.names)) == ("resume all", (guarded.sequence,))
-    switch = await guarded.store.incidents.undone(nonce, "ann")
-    assert switch is not None
-    assert switch.rule == "rule"
+    done = await undo(guarded, card)
+    assert done.title == "Q3 founders is active again"
+    assert "Guardrail rule is snoozed until" in done.text[-1]
+    assert guarded.remote.sequences[guarded.sequence]["status"] == "active"
+    assert len(guarded.remote.patched) == 2
+    switches = await guarded.store.guardrails.switches("default")
+    switch = next(one for one in switches if one.rule == "rule")
     assert switch.until == pytest.approx(guarded.clock.now + 24 * HOUR)
-    assert await guarded.store.incidents.undone("q_unknown", "ann") is None
+    assert (await undo(guarded, card)).title == "Already undone by @ann"
 
 
 async def test_a_sequence_resumed_by_a_person_stays_active_during_the_incident(
@@ -187,9 +193,10 @@ async def test_guard_off_between_two_pauses_stops_the_second(
     client = guarded.contexts.clients["default"]
     pause = client.pause_sequence
 
-    async def pause_and_turn_off(name: str) -> None:
-        await pause(name)
+    async def pause_and_turn_off(name: str) -> object:
+        done = await pause(name)
         await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
+        return done
 
     monkeypatch.setattr(client, "pause_sequence", pause_and_turn_off)
     (card,) = await guarded.advance(10 * MINUTE)
@@ -208,9 +215,10 @@ async def test_a_process_that_dies_between_two_pauses_leaves_a_persons_pause_to_
 
     pause = guarded.contexts.clients["default"].pause_sequence
 
-    async def pause_and_die(name: str) -> None:
-        await pause(name)
+    async def pause_and_die(name: str) -> object:
+        done = await pause(name)
         monkeypatch.setattr(guarded.store.incidents, "requesting", die)
+        return done
 
     monkeypatch.setattr(guarded.contexts.clients["default"], "pause_sequence", pause_and_die)
     with pytest.raises(RecordsUnavailable):
@@ -318,23 +326,6 @@ async def test_old_counts_are_thinned_to_one_an_hour(guarded: GuardedWorkspace) 
     after = [one for one in await guarded.store.guardrails.samples("default", 0.0) if one.sends]
     assert len(before) == 8
     assert [one.sends for one in after if one.scope == "sequence"] == [21]
-
-
-async def test_an_undo_that_a_person_clicks_resumes_through_the_usual_way(guarded: GuardedWorkspace) -> None:
-    await guarded.rule(ACTS)
-    guarded.sent(100)
-    await guarded.bounce(6)
-    (card,) = await guarded.advance()
-    nonce = card.buttons[0].line.removeprefix("undo ")
-    answered = await guarded.store.confirmations.answer(nonce, ANN.id)
-    assert answered.question is not None
-    context = guarded.contexts.at(guarded.contexts.settings.workspace("default"), ANN)
-    arguments = parse(answered.question.line).arguments
-    assert isinstance(arguments, OnSequences)
-    done = await BulkPause(guarded.store).carry_out(answered.question, arguments, context=context)
-    assert "active again" in done.card.title
-    assert guarded.remote.sequences[guarded.sequence]["status"] == "active"
-    assert len(guarded.remote.patched) == 2
 
 
 async def test_a_rule_about_dns_fires_for_a_domain_that_is_broken_and_once(guarded: GuardedWorkspace) -> None:

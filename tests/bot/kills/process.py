@@ -23,7 +23,7 @@ from bot.jobs import auto_resume
 from bot.server import run
 from bot.store.alerts import sequence_changes
 from shared.api import pace
-from shared.operations import pauses
+from shared.commands.running import hold as pauses
 from shared.settings import load
 from tests.bot.harness import HASTE
 

@@ -23,9 +23,11 @@ from bot.worker import Worker
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.commands import parse
+from shared.commands.result import Question
+from shared.commands.running.context import CommandContext
+from shared.commands.running.run import carry_out, run
+from shared.commands.undo import UndoChange
 from shared.domain.card import Card
-from shared.operations import run
-from shared.operations.context import CommandContext
 from shared.records.audit import Actor
 from shared.records.sequence_changes import Timer
 from tests.bot.manual_clock import CHANNEL, ManualClock
@@ -117,8 +119,16 @@ class Process:
         return self.contexts.at(self.contexts.settings.workspace(), actor)
 
     async def say(self, line: str, *, person: str = "ann") -> Card:
-        """What a person's line comes to."""
-        return (await run(parse(line), self.context(person))).card
+        """What a person's line comes to; a question is answered with yes."""
+        context = self.context(person)
+        done = await run(parse(line), context)
+        if isinstance(done, Question):
+            done = await carry_out(done.choices[0].act, context, line=done.line)
+        return done.card
+
+    async def undo(self, change: int, *, person: str = "ann") -> Card:
+        """What a click on the Undo of a change comes to."""
+        return (await carry_out(UndoChange(change=change), self.context(person))).card
 
     async def fire(self) -> None:
         """Do what is due, to its end."""

@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 import sqlalchemy as sa
 
 from bot.alerts import rendering
-from bot.commands.bulk_pause import BulkPause
 from bot.store.alerts.sequence_changes import LATE_SECONDS, SequenceChanges
 from shared.api.errors import OutreachError, Uncertain
 from shared.commands import parse
-from shared.commands.arguments import OnSequences
-from shared.operations import run
+from shared.commands.running.run import run
 from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import LOCK_SECONDS
 from tests.bot.manual_clock import HOUR, ManualClock, arrive, post_all
@@ -58,7 +56,7 @@ async def test_pause_all_holds_while_a_hundred_and_twenty_timers_are_due(
     remote.before = slowly
     resuming = asyncio.create_task(ours.fire())
     await until(lambda: len(remote.applied) >= 20)
-    card = (await run(parse("pause all"), replace(theirs.context(), confirmed=True))).card
+    card = await theirs.say("pause all")
     assert "paused" in card.title
     await resuming
     await ours.fire()
@@ -76,7 +74,7 @@ async def test_pause_all_does_not_claim_what_it_cannot_keep_paused(
         raise RecordsUnavailable("The bot's database is locked.")
 
     monkeypatch.setattr(SequenceChanges, "begin", refuse)
-    outcome = (await run(parse("pause all"), replace(theirs.context(), confirmed=True))).card
+    outcome = await theirs.say("pause all")
     assert remote.statuses["sq_2"] == "paused"
     assert ONE not in outcome.title
     assert "database is locked" in " ".join((outcome.title, *outcome.text))
@@ -137,7 +135,7 @@ async def test_pause_all_makes_shorter_pauses_last_as_long_and_says_so(
     remote.statuses = {"sq_0001": "active", "sq_0002": "paused", "sq_0003": "paused", "sq_0004": "paused"}
     await ours.plan(["sq_0002"], seconds=60)
     await ours.plan(["sq_0003"], seconds=5 * 3600)
-    card = (await run(parse(line), replace(ours.context(), confirmed=True))).card
+    card = await ours.say(line)
     timed = line.endswith("2h")
     assert card.title.startswith("1 sequence is paused")
     kept = "Shorter pause now lasts until" if timed else "Already paused, no longer resume automatically: "
@@ -160,10 +158,10 @@ async def test_pause_all_over_timed_pauses_alone_asks_and_keeps_them_paused(
 ) -> None:
     remote.statuses = {"sq_0001": "paused", "sq_0002": "paused"}
     await ours.plan(["sq_0002"], seconds=60)
-    question = await ours.say("pause all")
-    assert question.title == "Keep 1 paused sequence paused?"
-    card = (await run(parse("pause all"), replace(ours.context(), confirmed=True))).card
-    assert card.title == "1 sequence stays paused"
+    question = await run(parse("pause all"), ours.context())
+    assert question.card.title == "Keep 1 paused sequence paused?"
+    card = await ours.say("pause all")
+    assert card.title == "Name of sq_0002 stays paused"
     assert await ours.timer("sq_0002") is None
     assert remote.applied == []
 
@@ -175,7 +173,7 @@ async def test_a_pause_of_a_domain_leaves_the_timers_of_other_domains(ours: Proc
     for name in ("sq_0001", "sq_0003"):
         event = json.dumps({**body, "sequence": f"Name of {name}"}).encode()
         await arrive(ours.store, event)
-    card = (await run(parse("pause domain:mail.example"), replace(ours.context(), confirmed=True))).card
+    card = await ours.say("pause domain:mail.example")
     assert card.title == "1 sequence is paused"
     assert await ours.timer("sq_0001") is None
     assert await ours.timer("sq_0002") is not None
@@ -297,28 +295,20 @@ async def test_an_empty_list_at_the_end_of_a_pause_is_not_believed(
 
 
 async def test_an_undo_leaves_a_pause_that_begins_while_it_runs(
-    ours: Process, theirs: Process, remote: Remote
+    ours: Process, theirs: Process, remote: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remote.statuses = {ONE: "active"}
     await ours.say(f"pause {ONE}")
-    nonce = await ours.store.confirmations.ask_undo(
-        "resume all", [ONE], workspace="default", person="ANN", seconds=HOUR
-    )
-    question = (await ours.store.confirmations.look(nonce, "ANN")).question
-    assert question is not None
+    (entry,) = await ours.store.records.audit("default", 1)
+    begin = SequenceChanges.begin
 
-    async def first_the_other(request: Request) -> None:
-        if request.by == "ours" and request.method == "GET":
-            await theirs.say(f"pause {ONE} for 2h", person="ben")
+    async def first_the_other(*given: Any, **named: Any) -> Any:
+        monkeypatch.setattr(SequenceChanges, "begin", begin)
+        await theirs.say(f"pause {ONE} for 2h", person="ben")
+        return await begin(*given, **named)
 
-    remote.before = first_the_other
-    arguments = parse(question.line).arguments
-    assert isinstance(arguments, OnSequences)
-    card = (
-        await BulkPause(ours.store).carry_out(
-            question, arguments, context=replace(ours.context(), undoes=question.revisions)
-        )
-    ).card
+    monkeypatch.setattr(SequenceChanges, "begin", first_the_other)
+    card = await ours.undo(entry.number)
     assert "1 sequence changed later and left as is." in card.text
     assert remote.statuses == {ONE: "paused"}
     assert await ours.timer(ONE) is not None

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from bot.alerts import rendering
 from bot.jobs.guardrail_acts import GuardrailActs
 from bot.store.alerts.incidents import Claim
+from shared.commands.undo import UndoChange
 from shared.domain.card import Card
 from shared.guardrails import sentence
 from shared.records.guardrails import Incident
@@ -72,10 +73,11 @@ async def test_a_guardrail_makes_shorter_pauses_last_as_long_and_leaves_longer_o
     assert card.title.startswith("Guardrail rule paused Name of sq_0001")
     said = "Shorter pause now lasts until" if duration else "Already paused, no longer resume automatically: "
     assert any(text.startswith(said) and "Name of sq_0002" in text for text in card.text)
-    (undo,) = [button.line.split()[1] for button in card.buttons if button.label == "Undo"]
-    question = (await process.store.confirmations.look(undo, "ANN")).question
-    assert question is not None
-    assert question.names == ("sq_0001",)
+    (undo,) = [button.action for button in card.buttons if button.label == "Undo"]
+    assert isinstance(undo, UndoChange)
+    await process.undo(undo.change)
+    assert remote.statuses["sq_0001"] == "active"
+    assert await hours_left(process) == {"sq_0002": 1, "sq_0003": 9}
 
 
 async def test_a_guardrail_does_not_insist_after_a_person_resumed(

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 import pytest
 import sqlalchemy as sa
 
-from bot.commands.bulk_pause import BulkPause
 from bot.jobs.guardrail_acts import GuardrailActs
 from bot.store.alerts.incidents import Claim
 from shared.api.errors import OutreachError
-from shared.commands import parse
-from shared.commands.arguments import OnSequences
 from shared.domain.card import Tone
 from shared.guardrails import sentence
-from shared.operations import run
 from tests.bot.manual_clock import HOUR, ManualClock
 from tests.bot.races.account import Answer, Process, Remote, Request, open_process
 
@@ -47,7 +43,7 @@ class Race:
     remote: Remote
     ours: Process
     theirs: Process
-    undo: str = ""
+    undo: int = 0
     failed: set[str] = field(default_factory=set)
 
     async def act(self, what: str, process: Process) -> None:
@@ -70,24 +66,14 @@ async def _resume(race: Race, process: Process) -> None:
 
 
 async def _pause_all(race: Race, process: Process) -> None:
-    card = (await run(parse("pause all"), replace(process.context(), confirmed=True))).card
+    card = await process.say("pause all")
     if card.tone is Tone.WARN:
         race.failed.add("pause all")
 
 
 async def _undo(race: Race, process: Process) -> None:
-    found = await process.store.confirmations.look(race.undo, "ANN")
-    assert found.question is not None
-    left = tuple(name for name in found.question.names if name not in found.moved)
-    context = replace(process.context(), undoes=found.question.revisions)
-    arguments = parse(found.question.line).arguments
-    assert isinstance(arguments, OnSequences)
-    card = (
-        await BulkPause(process.store).carry_out(
-            replace(found.question, names=left), arguments, context=context
-        )
-    ).card
-    if card.tone is Tone.WARN:
+    card = await process.undo(race.undo)
+    if card.tone in {Tone.WARN, Tone.BAD}:
         race.failed.add("undo")
 
 
@@ -163,9 +149,8 @@ async def prepare(race: Race, start: str, *, undo: bool) -> State:
     if start == "active" and not undo:
         return "active", ""
     await race.ours.say(f"pause {race.name}" if start == "active" else f"pause {race.name} for 1h")
-    race.undo = await race.ours.store.confirmations.ask_undo(
-        "resume all", [race.name], workspace="default", person="ANN", seconds=10 * HOUR
-    )
+    (entry,) = await race.ours.store.records.audit("default", 1)
+    race.undo = entry.number
     race.ours.clock.now += 130  # no earlier answer is late any more
     if start == "ends now":
         race.ours.clock.now += HOUR

@@ -9,7 +9,6 @@ from typing import Any
 
 from bot.alerts.routing import Routes
 from bot.store import Store
-from bot.store.alerts.changes import Question
 from bot.store.alerts.claims import Trace
 from bot.store.alerts.incidents import Claim
 from bot.store.jobs import KINDS, RESUME, Again, Job
@@ -200,18 +199,11 @@ ALERTS: Mapping[str, Case] = {
         ),
     ),
     "Confirmations.ask": flat(
-        lambda one: one.store.confirmations.ask(Question(line="pause x", person="U1", workspace=one.workspace), seconds=60)
+        lambda one: one.store.confirmations.ask("{}", person="U1", workspace=one.workspace, seconds=60)
     ),
-    "Confirmations.ask_undo": flat(
-        lambda one: one.store.confirmations.ask_undo(
-            "resume sq1", ["sq1"], workspace=one.workspace, person="U1", seconds=60
-        )
-    ),
-    "Confirmations.look": lists(SINCE, lambda one: one.store.confirmations.look("q1", "U1")),
-    "Confirmations.answer": lists(SINCE, lambda one: one.store.confirmations.answer("q1", "U1")),
-    "Confirmations.give_back": flat(lambda one: one.store.confirmations.give_back("q1")),
-    "Confirmations.carried_out": flat(lambda one: one.store.confirmations.carried_out("q1", "ann")),
-    "Confirmations.undo_ended": flat(lambda one: one.store.confirmations.undo_ended("q1")),
+    "Confirmations.look": flat(lambda one: one.store.confirmations.look("q1", "U1")),
+    "Confirmations.take": flat(lambda one: one.store.confirmations.take("q1")),
+    "Confirmations.settle": flat(lambda one: one.store.confirmations.settle("q1", "done")),
     "SequenceChanges.revisions": lists(LISTED, lambda one: one.store.changes.revisions(one.workspace)),
     "SequenceChanges.begin": flat(_change),
     "SequenceChanges.renew": Case(given=_change, act=lambda one, change: one.store.changes.renew(change)),
@@ -267,6 +259,7 @@ GUARDRAILS: Mapping[str, Case] = {
         lambda one: one.store.guardrails.switch_off(one.workspace, Switch(rule="rule1", by="", at=one.now))
     ),
     "Guardrails.switch_on": flat(lambda one: one.store.guardrails.switch_on(one.workspace, "off1")),
+    "Guardrails.rest_undone": flat(lambda one: one.store.guardrails.rest_undone(1, "ann")),
     "Guardrails.incidents": lists(LISTED, lambda one: one.store.guardrails.incidents(one.workspace, 0.0)),
     "Guardrails.happenings": lists(LISTED, lambda one: one.store.guardrails.happenings(one.workspace, 0.0)),
     "Guardrails.seen_on": lists("it counts them", lambda one: one.store.guardrails.seen_on(one.workspace, "d0.example", 0.0)),
@@ -309,7 +302,6 @@ GUARDRAILS: Mapping[str, Case] = {
         act=lambda one, incident: one.store.incidents.hand_over(replace(incident, domain="d1.example", told="n1"), "{}"),
         lists="it looks at every domain that is paused now",
     ),
-    "Incidents.undone": flat(lambda one: one.store.incidents.undone("q1", "ann")),
 }  # fmt: skip
 
 QUEUE: Mapping[str, Case] = {
@@ -435,11 +427,6 @@ RECORDS: Mapping[str, Case] = {
         "it counts what the domain had",
         lambda one: one.store.records.domain_past(one.workspace, "d0.example", moment(one.now) - timedelta(days=30)),
     ),
-    "CommandRecords.last_undoable": flat(
-        lambda one: one.store.records.last_undoable(
-            one.workspace, ANN, moment(one.now)
-        )
-    ),
     "CommandRecords.last_changes": lists(
         "it reads the audit of the workspace", lambda one: one.store.records.last_changes(one.workspace, ["sq1"])
     ),
@@ -470,6 +457,14 @@ RECORDS: Mapping[str, Case] = {
     "CommandRecords.record": lists(
         "it compares the sequence's open Undos", lambda one: one.store.records.record(_entry(one, "sq1"))
     ),
+    "CommandRecords.last_undoable": lists(
+        SINCE,
+        lambda one: one.store.records.last_undoable(one.workspace, Actor(name="ann", id="U1"), moment(one.now - 600)),
+    ),
+    "CommandRecords.undoable": lists(SINCE, lambda one: one.store.records.undoable(one.workspace, 1)),
+    "CommandRecords.change_with_number": flat(lambda one: one.store.records.change_with_number(1)),
+    "CommandRecords.take_undo": flat(lambda one: one.store.records.take_undo(1, "ann")),
+    "CommandRecords.give_back_undo": flat(lambda one: one.store.records.give_back_undo(1)),
     "CommandRecords.set_timer": flat(
         lambda one: one.store.records.set_timer(
             one.workspace, Timer(kind="resume", key="sq1", due_at=moment(one.now))
@@ -537,7 +532,6 @@ EXEMPT = {
 
 AUDIT = "the audit has no index by workspace: people write it, and it is pruned"
 SHARES: Mapping[str, str] = {
-    "Confirmations.ask_undo": AUDIT,
     "CommandRecords.audit": AUDIT,
     "CommandRecords.last_changes": AUDIT,
     "CommandRecords.last_reply": "the lead's replies are found by address",

@@ -179,7 +179,7 @@ def delivered(key: int, kind: str, body: bytes, *, at: float, pending: bool) -> 
 def _post(dedupe: str, channel: str, state: str, *, at: float, **values: Any) -> Row:
     row = {
         "dedupe": dedupe, "workspace": WORKSPACE, "channel": channel, "kind": "alert", "state": state, "created_at": at,
-        "note": "", "ts": "", "alert_id": "", "bundle": "", "undo": "", "repaint_at": None,
+        "note": "", "ts": "", "alert_id": "", "bundle": "", "undo": 0, "repaint_at": None,
         "held_until": None, "sent_at": None, "tried_until": None,
     }  # fmt: skip
     return {**row, **values}
@@ -195,7 +195,7 @@ def _posts(numbers: Sequence[int], *, now: float) -> Iterator[Row]:
         yield _post(f"held{n}", HELD, "held", at=at, alert_id=alert, held_until=at)
         yield _post(f"stale{n}", STALE, "sent", at=at, alert_id=alert, ts=f"5.{n}", repaint_at=at)
         yield _post(f"shared{n}", SHARED, "sent", at=at, alert_id=alert, bundle="b1", ts="9.1")
-        yield _post(f"undo{n}", CALM, "sent", at=at, kind="note", note="{}", undo=f"q{n}", ts=f"6.{n}")
+        yield _post(f"undo{n}", CALM, "sent", at=at, kind="note", note="{}", undo=n + 1, ts=f"6.{n}")
 
 
 def _queue(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
@@ -221,7 +221,7 @@ def _queue(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
 
 def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
     here = {"workspace": WORKSPACE}
-    undo = json.dumps({"names": ["sq1"], "since": 1, "revisions": {}})
+    undo = json.dumps({"sq1": {"label": "S1", "status": "active", "revision": 1}})
     return {
         rota_turns: [{"rota": f"C{n}", "last": "U1"} for n in numbers],
         absences: [{"person": f"U9{n}", "name": f"n{n}", "since": now - DAY, "until": now - HOUR} for n in numbers],
@@ -233,7 +233,7 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
              "detail": "hard", "inbox": "sam@d0.example"} for n in numbers
         ],
         questions: [
-            {**here, "id": f"q{n}", "person": "", "line": "resume sq1", "names": undo, "ends_at": now + HOUR} for n in numbers
+            {**here, "id": f"q{n}", "person": "U1", "data": "{}", "ends_at": now + HOUR} for n in numbers
         ],
         jobs: [
             {**here, "kind": kind, "key": f"sq{n}", "due_at": now - 1.0} for kind in ("late", "resume") for n in numbers
@@ -243,7 +243,7 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
         ],
         audit: [
             {"at": now - 1000.0 + n, **here, "actor_name": "ann", "actor_id": "U1", "command": "pause", "result": "done",
-             "effect": "paused", "sequences": '["sq1"]'} for n in numbers
+             "effect": "paused", "sequences": '["sq1"]', "undoable": undo} for n in numbers
         ],
         subscriptions: [{**here, "channel": CALM, "event": "lead.bounced", "sequence": f"S{n}"} for n in numbers],
         digests: [
@@ -261,7 +261,7 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
 def _guardrails(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
     incident = {
         "workspace": WORKSPACE, "rule": "rule0", "sentence": "", "action": "tell", "label": "", "note": "", "state": "done",
-        "held_at": now - HOUR, "token": 1, "ended_at": None, "lease_until": None, "resumes_at": None, "undo": "",
+        "held_at": now - HOUR, "token": 1, "ended_at": None, "lease_until": None, "resumes_at": None, "change": 0,
     }  # fmt: skip
     return {
         rules: [
@@ -270,7 +270,7 @@ def _guardrails(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Ro
         switches: [{"workspace": WORKSPACE, "rule": f"off{n}", "by": "", "at": now, "until": None} for n in numbers],
         turns: [{"workspace": WORKSPACE, "rule": f"rule{n}", "at": now} for n in numbers],
         incidents: [
-            *({**incident, "subject": f"over{n}", "began_at": now - 2 * DAY - n, "ended_at": now - DAY, "undo": f"q{n}"}
+            *({**incident, "subject": f"over{n}", "began_at": now - 2 * DAY - n, "ended_at": now - DAY, "change": n + 1}
               for n in numbers),
             *({**incident, "subject": f"now{n}", "began_at": now - n, "resumes_at": now + HOUR} for n in numbers),
             *({**incident, "subject": f"cut{n}", "began_at": now - n, "state": "acting", "lease_until": now - 1.0}

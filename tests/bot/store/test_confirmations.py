@@ -1,43 +1,39 @@
 from __future__ import annotations
 
 from bot.store import Store
-from bot.store.alerts.changes import Question
 from bot.store.alerts.confirmations import Verdict
 from shared.domain.wall_clock import moment
-from shared.records.audit import AuditEntry
+from shared.records.audit import AuditEntry, Before
 from tests.bot.manual_clock import ANN, ManualClock
-
-QUESTION = Question(line="remove ld_1 --yes", person="U1ANN", workspace="default")
 
 
 async def test_a_question_is_answered_once_in_time_and_only_by_the_person_who_was_asked(
     store: Store, clock: ManualClock
 ) -> None:
-    confirmations = store.confirmations
+    kept = store.confirmations
 
-    async def ask(question: Question = QUESTION) -> str:
-        return await confirmations.ask(question, seconds=600)
+    async def ask() -> str:
+        return await kept.ask("{}", person="U1ANN", workspace="default", seconds=600)
 
     first = await ask()
-    assert (await confirmations.answer(first, "U2BEN")).verdict is Verdict.NOT_YOURS
-    taken = await confirmations.answer(first, "U1ANN")
-    assert (taken.verdict, taken.question) == (Verdict.TAKEN, QUESTION)
-    assert (await confirmations.answer(first, "U1ANN")).verdict is Verdict.GIVEN
+    assert (await kept.look(first, "U2BEN")).verdict is Verdict.NOT_YOURS
+    assert (await kept.look(first, "U1ANN")).verdict is Verdict.OPEN
+    assert [await kept.take(first) for _ in range(2)] == [True, False]
+    await kept.settle(first, "done")
+    given = await kept.look(first, "U1ANN")
+    assert (given.verdict, given.result) == (Verdict.GIVEN, "done")
     late = await ask()
     clock.now += 601
-    assert (await confirmations.answer(late, "U1ANN")).verdict is Verdict.LATE
-    assert (await confirmations.answer("q_none", "U1ANN")).verdict is Verdict.UNKNOWN
-    anybodys = await ask(Question(line="resume all", person="", workspace="default", names=("sq_1", "sq_2")))
-    answered = await confirmations.answer(anybodys, "U3CLEO")
-    assert answered.question is not None
-    assert answered.question.names == ("sq_1", "sq_2")
+    assert (await kept.look(late, "U1ANN")).verdict is Verdict.LATE
+    assert (await kept.look("q_none", "U1ANN")).verdict is Verdict.UNKNOWN
 
 
 async def test_only_the_undos_of_what_was_changed_since_are_overtaken(
     store: Store, clock: ManualClock
 ) -> None:
-    def paused(*sequences: str) -> AuditEntry:
-        return AuditEntry(
+    async def pause(*sequences: str) -> int:
+        before = {name: Before(label=name, status="active") for name in sequences}
+        entry = AuditEntry(
             at=moment(clock.now),
             actor=ANN,
             workspace="default",
@@ -45,20 +41,15 @@ async def test_only_the_undos_of_what_was_changed_since_are_overtaken(
             result="",
             effect="paused",
             sequences=sequences,
+            undoable=before,
         )
+        return await store.records.record(entry)
 
-    async def undo(*names: str) -> str:
-        return await store.confirmations.ask_undo(
-            "resume", names, workspace="default", person=ANN.id, seconds=600
-        )
+    async def overtaken(*numbers: int) -> list[str]:
+        found = [await store.records.undoable("default", number) for number in numbers]
+        return [one.entry.overtaken_by for one in found if one]
 
-    await store.records.record(paused("sq_1", "sq_2"))
-    both = await undo("sq_1", "sq_2")
-    await store.records.record(paused("sq_3"))
-    third = await undo("sq_3")
-    await store.records.record(paused("sq_1"))
-    assert await store.confirmations.undo_ended(both) == ("", "")
-    again = await undo("sq_1")
-    await store.records.record(paused("sq_2"))
-    ended = [await store.confirmations.undo_ended(nonce) for nonce in (both, third, again)]
-    assert ended == [("", ANN.name), ("", ""), ("", "")]
+    both, third, again = await pause("sq_1", "sq_2"), await pause("sq_3"), await pause("sq_1")
+    assert await overtaken(both) == [""]
+    await pause("sq_2")
+    assert await overtaken(both, third, again) == [ANN.name, "", ""]

@@ -11,7 +11,6 @@ import pytest
 import sqlalchemy as sa
 
 from bot.store import Store, open_store
-from bot.store.alerts.changes import Question
 from bot.store.db.columns import metadata
 from bot.store.db.schema import posts
 from bot.store.jobs import Done
@@ -106,8 +105,8 @@ async def leave_traces(store: Store, clock: ManualClock) -> None:
     )
     await store.records.record(entry)
     await store.records.record(replace(entry, command="remove lada1@acme.example"))
-    asked = Question(line=f"remove {ADDRESS}", person="U1", workspace="default", names=(ADDRESS,))
-    await store.confirmations.ask(asked, seconds=600.0)
+    data = f'{{"line": "remove {ADDRESS}"}}'
+    await store.confirmations.ask(data, person="U1", workspace="default", seconds=600.0)
 
 
 def test_every_table_says_what_removes_its_personal_data() -> None:

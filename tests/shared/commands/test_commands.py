@@ -13,20 +13,12 @@ from hypothesis import strategies as st
 
 from shared.api.event_kinds import EVENTS
 from shared.commands import COMMANDS, Role, UsageError, help_card, parse, render, times
-from shared.commands.arguments import (
-    Add,
-    Arguments,
-    Inboxes,
-    Lead,
-    Leads,
-    OnSequence,
-    Remove,
-    Resume,
-)
+from shared.commands.arguments import Add, Arguments, Inboxes, Lead, Leads, OnSequence, Remove
 from shared.commands.channels import Digest, Subscribe, Subscriptions, Unsubscribe
 from shared.commands.guard_arguments import Guard
-from shared.commands.pauses import Pause, end_mistake, read_end
+from shared.commands.pause import Pause, end_mistake, read_end
 from shared.commands.periods import STATS_GROUPS, Period, Replies, Report, Stats
+from shared.commands.resume import Resume
 from shared.commands.table import Help
 from shared.commands.times import Moment
 from shared.guardrails.defaults import SHIPPED
@@ -245,16 +237,6 @@ def test_add_takes_fields_along() -> None:
     )
 
 
-def test_remove_is_confirmed_by_a_flag() -> None:
-    assert read("remove ld_1") == Remove(who="ld_1")
-    assert read("remove ld_1 --yes") == Remove(who="ld_1", confirmed=True)
-
-
-def test_the_flag_is_part_of_a_name_where_one_sequence_is_meant() -> None:
-    assert read("pause all --yes") == Pause(target=("all",), confirmed=True)
-    assert read("pause --yes") == Pause(target=("--yes",))
-
-
 def test_subscribe_takes_exactly_what_is_listed() -> None:
     line = 'subscribe interested lead.bounced sequence="Q3 CTO" inbox=a@b.c <#C012|sales> condensed'
     assert read(line) == Subscribe(
@@ -312,8 +294,8 @@ guards = st.one_of(
 )
 SHAPES: dict[type[Arguments], st.SearchStrategy[Any]] = {
     Help: st.builds(Help, command=st.none() | st.sampled_from(list(COMMANDS))),
-    Pause: st.builds(Pause, target=target, duration=durations, until=st.none(), confirmed=st.just(False)),
-    Resume: st.builds(Resume, target=target, confirmed=st.just(False)),
+    Pause: st.builds(Pause, target=target, duration=durations, until=st.none()),
+    Resume: st.builds(Resume, target=target),
     Inboxes: st.builds(Inboxes, filter=st.sampled_from([None, "unhealthy", "acme.com"])),
     Stats: st.builds(Stats, by=st.sampled_from(STATS_GROUPS), period=period),
     Report: st.builds(
@@ -330,7 +312,7 @@ SHAPES: dict[type[Arguments], st.SearchStrategy[Any]] = {
     Unsubscribe: st.builds(Unsubscribe, **routes),
     Subscriptions: st.builds(Subscriptions, channel=channel),
     Digest: st.builds(Digest, action=st.sampled_from(["show", "now", "off"]), at=st.none(), channel=channel),
-    Guard: guards.flatmap(lambda one: st.booleans().map(lambda yes: replace(one, confirmed=yes))),
+    Guard: guards,
 }
 arguments = st.sampled_from([command.arguments for command in COMMANDS.values()]).flatmap(
     lambda kind: SHAPES.get(kind, st.builds(kind))

@@ -133,7 +133,7 @@ def test_each_task_of_help_names_commands_of_every_face() -> None:
         ("repleis today", "replies today"),
         ("statuss @acme", "status @acme"),
         ("udno", "undo"),
-        ("pasue all --yes", "pause all"),
+        ("pasue all", "pause all"),
     ],
 )
 def test_a_misspelled_command_comes_with_the_line_that_was_meant(typed: str, meant: str) -> None:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from shared.api.models import Sequence
 from shared.commands import parse
-from shared.commands.arguments import Resume
-from shared.commands.pauses import Pause
+from shared.commands.pause import Pause
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
+from shared.commands.resume import Resume
 
 FOUNDERS = Sequence(id="sq_1", name="Q3 Founders", status="active")
 CTOS = Sequence(id="sq_2", name="Q3 CTO", status="paused")

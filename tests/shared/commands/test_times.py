@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from shared.commands import UsageError, parse, render
-from shared.commands.pauses import Pause
+from shared.commands.pause import Pause
 from shared.commands.periods import Period, Stats
 from shared.commands.times import Moment, days_of, read_moment
 from shared.text.formats import show_time

@@ -12,6 +12,7 @@ import pytest
 
 from shared.commands import parse
 from shared.commands.arguments import Domain
+from shared.commands.running.run import run
 from shared.domain.card import Tone
 from shared.domain.dns_facts import as_data, dns_fact, dns_overview
 from shared.domain_health.report import (
@@ -25,7 +26,6 @@ from shared.domain_health.report import (
     LastGood,
     Value,
 )
-from shared.operations import run
 from shared.records.audit import Actor, AuditEntry
 from shared.records.domains import DomainPast, DomainPause
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, text

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from shared.api import errors
 from shared.commands import UsageError, parse
+from shared.commands.running.error_cards import error_card
 from shared.domain.card import Tone
-from shared.operations import error_card
 from shared.records.records import RecordsUnavailable
 from tests.shared.doubles import facts, text
 

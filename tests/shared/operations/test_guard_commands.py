@@ -69,8 +69,7 @@ async def test_a_rule_that_acts_shows_its_backtest_and_asks_first(harness: Comma
     assert card.title == "Let bounces-5-2 pause without asking?"
     assert facts(card) == {"Sends": "100", "Bounces": "0"}
     assert not records(harness).guardrails.added
-    (button,) = card.buttons
-    again = await harness.say(button.line)
+    again = await harness.answer(card)
     assert again.title == "Guardrail bounces-5-2 is on"
     assert records(harness).guardrails.added["bounces-5-2"].sentence == WHOLE
 
@@ -130,7 +129,7 @@ async def test_a_rule_that_names_no_sequence_is_added_with_a_warning(harness: Co
 
 async def test_adding_a_pausing_rule_needs_permission_to_pause(harness: CommandHarness) -> None:
     harness.role = Role.READER
-    card = await harness.say(f'guard add "{ACTS}" --yes')
+    card = await harness.say(f'guard add "{ACTS}"')
     assert card.refused
     assert "permission to pause" in card.title
     assert not records(harness).guardrails.added
@@ -138,9 +137,9 @@ async def test_adding_a_pausing_rule_needs_permission_to_pause(harness: CommandH
 
 async def test_off_and_on_switch_all_rules_or_one(harness: CommandHarness) -> None:
     asked = await harness.say("guard off")
-    assert asked.question == "guardrails off --yes"
+    assert [one.label for one in asked.buttons] == ["Turn all off"]
     assert not await records(harness).guardrails.switches("default"), "it only asked"
-    assert (await harness.say(asked.question)).title == "All guardrails of all outreach workspaces are off"
+    assert (await harness.answer(asked)).title == "All guardrails of all outreach workspaces are off"
     card = await harness.say("guard list")
     assert "@ann turned all guardrails off at 14:30 UTC." in card.text
     assert all(fact.value.endswith("(off: by @ann)") for fact in card.facts)

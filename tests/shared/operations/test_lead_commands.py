@@ -11,8 +11,8 @@ import pytest
 from shared.api.errors import OutreachError
 from shared.commands import UsageError, parse
 from shared.commands.arguments import Add
+from shared.commands.running.run import run
 from shared.domain.card import Tone
-from shared.operations import run
 from shared.records.replies import LeadReply
 from tests.shared.doubles import CommandHarness, facts, said, text
 
@@ -86,7 +86,9 @@ async def test_an_old_lead_is_found_by_the_status_that_its_card_knows(harness: C
     asked = [request[2] for request in harness.service.requests if request[1] == "/leads"]
     assert asked == [{"status": "bounced", "limit": "100"}]
     assert card.buttons[0].line == "remove ld_2050 bounced"
-    assert (await harness.say(card.buttons[0].line)).question == "remove ld_2050 --yes"
+    asked = await harness.say(card.buttons[0].line)
+    assert asked.title.startswith("Remove ")
+    assert [one.label for one in asked.buttons] == ["Remove"]
     assert len(harness.service.asked("GET")) == 2, "the id is looked up in the same list"
     card = await harness.say("lead p2050@acme.com")
     assert [row["id"] for row in card.data or ()] == ["ld_2050"], "without a status too"
@@ -137,24 +139,15 @@ async def test_remove_asks_first_and_its_button_removes(harness: CommandHarness)
     assert card.title == "Remove P7?"
     assert harness.service.asked("DELETE") == []
     assert results(harness) == []
-    line = card.question
-    assert line == "remove ld_7 --yes"
-    done = await harness.say(line)
+    done = await harness.answer(card)
     assert done.tone is Tone.GOOD
     assert harness.service.asked("DELETE") == ["/leads/ld_7"]
     assert results(harness) == ["removed ld_7"]
 
 
-async def test_remove_goes_ahead_where_the_face_has_asked(harness: CommandHarness) -> None:
-    harness.confirmed = True
-    assert (await harness.say("remove p7@acme.com")).title == "Removed p7@acme.com"
-    assert "ld_7" not in {lead["id"] for lead in harness.service.leads}
-
-
 async def test_remove_of_an_unseen_id_still_asks(harness: CommandHarness) -> None:
     card = await harness.say("remove ld_old")
-    assert card.question == "remove ld_old --yes"
-    gone = await harness.say("remove ld_old --yes")
+    gone = await harness.answer(card)
     assert (gone.title, gone.tone) == ("ld_old isn't in this workspace", Tone.WARN)
     assert results(harness) == ["refused: not found"]
 
@@ -174,7 +167,7 @@ async def test_remove_of_an_unknown_lead(harness: CommandHarness) -> None:
 
 async def test_a_failure_of_the_service_is_in_the_audit(harness: CommandHarness) -> None:
     with harness.failing("DELETE /leads", httpx.Response(503, text="down")), pytest.raises(OutreachError):
-        await harness.say("remove ld_1 --yes")
+        await harness.answer(await harness.say("remove ld_1"))
     assert results(harness)[0].startswith("failed: DELETE /leads")
 
 

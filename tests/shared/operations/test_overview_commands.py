@@ -12,13 +12,14 @@ import pytest
 
 from shared.api.models import Inbox
 from shared.commands import COMMANDS, Role, parse
+from shared.commands.running.outcome import NO_RECORDS
+from shared.commands.running.run import run
 from shared.domain import evidence
 from shared.domain.card import Tone
 from shared.domain.evidence import Contest, Rate
 from shared.domain.health import DEFAULT, roll_up
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
-from shared.operations import inboxes, run
-from shared.operations.outcome import NO_RECORDS
+from shared.operations import inboxes
 from shared.records.records import AlertsSummary
 from shared.settings import load
 from tests.growth import LINEAR, lines_run

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from shared.commands import parse
+from shared.commands.running.run import run
 from shared.domain.card import Card
-from shared.operations import run
 from shared.operations.reports.digest import digest_card
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, said
 from tests.shared.waits import Claim
@@ -71,7 +71,7 @@ async def test_pausing_all_asks_with_what_it_touches_and_does_it_after_a_yes(har
     assert question.table is not None
     assert question.table.total == len(active)
     assert [one["id"] for one in harness.service.sequences if one["status"] == "active"] == active
-    done = await harness.say(question.question)
+    done = await harness.answer(question)
     assert "paused until 16:30 UTC" in done.title
     assert not [one for one in harness.service.sequences if one["status"] == "active"]
     assert {key for _, key in records(harness).planned} == set(active)
@@ -81,14 +81,14 @@ async def test_pausing_all_asks_with_what_it_touches_and_does_it_after_a_yes(har
 async def test_pausing_a_domain_takes_the_sequences_that_were_seen_there(harness: CommandHarness) -> None:
     name = next(one["name"] for one in harness.service.sequences if one["status"] == "active")
     records(harness).senders = {"acme.com": [name]}
-    card = said(await run(parse("pause domain:acme.com"), replace(harness.context, confirmed=True)))
-    assert card.title == "1 sequence is paused"
-    assert name in card.text[0]
+    card = await harness.answer(await harness.say("pause domain:acme.com"))
+    assert card.title == f"{name} is paused"
     again = await harness.say("pause domain:acme.com")
     assert again.title == "No active sequence is known to send from acme.com"
     assert again.table is None
     unknown = await harness.say("pause domain:good.com")
-    assert not unknown.question
+    assert unknown.question
+    assert unknown.question.is_open
     assert "`pause all`" in unknown.text[-1]
 
 
@@ -123,10 +123,9 @@ async def test_a_pause_until_a_leap_day_names_the_nearest_dates(harness: Command
 async def test_pausing_all_until_a_day_that_has_passed_changes_nothing(harness: CommandHarness) -> None:
     for one in harness.service.sequences:
         one["status"] = "active"
-    for line in ("pause all until 2020-01-01", "pause all until 2020-01-01 --yes"):
-        card = await harness.say(line)
-        assert "has passed" in card.title
-        assert {one["status"] for one in harness.service.sequences} == {"active"}
+    card = await harness.say("pause all until 2020-01-01")
+    assert "has passed" in card.title
+    assert {one["status"] for one in harness.service.sequences} == {"active"}
 
 
 async def test_status_counts_unclaimed_replies(harness: CommandHarness) -> None:
@@ -144,7 +143,7 @@ async def test_pausing_an_unknown_domain_names_the_nearest_and_offers_nothing(
     card = await harness.say("pause domain:goood.com")
     assert card.title == "No inbox is on goood.com"
     assert card.text == ("Nothing was changed. Did you mean good.com?",)
-    assert (card.buttons, card.question) == ((), "")
+    assert (card.buttons, card.question) == ((), None)
     assert harness.service.asked("PATCH") == []
 
 

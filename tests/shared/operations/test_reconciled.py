@@ -25,8 +25,8 @@ from shared.api.words import COUNTS
 from shared.commands import parse
 from shared.commands.arguments import Lead, Remove
 from shared.commands.periods import Period
-from shared.operations import run
-from shared.operations.context import CommandContext
+from shared.commands.running.context import CommandContext
+from shared.commands.running.run import run
 from shared.operations.reports.report import read_report
 from shared.records.audit import Actor
 from shared.settings import Workspace

@@ -12,12 +12,12 @@ from pydantic import SecretStr
 
 from shared.commands import Role, parse
 from shared.commands.channels import Subscribe, Unsubscribe
+from shared.commands.running.context import UNCHECKED
+from shared.commands.running.outcome import NO_RECORDS
+from shared.commands.running.run import run
 from shared.domain.card import Card, Tone
-from shared.operations import run
-from shared.operations.context import UNCHECKED
-from shared.operations.outcome import NO_RECORDS
 from shared.operations.reports.digest import digest_card
-from shared.records.audit import Actor, AuditEntry
+from shared.records.audit import Actor, AuditEntry, Before
 from shared.records.records import RecordsUnavailable, Subscription
 from shared.records.replies import OpenReply, ReceivedReply
 from shared.settings import UnknownWorkspace, Workspace
@@ -344,7 +344,7 @@ async def test_buttons_name_the_workspace_the_card_is_about(harness: CommandHarn
             result="Q3 Founders is paused",
             effect="paused",
             sequences=("sq_1",),
-            undoable=("sq_1",),
+            undoable={"sq_1": Before(label="Q3 Founders", status="active", revision=1)},
         )
     ]
 

@@ -9,9 +9,9 @@ import pytest
 
 from shared.api.errors import OutreachError, Refused
 from shared.commands import UsageError, parse
-from shared.commands.pauses import Pause
+from shared.commands.pause import Pause
+from shared.commands.running.outcome import NO_RECORDS
 from shared.domain.card import Tone
-from shared.operations.outcome import NO_RECORDS
 from shared.records.audit import Actor
 from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import Timer
@@ -44,7 +44,7 @@ async def test_pause_pauses_offers_undo_and_is_in_the_audit(harness: CommandHarn
     card = await harness.say("pause founders reason bounces are high")
     assert card.title == "Q3 Founders is paused"
     assert facts(card)["Reason"] == "bounces are high"
-    assert card.buttons[0].line == "resume sq_1"
+    assert (card.buttons[0].label, card.buttons[0].line) == ("Undo", "undo")
     assert harness.service.sequences[0]["status"] == "paused"
     assert results(harness) == ["Q3 Founders is paused"]
     assert harness.records is not None
@@ -206,13 +206,14 @@ async def test_a_change_of_mind_ends_the_planned_resumption(harness: CommandHarn
     assert harness.records is not None
     harness.records.planned["resume", "sq_2"] = Timer(kind="resume", key="sq_2", due_at=NOW)
     card = await harness.say(line)
+    card = await harness.answer(card) if card.question else card
     assert harness.records.planned == {}
     assert "no longer resumes automatically" in card.footer
 
 
 async def test_resume_resumes_and_says_so_when_it_was_active(harness: CommandHarness) -> None:
     card = await harness.say("resume Q3 CTO")
-    assert (card.title, card.buttons[0].line) == ("Q3 CTO is active again", "pause sq_2")
+    assert (card.title, card.buttons[0].line) == ("Q3 CTO is active again", "undo")
     again = await harness.say("resume Q3 CTO")
     assert again.title == "Q3 CTO is already active"
     assert harness.service.asked("PATCH") == ["/sequences/sq_2"]

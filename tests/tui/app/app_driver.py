@@ -9,11 +9,9 @@ from dataclasses import replace
 from textual.pilot import Pilot
 
 from shared.api.models import Inbox
-from shared.commands import Invocation
-from shared.commands.result import Result
-from shared.domain.card import Card
 from shared.domain.snapshot import Reading, Snapshot
 from tests.tui.accounts import NOW, Clock, FakeFeed, account, tick_of
+from tests.tui.commanded import Commanded
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
@@ -21,21 +19,10 @@ from tui.feed.workspace_state import WorkspaceState
 from tui.screens.detail_page import DetailScreen
 
 
-class RecordedLines:
-    """Remembers the command lines that one workspace was told."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    async def __call__(self, asked: Invocation) -> Result:
-        self.lines.append(asked.line)
-        return Result(card=Card(title="Done"))
-
-
 def state(
     name: str, *, clock: Clock, history: HistoryAccess | None = None, read_only: bool = False
 ) -> WorkspaceState:
-    lines = RecordedLines()
+    lines = Commanded(clock)
     pending_changes = PendingChanges(lines, now=clock, read_only=read_only)
     sends = {"person00@useacme.example": 26, "person08@useacme.example": 38}
     feed = FakeFeed(history=history, sends=sends)

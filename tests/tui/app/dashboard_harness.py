@@ -9,37 +9,18 @@ from contextlib import asynccontextmanager
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from shared.commands import Invocation
-from shared.commands.result import Problem, Result
-from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
 from tests.tui.accounts import Clock, FakeFeed, tick_of
+from tests.tui.commanded import Commanded
 from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.workspace_state import WorkspaceState
 
 
-class FakeService:
-    """Knows the statuses of sequences, and obeys command lines unless it is `broken`."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.broken = False
-
-    async def run(self, asked: Invocation) -> Result:
-        self.lines.append(asked.line)
-        if self.broken:
-            card = Card(
-                title="The outreach service can't be reached", tone=Tone.BAD, text=("Nothing was changed.",)
-            )
-            return Result(card=card, problem=Problem(text="refused"))
-        return Result(card=Card(title="Done", tone=Tone.GOOD))
-
-
 class DashboardHarness:
     """An app in a test, with everything behind it."""
 
-    def __init__(self, pilot: Pilot[int], *, feed: FakeFeed, service: FakeService, clock: Clock) -> None:
+    def __init__(self, pilot: Pilot[int], *, feed: FakeFeed, service: Commanded, clock: Clock) -> None:
         self.pilot, self.feed, self.service, self.clock = pilot, feed, service, clock
         assert isinstance(pilot.app, DashboardApp)
         self.app = pilot.app
@@ -70,7 +51,7 @@ class DashboardHarness:
 
 @asynccontextmanager
 async def staged(clock: Clock, *, size: tuple[int, int] = (160, 50)) -> AsyncIterator[DashboardHarness]:
-    feed, service = FakeFeed(sends={"person08@useacme.example": 19}), FakeService()
+    feed, service = FakeFeed(sends={"person08@useacme.example": 19}), Commanded(clock)
     app = DashboardApp(
         [WorkspaceState(workspace="acme", feed=feed, pending_changes=PendingChanges(service.run, now=clock))],
         now=clock,

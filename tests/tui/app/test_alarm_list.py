@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from shared.records.domains import DomainPast
 from tests.tui.accounts import NOW, Clock, FakeFeed, account, acme, failing, tick_of
-from tests.tui.app.app_driver import RecordedLines
+from tests.tui.commanded import Commanded
 from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
 from tui.model.lists.columns import place
@@ -86,7 +86,7 @@ def past_of(app: DashboardApp, domain: str, *sequences: str) -> None:
 
 
 async def test_a_key_pauses_the_sequences_of_the_alarms_domain_after_confirmation() -> None:
-    lines = RecordedLines()
+    lines = Commanded(Clock())
     state = acme()
     state.pending_changes = PendingChanges(lines, now=Clock())
     app = DashboardApp([state], now=Clock())
@@ -106,7 +106,7 @@ async def test_a_key_pauses_the_sequences_of_the_alarms_domain_after_confirmatio
         assert isinstance(app.screen, ConfirmDialog)
         await pilot.press("y")
         await pilot.pause(0.1)
-        assert lines.lines == [f"pause {one.id}" for one in active]
+        assert lines.lines == [f"pause {' '.join(one.id for one in active)}"]
 
 
 async def test_a_click_on_a_step_does_what_its_key_does() -> None:

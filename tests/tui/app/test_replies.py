@@ -17,7 +17,7 @@ from shared.records.records import RecordsUnavailable
 from shared.settings import Need, Settings
 from shared.settings import load as load_settings
 from tests.tui.accounts import NOW, Clock, FakeFeed, account, tick_of
-from tests.tui.app.app_driver import RecordedLines
+from tests.tui.commanded import Commanded
 from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.startup import opened_replies
@@ -96,7 +96,7 @@ async def opened(
     state = WorkspaceState(
         workspace="acme",
         feed=FakeFeed(),
-        pending_changes=PendingChanges(RecordedLines(), now=clock, read_only=read_only),
+        pending_changes=PendingChanges(Commanded(Clock()), now=clock, read_only=read_only),
         open_replies=queue.open if queue else None,
     )
     app = DashboardApp([state], now=clock)

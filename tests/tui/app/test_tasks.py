@@ -19,8 +19,8 @@ from shared.domain.snapshot import Reading, Snapshot
 from shared.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, Clock, FakeFeed, account, tick_of
-from tests.tui.app.app_driver import RecordedLines
 from tests.tui.app.test_replies import FakeQueue, reply
+from tests.tui.commanded import Commanded
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
@@ -50,7 +50,7 @@ def crisis(now: datetime = NOW) -> Snapshot:
 class Person:
     """Somebody at the dashboard, whose keys are counted."""
 
-    def __init__(self, app: DashboardApp, pilot: Pilot[int], lines: RecordedLines, folder: Path) -> None:
+    def __init__(self, app: DashboardApp, pilot: Pilot[int], lines: Commanded, folder: Path) -> None:
         self.app, self.pilot, self.lines, self.folder = app, pilot, lines, folder
         self.keys: list[str] = []
 
@@ -86,7 +86,8 @@ class Person:
 
 @asynccontextmanager
 async def at_the_dashboard(folder: Path, *, size: tuple[int, int] = (160, 50)) -> AsyncIterator[Person]:
-    clock, lines = Clock(), RecordedLines()
+    clock = Clock()
+    lines = Commanded(clock)
     queue = FakeQueue(
         [
             reply("Ada", minutes=7),
@@ -130,8 +131,10 @@ async def test_undo_a_pause(tmp_path: Path, size: tuple[int, int]) -> None:
     async with at_the_dashboard(tmp_path, size=size) as person:
         await person.press("2", "p", "y")
         assert person.is_named("u", "undo")
-        await person.press("u")
-        assert person.lines.lines == ["pause sq_0", "resume sq_0"]
+        await person.press("u", "y")
+        assert person.lines.lines == ["pause sq_0", "undo"]
+        now = await person.lines.context.client.list_sequences()
+        assert now[0].status == "active"
 
 
 @SIZES

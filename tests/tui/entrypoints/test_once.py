@@ -18,9 +18,9 @@ import pytest
 
 from cli.main import main
 from sandbox.service import Service
+from shared.commands.running.context import open_client
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.history import History
-from shared.operations.context import open_client
 from tests.rate_limit import lift_rate_limit
 from tests.tui import accounts
 from tests.tui.accounts import NOW

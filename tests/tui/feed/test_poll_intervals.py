@@ -11,8 +11,8 @@ import aiohttp
 import pytest
 
 from sandbox.service import Service
+from shared.commands.running.context import open_client
 from shared.domain.snapshot import SOURCES
-from shared.operations.context import open_client
 from shared.settings import SettingsError, load
 from tests.clock import moment
 from tests.tui.feed.test_poller import Watcher

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ from shared.settings import Settings, Workspace
 
 if TYPE_CHECKING:
     import httpx
+
+    from shared.commands.running.session import SessionChanges
 
 
 async def show_as_is(who: str) -> str:
@@ -62,14 +64,16 @@ class CommandContext:
     actor: Actor
     records: Records | None
     now: Callable[[], datetime]
-    confirmed: bool = False
-    """The face has asked already."""
+    session: SessionChanges | None = None
+    """What this process has changed, for an Undo without records."""
+    asks_always: bool = False
+    """Every change is asked about first: a key is pressed by mistake more easily than a line is typed."""
+    unseen: bool = False
+    """What is asked is answered by yes without being shown, so that nothing is read only to show it."""
     pages_searched: int = 20
     """How many pages are gone through for one lead: the service offers no search, so each is a request."""
     progress: Callable[[int], None] = lambda _count: None
     """Told how many leads a search has looked at."""
-    undoes: Mapping[str, int] = field(default_factory=dict)
-    """Of an Undo: a sequence that was changed more often than this is left as it is."""
     role: Role = Role.ADMIN
     """Who sits at the machine may do everything; Slack says who its people are."""
     permits: Callable[[Command], bool] | None = None

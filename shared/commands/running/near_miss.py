@@ -7,9 +7,9 @@ from dataclasses import replace
 from shared.commands import Invocation, invocation, near_miss
 from shared.commands.arguments import OnSequence, OnSequences
 from shared.commands.resolve import Resolved
+from shared.commands.running.context import CommandContext
+from shared.commands.running.outcome import find_sequence
 from shared.domain.card import Card
-from shared.operations.context import CommandContext
-from shared.operations.outcome import find_sequence
 
 
 async def resolve_near_miss(card: Card, meant: Invocation, context: CommandContext) -> Card:

@@ -1,4 +1,4 @@
-"""The arguments of `pause`: a sequence, a duration or end, and a reason. Pure."""
+"""`pause SEQUENCE [for 2h] [reason …]`: the words of its end, and the command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from shared.commands import times
 from shared.commands.arguments import (
@@ -16,10 +16,14 @@ from shared.commands.arguments import (
     clip,
     need_target,
     texts,
-    write_target,
 )
+from shared.commands.table import Command, Role
 from shared.text.formats import short_duration
 from shared.text.tokenize import parse_duration, quote
+
+if TYPE_CHECKING:
+    from shared.commands.result import Question, Result
+    from shared.commands.running.context import CommandContext
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -44,7 +48,7 @@ class Pause(OnSequences):
         )
 
     def write(self) -> Iterable[str]:
-        yield from write_target(self.target)
+        yield from super().write()
         yield from _end(self.duration, self.until)
         if self.reason:
             yield from ("reason", quote(self.reason))
@@ -187,3 +191,31 @@ def _refused(words: Words) -> ArgumentError:
     return ArgumentError(
         mistake.problem, hint=f"{mistake.hint} If it is part of a name, put the name in quotes."
     )
+
+
+async def _run(arguments: Pause, context: CommandContext) -> Result | Question:
+    from shared.commands.running import pausing
+
+    return await pausing.plan(arguments, context)
+
+
+COMMAND = Command(
+    arguments=Pause,
+    run=_run,
+    rank=30,
+    aliases=("stop",),
+    usage="SEQUENCE [for 2h] [reason …]",
+    summary="Pause a sequence, or all of them, until you resume it or for a set time",
+    own_fields=frozenset({"id", "status"}),
+    changes=True,
+    asks=True,
+    role=Role.OPERATOR,
+    examples=(
+        "pause sq_1",
+        'pause "Q3 founders" for 2h reason bounces are high',
+        "pause sq_1 until monday 9am",
+        "pause sq_1 for the weekend",
+        "pause all",
+        "pause domain:acme.com",
+    ),
+)

@@ -1,0 +1,1 @@
+"""How commands run: their context, the rules that they share, and what they do to sequences."""

@@ -1,0 +1,19 @@
+"""`help` and `doctor`, as far as every face has them."""
+
+from __future__ import annotations
+
+from shared.commands import help_card
+from shared.commands.arguments import Doctor
+from shared.commands.result import Problem, Result
+from shared.commands.running.context import CommandContext
+from shared.commands.table import Help
+from shared.domain.card import Card
+
+
+async def run_help(arguments: Help, context: CommandContext) -> Result:
+    return Result(card=help_card(arguments.command, allowed=context.allows, face=context.actor.face))
+
+
+async def run_doctor(_: Doctor, __: CommandContext) -> Result:
+    card = Card(title="`outreach doctor` in a shell checks everything")
+    return Result(card=card, problem=Problem(text="in a shell only"))

@@ -1,0 +1,79 @@
+"""Commands of a dashboard in a test: pauses, resumptions and Undo are the real ones, over an account in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, cast
+
+from pydantic import SecretStr
+
+from shared.api.client import OutreachClient
+from shared.api.models import Sequence
+from shared.commands.result import Question, Result
+from shared.commands.running.context import CommandContext
+from shared.domain.card import Card, Tone
+from shared.records.audit import Actor
+from shared.settings import Workspace
+from tests.shared.doubles import BASE, KEY, MemoryRecords
+from tests.tui.accounts import account
+from tui.feed.pending_changes import Asked, Yes, run_command
+
+REAL = frozenset({"pause", "resume", "undo"})
+
+
+class Account:
+    """The sequences of a service, in memory."""
+
+    def __init__(self) -> None:
+        self.sequences = {one.id: one for one in account().sequences.value or ()}
+
+    async def list_sequences(self, **_: object) -> tuple[Sequence, ...]:
+        return tuple(self.sequences.values())
+
+    async def pause_sequence(self, name: str) -> Sequence:
+        return self._set(name, "paused")
+
+    async def resume_sequence(self, name: str) -> Sequence:
+        return self._set(name, "active")
+
+    def _set(self, name: str, status: str) -> Sequence:
+        self.sequences[name] = replace(self.sequences[name], status=status)
+        return self.sequences[name]
+
+
+class Commanded:
+    """Remembers the lines that were carried out, not those that were only asked about."""
+
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        self.lines: list[str] = []
+        self.broken = False
+        self.context = CommandContext(
+            workspace=Workspace(name="default", base_url=BASE, api_key=SecretStr(KEY)),
+            client=cast("OutreachClient", Account()),
+            actor=Actor(name="ann", face="dashboard"),
+            records=cast("Any", MemoryRecords()),
+            now=now,
+            asks_always=True,
+        )
+
+    async def run(self, asked: Asked) -> Result | Question:
+        if isinstance(asked, Yes):
+            return await self._carry_out(asked)
+        if asked.command.name in REAL:
+            done = await run_command(self.context, asked)
+            if isinstance(done, Result):
+                self.lines.append(asked.line)
+            return done
+        self.lines.append(asked.line)
+        return Result(card=Card(title="Done", tone=Tone.GOOD))
+
+    __call__ = run
+
+    async def _carry_out(self, yes: Yes) -> Result | Question:
+        self.lines.append(yes.line)
+        if not self.broken:
+            return await run_command(self.context, yes)
+        title, text = "The outreach service can't be reached", ("Nothing was changed.",)
+        return Result(card=Card(title=title, tone=Tone.BAD, text=text), effect="failed")
