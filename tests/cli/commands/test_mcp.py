@@ -1,10 +1,10 @@
-"""`outreach mcp` in its own process, driven by the official SDK's client."""
+"""`outreach mcp` in its own process: by the official SDK's client, and as the bytes that older clients send."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,79 +16,94 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION
 
 from tests.cli.conftest import PROGRAM, ROOT, Shell
 
+COMMAND = (*PROGRAM, "mcp")
+
 
 @asynccontextmanager
 async def connected(**options: Any) -> AsyncIterator[Client]:
     """A client of a server of its own, which has the environment of the test."""
-    command, *words = (*PROGRAM, "mcp")
+    command, *words = COMMAND
     server = StdioServerParameters(command=command, args=words, env=dict(os.environ), cwd=ROOT)
     async with Client(server, **options) as client:
         yield client
 
 
-async def test_a_client_lists_tools_and_reads(shell: Shell) -> None:
-    async with connected() as client:
-        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert "pause" not in listed
-        hints = listed["status"].annotations
-        assert hints is not None
-        assert hints.read_only_hint
-        found = await client.call_tool("sequences", {"status": "active"})
-    assert not found.is_error
-    assert {row["status"] for row in found.structured_content["rows"]} == {"active"}
-
-
-async def test_a_change_is_refused(shell: Shell) -> None:
-    async with connected() as client:
-        found = await client.call_tool("pause", {"target": ["all"]})
-    assert found.is_error
-    assert "can only read" in found.structured_content["problem"]["why"]
-
-
 @pytest.mark.parametrize("mode", ["legacy", LATEST_MODERN_VERSION])
-async def test_old_and_new_revisions_are_served(shell: Shell, mode: str) -> None:
+async def test_a_client_lists_tools_and_reads_and_changes_nothing(shell: Shell, mode: str) -> None:
     async with connected(mode=mode) as client:
         spoken = client.protocol_version
-        found = await client.call_tool("whoami", {})
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+        found = await client.call_tool("sequences", {"status": "active"})
+        refused = await client.call_tool("pause", {"target": ["all"]})
     assert spoken == (HANDSHAKE_PROTOCOL_VERSIONS[-1] if mode == "legacy" else mode)
+    assert "pause" not in listed
+    hints = listed["status"].annotations
+    assert hints is not None
+    assert hints.read_only_hint
+    assert not found.is_error
+    assert {row["status"] for row in found.structured_content["rows"]} == {"active"}
     summary, data = found.content
     assert isinstance(summary, mcp_types.TextContent)
     assert isinstance(data, mcp_types.TextContent)
     assert json.loads(data.text) == found.structured_content
-    assert not found.is_error
+    assert refused.is_error
+    assert "can only read" in refused.structured_content["problem"]["why"]
 
 
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 0,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2024-11-05",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
+def request(number: int, method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
-def test_half_huge_and_odd_messages_end_nothing(shell: Shell) -> None:
-    with shell.start("mcp", stdin=subprocess.PIPE) as process:
-        assert process.stdin
-        assert process.stdout
-        listing = {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {}}
-        unknown = {"jsonrpc": "2.0", "id": 6, "method": "no/such/method", "params": {}}
-        huge = {**listing, "id": 5, "params": {"x": "x" * 3_000_000}}
-        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        lines = (HELLO, ready, '{"jsonrpc": "2.0", "id": 1, "met', "[]", "[" * 20_000, huge, unknown, listing)
-        for line in lines:
-            process.stdin.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
-        process.stdin.flush()
-        answers = {}
-        while 7 not in answers:
-            answer = json.loads(process.stdout.readline())
-            answers[answer.get("id")] = answer
-        assert 5 not in answers
-        assert "error" in answers[6]
-        assert answers[7]["result"]["tools"]
+CLIENT = {"name": "an older client", "version": "1"}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+HUGE = request(9, "tools/list", x="x" * 3_000_000)
+NO_MESSAGES = ('{"jsonrpc": "2.0", "id": 8, "meth', "[]", "[" * 20_000, json.dumps(HUGE))
+
+
+@pytest.mark.parametrize("revision", HANDSHAKE_PROTOCOL_VERSIONS)
+async def test_every_revision_is_served_whatever_stands_between_its_messages(
+    shell: Shell, revision: str
+) -> None:
+    del shell  # its settings are in the environment
+    messages = (
+        request(1, "initialize", protocolVersion=revision, capabilities={}, clientInfo=CLIENT),
+        INITIALIZED,
+        request(2, "tools/list"),
+        request(3, "tools/call", name="whoami", arguments={}),
+        request(4, "tools/call", name="pause", arguments={"target": ["all"], "confirm": True}),
+        request(5, "tools/obey"),
+    )
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, stdin=-1, stdout=-1, env=dict(os.environ), cwd=ROOT, limit=2**20
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    answers: dict[int, Any] = {}
+    try:
+        for message in messages:
+            odd = NO_MESSAGES if message is INITIALIZED else ()
+            process.stdin.write("".join(f"{line}\n" for line in (json.dumps(message), *odd)).encode())
+            while "id" in message and message["id"] not in answers:
+                async with asyncio.timeout(60):
+                    answer = json.loads(await process.stdout.readline())
+                answers[answer.get("id")] = answer
         process.stdin.close()
-        assert process.wait(30) == 0
-        assert process.stdout.read() == ""
+        async with asyncio.timeout(30):
+            assert await process.wait() == 0
+        assert await process.stdout.read() == b""
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert 9 not in answers
+    assert answers[1]["result"]["protocolVersion"] == revision
+    assert answers[1]["result"]["serverInfo"]["name"] == "outreach"
+    assert "quoted_from_outside" in answers[1]["result"]["instructions"]
+    assert {tool["name"] for tool in answers[2]["result"]["tools"]} >= {"status", "replies"}
+    assert not answers[3]["result"].get("isError")
+    summary, data = answers[3]["result"]["content"]
+    assert "whoami" in summary["text"]
+    # A client without structured content reads it here.
+    assert json.loads(data["text"])["command"] == "whoami"
+    assert answers[4]["result"]["isError"]
+    assert answers[5]["error"]["code"] == -32601
