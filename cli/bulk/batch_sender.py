@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from pathlib import Path
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
-from cli.bulk.checkpoint import Journal, Report, Tally, outcomes
-from cli.bulk.csv_format import Survey
-from cli.bulk.row_reader import Batch, Candidate, Reader, RowResult
-from cli.console import exit_codes
+from cli.bulk.journal import Journal, Report
+from cli.bulk.row_reader import Batch, Candidate, RowResult
 from cli.console.progress import ProgressCallback, ProgressUpdate
 from shared.api.errors import InvalidRequest
-from shared.api.models import AddResult
+from shared.api.models import AddResult, Skipped
 
 UNDER_WAY = 8
 """Enough for 10 requests a second while each takes up to 0.8 s."""
 
 Add = Callable[[Sequence[dict[str, str]]], Awaitable[AddResult]]
 Settle = Callable[[Batch, Sequence[RowResult]], None]
-_UnderWay = tuple[Batch, asyncio.Task[list[RowResult]]]
 
 
 async def send_all(
@@ -36,7 +32,7 @@ async def send_all(
 
     `sent_before`: up to this row, rows may have been sent by an earlier run. Raises what `add` raises.
     """
-    under_way: deque[_UnderWay] = deque()
+    under_way: deque[tuple[Batch, asyncio.Task[list[RowResult]]]] = deque()
     stopped = False
     try:
         for batch in batches:
@@ -46,21 +42,16 @@ async def send_all(
             sending = _outcomes(batch, add=add, sent_before=sent_before)
             under_way.append((batch, asyncio.create_task(sending, name=f"rows to {batch.last_row}")))
             if len(under_way) >= UNDER_WAY:
-                await _settle_oldest(under_way, settle)
+                settle(under_way[0][0], await under_way[0][1])
+                under_way.popleft()
         while under_way:
-            await _settle_oldest(under_way, settle)
+            settle(under_way[0][0], await under_way[0][1])
+            under_way.popleft()
     finally:
         for _, task in under_way:
             task.cancel()
         await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
     return not stopped
-
-
-async def _settle_oldest(under_way: deque[_UnderWay], settle: Settle) -> None:
-    batch, task = under_way[0]
-    settled = await task
-    under_way.popleft()
-    settle(batch, settled)
 
 
 async def _outcomes(batch: Batch, *, add: Add, sent_before: int) -> list[RowResult]:
@@ -85,68 +76,56 @@ async def _added(leads: Sequence[Candidate], *, add: Add, again: bool) -> list[R
     return list(outcomes(leads, result, again=again))
 
 
-class Run:
-    """Keeps journal and report in step: the report first, then the journal that says how much of it counts."""
+def outcomes(leads: Sequence[Candidate], result: AddResult, *, again: bool = False) -> Iterator[RowResult]:
+    """What became of each lead of one request.
 
-    def __init__(
-        self, journal: Journal, report: Report, reader: Reader, *, size: int, show: ProgressCallback
-    ) -> None:
-        self._journal = journal
-        self._report = report
-        self._reader = reader
-        self._size = size
-        self._show = show
-
-    @property
-    def tally(self) -> Tally:
-        return self._journal.progress.tally
-
-    async def send(self, add: Add, *, stop: asyncio.Event) -> bool:
-        """Send what is left; False when it was stopped. Raises what `add` raises."""
-        before = self._journal.progress
-        if before.done:
-            exit_codes.print_error(f"continuing after row {before.done:,}, where it was interrupted")
-        return await send_all(
-            self._reader.batches(after=before.done),
-            add=add,
-            announce=self._announce,
-            settle=self._settle,
-            stop=stop,
-            sent_before=before.sent,
-        )
-
-    def _announce(self, batch: Batch) -> None:
-        if batch.last_row > self._journal.progress.sent:
-            self._journal.write(sent=batch.last_row)
-
-    def _settle(self, batch: Batch, outcomes: Sequence[RowResult]) -> None:
-        """The outcome of the rows is known, and not requested again."""
-        self._report.append(outcomes)
-        tally = self.tally.with_(outcomes)
-        self._journal.write(done=batch.last_row, report_size=self._report.size, tally=tally)
-        detail = f"{tally.added:,} added, {tally.skipped:,} skipped, {tally.refused:,} refused"
-        self._show(
-            ProgressUpdate(count=tally.rows, what="rows", part=batch.position / self._size, detail=detail)
-        )
+    `again`: the rows may have been sent before an interruption, so what is skipped may be our own doing.
+    """
+    if result.added == len(leads):
+        yield from (RowResult(c.row, c.email, "added") for c in leads)
+        return
+    named: defaultdict[str, list[Skipped]] = defaultdict(list)
+    for skipped in result.skipped:
+        named[(skipped.email or "").casefold()].append(skipped)
+    all_named = "" not in named and (result.added is None or result.added + len(result.skipped) == len(leads))
+    note = "; sent before the interruption and possibly added" if again or result.repeated else ""
+    found = []
+    for candidate in reversed(leads):  # of two rows with one address the later is the duplicate
+        if reasons := named.get(candidate.email.casefold()):
+            reason = (reasons.pop().reason or "no reason given") + note
+            found.append(RowResult(candidate.row, candidate.email, "skipped", reason))
+        else:
+            found.append(RowResult(candidate.row, candidate.email, "added" if all_named else "unknown"))
+    yield from reversed(found)
 
 
-def open_report(journal: Journal, *, survey: Survey, wanted: Path | None) -> Report:
-    """The report that the journal knows, or a new file; raises `FileExistsError` rather than overwrite one."""
-    progress = journal.progress
-    if progress.report and Path(progress.report).exists():
-        path = Path(progress.report)
-        return Report(path, size=min(progress.report_size, path.stat().st_size))
-    path = (wanted or _free(survey.path)).absolute()
-    if path.exists():
-        raise FileExistsError(f"{path} already exists. Use another file with --report.")
-    journal.write(report=str(path), report_size=0)
-    return Report(path)
+async def send(
+    batches: Iterable[Batch],
+    journal: Journal,
+    report: Report,
+    *,
+    add: Add,
+    stop: asyncio.Event,
+    size: int,
+    show: ProgressCallback,
+) -> bool:
+    """Send what is left of a file of so many bytes; False when it was stopped. Raises what `add` raises.
 
+    The report is written first, then the journal, which says how much of it counts.
+    """
 
-def _free(source: Path) -> Path:
-    """Beside the source: `leads.report.csv`, or with a number where that is taken."""
-    path, count = source.with_name(f"{source.stem}.report.csv"), 1
-    while path.exists():
-        count += 1
-        path = source.with_name(f"{source.stem}.report-{count}.csv")
-    return path
+    def announce(batch: Batch) -> None:
+        if batch.last_row > journal.progress.sent:
+            journal.write(sent=batch.last_row)
+
+    def settle(batch: Batch, outcomes: Sequence[RowResult]) -> None:
+        report.append(outcomes)
+        tally = journal.progress.tally.with_(outcomes)
+        journal.write(done=batch.last_row, report_size=report.size, tally=tally)
+        part = batch.position / size
+        show(ProgressUpdate(count=tally.rows, what="rows", part=part, detail=str(tally)))
+
+    sent_before = journal.progress.sent
+    return await send_all(
+        batches, add=add, announce=announce, settle=settle, stop=stop, sent_before=sent_before
+    )

@@ -10,17 +10,17 @@ import sys
 import tempfile
 from argparse import Namespace
 from array import array
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.bulk import checkpoint
-from cli.bulk.checkpoint import Tally
+from cli.bulk import journal
 from cli.bulk.columns import Assignment, Unclear, assign
 from cli.bulk.csv_format import Survey, Unusable, survey
-from cli.bulk.row_reader import Reader, RowResult
+from cli.bulk.journal import Tally
+from cli.bulk.row_reader import Batch, Reader, RowResult
 from cli.console import card_output, exit_codes
 from cli.console.progress import ProgressUpdate, progress_bar
 from shared.commands.result import Result
@@ -31,7 +31,7 @@ STDIN = "-"
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 if TYPE_CHECKING:
-    from cli.bulk.batch_sender import Run
+    from shared.api.models import AddResult
 
 
 def run(options: Namespace) -> int:
@@ -56,7 +56,7 @@ def _run(options: Namespace) -> int:
         return asyncio.run(_import(options, found, assignments))
     except Unclear as fault:
         raise exit_codes.WrongUsage(str(fault)) from None
-    except (Unusable, checkpoint.Busy) as fault:
+    except (Unusable, journal.Busy) as fault:
         raise exit_codes.Failed(str(fault)) from None
 
 
@@ -81,10 +81,8 @@ def _try_out(found: Survey, assignments: Sequence[Assignment], *, as_json: bool)
 
 
 async def _import(options: Namespace, found: Survey, assignments: Sequence[Assignment]) -> int:
-    from cli.bulk.batch_sender import Run, open_report
     from cli.console.interactive import attended, confirm, stopping
     from cli.console.resources import named_sequence, record
-    from shared.api.pace import Priority
     from shared.commands.running.context import open_client
     from shared.settings import Need, load
 
@@ -93,41 +91,53 @@ async def _import(options: Namespace, found: Survey, assignments: Sequence[Assig
     async with open_client(settings, workspace) as client:
         sequence = await named_sequence(client, options.to, command=("import", str(options.file), "--to"))
         target = f"{workspace.base_url} {workspace.name}"
-        name = checkpoint.key(found, assignments, workspace=target, sequence=sequence.id)
-        with checkpoint.opened(settings.state_dir / "imports", name) as journal, stopping() as stop:
-            report = open_report(journal, survey=found, wanted=options.report)
-            if attended() and not journal.progress.sent:
+        name = journal.key(found, assignments, workspace=target, sequence=sequence.id)
+        with journal.opened(settings.state_dir / "imports", name) as kept, stopping() as stop:
+            report = journal.Report(kept, source=found.path, wanted=options.report)
+            if attended() and not kept.progress.sent:
                 count = sum(len(batch.leads) for batch in Reader(found, assignments).batches())
-                confirm(
-                    f"Add {show_number(count, 'lead')} to {sequence.label} in {workspace.name}?",
-                    yes=options.yes,
-                )
-            with contextlib.closing(report), progress_bar() as show:
-                run = Run(journal, report, Reader(found, assignments), size=found.size, show=show)
-                add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
-                complete = False
+                leads = show_number(count, "lead")
+                confirm(f"Add {leads} to {sequence.label} in {workspace.name}?", yes=options.yes)
+            complete = False
+            with contextlib.closing(report):
                 try:
-                    complete = await _with_resume_hint(run, run.send(add, stop=stop))
+                    batches = Reader(found, assignments).batches(after=kept.progress.done)
+                    sending = partial(client.add_leads, sequence.id)
+                    complete = await _send(batches, kept, report, add=sending, stop=stop, size=found.size)
                 finally:  # an import that fails has added something, too
-                    so_far = "" if complete else " so far"
-                    result = f"added {run.tally.added:,} of {run.tally.rows:,} rows{so_far}"
-                    await record(
-                        settings, workspace, f"import {options.file.name} --to {sequence.label}", result
-                    )
+                    tally, so_far = kept.progress.tally, "" if complete else " so far"
+                    command = f"import {options.file.name} --to {sequence.label}"
+                    result = f"added {tally.added:,} of {tally.rows:,} rows{so_far}"
+                    await record(settings, workspace, command, result)
             if not complete:
-                raise exit_codes.Interrupted(_resumable(run.tally))
-            journal.close()
-    card = _result_card(run.tally, sequence=sequence.label, report=str(report.path))
+                raise exit_codes.Interrupted(_resumable(tally))
+            kept.close()
+    card = _result_card(tally, sequence=sequence.label, report=str(report.path))
     return card_output.answer(card, as_json=options.json)
 
 
-async def _with_resume_hint(run: Run, sending: Awaitable[bool]) -> bool:
+async def _send(
+    batches: Iterable[Batch],
+    kept: journal.Journal,
+    report: journal.Report,
+    *,
+    add: Callable[..., Awaitable[AddResult]],
+    stop: asyncio.Event,
+    size: int,
+) -> bool:
+    """Send what is left, with its progress; an error says how to go on."""
+    from cli.bulk.batch_sender import send
     from shared.api.errors import OutreachError
+    from shared.api.pace import Priority
 
+    if kept.progress.done:
+        exit_codes.print_error(f"continuing after row {kept.progress.done:,}, where it was interrupted")
+    add = partial(add, priority=Priority.BULK)
     try:
-        return await sending
+        with progress_bar() as show:
+            return await send(batches, kept, report, add=add, stop=stop, size=size, show=show)
     except OutreachError as fault:
-        fault.own_hint = f"{fault.own_hint} {_resumable(run.tally)}".strip()
+        fault.own_hint = f"{fault.own_hint} {_resumable(kept.progress.tally)}".strip()
         raise
 
 

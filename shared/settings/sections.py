@@ -77,8 +77,9 @@ class WorkspaceSection(Section):
     )
     rate: of.Rate = setting(
         9.5,
-        "Requests per second for the key, shared by every process that uses it. The service allows 10 in any "
-        "second. This program uses at most 9.5, because network jitter could push it above 10.",
+        "Requests per second for the key, shared by every process of the state folder (or of the PostgreSQL database) "
+        "that uses it. The service allows 10 in any second. This program uses at most 9.5, because network jitter "
+        "could push it above 10.",
         variable="OUTREACH_RATE",
         example=9.5,
     )

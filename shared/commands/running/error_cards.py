@@ -13,6 +13,7 @@ from shared.api.errors import (
     Unreachable,
     Unreadable,
 )
+from shared.api.pace import LONGEST_STOP_SECONDS
 from shared.commands import UsageError
 from shared.domain.card import Card, Fact, Tone
 from shared.records.records import RecordsUnavailable
@@ -66,7 +67,8 @@ def error_card(error: Exception, reference: str = "") -> Card:
 
 def _next(error: Exception, fix: str) -> str:
     if isinstance(error, RateLimited):
-        return f"{fix} Try again in {max(error.retry_after, 1):.0f} s."
+        # However long the service asks for: after a minute the next request is tried.
+        return f"{fix} Try again in {min(max(error.retry_after, 1), LONGEST_STOP_SECONDS):.0f} s."
     hint = f"{error.cause} {error.own_hint}".strip() if isinstance(error, OutreachError) else ""
     return f"{hint} {fix}".strip() if not isinstance(error, Unreadable) or not hint else hint
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from cli.bulk.batch_sender import UNDER_WAY, Add, Settle, send_all
-from cli.bulk.checkpoint import opened, outcomes
+from cli.bulk.batch_sender import UNDER_WAY, Add, Settle, outcomes, send_all
+from cli.bulk.journal import opened
 from cli.bulk.row_reader import Batch, Candidate, RowResult
 from shared.api.errors import InvalidRequest
 from shared.api.models import AddResult, Skipped
