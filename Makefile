@@ -19,7 +19,7 @@ MOMENTS := 2026-11-23T00:05:00+00:00@UTC 2026-11-21T23:59:40-03:30@America/St_Jo
 # Properties choose moments of their own, and so do the tests of all zones' changes of clocks.
 DATED := -m "not e2e and not postgresql and not soak and not lint and not hypothesis" --ignore=tests/shared/domain/test_evidence.py \
 	--ignore=tests/shared/domain/test_wall_clock.py --ignore=tests/tui/feed/test_causes.py --ignore-glob='*/jobs/test_guardrail*' \
-	tests/shared/commands tests/shared/domain tests/shared/text tests/shared/operations \
+	tests/shared/commands tests/shared/domain tests/shared/text \
 	tests/bot/jobs tests/bot/alerts tests/bot/interactions/test_snooze.py tests/tui/model tests/tui/feed \
 	tests/tui/app/test_replay_moments.py tests/sandbox/service/campaign tests/sandbox/service/api/test_document.py
 # TEST_NOW moves the processes of end-to-end tests too: by as much for each, or they would disagree.

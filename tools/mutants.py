@@ -1,6 +1,6 @@
 """Changes the product in one place at a time, and lists the changes that no test notices.
 
-    python -m tools.mutants --paths shared/operations bot/delivery --sample 40 --seed 7 \
+    python -m tools.mutants --paths shared/commands bot/delivery --sample 40 --seed 7 \
         --tests tests/promises
 
 A change turns a comparison or a condition round, moves a number, drops a call or returns nothing. The

@@ -13,7 +13,9 @@ from typing import Any
 from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import facts_of, footer, when
 from shared.api.event_kinds import DNS
-from shared.commands.arguments import Domain, Status, clip
+from shared.commands.arguments import clip
+from shared.commands.domain import Domain
+from shared.commands.status import Status
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
 from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value

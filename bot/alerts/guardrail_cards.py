@@ -7,8 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.alerts.wording import show_time
-from shared.commands.arguments import Inboxes, clip
-from shared.commands.guard_arguments import Guard
+from shared.commands.arguments import clip
+from shared.commands.guardrails import Guard
+from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
 from shared.commands.undo import UNDO, UndoChange
 from shared.domain.card import Button, Card, Confirm, Fact, Tone

@@ -8,7 +8,7 @@ from bot.alerts.model import Alert
 from bot.alerts.wording import answer_link, campaign_of, facts_of, footer, introduced, show_time, when
 from bot.blockkit.actions import ASSIGN, OnAlert
 from shared.api.event_kinds import kind_of
-from shared.commands.arguments import Remove
+from shared.commands.leads import Remove
 from shared.commands.pause import Pause
 from shared.commands.resume import Resume
 from shared.domain.card import Button, Card, Confirm, Fact, Tone

@@ -14,8 +14,11 @@ from typing import Any
 from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import facts_of, footer, when
 from bot.blockkit.actions import ACK, OnAlert
-from shared.commands.arguments import DOMAIN, Domain, Inboxes, Status, clip
+from shared.commands.arguments import DOMAIN, clip
+from shared.commands.domain import Domain
+from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
+from shared.commands.status import Status
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.evidence import rate_of
 from shared.domain.paused_domains import advice, pause_reason

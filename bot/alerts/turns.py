@@ -13,7 +13,7 @@ from bot.store.alerts.turns import PASSES, Passed
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.turns import Candidates
 from shared.api.events import Event
-from shared.commands.periods import Replies
+from shared.commands.replies import Replies
 from shared.domain.alert_settings import ChannelPolicy
 from shared.domain.card import Button, Card, Tone
 from shared.domain.rota import Rota

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
@@ -190,14 +191,14 @@ def _kind_of(name: str) -> type[Any]:
 
 
 @cache
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+def _adapter(kind: Hashable) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
 def write_value(action: Action, *, workspace: str = "", most: int = 0) -> str:
     """The value of a button; its line where `most` characters don't hold the data."""
     if isinstance(action, Perform):
-        action, workspace = action.act, action.workspace or workspace
+        return write_value(action.act, workspace=action.workspace or workspace, most=most)
     kind = type(action)
     name = action.verb if isinstance(action, Arguments) else _NAMES.get(kind)
     if name is None:

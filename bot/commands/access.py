@@ -14,10 +14,10 @@ from bot.slack.permissions import Person, Reach
 from shared.commands import Command, Invocation, Role
 from shared.commands.channels import HERE, InChannel
 from shared.commands.result import Problem
+from shared.commands.running import sources
 from shared.commands.running.context import CommandContext
 from shared.domain.card import Card, Tone
 from shared.domain.wall_clock import find_zone
-from shared.operations.subscriptions import sources
 from shared.records.audit import Actor, AuditEntry
 from shared.settings import UnknownWorkspace
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bot.blockkit.actions import OpenForm
-from shared.commands.arguments import Status
-from shared.commands.periods import Replies
-from shared.commands.table import Help
+from shared.commands.help import Help
+from shared.commands.replies import Replies
+from shared.commands.status import Status
 from shared.domain.card import Button, Card, Tone
 
 UNKNOWN = Card(

@@ -8,9 +8,10 @@ from bot.blockkit.actions import OpenForm
 from bot.commands.answer import Answer
 from bot.slack.permissions import Person
 from shared.commands import COMMANDS, Command, Face
-from shared.commands.arguments import Inboxes, Status
-from shared.commands.periods import Replies
+from shared.commands.inboxes import Inboxes
+from shared.commands.replies import Replies
 from shared.commands.running.context import CommandContext
+from shared.commands.status import Status
 from shared.commands.table import ALIASES
 from shared.commands.tasks import IN_TASKS, ON_A_REPLY, TASKS, command_of
 from shared.domain.card import Button, Card, Tone

@@ -31,15 +31,15 @@ from bot.slack.permissions import Person, role_of
 from shared import commands
 from shared.api.errors import OutreachError
 from shared.commands import COMMANDS, Invocation, Role, UsageError, invocation
-from shared.commands.arguments import Doctor
-from shared.commands.periods import Replies
+from shared.commands.doctor import Doctor
+from shared.commands.help import Help
+from shared.commands.replies import Replies
 from shared.commands.running.context import CommandContext
 from shared.commands.running.error_cards import error_card
 from shared.commands.running.near_miss import resolve_near_miss
-from shared.commands.table import Help
+from shared.commands.running.reply_lists import own_replies, read_unclaimed
 from shared.domain.card import Action, Card, Typed
 from shared.domain.wall_clock import find_zone
-from shared.operations.replies import own_replies, read_unclaimed
 from shared.settings import CLAIM, UnknownWorkspace
 
 KNOWN_WITHIN = 1.5

@@ -16,12 +16,12 @@ from bot.slack.permissions import Person
 from bot.store import Store
 from bot.store.alerts.confirmations import Verdict
 from shared.commands import COMMANDS, Invocation
+from shared.commands.help import Help
 from shared.commands.result import Act, Question, Result
 from shared.commands.running.context import CommandContext
 from shared.commands.running.error_cards import error_card
 from shared.commands.running.run import carry_out, run
 from shared.commands.running.stored import read_question, write_question
-from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
 from shared.records.records import RecordsUnavailable
 

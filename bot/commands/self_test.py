@@ -10,10 +10,10 @@ from bot.commands.answer import Answer
 from bot.slack.manifest import SCOPES, SPARE
 from bot.slack.permissions import Person
 from bot.slack.web_api import WebApi
-from shared.commands.arguments import Doctor
+from shared.commands.doctor import Doctor
 from shared.commands.running.context import CommandContext
+from shared.commands.running.overview import REJECTIONS
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.operations.reports.overview import REJECTIONS
 from shared.text.formats import show_number
 
 OK, NOT_CHECKED = "ok", "not checked yet"

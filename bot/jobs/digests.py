@@ -11,9 +11,9 @@ from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from bot.store import Store
 from shared.api.errors import OutreachError
+from shared.commands.running.digest_card import digest_card
 from shared.commands.running.run import with_workspace
 from shared.domain.card import Card
-from shared.operations.reports.digest import digest_card
 
 EVERY = 20.0
 """Seconds between two checks."""

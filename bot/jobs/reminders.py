@@ -21,8 +21,8 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import UNFINISHED
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
-from shared.commands.arguments import Lead
-from shared.commands.periods import Replies
+from shared.commands.leads import Lead
+from shared.commands.replies import Replies
 from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.settings.sections import AlertPolicy

@@ -9,14 +9,15 @@ from cli.commands.run_command import line
 from cli.console import card_output, exit_codes
 from cli.console.resources import open_context
 from shared.commands import parse
-from shared.commands.periods import Period, Report
-from shared.operations.reports.client_report import (
+from shared.commands.periods import Period
+from shared.commands.report import Report
+from shared.commands.running.client_report import (
     MOST_REPLIES,
     ClientReport,
     report_data,
     without_leads,
 )
-from shared.operations.reports.report import read_report, summary
+from shared.commands.running.report_page import read_report, summary
 from shared.settings import Need, Settings, load
 
 

@@ -17,8 +17,9 @@ from cli.console.interactive import attended, confirm
 from cli.console.resources import write_private
 from cli.console.slack_channels import place_finder, with_channel_id, with_channel_names
 from shared.commands import Command, Invocation, parse
-from shared.commands.arguments import Arguments, Lead, OnSequences, Remove
+from shared.commands.arguments import Arguments, OnSequences
 from shared.commands.channels import InChannel
+from shared.commands.leads import Lead, Remove
 from shared.commands.result import Problem, Question, Result
 from shared.text.tokenize import quote
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from cli.console.resources import open_records
 from cli.doctor.finding import Finding, doubtful, good
-from shared.commands.arguments import Domain
+from shared.commands.domain import Domain
 from shared.domain.card import Tone
 from shared.domain.dns_facts import dns_fact, problem_text, problems_of
 from shared.domain_health.lookup import system_resolvers

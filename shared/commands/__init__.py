@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shared.commands.arguments import ArgumentError, Arguments, clip
-from shared.commands.table import ALIASES, COMMANDS, Command, Face, Help, Role, discover, find_command
+from shared.commands.help import Help
+from shared.commands.table import ALIASES, COMMANDS, Command, Face, Role, discover, find_command
 from shared.commands.tasks import TASKS
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.tokenize import Word, from_slack, join, names_workspace, split

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from bot.commands.context import CommandContexts
 from shared.api.errors import OutreachError
 from shared.commands import parse
-from shared.commands.running.run import run
+from shared.commands.result import Question
+from shared.commands.running.run import carry_out, run
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
 
@@ -50,10 +51,11 @@ class _Records:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._records, name)
 
-    async def record(self, entry: AuditEntry) -> None:
+    async def record(self, entry: AuditEntry) -> int:
         if entry.effect == "paused":
             self._change.confirmed += entry.sequences
-        await self._records.record(entry)
+        number: int = await self._records.record(entry)
+        return number
 
 
 class People:
@@ -109,9 +111,11 @@ class People:
         self, change: Change, contexts: CommandContexts, on_death: list[Callable[[], None]]
     ) -> None:
         context = contexts.at(contexts.settings.workspace(), ANN)
-        context = replace(context, confirmed=True, records=_Records(context.records, change))
+        context = replace(context, records=_Records(context.records, change))  # type: ignore[arg-type]
         try:
-            await run(parse(change.line), context)
+            done = await run(parse(change.line), context)
+            if isinstance(done, Question):
+                await carry_out(done.choices[0].act, context, line=done.line)
         except (OutreachError, RecordsUnavailable) as error:
             self._world.log(f"person: {change.line}: {type(error).__name__}")
             change.confirmed.clear()

@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.worker import Worker, WorkerState
 
 from shared.commands import invocation
-from shared.commands.guard_arguments import Guard
+from shared.commands.guardrails import Guard
 from shared.domain.themes import THEMES
 from shared.text.sanitize import visible
 from tui.app.commands import Commands

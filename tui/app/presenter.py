@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from textual.app import App
@@ -254,9 +254,8 @@ class Presenter:
             names = visible(done[0].change.label)
             what = f"{names} is" if len(done) == 1 else f"{len(done)} sequences are"
             change, until = done[0].change, ""
-            if change.hours and change.done_at:
-                ends = change.done_at + timedelta(hours=change.hours)
-                until = f" until {formatting.moment(ends, now=self._ui.now())}, by you"
+            if change.until:
+                until = f" until {formatting.moment(change.until, now=self._ui.now())}, by you"
             words = f"{whose}{what} {done[0].status}{until}. Press u to undo."
             self._ui.app.notify(words, timeout=8, markup=False)
         if failed:

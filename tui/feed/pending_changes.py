@@ -43,6 +43,8 @@ class StatusChange:
     id: str
     label: str
     status: str
+    until: datetime | None = None
+    """When a pause ends."""
     done_at: datetime | None = None
 
 
@@ -109,7 +111,8 @@ class PendingChanges:
     async def _change(self, asked: Asked, act: SetStatus) -> Result | Question:
         """The rows of the sequences say what is under way, until it is proven or has failed."""
         requested = {
-            one.id: StatusChange(id=one.id, label=one.label, status=act.status) for one in act.targets
+            one.id: StatusChange(id=one.id, label=one.label, status=act.status, until=act.until)
+            for one in act.targets
         }
         self.pending |= requested
         done: tuple[str, ...] = ()

@@ -21,7 +21,8 @@ from bot.store.alerts.claims import Trace
 from bot.store.queue.alert_row import AlertChange, AlertRow
 from shared.api.event_kinds import kind_of
 from shared.commands import Invocation, Role, invocation
-from shared.commands.arguments import Lead, clip
+from shared.commands.arguments import clip
+from shared.commands.leads import Lead
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import find_zone, instant, moment
 from shared.records.audit import Actor, AuditEntry

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from bot.blockkit.actions import ALERT, ASSIGN, OnAlert, read_person
 from shared.commands.arguments import clip
-from shared.commands.periods import Replies
+from shared.commands.replies import Replies
 from shared.domain.card import Button, Card, Tone, Typed
 from shared.records.replies import OpenReply
 

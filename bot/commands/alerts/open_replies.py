@@ -10,10 +10,10 @@ from bot.commands.alerts.named_replies import who
 from bot.commands.answer import Answer
 from bot.slack.permissions import Person
 from shared.commands import Invocation
-from shared.commands.periods import Replies
+from shared.commands.replies import Replies
 from shared.commands.running.context import CommandContext
+from shared.commands.running.reply_lists import LATE_SECONDS, PAGE, own_replies, own_title, read_unclaimed
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.operations.replies import LATE_SECONDS, PAGE, own_replies, own_title, read_unclaimed
 from shared.records.replies import OpenReply
 from shared.text.formats import show_number, show_span
 

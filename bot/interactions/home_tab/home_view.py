@@ -18,14 +18,17 @@ from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
 from bot.blockkit.tables import MARKS
 from bot.interactions.home_tab.home_state import HomeState, Waiting
 from shared.api.models import Sequence as Campaign
-from shared.commands.arguments import DOMAIN, Back, Inboxes, Status
+from shared.commands.arguments import DOMAIN
+from shared.commands.away import Back
+from shared.commands.help import Help
+from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
 from shared.commands.resume import Resume
+from shared.commands.running.subscriptions import show_next, show_times
 from shared.commands.sequences import Sequences
-from shared.commands.table import Help
+from shared.commands.status import Status
 from shared.domain.card import Button, Card, Tone
 from shared.domain.health import WORST_FIRST, worst
-from shared.operations.subscriptions.commands import show_next, show_times
 from shared.text.formats import show_number, show_span
 from shared.text.sanitize import visible
 

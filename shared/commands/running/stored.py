@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Hashable
 from functools import cache
 from typing import Any
 
@@ -46,5 +47,5 @@ def _read(kept: dict[str, Any]) -> Act:
 
 
 @cache
-def _adapter(kind: type[Act]) -> TypeAdapter[Any]:
+def _adapter(kind: Hashable) -> TypeAdapter[Any]:
     return TypeAdapter(kind)

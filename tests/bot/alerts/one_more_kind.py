@@ -17,7 +17,7 @@ from bot.store.queue.leases import Sent
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
 from shared.commands import parse
-from shared.commands.channels import Subscribe
+from shared.commands.subscribe import Subscribe
 from shared.domain.card import Card
 from shared.records.records import Subscription
 from shared.storage.database import parse_url

@@ -13,7 +13,7 @@ from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
 from sandbox.slack import blockkit
 from shared.api.events import Event, EventLead
-from shared.commands.periods import Replies
+from shared.commands.replies import Replies
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -22,14 +22,20 @@ from bot.blockkit.actions import (
 )
 from bot.blockkit.elements import OPTION_VALUE
 from shared.commands import COMMANDS, Invocation, UsageError, invocation
-from shared.commands.arguments import Arguments, Inboxes, Lead, Leads, Remove, Status
-from shared.commands.channels import Digest, Unsubscribe
-from shared.commands.guard_arguments import Guard
+from shared.commands.arguments import Arguments
+from shared.commands.digest import Digest
+from shared.commands.guardrails import Guard
+from shared.commands.help import Help
+from shared.commands.inboxes import Inboxes
+from shared.commands.leads import Lead, Leads, Remove
 from shared.commands.pause import Pause
-from shared.commands.periods import Period, Replies, Stats
+from shared.commands.periods import Period
+from shared.commands.replies import Replies
 from shared.commands.resume import Resume
 from shared.commands.sequences import Sequences
-from shared.commands.table import Help
+from shared.commands.stats import Stats
+from shared.commands.status import Status
+from shared.commands.subscribe import Unsubscribe
 from shared.commands.times import Moment
 from shared.commands.undo import UndoChange
 from shared.domain.card import Action, Typed

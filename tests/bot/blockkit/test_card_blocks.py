@@ -17,7 +17,7 @@ from bot.blockkit.card_blocks import Message
 from bot.blockkit.elements import without_marks
 from sandbox.slack import blockkit
 from shared.api.events import Event, EventLead
-from shared.commands.arguments import Lead
+from shared.commands.leads import Lead
 from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone, Typed
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bot.blockkit import modal_blocks
 from bot.interactions import forms
 from sandbox.slack import blockkit
-from shared.commands.periods import Stats
+from shared.commands.stats import Stats
 from shared.domain.card import Button, Card, Chart, Column, Row, Table, Tone
 from tests.bot.blockkit.test_card_blocks import cards
 

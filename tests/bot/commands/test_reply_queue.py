@@ -16,9 +16,9 @@ from bot.commands.alerts.reply_queue import SlackReplyQueue, open_reply_queue
 from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.commands.running.outcome import who_did
+from shared.commands.running.reply_lists import where
 from shared.domain.card import Button
 from shared.domain.reply_queue import QueuedReply
-from shared.operations.replies import where
 from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.bot.interactions.alert_bot import choose, click, in_thread, shown
 from tests.waiting import until

@@ -15,8 +15,8 @@ from bot.interactions.listeners import Listeners
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack import seed
-from shared.commands.arguments import Status
 from shared.commands.pause import Pause
+from shared.commands.status import Status
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
 from tests.waiting import until
 

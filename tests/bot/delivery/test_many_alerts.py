@@ -13,7 +13,7 @@ from bot.alerts import domain_dns
 from bot.blockkit.actions import write_value
 from bot.jobs import card_refresh, guardrails
 from sandbox.slack import seed
-from shared.commands.arguments import Remove
+from shared.commands.leads import Remove
 from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
 from shared.records.records import Subscription
 from tests.bot.fake_service import KEY, Remote

@@ -26,7 +26,7 @@ from shared.api.errors import Unauthorized
 from shared.api.event_kinds import DNS, EVENTS, INTERESTED, PAUSED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox, Sequence
-from shared.commands.arguments import Lead
+from shared.commands.leads import Lead
 from shared.commands.pause import Pause
 from shared.commands.running.error_cards import error_card
 from shared.commands.undo import UndoChange

@@ -23,7 +23,7 @@ from bot.interactions.home_tab.home_state import (
 from bot.slack.permissions import Person, allowed, refusal, role_of, who_can, with_role
 from shared.api.models import Inbox, Sequence
 from shared.commands import COMMANDS, Role
-from shared.commands.arguments import Add
+from shared.commands.leads import Add
 from shared.commands.pause import Pause
 from shared.domain.card import Card
 from shared.domain.health import roll_up

@@ -17,7 +17,7 @@ from bot.store import open_store
 from bot.store.db.schema import digests
 from sandbox.service import Service
 from sandbox.slack import seed
-from shared.commands.arguments import Inboxes
+from shared.commands.inboxes import Inboxes
 from shared.settings import load
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.clock import moment

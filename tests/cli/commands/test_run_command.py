@@ -16,7 +16,7 @@ from cli.main import main
 from cli.parser import command_line, help_screen
 from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS, parse
-from shared.commands.arguments import Add
+from shared.commands.leads import Add
 from shared.commands.table import Face
 from tests.cli.conftest import ROOT, Shell
 from tools import docs_pages

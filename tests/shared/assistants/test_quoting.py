@@ -26,8 +26,8 @@ from shared.commands import COMMANDS, parse
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Fact, Row, Table, columns
 from tests.injections import INJECTIONS, asked_calls
+from tests.shared.commands.test_record_commands import reply
 from tests.shared.doubles import CommandHarness
-from tests.shared.operations.test_record_commands import reply
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=40) | st.sampled_from(INJECTIONS),

@@ -13,13 +13,19 @@ from hypothesis import strategies as st
 
 from shared.api.event_kinds import EVENTS
 from shared.commands import COMMANDS, Role, UsageError, help_card, parse, render, times
-from shared.commands.arguments import Add, Arguments, Inboxes, Lead, Leads, OnSequence, Remove
-from shared.commands.channels import Digest, Subscribe, Subscriptions, Unsubscribe
-from shared.commands.guard_arguments import Guard
+from shared.commands.arguments import Arguments, OnSequence
+from shared.commands.digest import Digest
+from shared.commands.guardrails import Guard
+from shared.commands.help import Help
+from shared.commands.inboxes import Inboxes
+from shared.commands.leads import Add, Lead, Leads, Remove
 from shared.commands.pause import Pause, end_mistake, read_end
-from shared.commands.periods import STATS_GROUPS, Period, Replies, Report, Stats
+from shared.commands.periods import Period
+from shared.commands.replies import Replies
+from shared.commands.report import Report
 from shared.commands.resume import Resume
-from shared.commands.table import Help
+from shared.commands.stats import STATS_GROUPS, Stats
+from shared.commands.subscribe import Subscribe, Subscriptions, Unsubscribe
 from shared.commands.times import Moment
 from shared.guardrails.defaults import SHIPPED
 from shared.guardrails.sentence import parse as parse_rule

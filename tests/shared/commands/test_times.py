@@ -9,7 +9,8 @@ import pytest
 
 from shared.commands import UsageError, parse, render
 from shared.commands.pause import Pause
-from shared.commands.periods import Period, Stats
+from shared.commands.periods import Period
+from shared.commands.stats import Stats
 from shared.commands.times import Moment, days_of, read_moment
 from shared.text.formats import show_time
 

@@ -11,7 +11,7 @@ from sandbox.service import Service
 from shared import settings as shared_settings
 from shared.api import OutreachClient
 from shared.commands import invocation
-from shared.commands.guard_arguments import Guard
+from shared.commands.guardrails import Guard
 from shared.records.guardrails import Incident
 from shared.records.records import Records
 from shared.settings import Settings

@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from shared.commands.arguments import Status
+from shared.commands.status import Status
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from tui.model.pages import rich_card
 from tui.theme.palette import UNICODE

@@ -1,1 +1,0 @@
-"""The operations behind the commands that are not modules of their own yet."""

@@ -1,1 +1,0 @@
-"""The commands that count: `status`, `stats`, `people`, digests, the client report."""

@@ -1,1 +1,0 @@
-"""What a channel is told: its subscriptions and its digest."""

@@ -1,0 +1,237 @@
+"""`leads`, `lead`, `add` and `remove`, over the real client."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+
+from shared.api.errors import OutreachError
+from shared.commands import UsageError, parse
+from shared.commands.leads import Add
+from shared.commands.running.run import run
+from shared.domain.card import Tone
+from shared.records.replies import LeadReply
+from tests.shared.doubles import CommandHarness, facts, said, text
+
+
+def results(harness: CommandHarness) -> list[str]:
+    assert harness.records is not None
+    return [entry.result for entry in harness.records.entries]
+
+
+async def test_leads_are_the_newest_hundred_and_say_that_there_are_more(harness: CommandHarness) -> None:
+    card = await harness.say("leads")
+    assert (card.title, len(card.data or ())) == ("100 leads", 100)
+    assert "There are more" in card.footer
+    assert card.data is not None
+    assert card.data[0] == {
+        "id": "ld_0",
+        "email": "p0@acme.com",
+        "status": "active",
+        "first_name": "P0",
+        "last_name": None,
+        "company": None,
+    }
+
+
+async def test_leads_of_a_sequence_and_a_status(harness: CommandHarness) -> None:
+    card = await harness.say("leads spring interested")
+    assert (card.table, card.data) == (None, ())
+    assert harness.service.requests[-1][2] == {"sequence_id": "sq_3", "status": "interested", "limit": "100"}
+
+
+async def test_a_status_that_is_misspelt_is_recognised(harness: CommandHarness) -> None:
+    assert "Did you mean interested?" in text(await harness.say("leads intrested"))
+    card = await harness.say("leads q3 replied")
+    assert [button.line for button in card.buttons] == ["leads sq_1 replied", "leads sq_2 replied"]
+
+
+async def test_a_lead_is_found_by_address_or_id_on_a_later_page(harness: CommandHarness) -> None:
+    harness.service.leads[240]["plan"] = "pro"
+    card = await harness.say("lead P240@ACME.com")
+    assert facts(card)["plan"] == "pro"
+    assert card.buttons[0].line == "remove ld_240 active"
+    assert (await harness.say("lead ld_3")).title == "P3"
+    assert len(harness.service.asked("GET")) == (1 + 3) + (1 + 1), "the interested ones first"
+
+
+async def test_a_lead_that_is_not_there(harness: CommandHarness) -> None:
+    card = await harness.say("lead nobody@acme.com")
+    assert "Searched all 250 leads" in text(card)
+    assert card.data == ()
+
+
+async def test_the_search_stops_and_says_where(harness: CommandHarness) -> None:
+    harness.service.leads = [
+        {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
+    ]
+    card = await harness.say("lead p2050@acme.com")
+    assert (
+        "Searched 2,000 leads: the newest of all, and of the interested, replied, bounced, unsubscribed and completed ones."
+        in text(card)
+    )
+    assert card.tone is Tone.UNKNOWN
+
+
+async def test_an_old_lead_is_found_by_the_status_that_its_card_knows(harness: CommandHarness) -> None:
+    harness.service.leads = [
+        {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
+    ]
+    harness.service.leads[2050]["status"] = "bounced"
+    card = await harness.say("lead p2050@acme.com bounced")
+    assert [row["id"] for row in card.data or ()] == ["ld_2050"]
+    asked = [request[2] for request in harness.service.requests if request[1] == "/leads"]
+    assert asked == [{"status": "bounced", "limit": "100"}]
+    assert card.buttons[0].line == "remove ld_2050 bounced"
+    question = await harness.say(card.buttons[0].line)
+    assert question.title.startswith("Remove ")
+    assert [one.label for one in question.buttons] == ["Remove"]
+    assert len(harness.service.asked("GET")) == 2, "the id is looked up in the same list"
+    card = await harness.say("lead p2050@acme.com")
+    assert [row["id"] for row in card.data or ()] == ["ld_2050"], "without a status too"
+    assert (await harness.say("lead ada bounced")).title == "No lead matches “ada”"
+
+
+async def test_a_shell_searches_further_and_shows_progress(harness: CommandHarness) -> None:
+    harness.service.leads = [
+        {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
+    ]
+    counts: list[int] = []
+    context = replace(harness.context, pages_searched=30, progress=counts.append)
+    card = said(await run(parse("lead p2050@acme.com"), context))
+    assert facts(card)["Email"] == "p2050@acme.com"
+    assert counts == list(range(100, 2101, 100))
+    assert "all 2,100 leads" in text(said(await run(parse("lead p9@b.com"), context)))
+
+
+async def test_add_adds_with_fields(harness: CommandHarness) -> None:
+    card = await harness.say('add ann@new.com to Q3 CTO first_name="Ann Marie" plan=pro')
+    assert (card.title, card.tone) == ("Added ann@new.com to Q3 CTO", Tone.GOOD)
+    lead = {"email": "ann@new.com", "first_name": "Ann Marie", "plan": "pro"}
+    assert harness.service.requests[-1] == ("POST", "/leads", {"sequence_id": "sq_2", "leads": [lead]})
+    assert results(harness) == ["added to Q3 CTO"]
+
+
+async def test_add_shows_why_a_lead_was_skipped(harness: CommandHarness) -> None:
+    card = await harness.say("add p1@acme.com to sq_1")
+    assert (card.title, card.tone) == ("p1@acme.com wasn't added to Q3 Founders", Tone.WARN)
+    assert "duplicate" in text(card)
+
+
+async def test_add_to_a_shared_beginning_keeps_the_fields_in_the_choice(harness: CommandHarness) -> None:
+    card = await harness.say('add ann@new.com to q3 first_name="Ann Marie"')
+    chosen = parse(card.buttons[1].line)
+    assert chosen.arguments == Add(email="ann@new.com", target=("sq_2",), fields={"first_name": "Ann Marie"})
+    assert harness.service.asked("POST") == []
+
+
+async def test_an_empty_response_is_no_success(harness: CommandHarness) -> None:
+    with harness.failing("POST /leads", httpx.Response(201, json={})):
+        card = await harness.say("add ann@new.com to sq_1")
+    assert card.tone is Tone.WARN
+
+
+async def test_remove_asks_first_and_its_button_removes(harness: CommandHarness) -> None:
+    card = await harness.say("remove p7@acme.com")
+    assert card.title == "Remove P7?"
+    assert harness.service.asked("DELETE") == []
+    assert results(harness) == []
+    done = await harness.answer(card)
+    assert done.tone is Tone.GOOD
+    assert harness.service.asked("DELETE") == ["/leads/ld_7"]
+    assert results(harness) == ["removed ld_7"]
+
+
+async def test_remove_of_an_unseen_id_still_asks(harness: CommandHarness) -> None:
+    card = await harness.say("remove ld_old")
+    gone = await harness.answer(card)
+    assert (gone.title, gone.tone) == ("ld_old isn't in this workspace", Tone.WARN)
+    assert results(harness) == ["refused: not found"]
+
+
+async def test_one_address_of_two_leads_is_a_choice(harness: CommandHarness) -> None:
+    harness.service.leads[5]["email"] = "p4@acme.com"
+    card = await harness.say("remove p4@acme.com")
+    assert [button.line for button in card.buttons] == ["remove ld_4 active", "remove ld_5 active"]
+    assert harness.service.asked("DELETE") == []
+
+
+async def test_remove_of_an_unknown_lead(harness: CommandHarness) -> None:
+    assert (await harness.say("remove nobody@acme.com")).tone is Tone.WARN
+    assert harness.service.asked("DELETE") == []
+
+
+async def test_a_failure_of_the_service_is_in_the_audit(harness: CommandHarness) -> None:
+    with harness.failing("DELETE /leads", httpx.Response(503, text="down")), pytest.raises(OutreachError):
+        await harness.answer(await harness.say("remove ld_1"))
+    assert results(harness)[0].startswith("failed: DELETE /leads")
+
+
+REPLY = LeadReply(
+    alert_id="al_1",
+    received_at=datetime(2026, 11, 20, 9, tzinfo=UTC),
+    sequence="Q3 CTO",
+    step=2,
+    text="Yes, call me.\n\nOn Tue, 3 Nov 2026, Sam <sam@mail.example> wrote:\n> Hi",
+    lead="Ann Lee",
+    company="New",
+    status="claimed by @ben",
+)
+
+
+async def test_a_recent_reply_is_found_with_one_request(
+    harness: CommandHarness,
+) -> None:
+    harness.service.leads[240]["status"] = "interested"
+    assert harness.records is not None
+    harness.records.answered["p240@acme.com"] = REPLY
+    card = await harness.say("lead p240@acme.com")
+    by_label = facts(card)
+    assert (by_label["Sequence"], by_label["Step"], by_label["Reply"]) == ("Q3 CTO", "2", "claimed by @ben")
+    assert card.quote == "Yes, call me."
+    assert [one for one in harness.service.asked("GET") if one == "/leads"] == ["/leads"]
+    assert harness.service.requests[-1][2] == {"status": "interested", "limit": "100"}
+
+
+async def test_the_replys_sequence_is_searched_before_all_leads(harness: CommandHarness) -> None:
+    assert harness.records is not None
+    harness.records.answered["p9@acme.com"] = REPLY
+    await harness.say("lead p9@acme.com")
+    asked = [request[2] for request in harness.service.requests if request[1] == "/leads"]
+    assert asked[0] == {"status": "interested", "limit": "100"}
+    assert asked[1] == {"sequence_id": "sq_2", "limit": "100"}
+
+
+async def test_a_lead_is_found_by_name(harness: CommandHarness) -> None:
+    harness.service.leads[30] |= {"first_name": "Ada", "last_name": "Lovelace"}
+    harness.service.leads[31] |= {"first_name": "Ada", "last_name": "Lowell"}
+    assert (await harness.say("lead ada lovelace")).title == "Ada Lovelace"
+    assert (await harness.say("lead Lovelace")).title == "Ada Lovelace"
+    several = await harness.say("lead ada lo")
+    assert several.title == "2 leads match “ada lo”"
+    with pytest.raises(UsageError):
+        await harness.say("remove ada lovelace")
+
+
+async def test_a_lead_that_is_not_listed_still_shows_its_reply(harness: CommandHarness) -> None:
+    assert harness.records is not None
+    harness.records.answered["gone@new.com"] = REPLY
+    card = await harness.say("lead gone@new.com")
+    assert (card.title, card.tone) == ("Ann Lee at New", Tone.UNKNOWN)
+    assert facts(card)["Sequence"] == "Q3 CTO"
+    assert not card.refused
+
+
+async def test_a_lead_shows_its_sequence_by_name_and_each_thing_once(harness: CommandHarness) -> None:
+    harness.service.leads[3] |= {"sequence_id": "sq_2", "step": 2, "created_at": "2026-03-09T08:00:00Z"}
+    card = await harness.say("lead ld_3")
+    shown = facts(card)
+    assert (shown["Sequence"], shown["Step"], shown["Added"]) == ("Q3 CTO", "2", "9 Mar 08:00 UTC")
+    assert not {"sequence_id", "step", "created_at"} & shown.keys()
+    assert harness.records is not None
+    harness.records.answered["p3@acme.com"] = REPLY
+    labels = [fact.label for fact in (await harness.say("lead p3@acme.com")).facts]
+    assert (labels.count("Sequence"), labels.count("Step")) == (1, 1)

@@ -1,0 +1,92 @@
+"""A command is one file: every face has it as soon as it lies in the folder of the commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shared import commands
+from shared.assistants.tools import read_call, tools
+from shared.commands.table import discover
+from tests.kit import Account, Shell, Team
+from tests.kit.fixtures import account, no_idle_waiting, screen, shell, team
+from tests.kit.screen import Screen
+from tools import docs_pages
+
+__all__ = ["account", "no_idle_waiting", "screen", "shell", "team"]
+
+SOURCE = '''
+"""`weather`: says how it is."""
+
+from shared.commands.arguments import Arguments
+from shared.commands.result import Result
+from shared.commands.table import Command
+from shared.domain.card import Card
+
+
+class Weather(Arguments):
+    """`weather`."""
+
+    verb = "weather"
+
+
+async def _run(_, context):
+    return Result(card=Card(title=f"Fine, {context.actor.name}"), rows=({"sky": "blue"},))
+
+
+COMMAND = Command(
+    arguments=Weather,
+    run=_run,
+    rank=1000,
+    aliases=("sky",),
+    summary="Say how the weather is",
+    own_fields=frozenset({"sky"}),
+    examples=("weather",),
+)
+'''
+
+
+@pytest.fixture(autouse=True)
+def one_file(tmp_path: Path) -> Iterator[None]:
+    """Add the command, as a file in a folder of its own."""
+    folder = tmp_path / "commands"
+    folder.mkdir()
+    (folder / "weather.py").write_text(SOURCE, encoding="utf-8")
+    path = commands.__path__
+    path.append(str(folder))
+    discover(commands.__name__, path)
+    yield
+    path.remove(str(folder))
+    discover(commands.__name__, path)
+
+
+async def test_slack_runs_a_command_of_one_file(team: Team) -> None:
+    assert (await team.ask("weather")).title == "Fine, ann"
+    assert (await team.ask("sky")).title == "Fine, ann"
+    assert "Say how the weather is" in (await team.ask("help weather")).shown
+    (offered,) = (await team.ask("wether")).buttons
+    assert offered == "Weather"
+
+
+async def test_a_shell_runs_a_command_of_one_file(account: Account, shell: Shell) -> None:
+    shell.use(account.environ)
+    run = await asyncio.to_thread(shell.run, "weather", "--json")
+    assert (run.code, run.data) == (0, [{"sky": "blue"}])
+    assert "weather" in (await asyncio.to_thread(shell.run, "--help")).out
+
+
+async def test_the_dashboard_runs_a_command_of_one_file(screen: Screen) -> None:
+    await screen.press("colon")
+    await screen.type("weat")
+    assert "Say how the weather is" in await screen.until("Say how")
+    await screen.press("enter")
+    assert "Fine, " in await screen.until("Fine, ")
+
+
+def test_assistants_and_documents_know_a_command_of_one_file() -> None:
+    assert "weather" in {one.name for one in tools()}
+    assert read_call("weather", {}).command.name == "weather"
+    assert "Say how the weather is" in docs_pages.commands_page()
