@@ -131,9 +131,14 @@ class OutreachClient:
 
     async def iter_pages(self, **which: Unpack[Pages]) -> AsyncIterator[models.Page[models.Lead]]:
         """All pages, without repeated leads; continue later from `next_cursor`."""
-        cursor, size = which.pop("cursor", None), which.pop("page_size", LARGEST_PAGE)
-        fetch = partial(self.list_leads, limit=size, **which)
-        async for page in pages(fetch, cursor=cursor):
+        fetch = partial(
+            self.list_leads,
+            sequence_id=which.get("sequence_id"),
+            status=which.get("status"),
+            limit=which.get("page_size", LARGEST_PAGE),
+            priority=which.get("priority", NORMAL),
+        )
+        async for page in pages(fetch, cursor=which.get("cursor")):
             yield page
 
     async def iter_leads(self, **which: Unpack[Pages]) -> AsyncIterator[models.Lead]:
@@ -304,5 +309,5 @@ def _request(
         raise InvalidRequest("This isn't valid text.", field="id", endpoint=endpoint) from None
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRequest(f"This can't be sent as JSON: {error}", endpoint=endpoint) from None
-    query = {name: value for name, value in query.items() if value is not None}
-    return Request(endpoint=endpoint, path=path, query=query, body=content)
+    given = {name: value for name, value in query.items() if value is not None}
+    return Request(endpoint=endpoint, path=path, query=given, body=content)
