@@ -77,7 +77,7 @@ async def _added(leads: Sequence[Candidate], *, add: Add, again: bool) -> list[R
 
 
 def outcomes(leads: Sequence[Candidate], result: AddResult, *, again: bool = False) -> Iterator[RowResult]:
-    """What became of each lead of one request.
+    """Return the outcome of each lead of one request.
 
     `again`: the rows may have been sent before an interruption, so what is skipped may be our own doing.
     """

@@ -135,7 +135,7 @@ def _by_hand(header: Sequence[str], pairs: Iterable[str]) -> dict[int, str]:
 
 
 def _place(header: Sequence[str], column: str) -> int:
-    """By title, case and accents ignored, or by number from 1."""
+    """Find a column by its title, case and accents ignored, or by its number from 1."""
     keys = [_key(title) for title in header]
     if _key(column) in keys:
         return keys.index(_key(column))

@@ -30,7 +30,7 @@ ENCODINGS = [
     "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r", "mac_roman",
     "cp932", "euc_jp", "gb18030", "big5", "cp949",
 ]  # fmt: skip
-"""Those that spreadsheets and CRMs write beside UTF-8 and UTF-16."""
+"""The encodings that spreadsheets and CRMs write beside UTF-8 and UTF-16."""
 _ESCAPED = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
@@ -45,7 +45,7 @@ class Survey:
 
     path: Path
     size: int
-    """In bytes."""
+    """The size in bytes."""
     fingerprint: str
     encoding: str
     sound: bool
@@ -103,7 +103,7 @@ class _Scan:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._tail = self._sample = b""
         self.sound = True
-        """Whether all of it is UTF-8."""
+        """True as long as all of it is UTF-8."""
 
     def feed(self, chunk: bytes, *, final: bool = False) -> None:
         if self.sound:
@@ -149,7 +149,7 @@ def _decoded(start: bytes, encoding: str, *, path: Path, whole: bool) -> str:
 
 
 def lenient(encoding: str) -> str:
-    """How bytes that fit no character are kept, so that their row can be refused alone."""
+    """Return the error handler that keeps bytes that fit no character, so that their row can be refused alone."""
     return "strict" if encoding.lower().startswith(("utf-16", "utf-32")) else "surrogateescape"
 
 

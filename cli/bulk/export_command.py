@@ -54,7 +54,7 @@ def run(options: Namespace) -> int:
 
 
 def _export_through(options: Namespace, form: str) -> None:
-    """To stdout, or to a device or pipe, which are written to only once all leads are there."""
+    """Write to stdout, a device or a pipe, but only once all leads are there."""
     from cli.console.card_output import data_output
 
     target = options.file

@@ -146,7 +146,7 @@ def _resumable(tally: Tally) -> str:
 
 
 def _show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
-    """How the file is read, to stderr, with an example of each column."""
+    """Show on stderr how the file is read, with an example of each column."""
     rows = []
     for place, one in enumerate(assignments):
         why = f" ({one.why})" if one.why else ""

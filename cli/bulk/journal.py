@@ -131,7 +131,7 @@ class Report:
 
     @property
     def size(self) -> int:
-        """In bytes, all of them on disk."""
+        """The size in bytes, all of them on disk."""
         return self._file.tell()
 
     def append(self, outcomes: Iterable[RowResult]) -> None:

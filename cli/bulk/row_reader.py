@@ -53,7 +53,7 @@ class Batch:
     refusals: tuple[RowResult, ...]
     last_row: int
     position: int
-    """In bytes, for the progress."""
+    """The place in the file, in bytes, for the progress."""
 
 
 class Reader:
@@ -139,7 +139,7 @@ def _address_of(text: str) -> str:
 
 
 def address_fault(address: str) -> str | None:
-    """What is wrong with an address, as a reason to show; None where it can be sent."""
+    """Return what is wrong with an address, as a reason to show; None if it can be sent."""
     if not address:
         return "no email address"
     local, at, domain = address.rpartition("@")

@@ -60,12 +60,12 @@ def parser_of(line: Line) -> ArgumentParser:
 
 
 def _attach(action: Action, completer: Completer | None) -> None:
-    """Where argcomplete looks for it; without one it would offer files."""
+    """Put the completer where argcomplete looks for it; without one it would offer files."""
     vars(action)["completer"] = completer or (lambda **_: ())
 
 
 def _words(usage: str) -> Completer:
-    """What the usage line of a command names: its fixed words, and values for its placeholders."""
+    """Complete what the usage line of a command names: its fixed words, and values for its placeholders."""
 
     def words(*, prefix: str, parsed_args: Namespace, **_: object) -> Mapping[str, str]:
         if prefix.startswith("@"):

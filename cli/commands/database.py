@@ -161,7 +161,7 @@ def _open_backup(file: Path) -> sqlite3.Connection:
 
 
 def _copy(old: sqlite3.Connection, target: Path, *, stale: Iterable[Path] = ()) -> None:
-    """By SQLite's online backup, so that a copy of a database in use is whole; `stale` goes when it is complete."""
+    """Copy by SQLite's online backup, which is whole also while the database is used; `stale` goes at its end."""
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     # In a folder of several users another might have put a link, or a file of his own, in its place.
     os.close(create_private_file(fresh))
@@ -181,7 +181,7 @@ def _path(url: URL) -> Path:
 
 
 def _postgresql_command(url: URL, action: str, file: Path) -> str:
-    """What a person can paste; it asks for the password, which stays out of the terminal's history."""
+    """Return a command to paste; it asks for the password, which stays out of the terminal's history."""
     address = url._replace(drivername="postgresql", password=None).render_as_string()
     if action == "backup":
         return shlex.join(["pg_dump", "--format=custom", f"--file={file}", address])

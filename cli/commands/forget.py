@@ -129,7 +129,7 @@ def _unreached(settings: Settings, redaction: Redaction) -> Iterator[str]:
 
 
 async def _erase(store: Store, traces: Traces) -> bool:
-    """Whether something of the person is left."""
+    """Erase the person in several rounds; True if something is left."""
     for _round in range(ROUNDS):
         await store.erasure.erase(traces)
         traces = await store.erasure.find(traces.email)
@@ -149,7 +149,7 @@ def _wants_messages_deleted(own: Sequence[PostedMessage], options: Namespace) ->
 
 
 async def _delete_messages(own: Sequence[PostedMessage], settings: Settings) -> tuple[int, Sequence[str]]:
-    """How many messages are gone, and what Slack said of the others.
+    """Return how many messages are gone, and what Slack said of the others.
 
     https://docs.slack.dev/reference/methods/chat.delete
     """
@@ -186,7 +186,7 @@ def _listed(traces: Traces) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """What was done about a person, and what is left."""
+    """The account of what was done about a person, and what is left."""
 
     email: str
     traces: Traces

@@ -29,7 +29,7 @@ from shared.settings.declarations import VARIABLES, SettingPath
 from shared.text.sanitize import visible
 
 Answers = dict[str, str]
-"""What was answered, by the variable of the setting."""
+"""The answers by the variable of the setting."""
 Check = Callable[[Settings], Coroutine[Any, Any, list[Finding]]]
 
 
@@ -64,7 +64,7 @@ def _connect_slack(answers: Answers, public: str) -> None:
 
 
 def _addresses_in_use() -> Answers:
-    """What no question asks for and the checks need: taken from the environment, and saved with the answers."""
+    """Take from the environment what the checks need and no question asks for; it is saved with the answers."""
     taken = {
         name: os.environ[name].strip()
         for name in ("SLACK_API_URL", "OUTREACH_STATE_DIR")

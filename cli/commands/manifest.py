@@ -27,7 +27,7 @@ def run(options: Namespace) -> int:
 
 
 def slack_address(url: str) -> str:
-    """Where Slack sends requests to a bot at `url`; raises `WrongUsage` unless that is an https address."""
+    """The address to which Slack sends requests; raises `WrongUsage` unless `url` is an https address."""
     parts = urlsplit(url.strip())
     if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment:
         raise exit_codes.WrongUsage(

@@ -60,7 +60,7 @@ def line(name: str, words: Sequence[str]) -> str:
 
 
 def _quoted(word: str) -> str:
-    """As typed where that is one plain word; a field keeps its name before the quote: `title="VP Sales"`."""
+    """Quote a word unless it is plain; a field keeps its name before the quote: `title="VP Sales"`."""
     if word and not any(c.isspace() or c in "\"'“”„«»‘’‚\\" for c in word):
         return word
     if field := re.match(r"[\w.-]+=", word):

@@ -32,7 +32,7 @@ QUIET = "dim"
 MARKS = {Tone.GOOD: "✓", Tone.WARN: "▲", Tone.BAD: "◆", Tone.UNKNOWN: "?", Tone.INFO: " "}
 ASCII_MARKS = {Tone.GOOD: "+", Tone.WARN: "!", Tone.BAD: "X", Tone.UNKNOWN: "?", Tone.INFO: " "}
 FAILURE, ASCII_FAILURE = "✗", "x"
-"""Of a card that reports a failure, in place of the mark of a bad state."""
+"""The mark of a card that reports a failure, in place of that of a bad state."""
 BAR_CELLS = 10
 SHORTEST_TEXT = 12
 """Columns of the terminal that a text keeps at least; numbers are never cut."""
@@ -44,7 +44,7 @@ _UNBROKEN = re.compile(r"[ \t]+(?!%)")  # a number keeps its sign: `4.2 %`
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What a terminal can show: `width` in columns (None: as wide as it gets), and only ASCII or not."""
+    """The abilities of a terminal: `width` in columns (None: as wide as it gets), and only ASCII or not."""
 
     width: int | None = None
     ascii: bool = False
@@ -99,7 +99,7 @@ def print_csv(data: Sequence[Mapping[str, object]]) -> None:
 
 
 class DataOutput(Protocol):
-    """Where data is written."""
+    """The stream that data is written to."""
 
     def write(self, text: str, /) -> object:
         """Write a piece that no escape sequence crosses the end of."""
@@ -295,7 +295,7 @@ def _foot(card: Card, look: Look) -> Iterator[Text]:
 
 
 def _hints(buttons: Sequence[Button], look: Look) -> Iterator[Text]:
-    """What a click would do elsewhere is a line to type here."""
+    """Give each button as a line to type, since nothing can be clicked here."""
     arrow = "->" if look.ascii else "→"
     buttons = [button for button in buttons if button.line]
     typed = [f"{arrow} outreach {visible(button.line)}" for button in buttons]

@@ -16,7 +16,7 @@ REPEAT_SECONDS = 0.5
 
 
 def attended() -> bool:
-    """Whether a person can be asked or shown a screen."""
+    """Return True if a person can be asked or shown a screen."""
     return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())
 
 

@@ -115,7 +115,7 @@ def _reason(fault: Exception) -> str:
 
 @contextlib.asynccontextmanager
 async def open_context(settings: Settings, workspace: Workspace) -> AsyncIterator[CommandContext]:
-    """What a command run from a shell reads and changes."""
+    """Open the context of a command that is run from a shell."""
     from shared.commands.running.context import CommandContext, open_client
     from shared.domain.local_zone import local_zone
 
@@ -136,7 +136,7 @@ def _actor() -> Actor:
 
 
 def audit_entry(workspace: str, command: str, result: str) -> AuditEntry:
-    """What this shell's user changed."""
+    """The audit entry of a change by this shell's user."""
     return AuditEntry(
         at=datetime.now(UTC), actor=_actor(), workspace=workspace, command=command, result=result
     )
@@ -152,7 +152,7 @@ async def record(settings: Settings, workspace: Workspace, command: str, result:
 
 
 def is_device(path: Path) -> bool:
-    """Whether this is a device, a pipe or an open file of this process: written to, and never replaced."""
+    """Return True for a device, a pipe or an open file of this process: they are written to, never replaced."""
     return path.exists() and (path.parent in {Path("/dev"), Path("/dev/fd")} or not path.is_file())
 
 

@@ -24,7 +24,7 @@ COMMAND = re.compile(r"(: unsubscribe .*)(#\S+)$")
 
 
 def place_finder(settings: Settings) -> Callable[[str], Awaitable[Place]]:
-    """How a command finds a channel; without a token the answer says that it wasn't checked."""
+    """Return the finder of channels; without a token its answer says that nothing was checked."""
 
     async def find(channel: str) -> Place:
         if not settings.slack.bot_token:

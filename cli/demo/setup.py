@@ -18,15 +18,15 @@ from cli.demo import processes
 from sandbox.slack import seed as people
 
 READY_SECONDS = 120.0
-"""For each program to start; one that ends before is not waited for. A busy small machine took over 30 seconds."""
+"""Each program has so long to start; one that ends before is not waited for. A busy small machine took over 30 s."""
 RESTARTS = 5
-"""Of a bot that was not ready yet, after which it is not waited for."""
+"""The demo stops waiting for a bot that is not ready after so long."""
 POLL_SECONDS = 5
 DNS_EVERY, DNS_PER_SECOND = "1m", 20
 ACCOUNT = "acme"
 """The sandbox's workspace whose key the demo uses."""
 WORKSPACE = "default"
-"""What the bot calls the one workspace that its environment names."""
+"""The bot's name for the one workspace in its environment."""
 
 
 class DemoFailed(Exception):
@@ -109,7 +109,7 @@ async def _first_line(process: asyncio.subprocess.Process, log: Path) -> dict[st
 
 
 async def _install_app(http: aiohttp.ClientSession, announced: Mapping[str, Any], bot_url: str) -> None:
-    """As on Slack's own pages: the manifest with its commands, events and scopes, and the bot's address."""
+    """Install the app as on Slack's own pages: its manifest, and the bot's address."""
     for act, body in (
         ("manifest", manifest()),
         ("request_url", {"url": f"{bot_url}/slack/events"}),
@@ -120,7 +120,7 @@ async def _install_app(http: aiohttp.ClientSession, announced: Mapping[str, Any]
 
 
 async def _subscribe(bot_url: str, environ: Mapping[str, str], folder: Path) -> None:
-    """As a real installation does it: the command that keeps the secret where the bot finds it."""
+    """Subscribe as a real installation does: by the command that keeps the secret where the bot finds it."""
     words = ("webhooks", "create", "--url", f"{bot_url}/webhooks/outreach")
     log = folder / "webhooks.log"
     async with processes.running(*words, env=environ, log=log) as process:

@@ -78,7 +78,7 @@ async def database(settings: Settings) -> list[Finding]:
 
 
 def _try_out(settings: Settings) -> Mapping[str, int]:
-    """How many timed pauses wait in each workspace."""
+    """Count the timed pauses that wait in each workspace."""
     with temporary_engine(settings.database) as engine:
         with engine.connect() as connection, connection.begin() as transaction:
             connection.execute(sa.text("CREATE TABLE outreach_doctor (n INTEGER)"))

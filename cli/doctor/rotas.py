@@ -18,7 +18,7 @@ CHECK = "Rota"
 
 
 async def people(api: WebApi, settings: Settings) -> list[Finding]:
-    """Whether each person in a rota is there, and may claim what they get."""
+    """Check that each person in a rota is there, and may claim what they get."""
     from bot.slack.directory import UserDirectory
 
     directory = UserDirectory(api, groups=settings.roles.groups)

@@ -105,7 +105,7 @@ def _show_shapes(options: Namespace) -> int:
 
 
 async def _shapes(options: Namespace) -> Mapping[str, Collection[str]]:
-    """Of every endpoint that reads; one that cannot be read still has a shape."""
+    """Read every endpoint that can be read; an answer in an unknown format still has a shape."""
     settings = load(config=options.config, needs=(Need.API,))
     async with open_client(settings, settings.workspace(options.workspace)) as client:
         reads = (client.list_sequences(), client.list_inboxes(), client.stats(), client.list_leads())

@@ -59,7 +59,7 @@ async def key(client: OutreachClient, workspace: Workspace) -> AsyncIterator[Fin
 
 
 def clock(theirs: datetime, *, now: datetime) -> Finding:
-    """How far the clocks are apart; the header counts whole seconds."""
+    """Compare the clocks; the header counts whole seconds."""
     apart = abs((now - theirs).total_seconds())
     if apart < NOTICEABLE_SECONDS:
         return good("Clock", "matches the service's")
@@ -98,7 +98,7 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DatabaseContents:
-    """What the bot's database says of itself; empty where it does not answer or no bot has used it."""
+    """The database's own words about its bot; empty if it does not answer or no bot has used it."""
 
     shown: str
     instance: str | None = None
@@ -131,7 +131,7 @@ async def _look(settings: Settings) -> _DatabaseContents:
 async def _running(
     http: aiohttp.ClientSession, own: str, database: _DatabaseContents
 ) -> AsyncIterator[Finding]:
-    """Whether a bot runs, and on the database that this shell looks at."""
+    """Check that a bot runs, and on the database that this shell looks at."""
     seen = database.seen if database.seen and database.seen.runs else None
     try:
         async with http.get(f"{own}/readyz") as answer:

@@ -54,7 +54,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
 
 
 def scopes(granted: str | None) -> Finding:
-    """Whether the token has all scopes of the manifest."""
+    """Check that the token has all scopes of the manifest."""
     from bot.slack.manifest import SCOPES, SPARE
 
     if granted is None:

@@ -65,7 +65,7 @@ def _count(text: str) -> int:
 
 
 def word_parser() -> ArgumentParser:
-    """What may stand before the word of a command or program, and that word."""
+    """The parser of what may stand before the word of a command or program, and of that word."""
     parser = ArgumentParser(prog="outreach", allow_abbrev=False)
     parser.add_argument("--version", action="store_true")
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)

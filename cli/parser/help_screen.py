@@ -57,7 +57,7 @@ def _tasks(width: int) -> list[str]:
 
 
 def _filled(syntaxes: Iterable[str], width: int) -> list[str]:
-    """As many to a line as fit; none is broken."""
+    """Put as many on a line as fit; none is broken."""
     lines: list[str] = []
     for syntax in syntaxes:
         joined = f"{lines[-1]} · {syntax}" if lines else syntax

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # imported when the options of a word are read, not to name t
 
 
 class Group(StrEnum):
-    """What people come for, in the order of the help."""
+    """The groups of commands, in the order of the help."""
 
     RUN = "Run"
     SET_UP = "Set up"

@@ -74,7 +74,7 @@ __all__ = [
 ]
 
 MODULES = ("words", "errors", "models", "events", "pace", "pipeline", "client")
-"""Where the public names are, those that load little first."""
+"""The modules of the public names; those that load little come first."""
 
 
 def __getattr__(name: str) -> Any:

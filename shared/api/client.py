@@ -32,7 +32,7 @@ NORMAL, INTERACTIVE = Priority.NORMAL, Priority.INTERACTIVE
 
 
 class Pages(TypedDict, total=False):
-    """Which leads to read, `page_size` (1-100) of them in a request, from the page at `cursor` on."""
+    """The choice of leads: `page_size` (1-100) of them in a request, from the page at `cursor` on."""
 
     sequence_id: str | None
     status: words.LeadStatus | None

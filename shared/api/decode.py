@@ -30,10 +30,10 @@ MOST_SKIPPED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How the objects of one endpoint are read."""
+    """The rules by which the objects of one endpoint are read."""
 
     section: str
-    """Of the settings: `[fields.SECTION]`."""
+    """The section of the settings: `[fields.SECTION]`."""
     endpoint: str
     identifier: str
     model: TypeAdapter[Any]
@@ -95,7 +95,7 @@ def changed_sequence(body: Any, *, id: str, status: str, fields: Overrides = NON
 
 
 def added(body: Any, *, repeated: bool = False) -> AddResult:
-    """What POST /leads answered; a body that says nothing leaves `added` unknown."""
+    """Read the answer to POST /leads; a body that says nothing leaves `added` unknown."""
     inner = as_object(follow(body, "data")) or body
     return AddResult(
         added=first(inner, as_count, "added", "leads_added", "created"),
@@ -205,7 +205,7 @@ def _model(item: Json, raw: Json, kind: Kind, overrides: Overrides) -> Any:
 
 
 def _group_of(item: Json, group_by: str) -> str | None:
-    """What a row of stats calls its group: its name before its id, and never the grouping's own name."""
+    """Name the group of a row of stats: its name before its id, and never the grouping's own name."""
     own = ("name", "email", "title", "value", "id")
     inside = [f"{place}.{name}" for place in ("group", group_by) for name in own]
     places = (

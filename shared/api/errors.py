@@ -57,7 +57,7 @@ class OutreachError(Exception):
 
     @property
     def hint(self) -> str:
-        """What to do next, in a sentence."""
+        """Say in a sentence what to do next."""
         return self.own_hint or self.advice
 
     def __str__(self) -> str:

@@ -11,24 +11,24 @@ INTERESTED, PAUSED, DNS = "reply.interested", "domain.paused", "domain.dns"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindOfEvent:
-    """What an event of a kind means, how it is worded, and how it is posted."""
+    """The meaning of one kind of event, its words, and the way it is posted."""
 
     name: str
     meaning: str
-    """For the documentation: "a lead replied"."""
+    """The documentation says it: "a lead replied"."""
     noun: str
-    """What a count of them calls one."""
+    """A count uses this word: "3 bounces"."""
     label: str
-    """What a form calls it."""
+    """A form uses this name."""
     words: tuple[str, ...] = ()
-    """What commands call it, beside its name: the one that they write first."""
+    """Commands take these words beside the name, and write the first of them."""
     title: str = ""
-    """What a brief card calls it; empty: the label."""
+    """The title of a brief card; empty: the label."""
     card: Literal["brief", "reply", "paused domain", "dns"] = "brief"
     tone: Literal["info", "warn", "unknown"] = "info"
-    """Of a brief card."""
+    """The tone of a brief card."""
     offers: Literal["", "removal", "reminder"] = ""
-    """What a brief card offers besides the lead: to remove it, or to be reminded of its return."""
+    """A brief card offers this besides the lead: to remove it, or a reminder of its return."""
     lead_status: str = ""
     """Under which the service lists its lead from then on; empty: any."""
     own: bool = False
@@ -42,7 +42,7 @@ class KindOfEvent:
     acknowledged: bool = False
     """It is reminded of until a person acknowledges it, and posted again when it is reported again."""
     detail: int = 0
-    """How much it says of a reply, which may be reported as several kinds; 0: it is no reply."""
+    """The weight of what it says about a reply, which may be reported as several kinds; 0: it is no reply."""
     only_with_words: bool = False
     """It is a reply only if it has the words of one: a lead may opt out by a link too."""
     trouble: bool = False
@@ -155,7 +155,7 @@ ONLY_WITH_WORDS = tuple(one.name for one in _TABLE if one.only_with_words)
 
 
 def word_of(name: str) -> str:
-    """What commands call a kind: its plain word, where it has one."""
+    """Return the word that commands use: the plain one if there is one, else the name."""
     words = kind_of(name).words
     return words[0] if words else name
 

@@ -16,7 +16,7 @@ from .values import as_count, as_object, as_text, as_word, first
 
 SIGNATURE_HEADER = "X-Service-Signature"
 PROBE_SIGNATURE = "0" * 64
-"""What `doctor` signs with: it must be refused like any other that is wrong, and isn't a sign of trouble."""
+"""The signature that `doctor` sends: refused like any other that is wrong, but no sign of trouble."""
 
 _LEAD_PLACES = {
     "email": ("lead.email", "lead_email", "lead.email_address", "email"),
@@ -41,7 +41,7 @@ _PLACES = {
     "return_date": ("return_date", "reply.return_date", "returns_on", "back_on", "until"),
     "reason": ("reason", "bounce.reason", "bounce_reason", "error", "description"),
 }
-"""Where a delivery may have each value: only the payload of reply.interested is documented."""
+"""The paths at which a delivery may have each value: only the payload of reply.interested is documented."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class Event:
 
     @property
     def is_known(self) -> bool:
-        """Whether the service documents this kind, or the bot made it."""
+        """Return True if the service documents this kind, or the bot made it."""
         return self.kind in EVENTS
 
 
@@ -97,7 +97,7 @@ def sign(body: bytes, secret: str) -> str:
 
 
 def signature_matches(body: bytes, header: str | None, secrets: Iterable[str]) -> bool:
-    """Whether the header signs the raw body with one of the secrets; in constant time, for any header."""
+    """Return True if the header signs the raw body with one of the secrets; in constant time, for any header."""
     given = (header or "").strip().lower().encode("utf-8", "replace")
     matches = [hmac.compare_digest(sign(body, secret).encode(), given) for secret in secrets if secret]
     return any(matches)

@@ -62,13 +62,13 @@ class Request:
 
     @property
     def needs_body(self) -> bool:
-        """What PATCH and DELETE change is changed, whatever the body of their answer says."""
+        """A success of PATCH or DELETE is one whatever its body says, so it may be unreadable."""
         return self.method not in {"PATCH", "DELETE"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back; header names in lower case."""
+    """One reply; header names in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -179,7 +179,7 @@ _ERROR_PLACES = {
     "field": ("error.field", "field", "error.param", "param"),
     "message": ("error.message", "message", "error.detail", "detail"),
 }
-"""Where the body of an error may have each value."""
+"""The paths at which the body of an error may have each value."""
 
 
 def _refusal(reply: Reply, request: Request) -> OutreachError:
@@ -214,7 +214,7 @@ def _refusal(reply: Reply, request: Request) -> OutreachError:
 
 
 def _place(location: str) -> str:
-    """Where a redirect leads, without what its query may carry."""
+    """Name the target of a redirect, without its query, which may carry secrets."""
     try:
         parts = urlsplit(location)
         host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname

@@ -95,7 +95,7 @@ class StatsRow:
 
     group: Identifier
     id: Text = None
-    """What identifies the group, where the service says it: names may be shared."""
+    """The group's identifier, if the service gives one: names may be shared."""
     sends: Count = _named("sends", "sent", "send_count", "sends_count")
     replies: Count = _named("replies", "replied", "reply_count", "replies_count")
     positive_replies: Count = _named("positive_replies", "positive", "interested", "positive_reply_count")
@@ -114,7 +114,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddResult:
-    """What POST /leads did.
+    """The result of POST /leads.
 
     `repeated` is True when the request was sent twice after an uncertain outcome, so that some of `skipped`
     may be what the first sending added.

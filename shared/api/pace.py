@@ -45,7 +45,7 @@ SLACK_SECONDS = 0.005
 BURST = 5
 """A person's requests that go together: the reads of one command."""
 EARLY_SECONDS = 0.02
-"""By so much each of them counts as later than it went."""
+"""Each of them counts as so much later than it went."""
 LONGEST_STOP_SECONDS = 60.0
 """After a longer Retry-After, which may be a mistake, the next request is tried."""
 CALM_SECONDS = 60.0
@@ -55,7 +55,12 @@ HANGS_SECONDS = 3
 ALONE_SECONDS = 5.0
 """After the row could not be used, so long until it is tried again."""
 ALONE_SHARE = 5
-"""Where nothing is shared, a process takes this part of the rate: it may be one of several."""
+"""A process that can't use the row takes this part of the rate, since it may be one of several.
+
+The others can't tell it from one that is idle, and go on at the full rate: while it is alone, the sum can exceed ten a
+second, and the first 429 halves the rate of all. The alternative would be to send nothing, and a dashboard would go blind
+wherever a disk is full.
+"""
 IDLE_SECONDS = 0.5
 """A row that is not used for so long lets go of its connection: a bot may have a thousand keys."""
 CLOCK_STEP_SECONDS = 1.0
@@ -71,7 +76,7 @@ def boot_time() -> float:
 
 
 class Priority(StrEnum):
-    """For whom: a person (INTERACTIVE), a screen or timer (NORMAL), or a bulk job (BULK)."""
+    """The one who waits: a person (INTERACTIVE), a screen or timer (NORMAL), or a bulk job (BULK)."""
 
     INTERACTIVE = "interactive"
     NORMAL = "normal"
@@ -113,7 +118,7 @@ class Pace:
     """The row. Times are seconds of one clock, the row's own."""
 
     sent: tuple[float, ...] = ()
-    """When the last requests went, at most twelve, in order."""
+    """The times of the last requests, at most twelve, in order."""
     held: float = 0.0
     """Until then the next turn is kept for a person who waits."""
     resumes_at: float = 0.0
@@ -139,7 +144,7 @@ def settled(pace: Pace, now: float) -> Pace:
 
 
 def turn_at(pace: Pace, now: float, priority: Priority, *, interval: float, bursts: bool) -> float:
-    """When the request may go, as things stand."""
+    """Return the earliest time at which the request may go, as things stand."""
     is_calm = now < pace.calm_until
     interval *= 2 if is_calm else 1
     most = ceil(1 / interval - 1e-9)
@@ -331,7 +336,7 @@ class SharedBudget(Turns):
         return replace(self._alone.state(), waiting=self._waiting)
 
     async def change(self, act: Act) -> float:
-        """In the shared row, or alone while it cannot be used."""
+        """Change the shared row, or the process's own while that can't be used."""
         if self._alone_until is not None and time.monotonic() < self._alone_until:
             return await self._alone.change(act)
         loop = asyncio.get_running_loop()
@@ -426,7 +431,7 @@ class FileRow:
             os.close(descriptor)
 
     def _is_current(self, descriptor: int) -> bool:
-        """Whether nobody has deleted or replaced the file meanwhile: the others use the new one."""
+        """Return False if the file was deleted or replaced meanwhile: the others use the new one."""
         try:
             return os.path.samestat(os.fstat(descriptor), self._path.stat())
         except FileNotFoundError:
@@ -434,7 +439,7 @@ class FileRow:
 
 
 def _boot_id() -> str:
-    """Of this run of the machine; empty where the system has none."""
+    """Return the id of this run of the machine; empty if the system has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

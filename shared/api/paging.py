@@ -9,7 +9,7 @@ from dataclasses import replace
 from .models import Lead, Page
 
 REMEMBERED_LEADS = 50_000
-"""How many leads are remembered to show none twice; a list does not shift further than that."""
+"""So many leads are remembered to show none twice; a list does not shift further than that."""
 STALE_PAGES = 10
 """So many pages without a new lead end a list that would never end."""
 

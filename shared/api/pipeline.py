@@ -77,7 +77,7 @@ class RequestCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a request came to; `repeated`: it was sent again after an uncertain outcome."""
+    """The outcome of a request; `repeated`: it was sent again after an uncertain outcome."""
 
     value: Any
     reply: Reply
@@ -86,7 +86,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How long a call may take: seconds of silence, seconds altogether, and how often it is repeated at most."""
+    """The bounds of a call: seconds of silence, seconds altogether, and the number of repetitions."""
 
     timeout: float = 10.0
     total: float = 45.0

@@ -114,7 +114,7 @@ class Http:
 
 
 class _Sending:
-    """What httpx tells while it sends (its trace hook): lets a request go only in time, and knows whether it went.
+    """The listener of httpx's trace hook: lets a request go only in time, and knows whether it went.
 
     Opening a connection may outlast the turn; the others are told so before a byte of the request goes.
     """
@@ -127,7 +127,7 @@ class _Sending:
 
     @property
     def was_sent(self) -> bool:
-        """Whether anything of it may have gone; a transport that does not tell counts as one that sent."""
+        """Return True if anything of it may have gone; a transport that does not tell counts as one that sent."""
         return self._has_begun or not self._is_traced
 
     async def __call__(self, name: str, _info: Mapping[str, Any]) -> None:

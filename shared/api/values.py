@@ -80,7 +80,7 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def follow(item: Any, path: str) -> Any:
-    """What lies at a dotted path, each name in one of its spellings; None where nothing does."""
+    """Return the value at a dotted path, each name in one of its spellings; None if there is none."""
     for part in path.split("."):
         if isinstance(item, dict):
             item = next((item[name] for name in spellings(part) if name in item), None)

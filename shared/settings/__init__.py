@@ -49,7 +49,7 @@ PLAIN_WORDS = {
 
 
 class Need(StrEnum):
-    """What a command cannot do without."""
+    """A group of settings that a command cannot do without."""
 
     API = "api"
     SLACK = "slack"
@@ -57,7 +57,7 @@ class Need(StrEnum):
 
 
 START = "Run `outreach init --interactive`. No account? `outreach demo`."
-"""What helps whoever has no key yet."""
+"""The advice for people who have no key yet."""
 
 
 class SettingsError(Exception):

@@ -44,7 +44,7 @@ def _variable(field: FieldInfo) -> str:
 
 
 def _is_secret(field: FieldInfo) -> bool:
-    """Whether no text may show the value: a secret, or an address that may have a password in it."""
+    """Return True if no text may show the value: a secret, or an address that may have a password in it."""
     return not field.repr or _contains_secret(field.annotation)
 
 

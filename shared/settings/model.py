@@ -222,7 +222,7 @@ class Settings(WorkspaceSection):
 
     @property
     def state_dir(self) -> Path:
-        """Where the program's other files are: where it is set, beside a SQLite file, or in the user's state folder."""
+        """The folder of the program's other files: as set, beside a SQLite file, or the user's state folder."""
         path = self.database.database
         is_file = self.database.get_backend_name() == "sqlite" and path and path != ":memory:"
         if path and is_file and self.database_url and self.state_folder is None:
@@ -231,7 +231,7 @@ class Settings(WorkspaceSection):
 
     @property
     def webhook_files(self) -> tuple[Path, ...]:
-        """Where earlier versions may have kept webhook subscriptions: in the state folder, or beside a SQLite file."""
+        """The files in which earlier versions may have kept webhook subscriptions."""
         path = self.database.database
         is_file = self.database.get_backend_name() == "sqlite" and path and path != ":memory:"
         beside = Path(path).resolve().parent if path and is_file else self.state_dir
@@ -239,7 +239,7 @@ class Settings(WorkspaceSection):
 
     @property
     def details_address(self) -> tuple[str, int] | None:
-        """Where /metrics and the detailed /readyz are; None: on the bot's port."""
+        """The address of /metrics and the detailed /readyz; None: they are on the bot's port."""
         address = of.parse_host_port(self.metrics_listen or "")
         return address if address != (self.host, self.port) else None
 

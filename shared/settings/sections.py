@@ -294,7 +294,7 @@ class AlertPolicy(Section):
     """Another channel to post to; None: the thread, shown in the channel too."""
     escalate_mention: of.Mention = setting("", example="here")
     unfinished_after: of.Duration = setting(timedelta(hours=4), example="4h")
-    """How long after the claim its claimer is reminded."""
+    """The claimer is reminded so long after the claim."""
 
 
 class RetentionSection(Section):

@@ -1,4 +1,4 @@
-"""Where each setting comes from: the settings file, a variable, or a file that holds one secret."""
+"""The sources of each setting: the settings file, a variable, or a file that holds one secret."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shared.storage.secret_file import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingProblem:
-    """What is wrong with one setting, and what to do about it; no fix where the problem says it."""
+    """A mistake in one setting and its fix, which is empty if the problem says it."""
 
     name: str
     problem: str
@@ -37,9 +37,9 @@ class Sources:
     def __init__(self, given: dict[str, Any], environ: Mapping[str, str]) -> None:
         self.problems: list[SettingProblem] = []
         self.names: dict[SettingPath, str] = {}
-        """What named each value that isn't in the settings file itself."""
+        """The variable or file that gave each value that isn't in the settings file itself."""
         self.unread: set[SettingPath] = set()
-        """Those that were given, but can't be used."""
+        """The settings that were given, but can't be used."""
         self.files: list[Path] = []
         self._given = given
         for path, name in VARIABLES.items():

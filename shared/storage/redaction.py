@@ -48,7 +48,7 @@ class Redaction:
 
 
 def mentions(engine: sa.Engine, metadata: sa.MetaData, redaction: Redaction) -> int:
-    """How many rows have the address in one of their columns."""
+    """Count the rows that have the address in one of their columns."""
     with engine.connect() as connection:
         return sum(len(_changes(connection, table, redaction)) for table in _tables(connection, metadata))
 
