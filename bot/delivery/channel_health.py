@@ -6,8 +6,9 @@ from collections.abc import Callable
 from secrets import token_hex
 
 from bot.alerts import rendering
-from bot.store.queue.leases import ChannelLease, ChannelRefused, Outcome, Settled
+from bot.store.queue.leases import ChannelLease, ChannelRefused, Outcome, Settled, Unpostable
 from bot.store.queue.outbox import PlannedPost, new_id
+from bot.store.queue.post_kinds import NOTE
 from shared.domain.card import Card, Tone
 from shared.settings import Settings
 
@@ -18,6 +19,7 @@ _FIXES = {
     "missing_scope": "The bot's token lacks a scope. Install the app again with the scopes in manifest.yml.",
     "token_revoked": "The bot's token was revoked. Install the app again and set the new SLACK_BOT_TOKEN.",
     "invalid_auth": "The bot's token is invalid. Set a valid SLACK_BOT_TOKEN.",
+    "ekm_access_denied": "Your organization's key management suspended the workspace. An admin of Slack can restore it.",
     "account_inactive": "The bot's account was deactivated. Install the app again and set the new SLACK_BOT_TOKEN.",
 }
 
@@ -34,6 +36,8 @@ class ChannelHealth:
             if new := new_id(outcome.error):
                 return self._moved(lease, new)
             return self._note(lease, "broke", _broken(self._name(lease.channel), outcome.error))
+        if settled.gave_up and isinstance(outcome, Unpostable) and lease.posts[0].kind != NOTE:
+            return self._note(lease, "gave up", _given_up(self._name(lease.channel), outcome.error))
         return (
             self._note(lease, "recovered", _recovered(self._name(lease.channel)))
             if settled.recovered
@@ -73,6 +77,14 @@ def _broken(channel: str, error: str) -> Card:
         "Its alerts are kept, and posted when the channel accepts them again.",
     )
     return Card(title=f"Can't post to {channel}", tone=Tone.BAD, text=text)
+
+
+def _given_up(channel: str, error: str) -> Card:
+    text = (
+        f"Slack refuses it ({error}), and the bot no longer tries. `/outreach replies` lists the replies that nobody "
+        "has claimed, with their text."
+    )
+    return Card(title=f"A message for {channel} can't be posted", tone=Tone.BAD, text=(text,))
 
 
 def _recovered(channel: str) -> Card:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,6 +41,8 @@ class _DatabaseState:
     """Age of the oldest unrouted delivery."""
     channels: Mapping[str, str] = field(default_factory=dict)
     """Those that take no posts, and what Slack says of each."""
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """How many posts Slack refuses, by its word for it."""
     unconfirmed: Mapping[str, int] = field(default_factory=dict)
     """Posts that Slack may have or not."""
 
@@ -107,6 +110,7 @@ class ReadinessProbe:
             "webhook_secrets": self._secrets.state,
             "slack": self._worker.slack_error or self._slack,
             "channels": found.channels,
+            "refused_posts": found.refused,
             "unconfirmed_posts": found.unconfirmed,
             "tasks": self._supervisor.state,
             "socket_mode": self._socket_mode.state if self._socket_mode else "off",
@@ -131,6 +135,7 @@ class ReadinessProbe:
                 return _DatabaseState(
                     unrouted=await self._store.deliveries.oldest_unrouted_age(),
                     channels=await self._store.leases.broken(),
+                    refused=_counted(await self._store.records.refusals()),
                     unconfirmed=await self._store.lookups.counts(),
                 )
         except (RecordsUnavailable, TimeoutError) as error:
@@ -168,12 +173,25 @@ class ReadinessProbe:
             self._counted[name] = counts
         try:
             backlogs = await asyncio.wait_for(self._store.records.backlogs(), CHECK_TIMEOUT)
+            refusals = await asyncio.wait_for(self._store.records.refusals(), CHECK_TIMEOUT)
         except (RecordsUnavailable, TimeoutError):
             return
         now = self._store.database.clock()
+        metrics.REFUSED_ALERTS.clear()
+        for workspace, errors in refusals.items():
+            for error, count in errors.items():
+                metrics.REFUSED_ALERTS.labels(workspace, error).set(count)
         for name in self._contexts.clients:
             backlog = backlogs.get(name, Backlog())
             for state, count in backlog.counts.items():
                 metrics.ALERTS.labels(name, state).set(count)
             age = 0.0 if backlog.oldest_at is None else max(0.0, now - backlog.oldest_at)
             metrics.OLDEST.labels(name).set(age)
+
+
+def _counted(refusals: Mapping[str, Mapping[str, int]]) -> Mapping[str, int]:
+    """The refusals of all workspaces together."""
+    found: Counter[str] = Counter()
+    for errors in refusals.values():
+        found.update(errors)
+    return dict(found)

@@ -52,7 +52,7 @@ _CHANNEL = {
     "user_disabled",
     "cannot_dm_bot",
 }
-_TOKEN = {
+_WORKSPACE = {
     "invalid_auth",
     "not_authed",
     "token_revoked",
@@ -64,7 +64,14 @@ _TOKEN = {
     "team_access_not_granted",
     "access_denied",
     "no_permission",
+    "accesslimited",
+    "ekm_access_denied",
+    "enterprise_is_restricted",
+    "message_limit_exceeded",
+    "team_not_found",
+    "two_factor_setup_required",
 }
+"""What Slack says to every post, whatever it is, until somebody changes something about the workspace or the app."""
 _THREAD = {"thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"}
 
 
@@ -261,5 +268,7 @@ def outcome_of(error: SlackError) -> Outcome:
             answered=bool(error.code) or error.status not in _GATEWAY,
         )
     return (
-        ChannelRefused(error=error.code) if error.code in _CHANNEL | _TOKEN else Unpostable(error=error.code)
+        ChannelRefused(error=error.code)
+        if error.code in _CHANNEL | _WORKSPACE
+        else Unpostable(error=error.code)
     )

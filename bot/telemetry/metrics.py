@@ -55,6 +55,12 @@ POST_SECONDS = Histogram(
     registry=REGISTRY,
 )
 ALERTS = Gauge("outreach_alerts", "Unsent alerts by state", ["workspace", "state"], registry=REGISTRY)
+REFUSED_ALERTS = Gauge(
+    "outreach_refused_alerts",
+    "Alerts that Slack refuses, by its word for it",
+    ["workspace", "error"],
+    registry=REGISTRY,
+)
 OLDEST = Gauge(
     "outreach_oldest_waiting_seconds", "Age of the oldest waiting alert", ["workspace"], registry=REGISTRY
 )

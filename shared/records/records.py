@@ -52,6 +52,8 @@ class AlertsSummary:
     """Deliveries of the last 24 hours by event kind."""
     broken_channels: Mapping[str, str] = field(default_factory=dict)
     """Channels that reject posts, and what Slack says of each."""
+    refusals: Mapping[str, int] = field(default_factory=dict)
+    """How many messages Slack refused, by its word for it."""
     unknown_timers: tuple[str, ...] = ()
     """Kinds of timers that are due and that this version does not know."""
     timers: Mapping[str, int] = field(default_factory=dict)

@@ -127,7 +127,6 @@ async def test_a_refused_edit_is_posted_anew(team: Team) -> None:
     assert "@ann" in (await team.in_thread(card, "@ann")).shown
 
 
-@pytest.mark.xfail(strict=True, reason="status and readyz count such a post, without Slack's word")
 async def test_what_slack_refuses_for_good_is_reported_with_its_own_word(team: Team) -> None:
     await team.act("faults", method="chat.postMessage", kind="error", error="ekm_access_denied", times=None)
     await team.deliver(interested("Ada"))

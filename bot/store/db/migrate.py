@@ -129,7 +129,7 @@ def read_state(connection: sa.Connection) -> SchemaState:
 def _pending_pauses(connection: sa.Connection) -> str:
     """A sentence that lists every timed pause of an older database with its end, and what to do about them.
 
-    The table was `timers` in all schemas before 0320, and is `jobs` since. A listed end may have passed: the
+    The table was `timers` in all schemas before 0321, and is `jobs` since. A listed end may have passed: the
     sequence is still paused.
     """
     table = "jobs" if sa.inspect(connection).has_table("jobs") else "timers"

@@ -151,6 +151,7 @@ posts = sa.Table(
     count("undo"),  # the entry of the audit that its Undo button takes back
     timestamp("held_until"),  # of a post that is held over a quiet time
     count("attempts"),
+    count("refusals"),  # those in which Slack refused this very post
     # Readings in a row that did not find it. -1: one is under way that began before this post was uncertain; it
     # doesn't count.
     count("lookups"),

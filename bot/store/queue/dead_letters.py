@@ -1,6 +1,7 @@
 """Schedules look-ups of posts whose outcome is unknown, one for each channel or thread that they went to.
 
-Posts that Slack refused are tried again now and then.
+Posts that Slack refused are tried again now and then; one that it refuses for good is given up after a few times, and
+reported.
 """
 
 from __future__ import annotations
@@ -51,10 +52,16 @@ def look_for(
 
 
 def take_over(tx: Transaction) -> None:
-    """Have all readings begin anew; only for the one process that is alive."""
+    """Have all readings begin anew, and what was given up too; only for the one process that is alive."""
     tx.execute(sa.update(lookups).values(lease_until=None, position=""))
     tx.execute(sa.update(lookups).where(lookups.c.due_at > tx.now).values(due_at=tx.now))
+    tx.execute(sa.update(posts).where(_IS_DEAD, IS_GIVEN_UP).values(refusals=0))
 
+
+MOST_REFUSALS = 5
+"""How often a post is tried that Slack refuses, and not its channel."""
+IS_GIVEN_UP = posts.c.refusals >= sa.literal(MOST_REFUSALS, literal_execute=True)
+"""Slack refuses this very post, for good. Nothing tries it again but a new start of the bot, or of its channel."""
 
 _IS_DEAD = posts.c.state == sa.literal(State.DEAD.value, literal_execute=True)
 _CAN_BE_RAISED = sa.not_(posts.c.keyless)
@@ -71,7 +78,7 @@ class DeadLetters(Repository):
     @reads
     def _revivable(self, tx: Transaction) -> Sequence[int]:
         healthy = posts.c.channel.not_in(sa.select(channel_leases.c.channel).where(_IS_BROKEN))
-        return _ids(tx, _CAN_BE_RAISED & sa.or_(healthy, posts.c.unsure))
+        return _ids(tx, _CAN_BE_RAISED & sa.or_(healthy & sa.not_(IS_GIVEN_UP), posts.c.unsure))
 
 
 async def raise_dead(database: Database, channel: str) -> None:
@@ -80,7 +87,7 @@ async def raise_dead(database: Database, channel: str) -> None:
     What a process that dies meanwhile leaves is revived as single ones are.
     """
     ids = await database.read(lambda tx: _ids(tx, _CAN_BE_RAISED & (posts.c.channel == channel)))
-    await _raise(database, ids)
+    await _raise(database, ids, refusals=0)
 
 
 def _ids(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[int]:
@@ -89,14 +96,14 @@ def _ids(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[int]:
     return sorted(tx.scalars(sa.select(posts.c.id).where(_IS_DEAD, which)))
 
 
-async def _raise(database: Database, ids: Sequence[int]) -> int:
+async def _raise(database: Database, ids: Sequence[int], **anew: Any) -> int:
     """Have these sent, or looked for, again: in portions, because thousands may have been refused; returns how many."""
-    return sum([await database.write(partial(_raise_some, ids=some)) for some in portions(ids)])
+    return sum([await database.write(partial(_raise_some, ids=some, **anew)) for some in portions(ids)])
 
 
-def _raise_some(tx: Transaction, ids: Sequence[int]) -> int:
+def _raise_some(tx: Transaction, ids: Sequence[int], **anew: Any) -> int:
     these = posts.c.id.in_(ids) & _IS_DEAD
-    sure = sa.update(posts).where(these, sa.not_(posts.c.unsure)).values(state=State.READY)
+    sure = sa.update(posts).where(these, sa.not_(posts.c.unsure)).values(state=State.READY, **anew)
     channels = tx.scalars(sure.returning(posts.c.channel)).all()
     channels = [*channels, *look_for(tx, doubted(these & posts.c.unsure), after=0.0)]
     for channel in sorted(set(channels)):

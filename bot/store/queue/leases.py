@@ -22,7 +22,7 @@ from bot.store.db.columns import NOW, SECONDS
 from bot.store.db.engine import AT_ONCE, Database, Repository, Transaction, portions, probes, reads, writes
 from bot.store.db.schema import channel_leases, digests, posts, subscriptions
 from bot.store.queue import dead_letters, outbox, slack_state
-from bot.store.queue.dead_letters import raise_dead
+from bot.store.queue.dead_letters import MOST_REFUSALS, raise_dead
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, kind_of
 from bot.store.queue.posts import (
@@ -255,8 +255,11 @@ def _other(
         rest = waiting_rest(tx, channel, limit=1, in_order=in_doubt)
         if taken := _take(tx, lease, rest, timings=timings):
             return taken
+    fresh = tuple(one for one in items if not one.refusals)
+    if len(fresh) < 2:  # what Slack has refused must not take others with it
+        return _take(tx, lease, fresh or items[:1], timings=timings)
     # The token makes the key new for each attempt's set of alerts: one that is tried again may have others.
-    return _take(tx, lease, items, timings=timings, bundle=f"b{lease.token}-{items[0].mark}")
+    return _take(tx, lease, fresh, timings=timings, bundle=f"b{lease.token}-{fresh[0].mark}")
 
 
 def waits(tx: Transaction, channel: str, *, more_than: int) -> bool:
@@ -362,6 +365,8 @@ class Settled:
     held: bool
     broke: bool = False
     recovered: bool = False
+    gave_up: bool = False
+    """Slack has refused this very message so often that it isn't tried again."""
 
 
 Report = Callable[[ChannelLease, Outcome, Settled], PlannedPost | None]
@@ -522,7 +527,9 @@ def _settle(tx: Transaction, turn: ChannelLease, outcome: Outcome, *, timings: L
                 after = _pause(lease, now=tx.now)
             release(tx, turn.channel, turn.token, due_at=tx.now + min(after, FARTHEST))
             return Settled(held=True)
-    return _go_on(tx, turn, lease, timings=timings, works=isinstance(outcome, Sent))
+    settled = _go_on(tx, turn, lease, timings=timings, works=isinstance(outcome, Sent))
+    gave_up = isinstance(outcome, Unpostable) and turn.posts[0].refusals + 1 == MOST_REFUSALS
+    return replace(settled, gave_up=gave_up)
 
 
 def _keep(
@@ -544,7 +551,7 @@ def _keep(
             return min(LONGEST_DOUBT, pause * 2.0 ** (_uncertain(tx, turn.channel) - 1))
         case Unpostable():
             keyless = {"unsure": True, "keyless": True} if outcome.keyless else {}
-            _mark(tx, turn, state=State.DEAD, error=outcome.error, **keyless)
+            tx.execute(_REFUSED_ITSELF, {**_ours(turn), "error": outcome.error, **keyless})
             return 0.0 if outcome.keyless else None
 
 
@@ -561,6 +568,7 @@ def _uncertain(tx: Transaction, channel: str) -> int:
 _MINE = posts.c.id.in_(sa.bindparam("ids", expanding=True)) & (posts.c.token == sa.bindparam("held"))
 _TRIED = _MINE & posts.c.state.in_([State.SENDING, State.UNCERTAIN])
 _MARK, _DOUBTED = sa.update(posts).where(_TRIED), dead_letters.doubted(_TRIED)
+_REFUSED_ITSELF = _MARK.values(state=State.DEAD, refusals=posts.c.refusals + 1)
 # Also when another process has given it up meanwhile, as long as none has tried it again.
 _MARK_SENT = sa.update(posts).where(
     _MINE, posts.c.state.in_([State.SENDING, State.UNCERTAIN, State.READY, State.DEAD])

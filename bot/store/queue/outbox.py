@@ -153,7 +153,7 @@ def _readdress(tx: Transaction, old: str, new: str) -> int:
     is_there = sa.exists().where(there.c.channel == new, there.c.alert_id == posts.c.alert_id)
     moves = sa.or_(posts.c.alert_id == "", sa.not_(is_there))
     some = sa.select(posts.c.id).where(posts.c.channel == old, ANY_UNSENT, moves).limit(AT_ONCE)
-    again = {"channel": new, "state": State.READY, "error": "", "attempts": 0}
+    again = {"channel": new, "state": State.READY, "error": "", "attempts": 0, "refusals": 0}
     moved = tx.execute(sa.update(posts).where(posts.c.id.in_(some)).values(**again)).rowcount
     if moved:
         wake(tx, [new])

@@ -77,6 +77,7 @@ class Post:
     lookups: int
     tried_until: float | None
     created_at: float
+    refusals: int = 0
     failed_lookups: int = 0
     condensed: bool = False
     mention: str = ""

@@ -16,6 +16,7 @@ from bot.store.db.schema import (
     questions,
     sightings,
 )
+from bot.store.queue.dead_letters import IS_GIVEN_UP
 from bot.store.queue.post_kinds import ALERT, names
 from bot.store.queue.posts import UNSENT, State
 from shared.storage.database import long_statements
@@ -59,14 +60,22 @@ class Retention(Repository):
             logged.append(_forget_known_leads(tx, before=tx.now - hashes_after))
             logged.append(_forget_questions(tx, before=tx.now - bodies_after))
             said = _forget_messages(tx, before=tx.now - bodies_after)
+            tx.execute(_GIVEN_UP, {"before": tx.now - bodies_after})
         return Pruned(bodies=bodies, deliveries=gone, more=AT_ONCE in {bodies, gone, said, *logged})
 
 
-_UNSENT = sa.select(posts.c.alert_id).where(UNSENT, posts.c.alert_id != "")
+_UNSENT = sa.select(posts.c.alert_id).where(UNSENT, posts.c.alert_id != "", sa.not_(IS_GIVEN_UP))
 _DONE = sa.not_(deliveries.c.pending) & deliveries.c.id.not_in(
     sa.select(alerts.c.delivery_id).where(alerts.c.id.in_(_UNSENT))
 )
-"""Deliveries that are routed, and whose messages are all sent: a channel may be broken for longer than words are kept."""
+"""Deliveries that are routed, and whose messages are all sent or given up: a channel may be broken for longer than words
+are kept."""
+_GIVEN_UP = sa.delete(posts).where(
+    posts.c.state == sa.literal(State.DEAD.value, literal_execute=True),
+    IS_GIVEN_UP,
+    posts.c.created_at < sa.bindparam("before"),
+)
+"""What Slack refused for good, of which there is little."""
 _BY_TIME = (sightings,)
 """Those with an index over their time; the others are numbered as they come."""
 _LOGS = ((audit, audit.c.at), (sightings, sightings.c.at))

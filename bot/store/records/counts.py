@@ -58,6 +58,17 @@ BACKLOG = sa.union_all(
 )
 
 
+REFUSED = (
+    sa.select(posts.c.workspace, posts.c.error, sa.func.count().label("number"))
+    .where(
+        posts.c.state == sa.literal(State.DEAD.value, literal_execute=True),
+        sa.not_(posts.c.unsure),
+        posts.c.kind.not_in(names(awaited=True)),
+    )
+    .group_by(posts.c.workspace, posts.c.error)
+)
+
+
 def by_state(workspace: str) -> sa.Select[Any]:
     return (
         sa.select(_STATE, sa.func.count(), sa.func.min(posts.c.created_at))

@@ -205,6 +205,7 @@ class CommandRecords(Repository):
             last_delivery_at=moment(tx.scalar(last)),
             deliveries={row.kind: int(row.seen) for row in recent if row.kind},
             broken_channels=counts.broken(tx, workspace),
+            refusals=_by_error(tx).get(workspace, {}),
             unknown_timers=counts.unknown_timers(tx, workspace),
             timers=counts.timers_by_workspace(tx),
         )
@@ -216,6 +217,11 @@ class CommandRecords(Repository):
         for row in tx.execute(counts.BACKLOG):
             found[row.workspace].add(row.state, row.number, row.oldest)
         return found
+
+    @probes
+    def refusals(self, tx: Transaction) -> Mapping[str, Mapping[str, int]]:
+        """How many messages Slack refused, by workspace and by Slack's word for it."""
+        return _by_error(tx)
 
     @reads
     def open_replies(
@@ -558,3 +564,10 @@ def _open_reply(alert: AlertRow) -> OpenReply:
         sequence=alert.event.sequence or "",
         reply=clip(without_quotation(alert.event.reply or ""), length=BEGINNING),
     )
+
+
+def _by_error(tx: Transaction) -> Mapping[str, Mapping[str, int]]:
+    found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for row in tx.execute(counts.REFUSED):
+        found[row.workspace][row.error] = row.number
+    return found

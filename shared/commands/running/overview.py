@@ -245,10 +245,14 @@ def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, .
     stuck = known.dead or known.unsure
     tone = Tone.BAD if stuck else Tone.WARN if known.uncertain or known.unreadable else Tone.GOOD
     facts = [Fact(label="Alerts", value=waiting, tone=tone), Fact(label="Last delivery", value=last)]
-    if known.broken_channels:
-        broken = known.broken_channels.items()
-        text = ", ".join(f"{channel} ({REJECTIONS.get(error, error)})" for channel, error in broken)
+    own = known.broken_channels
+    if own:
+        text = ", ".join(f"{channel} ({REJECTIONS.get(error, error)})" for channel, error in own.items())
         facts.append(Fact(label="Channels that reject posts", value=text, tone=Tone.BAD))
+    refused = {error: count for error, count in known.refusals.items() if error not in {*own.values()}}
+    if refused:
+        text = ", ".join(f"{show_number(count, 'message')} ({error})" for error, count in refused.items())
+        facts.append(Fact(label="Refused by Slack", value=text, tone=Tone.BAD))
     if known.unknown_timers:
         text = f"{', '.join(known.unknown_timers)}: due, but unknown to this version. Upgrade the bot."
         facts.append(Fact(label="Timers", value=text, tone=Tone.WARN))

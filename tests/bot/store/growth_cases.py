@@ -470,6 +470,7 @@ RECORDS: Mapping[str, Case] = {
             one.workspace, Timer(kind="resume", key="sq1", due_at=moment(one.now))
         )
     ),
+    "CommandRecords.refusals": lists("it looks at all that Slack refused", lambda one: one.store.records.refusals()),
     "CommandRecords.timers": lists(LISTED, lambda one: one.store.records.timers(one.workspace, "resume")),
     "Instance.id": flat(lambda one: one.store.instance.id()),
     "Instance.known_id": flat(lambda one: one.store.instance.known_id()),
