@@ -11,26 +11,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.blockkit import problems
 from sandbox.slack.server import SlackStandIn
+from tests.sandbox.cases import built
 from tests.sandbox.slack.driver import Json, Person, refused
 
 CASES: dict[str, list[Any]] = json.loads(Path(__file__).with_name("refused.json").read_text("utf-8"))
-
-
-def built(value: Any, count: int) -> Any:
-    """A case with each `repeat` written out, with the place of an item for `#`; a case may say how often itself."""
-    if isinstance(value, list):
-        return [built(item, count) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "repeat" not in value:
-        return {name: built(item, count) for name, item in value.items()}
-    part = value["repeat"]
-    if isinstance(part, list) and len(part) == 2 and isinstance(part[1], int):
-        part, count = part
-    if isinstance(part, list):
-        items = [json.dumps(built(part[0], count)).replace("#", str(place)) for place in range(count)]
-        return [json.loads(item) for item in items]
-    return count * part if isinstance(part, int) else value.get("after", "").ljust(count, part)
 
 
 @pytest.mark.parametrize("case", CASES["calls"], ids=lambda case: case["what"])

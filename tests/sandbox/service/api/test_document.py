@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.service import Service
 from sandbox.service.moments import DAY
-from tests.sandbox.service.conftest import add, client_of, sequence_id
+from tests.sandbox.service.conftest import add, sequence_id
 
 
 class TestAuthentication:
@@ -47,14 +47,6 @@ class TestAuthentication:
         assert [(one.status_code, one.json()["error"]["code"]) for one in answers] == [(404, "not_found")] * 4
         assert (await globex.get("/leads?limit=1")).json()["data"][0]["id"] == lead
 
-    async def test_several_keys_of_one_workspace_see_the_same(
-        self, service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
-    ) -> None:
-        second = (await control.post("/keys", json={"workspace": "acme"})).json()["key"]
-        headers = {"Authorization": f"Bearer {second}"}
-        async with httpx.AsyncClient(verify=False, base_url=service.base_url, headers=headers) as other:
-            assert (await other.get("/sequences")).json() == (await api.get("/sequences")).json()
-
 
 class TestSequences:
     async def test_lists_the_sequences_with_their_status_and_step_count(self, api: httpx.AsyncClient) -> None:
@@ -70,12 +62,6 @@ class TestSequences:
             response = await api.patch(f"/sequences/{sequence}", json={"status": status})
             assert (response.status_code, response.json()["status"]) == (200, status)
             assert (await api.get("/sequences")).json()["data"][0]["status"] == status
-
-    async def test_another_status_is_400_and_names_it(self, api: httpx.AsyncClient) -> None:
-        sequence = await sequence_id(api)
-        for body in ({"status": "archived"}, {}, {"status": None}, {"status": ["paused"]}):
-            response = await api.patch(f"/sequences/{sequence}", json=body)
-            assert (response.status_code, response.json()["error"]["field"]) == (400, "status")
 
     @pytest.mark.usefixtures("small_account")
     async def test_a_paused_sequence_sends_nothing(
@@ -95,15 +81,6 @@ class TestSequences:
 
 
 class TestInboxes:
-    async def test_lists_connected_inboxes_with_health_score_daily_limit_and_status(
-        self, api: httpx.AsyncClient
-    ) -> None:
-        inboxes = (await api.get("/inboxes")).json()["data"]
-        assert len(inboxes) == 60
-        assert len({one["email"].partition("@")[2] for one in inboxes}) == 9
-        assert all(0 <= one["health_score"] <= 100 and one["daily_limit"] > 0 for one in inboxes)
-        assert {one["status"] for one in inboxes} <= {"active", "warming", "resting"}
-
     async def test_health_is_updated_daily(
         self, service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
     ) -> None:
@@ -164,21 +141,6 @@ class TestStats:
             "4",
         ]
 
-    async def test_dates_that_cannot_be_are_400_and_named(self, api: httpx.AsyncClient) -> None:
-        wrong = [
-            ({"from": "2026-02-30", "to": "2026-03-01"}, "from"),
-            ({"from": "2026-02-01", "to": "tomorrow"}, "to"),
-            ({"group_by": "weather"}, "group_by"),
-        ]
-        for query, field in wrong:
-            response = await api.get("/stats", params=query)
-            assert (response.status_code, response.json()["error"]["field"]) == (400, field)
-
-    async def test_sequences_with_the_same_name_differ_by_id(self, api: httpx.AsyncClient) -> None:
-        rows = (await api.get("/stats")).json()["data"]
-        twins = [row["id"] for row in rows if row["group"] == "Webinar follow-up"]
-        assert len(set(twins)) == 2
-
     async def test_one_end_alone_is_completed(self, api: httpx.AsyncClient, today: dt.date) -> None:
         start = str(today - dt.timedelta(days=29))
         expected = await self._totals(api)
@@ -201,19 +163,3 @@ class TestStats:
         return [
             sum(row[name] for row in rows) for name in ("sends", "replies", "positive_replies", "meetings")
         ]
-
-
-class TestLimits:
-    async def test_10_requests_per_second_per_key_then_429_with_retry_after(
-        self,
-    ) -> None:
-        async with Service(speed=0) as service, client_of(service, "acme") as api:
-            answers = [await api.get("/sequences") for _ in range(14)]
-            async with client_of(service, "globex") as other:
-                assert (await other.get("/sequences")).status_code == 200
-        statuses = [answer.status_code for answer in answers]
-        assert statuses[:10] == [200] * 10
-        assert 429 in statuses
-        refused = next(answer for answer in answers if answer.status_code == 429)
-        assert refused.json()["error"]["code"] == "rate_limited"
-        assert int(refused.headers["Retry-After"]) >= 1

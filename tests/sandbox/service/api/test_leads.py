@@ -15,17 +15,6 @@ class TestListingLeads:
         assert len((await api.get("/leads")).json()["data"]) == 25
         for limit in (1, 100):
             assert len((await api.get("/leads", params={"limit": limit})).json()["data"]) == limit
-        for wrong in ("0", "101", "-1", "ten", "", "1_0", " 5", "+5", "5.0", "٥"):
-            response = await api.get("/leads", params={"limit": wrong})
-            assert (response.status_code, response.json()["error"]["field"]) == (400, "limit")
-
-    async def test_lead_objects_contain_at_least_id_email_status(self, api: httpx.AsyncClient) -> None:
-        leads = (await api.get("/leads?limit=100")).json()["data"]
-        assert len(leads) == 100
-        for lead in leads:
-            assert lead["id"].startswith("ld_")
-            assert "@" in lead["email"]
-            assert lead["status"] in STATUSES
 
     async def test_to_get_the_next_page_the_client_passes_next_cursor_as_cursor(
         self, api: httpx.AsyncClient, service: Service
@@ -72,26 +61,12 @@ class TestListingLeads:
             lead["id"] for lead in whole if (lead["status"], lead["sequence_id"]) == ("active", sequence)
         ]
 
-    async def test_an_unknown_status_or_cursor_is_400_and_names_the_field(
-        self, api: httpx.AsyncClient
-    ) -> None:
-        for field, value in (
-            ("status", "hot"),
-            ("cursor", "cu_zzz"),
-            ("cursor", "ld_00000000"),
-            ("cursor", ""),
-        ):
-            response = await api.get("/leads", params={field: value})
-            assert (response.status_code, response.json()["error"]["field"]) == (400, field)
-
 
 class TestAddingLeads:
     async def test_adds_up_to_1000_leads_to_a_sequence(self, api: httpx.AsyncClient) -> None:
         sequence = await sequence_id(api)
         response = await add(api, sequence, *(f"n{number}@thousand.example" for number in range(1_000)))
         assert (response.status_code, response.json()) == (201, {"added": 1_000, "skipped": []})
-        response = await add(api, sequence, *(f"m{number}@thousand.example" for number in range(1_001)))
-        assert (response.status_code, response.json()["error"]["field"]) == (400, "leads")
 
     async def test_duplicates_and_blocklisted_addresses_are_skipped_and_reported(
         self, api: httpx.AsyncClient
@@ -117,11 +92,6 @@ class TestAddingLeads:
             ],
         }
 
-    async def test_the_same_address_may_be_in_two_sequences(self, api: httpx.AsyncClient) -> None:
-        for place in (0, 1):
-            response = await add(api, await sequence_id(api, place), "twice@firm.example")
-            assert response.json()["added"] == 1
-
     async def test_names_company_and_any_custom_fields_are_kept(self, api: httpx.AsyncClient) -> None:
         custom = {"status": "vip", "tags": ["a", {"b": None}], "note": "\u0000 \u202e", "n": 1.5}
         await add(api, await sequence_id(api), "ada@firm.example", first_name="Ada", company="Firm", **custom)
@@ -129,17 +99,6 @@ class TestAddingLeads:
         assert (lead["email"], lead["first_name"], lead["last_name"]) == ("ada@firm.example", "Ada", None)
         assert lead["custom_fields"] == custom
         assert lead["status"] == "active"
-
-    async def test_each_needs_email(self, api: httpx.AsyncClient) -> None:
-        sequence = await sequence_id(api)
-        body = {"sequence_id": sequence, "leads": [{"email": "ok@firm.example"}, {"first_name": "No"}]}
-        response = await api.post("/leads", json=body)
-        assert (response.status_code, response.json()["error"]["field"]) == (400, "leads[1].email")
-        for email in ("", "no-at", "a@b", "a b@firm.example", 7, None, "x@" + "y" * 260 + ".example"):
-            response = await api.post("/leads", json={"sequence_id": sequence, "leads": [{"email": email}]})
-            assert (response.status_code, response.json()["error"]["field"]) == (400, "leads[0].email")
-        newest = (await api.get("/leads?limit=1")).json()["data"][0]
-        assert newest["email"] != "ok@firm.example"
 
 
 class TestRemovingALead:
@@ -153,18 +112,6 @@ class TestRemovingALead:
             one["email"] for one in (await api.get("/leads?limit=5")).json()["data"]
         }
         assert (await api.delete(f"/leads/{lead['id']}")).status_code == 404
-
-    async def test_no_other_lead_ever_has_the_identifier_of_a_removed_one(
-        self, api: httpx.AsyncClient
-    ) -> None:
-        sequence = await sequence_id(api)
-        seen = set[str]()
-        for number in range(3):
-            await add(api, sequence, f"brief{number}@firm.example")
-            lead = (await api.get("/leads?limit=1")).json()["data"][0]["id"]
-            await api.delete(f"/leads/{lead}")
-            seen.add(lead)
-        assert len(seen) == 3
 
     async def test_the_leads_reply_history_is_kept(
         self, api: httpx.AsyncClient, control: httpx.AsyncClient

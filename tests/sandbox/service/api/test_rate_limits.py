@@ -6,7 +6,6 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 
-import httpx
 import pytest
 
 from sandbox.service import Service
@@ -53,28 +52,9 @@ async def test_each_key_has_its_own_allowance(strict: Service) -> None:
         assert (await globex.get("/sequences")).status_code == 200
 
 
-@pytest.mark.parametrize("form", ["fixed", "sliding", "bucket"])
-async def test_a_request_after_retry_after_is_admitted(strict: Service, form: str) -> None:
+async def test_a_request_after_retry_after_is_admitted(strict: Service) -> None:
     async with client_of(strict, "acme") as api:
-        await api.put(f"{strict.control_url}/limiter", json={"form": form})
         while (answer := await api.get("/sequences")).status_code != 429:
             pass
         await asyncio.sleep(int(answer.headers["Retry-After"]))
         assert (await api.get("/sequences")).status_code == 200
-
-
-async def test_an_unknown_key_uses_no_allowance(strict: Service) -> None:
-    async with (
-        client_of(strict, "acme") as api,
-        httpx.AsyncClient(verify=False, base_url=strict.base_url) as stranger,
-    ):
-        answers = await asyncio.gather(*(stranger.get("/sequences") for _ in range(30)))
-        assert {answer.status_code for answer in answers} == {401}
-        assert (await api.get("/sequences")).status_code == 200
-
-
-async def test_keys_carry_a_live_key_prefix_and_the_base_address_the_version(strict: Service) -> None:
-    async with client_of(strict, "acme") as api:
-        issued = (await api.post(f"{strict.control_url}/keys", json={"workspace": "acme"})).json()["key"]
-    assert {key.partition("_")[0] for key in (*strict.api_keys.values(), issued)} == {"live"}
-    assert strict.base_url.endswith("/v1")

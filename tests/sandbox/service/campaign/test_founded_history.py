@@ -67,31 +67,3 @@ async def test_the_status_of_each_lead_is_that_of_its_last_event(
     since = (day_of(service.now()) - 29) * DAY
     listed = {lead["email"] for lead in leads}
     assert {one["lead"]["email"] for one in recorded if one["at"] >= since} <= listed
-
-
-async def test_every_send_of_the_last_30_days_has_its_lead(service: Service, api: httpx.AsyncClient) -> None:
-    rows = (await api.get("/stats", params={"group_by": "step"})).json()["data"]
-    leads = await everyone(api, limit=100)
-    for row in rows:
-        assert row["sends"] <= sum(lead["step"] >= int(row["group"]) for lead in leads) * 1.02 + 1
-
-
-async def test_past_opt_outs_and_hard_bounces_are_on_the_blocklist(service: Service) -> None:
-    recorded = recorded_by(service)
-    entries = service.account.workspaces[1].blocklist
-    gone = {
-        one["lead"]["email"]
-        for one in recorded
-        if one["event"] == "lead.unsubscribed" or one.get("bounce_type") == "hard"
-    }
-    assert gone
-    assert gone <= entries
-
-
-async def test_the_history_of_a_founded_lead_can_be_read(
-    api: httpx.AsyncClient, control: httpx.AsyncClient
-) -> None:
-    lead = (await api.get("/leads?status=interested&limit=1")).json()["data"][0]
-    history = (await control.get("/history", params={"email": lead["email"]})).json()["data"]
-    assert {"lead.replied", "reply.interested"} <= {one["kind"] for one in history}
-    assert all(one["body"]["lead"]["email"] == lead["email"] for one in history)
