@@ -14,6 +14,7 @@ from shared.api.errors import (
 )
 
 UNREACHABLE = "The outreach service can't be reached"
+SLOW = "The outreach service is slow to respond"
 REJECTED = "The service rejects the API key (401)"
 RATE_LIMITED = "The service has rate limited this key (429)"
 UNREADABLE = "The service sent an unreadable response"
@@ -44,8 +45,8 @@ def which_failed(cause: str, sources: Sequence[str]) -> str:
 
 
 def cause_of_attempts(attempts: Iterable[OutreachError], *, rate_limited: bool) -> str:
-    """Why there was no answer in time: the last attempt's failure; else the wait that a 429 asked for, or silence."""
+    """Why there was no answer in time: the last attempt's failure; else the wait that a 429 asked for, or slowness."""
     last = list(attempts)[-1:]
     if last:
         return cause_of(last[0])
-    return RATE_LIMITED if rate_limited else UNREACHABLE
+    return RATE_LIMITED if rate_limited else SLOW

@@ -123,7 +123,7 @@ def show_counts(domains: Iterable[DomainHealth]) -> str:
 
 
 def _badness(domain: DomainHealth) -> tuple[int, bool, float, str]:
-    lowest = 101.0 if domain.lowest is None else domain.lowest
+    lowest = -1.0 if domain.lowest is None else domain.lowest
     return WORST_FIRST.index(domain.tone), not domain.paused, lowest, domain.domain
 
 

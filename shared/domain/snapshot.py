@@ -68,6 +68,8 @@ class Reading(Generic[T]):
     """The latest failure; `error` and `cause` are of this one."""
     cause: str = ""
     """The failure in a few words: `The service rejects the API key (401)`."""
+    cause_since: datetime | None = None
+    """When it began to fail for this cause: another cause has a start of its own."""
     more: bool = False
     """The service has more than what was read: the value is a page."""
 
@@ -77,7 +79,15 @@ class Reading(Generic[T]):
 
     def failed(self, error: str, *, cause: str, at: datetime) -> Reading[T]:
         """This reading after another failure: the value stays, and the first failure's time."""
-        return replace(self, error=error, cause=cause, failed_at=at, failed_since=self.failed_since or at)
+        is_same = self.failed_since is not None and cause == self.cause
+        return replace(
+            self,
+            error=error,
+            cause=cause,
+            cause_since=self.cause_since if is_same else at,
+            failed_at=at,
+            failed_since=self.failed_since or at,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -427,6 +437,7 @@ def _about(reading: Reading[Any]) -> dict[str, Any]:
         "failed_since": reading.failed_since and reading.failed_since.isoformat(),
         "failed_at": reading.failed_at and reading.failed_at.isoformat(),
         "cause": reading.cause,
+        "cause_since": reading.cause_since and reading.cause_since.isoformat(),
         "more": reading.more,
     }
 
@@ -448,6 +459,7 @@ def _read(kept: Mapping[str, Any], *, model: type) -> Reading[Any]:
         failed_since=_time(kept["failed_since"]),
         failed_at=_time(kept.get("failed_at")),
         cause=str(kept.get("cause", "")),
+        cause_since=_time(kept.get("cause_since")),
         more=kept.get("more") is True,
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 from shared.api.models import Inbox
 from shared.domain.card import Tone
 from shared.domain.failures import UNREACHABLE, which_failed
-from shared.domain.health import DEFAULT, KINDS, WORST_FIRST, DomainHealth, Thresholds, count_by_kind, roll_up
+from shared.domain.health import DEFAULT, KINDS, DomainHealth, Thresholds, count_by_kind, roll_up
 from shared.domain.snapshot import SOURCES, ProblemStart, Reading, Snapshot
 from shared.domain.wall_clock import moment
 from shared.records.guardrails import Incident
@@ -136,23 +136,18 @@ def _text(counts: InboxCounts, domains: Sequence[DomainHealth]) -> str:
 
 
 def _worst(domains: Sequence[DomainHealth]) -> str:
-    """The domains in trouble, the paused ones first."""
+    """The domains in trouble, in the order of all domains: the worst first."""
     troubled = [domain for domain in domains if domain.tone is not Tone.GOOD]
-    troubled.sort(key=_rank)
     more = f" and {len(troubled) - NAMED} more" if len(troubled) > NAMED else ""
     return ", ".join(domain.domain for domain in troubled[:NAMED]) + more
-
-
-def _rank(domain: DomainHealth) -> tuple[bool, int, float, str]:
-    lowest = -1.0 if domain.lowest is None else domain.lowest
-    return not domain.paused, WORST_FIRST.index(domain.tone), lowest, domain.domain
 
 
 SERVICE = "service"
 OF_DOMAINS = "domain "
 """How the keys of conditions of domains begin."""
 PAUSED = "paused"
-DOMAIN_KINDS = ("bad", "resting", PAUSED)
+BAD = "bad"
+DOMAIN_KINDS = (BAD, "resting", PAUSED)
 """The least bad first."""
 GUARDRAIL = "guardrail"
 
@@ -189,14 +184,18 @@ class Condition:
         return self.kind in DOMAIN_KINDS
 
     @property
+    def is_alarm(self) -> bool:
+        """Whether something can't send, can't be read, or a guardrail has fired; a low score alone is none."""
+        return self.kind != BAD
+
+    @property
     def summary(self) -> str:
         return f"{self.where} {self.text}" if self.where else self.text
 
 
 def conditions_of(snapshot: Snapshot, verdict: WorkspaceVerdict) -> tuple[Condition, ...]:
-    """Everything that is wrong: the service, the domains that can't send, the bad ones, then guardrails."""
+    """Everything that is wrong: the service, the domains in the order of the verdict's, then guardrails."""
     domains = [found for domain in verdict.domains if (found := _of_domain(domain))]
-    domains.sort(key=lambda one: (-DOMAIN_KINDS.index(one.kind), -one.extent, one.where))
     conditions = (*_of_service(snapshot), *domains, *map(_of_guardrail, snapshot.firings))
     return dated(conditions, snapshot.problems)
 
@@ -209,8 +208,8 @@ def dated(conditions: Iterable[Condition], starts: Iterable[ProblemStart]) -> tu
         found = known.get((one.key, one.kind))
         if found is None:
             return one
-        began = moment(found.since)
-        since = moment(found.kind_since) if one.is_of_domain else began
+        # Each trouble has a start of its own: a key that was rejected before is no part of a rate limit.
+        since, began = moment(found.kind_since), moment(found.since)
         return replace(one, since=since, began=began, is_older=found.is_older)
 
     return tuple(map(start, conditions))
@@ -233,7 +232,7 @@ def _of_guardrail(one: Incident) -> Condition:
 
 
 def _of_service(snapshot: Snapshot) -> Iterable[Condition]:
-    """One condition, however many sources fail; its cause is that of the latest failure."""
+    """One condition, however many sources fail: that of the latest failure, since when this cause has been so."""
     readings = {source.grouping or name: snapshot.reading(source) for name, source in SOURCES.items()}
     failing = {name: one for name, one in readings.items() if one.failed_since}
     if not failing:
@@ -243,4 +242,10 @@ def _of_service(snapshot: Snapshot) -> Iterable[Condition]:
     cause = latest.cause or UNREACHABLE
     answered = any(one.read_at and one.read_at > since and not one.error for one in readings.values())
     text = which_failed(cause, tuple(failing)) if answered else cause
-    yield Condition(kind=cause, where="", text=text, since=since)
+    yield Condition(kind=cause, where="", text=text, since=since_of_cause(failing.values(), cause))
+
+
+def since_of_cause(failing: Iterable[Reading[Any]], cause: str) -> datetime | None:
+    """The earliest failure for this cause."""
+    starts = [one.cause_since or one.failed_since for one in failing if (one.cause or UNREACHABLE) == cause]
+    return min(filter(None, starts), default=None)

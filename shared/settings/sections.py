@@ -182,7 +182,7 @@ class DashboardSection(Section):
     )
     notifications: of.Notifications = setting("off", example="osc9")
     intervals: Mapping[of.Source, of.Seconds] = setting({}, example={"sequences": 30, "inboxes": 120})
-    keys: Mapping[str, str] = setting({}, example={"problems": "x", "page.hours": "z"})
+    keys: Mapping[str, str] = setting({}, example={"filter": "x", "replies.claim": "C"})
     web: WebSection = setting(WebSection(), "The dashboard in browsers.")
 
 

@@ -60,6 +60,6 @@ async def open_screen(
     changes = PendingChanges(feed.run, now=moment, read_only=False)
     state = WorkspaceState(workspace=workspace, feed=feed, pending_changes=changes)
     app = DashboardApp([state], now=moment, folder=folder)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         yield Screen(pilot)

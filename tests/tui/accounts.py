@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
@@ -14,12 +14,11 @@ from shared.domain.card import Fact
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Reading, Snapshot
 from shared.records.domains import DomainPast
-from shared.records.replies import LeadReply
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.lists.lines import ChangeLine
-from tui.model.workspace.board import Board, compose
+from tui.model.board import Board, compose
+from tui.model.lines import ChangeLine
 from tui.theme.marks import Mark
 
 NOW = datetime(2026, 3, 2, 14, 32, 7, tzinfo=UTC)
@@ -49,12 +48,9 @@ class FakeFeed:
     ) -> None:
         self.history = history
         self.thresholds = Thresholds()
-        self.shares_replies = False
         self.deliver: Callable[[Tick], object] = lambda _: None
         self.requested: list[tuple[str, ...]] = []
         self.closed = False
-        self.replies: dict[str, LeadReply] = {}
-        self.counts: dict[str, Mapping[date, StatsRow]] = {}
         self.marks: Many[Mark] = ()
         self.pasts: dict[str, DomainPast] = {}
         self.dns: dict[str, tuple[tuple[Fact, ...], tuple[str, ...]]] = {}
@@ -69,14 +65,8 @@ class FakeFeed:
     async def sent_today(self) -> Mapping[str, int | None]:
         return self._sends
 
-    async def recent_counts(self, grouping: str, keys: Many[str], *, days: int) -> Mapping[date, StatsRow]:
-        return next((self.counts[key] for key in keys if key in self.counts), {})
-
     async def recorded_marks(self, *, start: datetime, end: datetime) -> Many[Mark]:
         return [mark for mark in self.marks if start <= mark.at <= end]
-
-    async def last_reply(self, email: str) -> LeadReply | None:
-        return self.replies.get(email)
 
     async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
         return self.dns.get(domain, ((), ()))

@@ -24,8 +24,9 @@ from tests.tui.accounts import NOW, Clock
 from tui.app.dashboard import DashboardApp
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.workspace.board import compose
-from tui.model.workspace.changes import between
+from tui.model.board import compose
+from tui.model.changes import between
+from tui.screens.wall import WallPage
 
 ACCOUNT = "acme"
 STEP_HOURS = 2
@@ -93,10 +94,10 @@ class Watcher:
         )
         self.app.post_message(self.app.Ticked(Tick(snapshot=snapshot, board=board, changes=changes, beats=1)))
         await self.pilot.pause()
-        wall = self.app.wall
-        is_lit = wall.trouble_block.display and bool(wall.trouble_block.text)
-        text = wall.trouble_block.text if is_lit else wall.verdict.words.text
-        return text, is_lit, wall.banner.text if wall.banner.has_class("-on") else ""
+        wall = self.app.page
+        assert isinstance(wall, WallPage)
+        is_lit = bool(wall.trouble.display and wall.trouble.plain)
+        return wall.head.verdict.plain, is_lit, wall.head.verdict.plain
 
 
 class Crisis:

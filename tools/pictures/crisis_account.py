@@ -10,8 +10,8 @@ from typing import Any
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.api.pace import BudgetState
 from shared.domain.snapshot import DailyCounts, Reading, Snapshot
-from tui.model.lists.lines import ChangeLine
-from tui.model.workspace.changes import between
+from tui.model.changes import between
+from tui.model.lines import ChangeLine
 
 START = datetime(2026, 11, 18, 6, 0, tzinfo=UTC)
 """The first hour: everything is healthy. A Wednesday."""

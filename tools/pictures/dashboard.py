@@ -36,13 +36,13 @@ from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.workspace.board import compose
+from tui.model.board import compose
 from tui.theme.marks import Mark, MarkKind
 
 LARGE, SMALL = (150, 44), (110, 32)
 EACH = 3.0
 """Seconds for which a frame of the recording is shown."""
-READS = {"difference", "incident", "plot", "replay", "today"}
+READS = {"health", "lanes", "read", "replay"}
 """Groups of workers that end; the page of replies reads for as long as it is open."""
 STEP = 0.25
 """Hours between the snapshots of the history: gaps begin at twenty minutes."""
@@ -210,10 +210,10 @@ async def recorded(history: History) -> str:
         for moments, keys in (
             ((CALM,), ()),
             ((3, FIRST), ()),
-            ((), ("7", "enter")),
-            ((7, WORST), ("escape", "1", "w")),
-            ((), ("x", "i")),
-            ((16, 20, OVER), ("escape",)),
+            ((), ("enter",)),
+            ((7, WORST), ("w",)),
+            ((), ("4",)),
+            ((16, 20, OVER), ("1",)),
         ):
             await shown.read(*moments)
             await shown.press(*keys)
@@ -226,10 +226,10 @@ DRAWN: dict[str, Callable[[History], Awaitable[str]]] = {
     "dashboard-day": board(CALM, theme="day", size=(120, 36)),
     "dashboard-trouble": board(CALM, 3, FIRST, 7, WORST),
     "dashboard-wall": board(CALM, 3, FIRST, 7, WORST, wall=True),
-    "dashboard-all": board(CALM, 3, FIRST, 7, WORST, wall=True, others=("globex",), size=(120, 36)),
+    "dashboard-all": board(CALM, 3, FIRST, 7, WORST, others=("globex",), size=(120, 24), keys=("5",)),
     "dashboard-replay": board(OVER, size=(120, 36), keys=("@", *"18 Nov 15:00", "enter")),
-    "dashboard-incident": board(CALM, 3, FIRST, 7, WORST, size=(140, 36), keys=("i",)),
-    "dashboard-replies": board(CALM, 3, FIRST, 7, WORST, size=(120, 28), keys=("5",)),
+    "dashboard-incident": board(CALM, 3, FIRST, 7, WORST, size=(140, 36), keys=("4",)),
+    "dashboard-replies": board(CALM, 3, FIRST, 7, WORST, size=(120, 28), keys=("3",)),
     "dashboard-crisis": recorded,
 }
 """By the names of their files."""

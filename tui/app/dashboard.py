@@ -1,10 +1,10 @@
-"""The Textual application: connects screens and collaborators, and dispatches keys and messages."""
+"""The application: the one frame that pages show, where keys lead, and what the feed delivers."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -15,45 +15,36 @@ from textual.app import App
 from textual.binding import Binding
 from textual.driver import Driver
 from textual.message import Message
+from textual.notifications import SeverityLevel
+from textual.reactive import reactive
+from textual.screen import ModalScreen
 from textual.worker import Worker, WorkerState
 
-from shared.commands import invocation
-from shared.commands.guardrails import Guard
+from shared.domain.local_zone import local_zone
 from shared.domain.themes import THEMES
+from shared.text.formats import show_number
 from shared.text.sanitize import visible
-from tui.app.commands import Commands
-from tui.app.navigation import Navigation
-from tui.app.own_errors import ErrorLog
-from tui.app.presenter import Presenter, Ui
-from tui.app.replay_control import ReplayControl
+from tui.app.acts import Acts
+from tui.app.own_errors import ErrorLog, OwnError
+from tui.app.replay import Replay, parse_moment
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
-from tui.model.input.keys import (
-    ALARMS,
-    INCIDENT,
-    REPLIES,
-    keys_by_group,
-    page_card,
-    page_help,
-    panel_help,
-    unknown_key_warnings,
-)
-from tui.model.pages.page_content import card_of, page, page_ref_of
-from tui.screens import text_report
-from tui.screens.alarms import AlarmsScreen, alarm_card
-from tui.screens.all_workspaces import AllWorkspacesScreen
-from tui.screens.board import BoardScreen
-from tui.screens.detail_page import DetailScreen
-from tui.screens.dialogs import CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog
-from tui.screens.headed import HeadedScreen
+from tui.model.facts import Read
+from tui.model.frame import Frame
+from tui.model.happened import together
+from tui.model.incident import Incident, with_marks
+from tui.model.lines import Freshness, PageRef
+from tui.model.offers import Offer
+from tui.model.reply_news import ReplyNews
+from tui.model.workspaces import WorkspaceLine
+from tui.screens.base import Page
+from tui.screens.board import BoardPage
+from tui.screens.details import PAGES, SPAN, DetailPage
+from tui.screens.dialogs import HelpDialog
 from tui.screens.prompt import Prompt
-from tui.screens.replies import RepliesScreen
-from tui.screens.wall import WallScreen
 from tui.system.notifications import OFF, TerminalNotifier
 from tui.theme.error_boundary import ErrorBoundary
-from tui.theme.palette import PALETTES, UNICODE, Glyphs, theme
-from tui.widgets.line_table import LineTable
-from tui.widgets.panel import LinkLine
+from tui.theme.palette import PALETTES, theme
 
 logger = logging.getLogger(__name__)
 
@@ -61,17 +52,19 @@ STAGGER = 1.0
 """Seconds between the starts of workspaces, so that they do not all read at once."""
 AWAY = timedelta(minutes=2)
 """Without a key for so long, the next one asks what is new."""
-FILTER_HINT = (
-    "Words to match: acme status:resting !warming domain:meet. Enter keeps the filter, Esc clears it."
+LOOK_EVERY = timedelta(seconds=15)
+"""Between two readings of what a page shows beside the frame."""
+SCRUBBED = timedelta(hours=24)
+"""What the lanes below a past board cover."""
+MOST_TOASTS = 2
+SEEK_HINT = "Go to a time: 14:02, yesterday 9:00, 21 Nov 14:02, or how long ago: 20m, 3h. Esc cancels."
+ACTIONS = (
+    Offer(line="export", about="Write this view as CSV, text and SVG", action="app.export"),
+    Offer(line="theme", about="Next theme: night, day, contrast", action="app.next_theme"),
+    Offer(line="refresh", about="Read everything again now", action="app.refresh"),
+    Offer(line="copy", about="Copy the id or address of the chosen line", action="app.copy_line"),
 )
-KEYED = (BoardScreen, DetailScreen, AllWorkspacesScreen, LineTable, CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog,
-         Prompt)  # fmt: skip
-KEY_TABLES = {"alarms": ALARMS, "incident": INCIDENT, "replies": REPLIES}
-"""Keys of pages that are loaded when they are opened."""
-KEY_NAMES = {
-    *(one.id or "" for where in KEYED for one in where.BINDINGS if isinstance(one, Binding)),
-    *(f"{group}.{key.id}" for group, keys in KEY_TABLES.items() for key in keys if key.action),
-}
+"""What the palette offers beside commands and keys."""
 
 
 def utc_now() -> datetime:
@@ -83,6 +76,9 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     CSS_PATH: ClassVar[Path] = Path(__file__).parents[1] / "theme" / "app.tcss"
     ENABLE_COMMAND_PALETTE = False
+
+    frame: reactive[Frame] = reactive(Frame.empty("", now=datetime.min.replace(tzinfo=UTC)), init=False)
+    """All that a page may know; the feed, the clock and replay set it, and nothing else."""
 
     @dataclass
     class Ticked(Message):
@@ -96,8 +92,6 @@ class DashboardApp(ErrorBoundary, App[int]):
         workspaces: Sequence[WorkspaceState],
         *,
         now: Callable[[], datetime] = utc_now,
-        notice: str = "",
-        glyphs: Glyphs = UNICODE,
         theme_name: str = "",
         only_theme: str = "",
         keys: Mapping[str, str] | None = None,
@@ -111,88 +105,44 @@ class DashboardApp(ErrorBoundary, App[int]):
         super().__init__(driver_class)
         self.now = now
         self.workspaces = Workspaces(workspaces)
+        self.acts = Acts(self)
         self.failure: Exception | None = None
-        self._glyphs = glyphs
-        self.set_class(glyphs.ascii, "-ascii")
+        self.running = ""
+        """The command line that is being carried out."""
         self._start_on_wall = wall
         self._folder = folder
         self._error_log = error_log
+        self._own_error: OwnError | None = None
+        self._seen_notice = ""
         self._last_input: datetime | None = None
+        self._used_at: datetime | None = None
+        self._replay: Replay | None = None
+        self._read: dict[PageRef, Read] = {}
+        self._looked_at: dict[Page, datetime] = {}
+        self._on_alarm = on_alarm
+        self._notifier = notifier or TerminalNotifier(choice=OFF, environ={})
+        self._news = {state.workspace: ReplyNews(since=now()) for state in self.workspaces.all}
         for name in PALETTES:
             self.register_theme(theme(name))
         self._themes = (only_theme,) if only_theme else THEMES
         self.theme = theme_name if theme_name in self._themes else self._themes[0]
-        self._key_warnings = unknown_key_warnings(keys or {}, known=KEY_NAMES)
-        self._keymap_by_group = keys_by_group(keys or {})
-        self.set_keymap(
-            {
-                f"{group}.{name}": key
-                for group, own in self._keymap_by_group.items()
-                for name, key in own.items()
-            }
-        )
-        current = self.workspaces.current.workspace
-        board_keys, page_keys = self._remapped("board"), self._remapped("page")
-        self.board_screen = BoardScreen(
-            glyphs=glyphs, workspace=current, notice=notice, now=now, remapped=board_keys
-        )
-        self.wall = WallScreen(glyphs=glyphs, notice=notice, began=now())
-        ui = Ui(
-            app=self,
-            workspaces=self.workspaces,
-            board=self.board_screen,
-            wall=self.wall,
-            glyphs=glyphs,
-            now=now,
-        )
-        self._notifier = notifier or TerminalNotifier(choice=OFF, environ={})
-        self.presenter = Presenter(ui, on_alarm=on_alarm, notify=self._notifier.tell)
-        self.replay = ReplayControl(ui, self.presenter)
-        self.navigation = Navigation(
-            ui=ui,
-            presenter=self.presenter,
-            replay=self.replay,
-            page_keys=page_keys,
-            incident_keys=self._remapped("incident"),
-        )
-        self.commands = Commands(ui=ui, presenter=self.presenter, replay=self.replay)
-        # Keys that one collaborator carries out as they are; the other actions are methods below.
-        self.action_pause_or_resume = self.commands.toggle_chosen
-        self.action_pause_or_resume_shown = self.commands.toggle_shown
-        self.action_timed_pause = self.commands.pause_chosen_for_a_time
-        self.action_undo = self.commands.undo
-        self.action_commands = self.commands.prompt
-        self.action_step = self.replay.step
-        self.action_seek = self.replay.ask_for_time
-        self.action_difference = self.replay.show_difference
-        self.action_live = self.replay.leave
-        self.action_workspace = self.navigation.step_workspace
-        self.action_wall = self.presenter.open_wall
-        self.action_acknowledge = self.presenter.acknowledge
-
-    def _remapped(self, group: str) -> Mapping[str, str]:
-        return self._keymap_by_group.get(group, {})
+        self._keys = dict(keys or {})
+        self.set_keymap(self._keys)
+        self.board = BoardPage()
 
     def on_mount(self) -> None:
         """Show the empty board at once, then let the ticks come."""
-        self.push_screen(self.board_screen)
-        self.install_screen(self.wall, "wall")
-        if self._start_on_wall and len(self.workspaces.all) > 1:
-            self.presenter.open_all_workspaces(wall=True)
-        elif self._start_on_wall:
-            self.presenter.open_wall()
-        for warning in self._key_warnings:
-            self.notify(warning, severity="warning", timeout=30, markup=False)
+        self.frame = self._live_frame()
+        self.push_screen(self.board)
+        if self._start_on_wall:
+            self.action_open("wall")
+        for warning in unknown_keys(self._keys):
+            self.toast(warning, severity="warning", timeout=30)
         self.set_interval(1.0, self.second_passed, name="clock")
-        self.call_after_refresh(self.presenter.show)
         first, *others = self.workspaces.all
         self._start(first)
         for number, state in enumerate(others, start=1):
             self.set_timer(number * STAGGER, partial(self._start, state))
-
-    def _write(self, sequence: str) -> None:
-        if self._driver and sequence:
-            self._driver.write(sequence)
 
     def _start(self, state: WorkspaceState) -> None:
         if state.feed:
@@ -207,183 +157,404 @@ class DashboardApp(ErrorBoundary, App[int]):
             if state.feed:
                 await state.feed.aclose()
 
-    # -- messages --------------------------------------------------------------------------------------
+    # -- the frame -------------------------------------------------------------------------------------
+
+    def _live_frame(self) -> Frame:
+        own = self._own_error.words(self.now()) if self._own_error else ""
+        history = self.workspaces.current.history
+        notice = history.notice if history and history.notice != self._seen_notice else ""
+        return self.workspaces.current.frame(
+            now=self.now(),
+            notices=[text for text in (own, notice) if text],
+            mode=f"{self.running}…" if self.running else "",
+            used_at=self._used_at,
+        )
+
+    def hand_frame(self) -> None:
+        """Another frame, where the present is shown; and to the page that has come to the front in any case."""
+        if self._replay is None:
+            self.frame = self._live_frame()
+        self.watch_frame()
+
+    def watch_frame(self) -> None:
+        page = self.page
+        if page is not None and page.is_mounted:
+            page.frame = self._live_frame() if page.is_always_live and self._replay else self.frame
+
+    def second_passed(self) -> None:
+        """Update ages and clocks; while the app closes, its timer still runs without a screen."""
+        if not self.screen_stack:
+            return
+        self.hand_frame()
+        page = self.page
+        if page and self._replay is None:
+            looked = self._looked_at.get(page)
+            if looked and self.now() - looked >= LOOK_EVERY:
+                self.read_for(page)
+        self._write(self._notifier.due(self.now()))
+
+    def _write(self, sequence: str) -> None:
+        if self._driver and sequence:
+            self._driver.write(sequence)
 
     @on(Ticked)
     def _ticked(self, message: Ticked) -> None:
-        tick = message.tick
-        self.presenter.take(tick, message.state or self.workspaces.all[0])
-        if tick.beats == 0 and self.board_screen.since is None:  # what is recalled was seen when it was read
+        tick, state = message.tick, message.state or self.workspaces.all[0]
+        raised = state.take(tick, now=self.now())
+        prefix = state.workspace if len(self.workspaces.all) > 1 else ""
+        if raised:
+            self.bell()
+            texts = [alarm.told(self.now(), workspace=prefix) for alarm in raised]
+            self._on_alarm(texts)
+            for text in texts:
+                self._notifier.tell(text)
+        for text in self._news[state.workspace].of(tick.snapshot):
+            self._notifier.tell(f"{prefix}: {text}" if prefix else text)
+        found = state.pending_changes.confirm(tick.snapshot) if state.pending_changes else ()
+        refuted = [
+            f"{visible(one.change.label)} is {one.status or 'gone'}, not {one.change.status}"
+            for one in found
+            if one.status != one.change.status
+        ]
+        if refuted:
+            self.toast("\n".join(refuted), severity="error", timeout=20)
+        if tick.beats == 0 and self._used_at is None:  # what is recalled was seen when it was read
             read = [stamp.read_at for stamp in tick.board.stamps.values() if stamp.read_at]
-            self.board_screen.since = max(read, default=None)
+            self._used_at = max(read, default=None)
+        self.hand_frame()
 
-    @on(BoardScreen.LineOpened)
-    def _line_opened(self) -> None:
-        line, board = self.board_screen.grid.line, self.board_screen.board
-        if line is None or board is None:
+    # -- pages -----------------------------------------------------------------------------------------
+
+    @property
+    def pages(self) -> list[Page]:
+        """The stack that Esc goes up, the board first."""
+        return [screen for screen in self.screen_stack if isinstance(screen, Page)]
+
+    @property
+    def page(self) -> Page | None:
+        """The page that is seen, also behind a dialog."""
+        return self.pages[-1] if self.pages else None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The real stack, below the workspace."""
+        return tuple(page.name_in_path for page in self.pages[1:])
+
+    def go(self, about: PageRef, *, is_beside: bool = False) -> None:
+        """Go down to a thing; or beside the page of one of its kind."""
+        if is_beside and len(self.pages) > 1:
+            self.pop_screen()
+        self.push_screen(PAGES[about.kind](about))
+
+    def action_climb(self, levels: int) -> None:
+        for _ in range(levels):
+            if len(self.pages) > 1 and not isinstance(self.screen, ModalScreen):
+                page = self.pages[-1]
+                self._looked_at.pop(page, None)
+                self.pop_screen()
+
+    def can_open(self, name: str) -> bool:
+        return name != "workspaces" or len(self.workspaces.all) > 1
+
+    def action_open(self, name: str) -> None:
+        """One of the pages of the first level, in place of whatever is open."""
+        if not self.can_open(name):
             return
-        ref = page_ref_of(line)
-        if ref and page(ref, board=board, changes=()):
-            self.navigation.open_page(ref)
-            return
-        self.push_screen(CardDialog(card_of(line), glyphs=self._glyphs), self.commands.run_pressed)
+        self.action_climb(len(self.pages) - 1)
+        if name != "board":
+            self.push_screen(self._made(name))
 
-    @on(DetailScreen.DataNeeded)
-    def _data_needed(self, message: DetailScreen.DataNeeded) -> None:
-        if isinstance(self.screen, DetailScreen):
-            self.navigation.read_for_page(self.screen, message.ref)
+    def _made(self, name: str) -> Page:
+        # Late: a page is loaded when it is opened first.
+        if name == "replies":
+            from tui.screens.replies import RepliesPage
 
-    @on(LinkLine.Clicked, "#workspace-bar")
-    def _workspace_clicked(self, message: LinkLine.Clicked) -> None:
-        self.navigation.go_to(self.workspaces.all[message.number])
-
-    def action_alarms(self) -> None:
-        self.push_screen(AlarmsScreen(self.workspaces.all, glyphs=self._glyphs, now=self.now))
-
-    @on(HeadedScreen.StatusNeeded)
-    def _status_needed(self) -> None:
-        self.presenter.second_passed()
-
-    def action_replies(self) -> None:
-        """The queue is that of now, also while another moment is shown."""
-        state = self.workspaces.current
-        self.push_screen(
-            RepliesScreen(
+            state = self.workspaces.current
+            return RepliesPage(
                 open_queue=state.open_replies,
                 only_reads=state.only_reads,
                 is_browser=self.is_web or state.pending_changes is None,
-                glyphs=self._glyphs,
-                now=self.now,
-                remapped=self._remapped("replies"),
             )
+        if name == "incidents":
+            from tui.screens.incidents import IncidentsPage
+
+            on_now = [one.since for one in self.workspaces.current.alarms if one.is_on]
+            return IncidentsPage(since=min(on_now, default=None))
+        if name == "wall":
+            from tui.screens.wall import WallPage
+
+            return WallPage(began=self.now())
+        from tui.screens.lists import SequencesPage, WorkspacesPage
+
+        return WorkspacesPage() if name == "workspaces" else SequencesPage()
+
+    def workspace_lines(self) -> list[WorkspaceLine]:
+        return [WorkspaceLine(frame=state.frame(now=self.now())) for state in self.workspaces.all]
+
+    def enter(self, workspace: str) -> None:
+        """Another workspace's board; filters and the past stay behind."""
+        state = next(one for one in self.workspaces.all if one.workspace == workspace)
+        self.leave_past()
+        if state is not self.workspaces.current:
+            self.workspaces.current = state
+            self._read.clear()
+            for panel in (self.board.domains, self.board.inboxes):
+                panel.table.reset()
+        self.action_open("board")
+        self.hand_frame()
+
+    # -- what is read for a page -----------------------------------------------------------------------
+
+    def read_of(self, about: PageRef) -> Read | None:
+        """What was read of it; what wasn't is read now."""
+        known = self._read.get(about)
+        if known is None and not self.frame.is_past:
+            self._read[about] = Read()
+            self._work(partial(self._read_about, about), group="read")
+        return known
+
+    def read_for(self, page: Page) -> None:
+        """Read the health, or the lanes, that a page shows, and its facts once more."""
+        self._looked_at[page] = self.now()
+        if isinstance(page, DetailPage):
+            self._work(partial(self._read_health, page), group="health")
+            if not self.frame.is_past:
+                self._work(partial(self._read_about, page.about), group="read")
+        elif hasattr(page, "set_incident"):
+            self._work(partial(self._read_lanes, page.range.span, page.set_incident), group="lanes")
+
+    def _work(self, work: Callable[[], object], *, group: str) -> None:
+        self.run_worker(work, group=group, exclusive=group != "read", exit_on_error=False)  # type: ignore[arg-type]
+
+    async def _read_about(self, about: PageRef) -> None:
+        feed = self.workspaces.current.feed
+        if feed is None:
+            return
+        if about.kind == "domain":
+            past = await feed.domain_past(about.key)
+            facts, advice = await feed.domain_dns(about.key)
+            self._read[about] = Read(past=past, dns=facts, advice=advice)
+        elif about.kind == "inbox":
+            self._read[about] = Read(sent_today=(await feed.sent_today()).get(about.key))
+        self.hand_frame()
+
+    async def _read_health(self, page: DetailPage) -> None:
+        state = self.workspaces.current
+        if not page.has_course or state.history is None:
+            page.show_course(None)
+            return
+        found = await state.history.health(
+            page.about, span=SPAN, points=page.course.columns, now=self.frame.now, thresholds=state.thresholds
         )
+        if page.is_mounted:
+            page.show_course(found)
 
-    # Handlers of a page that is loaded when it is opened: the framework finds them by their names.
+    async def _read_lanes(self, span: timedelta, show: Callable[[Incident | None], object]) -> None:
+        """Every domain over time, up to what is shown; the board's scrubber goes up to now."""
+        state, frame = self.workspaces.current, self.frame
+        end = self.now() if show == self.board.scrubber.set_incident else frame.now
+        board = state.board if end != frame.now and state.board else frame.board
+        inboxes = board.snapshot.inboxes.value
+        if state.history is None or inboxes is None:
+            show(None)
+            return
+        start = end - span
+        fresh = frame.is_past or frame.freshness("inboxes") < Freshness.LATE
+        incident = await state.history.incident(
+            inboxes, start=start, end=end, fresh=fresh, thresholds=state.thresholds
+        )
+        noticed = await state.history.marks(PageRef(kind="incident"), start=start, end=end)
+        recorded = await state.feed.recorded_marks(start=start, end=end) if state.feed else ()
+        show(with_marks(incident, together(recorded, noticed)))
 
-    def on_alarms_screen_opened(self, message: AlarmsScreen.Opened) -> None:
-        if message.ref is None:
-            self.push_screen(CardDialog(alarm_card(message.alarm, now=self.now()), glyphs=self._glyphs))
+    # -- alarms ----------------------------------------------------------------------------------------
+
+    def acknowledge(self, where: str | None) -> None:
+        """The alarm about something, else all; without any, the notices about the dashboard itself."""
+        state = self.workspaces.current
+        has_own = any(one.where == where for one in state.alarms if one.is_on)
+        done = state.acknowledge(where if has_own else None, now=self.now())
+        if not done:
+            self._own_error = None
+            self._seen_notice = state.history.notice if state.history else ""
+        self.hand_frame()
+
+    # -- the past --------------------------------------------------------------------------------------
+
+    def leave_past(self) -> bool:
+        if self._replay is None:
+            return False
+        self._replay = None
+        self.hand_frame()
+        return True
+
+    def action_step(self, by: int) -> None:
+        self._work(partial(self._move, lambda replay: replay.step(by)), group="replay")
+
+    async def action_seek(self) -> None:
+        """An hour ago, unless another time is typed."""
+        await self.push_screen(Prompt(sign="at", hint=SEEK_HINT, value="1h", is_replaced=True), self._seek)
+
+    def _seek(self, text: str | None) -> None:
+        if not text or not text.strip():
+            return
+        wanted = parse_moment(text, now=self.now(), zone=local_zone())
+        if wanted is None:
+            self.toast(f"“{text.strip()}” isn't a time in the past.", severity="warning")
         else:
-            self.navigation.go_to(message.state, message.ref)
+            self._work(partial(self._move, lambda replay: replay.seek(wanted), wanted), group="replay")
 
-    def on_alarms_screen_pause_asked(self, message: AlarmsScreen.PauseAsked) -> None:
-        self.commands.pause(message.sequences, message.state)
+    async def _move(self, move: Callable[[Replay], Replay], wanted: datetime | None = None) -> None:
+        state, now = self.workspaces.current, self.now()
+        if state.history is None:
+            self.toast("No history is recorded here.", severity="warning")
+            return
+        at = self._replay.at if self._replay else None
+        before = await Replay.open(state.history, now=now, at=at)
+        replay = move(before)
+        if not replay.moments or (self._replay and (replay.place, before.place) == (0, 0)):
+            self.toast(replay.end_words(now), severity="warning")
+        elif wanted and (missed := replay.missed(wanted, now=now)):
+            self.toast(missed, severity="warning")
+        board = None
+        if not replay.live:
+            board = await replay.board(state.history, like=state.last, thresholds=state.thresholds)
+        if state is not self.workspaces.current:
+            return
+        if board is None:
+            self.leave_past()
+            return
+        was_live, self._replay = self._replay is None, replay
+        changes = tuple(change for change in state.changes if change.at <= replay.at)
+        active = sum(alarm.is_on for one in self.workspaces.all for alarm in one.alarms)
+        mode = replay.words(now) + (f" · now: {show_number(active, 'alarm')}" if active else "")
+        self.frame = Frame(
+            board=board, now=replay.at, changes=changes, is_past=True, mode=mode, only_reads=True
+        )
+        if was_live:
+            self._work(partial(self._read_lanes, SCRUBBED, self.board.scrubber.set_incident), group="lanes")
+        if self.page and self.page is not self.board:
+            self.read_for(self.page)
 
-    def on_alarms_screen_guardrails_asked(self, message: AlarmsScreen.GuardrailsAsked) -> None:
-        self.navigation.go_to(message.state)
-        self.commands.run_pressed(invocation(Guard()))
+    # -- keys ------------------------------------------------------------------------------------------
 
-    def on_alarms_screen_incident_wanted(self, message: AlarmsScreen.IncidentWanted) -> None:
-        self.replay.leave()
-        self.navigation.go_to(message.state)
-        alarm = message.alarm
-        show = partial(self.navigation.open_incident, since=alarm.since, domain=alarm.where)
-        self.call_after_refresh(show)
+    def action_undo(self) -> None:
+        self.acts.undo()
 
-    @on(AllWorkspacesScreen.Entered)
-    def _workspace_entered(self, message: AllWorkspacesScreen.Entered) -> None:
-        self.navigation.go_to(message.state, message.ref)
+    async def action_commands(self) -> None:
+        page = self.page
+        keys = [one.binding for one in page.active_bindings.values() if one.enabled] if page else []
+        offered = [
+            Offer(
+                line=one.description,
+                about=str(one.tooltip),
+                key=self.get_key_display(one),
+                action=one.action if one.action.startswith("app.") else f"screen.{one.action}",
+            )
+            for one in keys
+            if one.id and one.id != "commands"
+        ]
+        await self.acts.prompt([*ACTIONS, *offered])
+
+    def action_help(self) -> None:
+        if page := self.page:
+            found = list(page.active_bindings.values())
+            self.push_screen(HelpDialog(found, title=page.name_in_path or "Board"))
+
+    def action_refresh(self) -> None:
+        if feed := self.workspaces.current.feed:
+            feed.read_now()
+
+    def action_next_theme(self) -> None:
+        at = self._themes.index(self.theme) if self.theme in self._themes else -1
+        self.theme = self._themes[(at + 1) % len(self._themes)]
+
+    def action_copy_line(self) -> None:
+        panel = self.page.panel if self.page else None
+        if panel and panel.table.line:
+            key = visible(panel.table.line.key)
+            self.copy_to_clipboard(key)
+            self.toast(f"Copied: {key}", timeout=3)
+
+    def action_export(self) -> None:
+        """Write the list as CSV, the board as text and the screen as a picture into the folder, or to the browser."""
+        from tui.screens import report  # late: seldom needed
+
+        panel = self.page.panel if self.page else None
+        if panel is None or (self._folder is None and not self.is_web):
+            self.toast("Nothing to export, or no folder to export to.", severity="warning")
+            return
+        table = panel.table
+        made = report.files(
+            self.frame,
+            name=table.id or "list",
+            shown=table.shown,
+            columns=table.list_columns,
+            picture=self.export_screenshot(),
+        )
+        if self._folder is None or self.is_web:
+            name = f"{report.stem_of(self.frame.now)}.zip"
+            self.deliver_binary(report.packed(made), save_filename=name)
+            return
+        try:
+            report.write(self._folder, made)
+        except OSError as error:
+            self.toast(f"Export failed: {error.strerror}", severity="error")
+        else:
+            self.toast(f"Exported {len(made)} files to {self._folder}", timeout=12)
+
+    def toast(
+        self, text: str, *, title: str = "", severity: SeverityLevel = "information", timeout: float = 10
+    ) -> None:
+        """A notice in plain text."""
+        self.notify(text, title=title, severity=severity, timeout=timeout, markup=False)
+
+    def _refresh_notifications(self) -> None:
+        """The oldest make room, so that two at most stand over the page."""
+        for old in list(self._notifications)[:-MOST_TOASTS]:
+            del self._notifications[old]
+        super()._refresh_notifications()
 
     async def on_event(self, event: events.Event) -> None:
         """After a while without keys, show the changes since."""
         if isinstance(event, events.Key | events.MouseDown):
             now = self.now()
             if self._last_input and now - self._last_input > AWAY:
-                self.board_screen.since = self._last_input
+                self._used_at = self._last_input
             self._last_input = now
         await super().on_event(event)
-
-    def second_passed(self) -> None:
-        """Update ages and clocks; while the app closes, its timer still runs without a screen."""
-        if not self.screen_stack:
-            return
-        self.presenter.second_passed()
-        self._write(self._notifier.due(self.now()))
-
-    # -- keys ------------------------------------------------------------------------------------------
-
-    def action_leap(self, hours: int) -> None:
-        self.replay.leap(timedelta(hours=hours))
-
-    def action_incident(self) -> None:
-        self.navigation.open_incident()
-
-    @on(HeadedScreen.PageWanted)
-    def _page_wanted(self, message: HeadedScreen.PageWanted) -> None:
-        self.navigation.open_page(message.ref)
-
-    def action_all_workspaces(self, wall: bool = False) -> None:  # noqa: FBT001, FBT002 # an action's argument
-        self.presenter.open_all_workspaces(wall=wall)
-
-    def action_refresh(self) -> None:
-        if feed := self.workspaces.current.feed:
-            feed.read_now()
-
-    def action_theme(self) -> None:
-        at = self._themes.index(self.theme) if self.theme in self._themes else -1
-        self.theme = self._themes[(at + 1) % len(self._themes)]
-
-    async def action_filter(self) -> None:
-        grid = self.board_screen.grid
-        before = grid.arrangement
-
-        def changed(text: str | None) -> None:
-            grid.set_arrangement(before if text is None else replace(before, find=text))
-
-        prompt = Prompt(sign="filter", hint=FILTER_HINT, value=before.find, changed=changed)
-        await self.push_screen(prompt, changed)
-
-    def action_panel_help(self) -> None:
-        card = panel_help(self.board_screen.active, remapped=self._remapped("board"))
-        self.push_screen(CardDialog(card, glyphs=self._glyphs))
-
-    def action_help_of(self, name: str) -> None:
-        self.push_screen(CardDialog(page_card(name, remapped=self._remapped(name)), glyphs=self._glyphs))
-
-    def action_page_help(self) -> None:
-        self.push_screen(CardDialog(page_help(remapped=self._remapped("page")), glyphs=self._glyphs))
-
-    def action_copy_line(self) -> None:
-        if line := self.board_screen.grid.line:
-            self.copy_to_clipboard(visible(line.key))
-            self.notify(f"Copied: {visible(line.key)}", timeout=3, markup=False)
-
-    def action_export(self) -> None:
-        """Write the list as CSV, the board as text and the screen as a picture into the folder, or to the browser."""
-        board, now = self.board_screen.board, self.now()
-        if board is None or (self._folder is None and not self.is_web):
-            self.notify("Nothing to export, or no folder to export to.", severity="warning")
-            return
-        made = text_report.files(
-            board=board,
-            name=self.board_screen.active,
-            shown=self.board_screen.grid.shown,
-            columns=self.board_screen.grid.columns,
-            picture=self.export_screenshot(),
-            now=now,
-            glyphs=self._glyphs,
-        )
-        if self._folder is None or self.is_web:
-            self.deliver_binary(text_report.packed(made), save_filename=f"{text_report.stem(now)}.zip")
-            return
-        try:
-            text_report.write(self._folder, made)
-        except OSError as error:
-            self.notify(f"Export failed: {error.strerror}", severity="error", markup=False)
-        else:
-            self.notify(f"Exported {', '.join(made)} to {self._folder}", timeout=12, markup=False)
 
     # -- errors of our own -----------------------------------------------------------------------------
 
     def _handle_exception(self, error: Exception) -> None:
         """Once the screen stands, an exception costs one message, not the dashboard; before that it ends it."""
-        if self._error_log is None or not self.board_screen.is_mounted:
+        if self._error_log is None or not self.board.is_mounted:
             super()._handle_exception(error)
         else:
-            self.presenter.own_error = self._error_log.note(error, now=self.now())
+            self._own_error = self._error_log.note(error, now=self.now())
 
     @on(Worker.StateChanged)
     def _worker_ended(self, event: Worker.StateChanged) -> None:
         if event.state is WorkerState.ERROR and event.worker.error:
             logger.error("a worker failed", exc_info=event.worker.error)
-            self.notify("Internal error. Details are in the log.", severity="error")
+            self.toast("Internal error. Details are in the log.", severity="error")
+
+
+def unknown_keys(keys: Mapping[str, str]) -> list[str]:
+    """Warnings about names in `[dashboard.keys]` that no key has."""
+    if not keys:
+        return []
+    import difflib  # late: only a mistake pays for it
+
+    from tui.screens.incidents import IncidentsPage
+    from tui.screens.replies import RepliesPage
+
+    pages = (Page, IncidentsPage, RepliesPage)
+    known = {one.id for page in pages for one in page.BINDINGS if isinstance(one, Binding) and one.id}
+    warnings = []
+    for name in keys:
+        if name not in known:
+            near = difflib.get_close_matches(name.lower(), known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else "; valid names are in docs/dashboard.md"
+            warnings.append(f"[dashboard.keys] {visible(name)} isn't a key name{hint}")
+    return warnings

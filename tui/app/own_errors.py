@@ -8,7 +8,7 @@ import traceback
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tui.theme import formatting
+from tui.theme.words import clock
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ class OwnError:
 
     def words(self, now: datetime) -> str:
         often = f", {self.times:,} times" if self.times > 1 else ""
-        when = formatting.moment(self.at, now=now)
+        when = clock(self.at, now=now)
         return f"Internal error in the dashboard (reference {self.reference}, {when}{often}). It keeps running. Details are in the log."
 
 

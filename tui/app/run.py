@@ -26,8 +26,8 @@ from tui.system.terminal import (
     is_hung_up,
     output_encoding,
     plain_theme,
+    speaks_unicode,
 )
-from tui.theme.palette import glyphs_for
 
 
 async def _run_until_exit(app: DashboardApp) -> None:
@@ -62,8 +62,8 @@ async def run_dashboard(
     alarm_command = AlarmCommand("" if is_viewer else options.alarm_command)
     notifications = OFF if is_viewer else options.notifications
     encoding = output_encoding(sys.stdout.encoding, environ)
-    glyphs = glyphs_for(encoding, ascii_only=options.ascii or environ.get("TERM") == "linux")
-    driver = AsciiDriver if glyphs.ascii else TerminalDriver
+    is_plain = options.ascii or environ.get("TERM") == "linux" or not speaks_unicode(encoding)
+    driver = AsciiDriver if is_plain else TerminalDriver
     app = DashboardApp(
         [
             _state(
@@ -76,8 +76,6 @@ async def run_dashboard(
             )
             for name in _workspaces(settings, workspace)
         ],
-        notice=notice,
-        glyphs=glyphs,
         theme_name=options.theme,
         only_theme=plain_theme(environ),
         keys=options.keys,

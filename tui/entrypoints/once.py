@@ -26,19 +26,19 @@ from shared.text.sanitize import visible, visible_json
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
-from tui.feed.recorded_marks import read_marks, read_pause_starts
+from tui.feed.recorded_marks import pause_starts, read_marks, read_pasts
 from tui.feed.startup import OpenRecords, has_bot_database
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.lists.lines import ChangeLine, PageRef
-from tui.model.news.alarms import update
-from tui.model.plots.incident import Incident, with_marks
-from tui.model.plots.marks import together
-from tui.model.workspace.board import Board, compose
-from tui.screens import text_report
-from tui.screens.incident import IncidentScreen
-from tui.system.terminal import output_encoding, writable
+from tui.model.alarms import update
+from tui.model.board import Board, DomainFacts, compose
+from tui.model.frame import Frame
+from tui.model.happened import together
+from tui.model.incident import Incident, with_marks
+from tui.model.lines import ChangeLine, PageRef
+from tui.screens.incidents import IncidentsPage
+from tui.screens.report import report
+from tui.system.terminal import output_encoding, speaks_unicode, writable
 from tui.theme.marks import Mark
-from tui.theme.palette import DAY, NIGHT, glyphs_for
 
 PAPER = 120
 """Columns without a terminal."""
@@ -62,8 +62,13 @@ async def print_once(
     async with open_client(settings, place) as client:
         snapshot = await take_snapshot(client, place.name, now=datetime.now(UTC))
     now = datetime.now(UTC)
-    snapshot = await _with_starts(settings, place, snapshot, now=now, open_records=open_records)
-    board = compose(snapshot, intervals=intervals(settings.poll_seconds), thresholds=place.thresholds)
+    snapshot, facts = await _with_starts(settings, place, snapshot, now=now, open_records=open_records)
+    board = compose(
+        snapshot,
+        intervals=intervals(settings.poll_seconds),
+        thresholds=place.thresholds,
+        domain_facts=facts,
+    )
     if svg:
         tick = Tick(snapshot=snapshot, board=board, changes=(), beats=1)
         lanes = await _lanes(settings, place, snapshot, now=now, span=incident, open_records=open_records)
@@ -92,11 +97,11 @@ def _print(board: Board, *, now: datetime) -> None:
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     width = console.width if console.is_terminal else PAPER
     encoding = output_encoding(sys.stdout.encoding, os.environ)
-    glyphs = glyphs_for(encoding)
-    for shown in text_report.lines(board, width=width, now=now, glyphs=glyphs):
-        pieces = [(writable(text, encoding), ink) for text, ink in shown]
-        line = text_report.text(pieces, palette=NIGHT if console.is_terminal else DAY)
-        console.print(line if console.is_terminal else line.plain)
+    for line in report(Frame(board=board, now=now), width=width):
+        if console.is_terminal and speaks_unicode(encoding):
+            console.print(line)
+        else:
+            console.print(writable(line.plain.rstrip(), encoding))
 
 
 def _has_history(database: URL) -> bool:
@@ -111,24 +116,26 @@ async def _with_starts(
     *,
     now: datetime,
     open_records: OpenRecords | None,
-) -> Snapshot:
-    """The snapshot with since when what is wrong has been so, as far as earlier runs and the bot remember."""
+) -> tuple[Snapshot, DomainFacts]:
+    """The snapshot with since when and why what is wrong is so, as far as earlier runs and the bot remember."""
     starts: dict[str, ProblemStart] = {}
     if _has_history(settings.history_database):
         async with History(settings.history_database, thresholds=place.thresholds) as store:
             with contextlib.suppress(HistoryUnavailable):
                 starts = {one.key: one for one in await store.problems(place.name)}
     verdict = judge_reading(snapshot.inboxes, thresholds=place.thresholds)
-    paused = [one for one in conditions_of(snapshot, verdict) if one.kind == PAUSED]
-    if paused and open_records and has_bot_database(settings):
+    troubled = [one for one in conditions_of(snapshot, verdict) if one.is_of_domain]
+    facts = DomainFacts()
+    if troubled and open_records and has_bot_database(settings):
         async with open_records(settings) as records:
-            names = (one.where for one in paused)
-            recorded = await read_pause_starts(records, place.name, names, now=now)
-        for one in paused:
-            if at := recorded.get(one.where):
+            names = [one.where for one in troubled]
+            facts = DomainFacts(pasts=await read_pasts(records, place.name, names, now=now))
+        recorded = pause_starts(facts.pasts)
+        for one in troubled:
+            if one.kind == PAUSED and (at := recorded.get(one.where)):
                 new = ProblemStart(key=one.key, kind=one.kind, since=at, kind_since=at)
                 starts[one.key] = starts.get(one.key, new).known_from(at)
-    return replace(snapshot, problems=tuple(starts.values()))
+    return replace(snapshot, problems=tuple(starts.values())), facts
 
 
 async def _began(
@@ -159,6 +166,7 @@ def as_data(snapshot: Snapshot, board: Board, *, began: Mapping[str, datetime]) 
                 "since": began[one.key].isoformat() if one.key in began else None,
             }
             for one in board.conditions
+            if one.is_alarm
         ],
         **{name: _with_rates(reading["value"]) for name, reading in readings.items()},
         "budget": document["budget"],
@@ -206,16 +214,16 @@ async def _lanes(
 
 
 async def _picture(tick: Tick, place: Workspace, incident: Incident | None) -> str:
-    """The board as it would be in a terminal of 160 by 50, or the page of an incident."""
+    """The board as it would be in a terminal of 160 by 50, or the page of incidents."""
     app = DashboardApp([WorkspaceState(workspace=place.name)])
     async with app.run_test(size=PICTURE) as pilot:
         app.post_message(app.Ticked(tick))
         await pilot.pause()
         if incident:
-            app.navigation.open_incident()
+            app.action_open("incidents")
             await pilot.pause()
             await app.workers.wait_for_complete()
-            assert isinstance(app.screen, IncidentScreen)
-            app.screen.show(incident)
-            await pilot.pause()
+            assert isinstance(app.screen, IncidentsPage)
+            app.screen.set_incident(incident)
+        await pilot.pause()
         return app.export_screenshot(title=f"Outreach: {place.name}")

@@ -9,20 +9,19 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 
-from shared.api.models import Inbox, StatsRow
+from shared.api.models import Inbox
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
-from shared.history import About, History, HistoryUnavailable, Sample, Transition
-from tui.model.lists.lines import ChangeLine, PageRef
-from tui.model.pages.page_content import Metric
-from tui.model.plots.incident import Incident, lanes_of
-from tui.model.plots.marks import of_transitions
-from tui.model.workspace.changes import becomes_by, together, tone_of_change
+from shared.history import About, History, HistoryUnavailable, Transition
+from tui.model.changes import becomes_by, together, tone_of_change
+from tui.model.course import LEAST_SPAN, Course, course_of
+from tui.model.happened import of_transitions
+from tui.model.incident import Incident, lanes_of
+from tui.model.lines import ChangeLine, PageRef
 from tui.theme.marks import Mark
-from tui.theme.plotting import LEAST_SPAN, Plot, Range, axis, known_from, share_of, spread_out, times_of
 
 logger = logging.getLogger(__name__)
 
@@ -92,59 +91,23 @@ class HistoryAccess:
     async def trends(self, *, now: datetime) -> Trends:
         return await self._or(self._trends(now), {})
 
-    async def plot(
-        self,
-        metric: Metric,
-        *,
-        keys: Sequence[str],
-        over: Range,
-        points: int,
-        now: datetime,
-        thresholds: Thresholds,
-    ) -> Plot | None:
-        """A metric of the first key that has it, from where it is known; None: nothing is known."""
-        points = max(8, min(points, MOST_POINTS))
+    async def health(
+        self, about: PageRef, *, span: timedelta, points: int, now: datetime, thresholds: Thresholds
+    ) -> Course | None:
+        """The health of an inbox, or the lowest of a domain, from where it is known; None: nothing is."""
+        points, start = max(8, min(points, MOST_POINTS)), now - span
+        series = self._history.series(
+            self._workspace,
+            kind=about.kind,
+            key=about.key,
+            metric="health_score",
+            start=start,
+            end=now,
+            points=points,
+        )
+        samples = await self._or(series, ())
         covered = await self._or(self._history.covered(self._workspace, end=now), ())
-        judged = thresholds if metric.is_health else None
-
-        async def read(name: str, key: str, start: datetime) -> Sequence[Sample]:
-            series = self._history.series(
-                self._workspace, kind=metric.kind, key=key, metric=name, start=start, end=now, points=points
-            )
-            return await self._or(series, ())
-
-        async def values_of(name: str, key: str, start: datetime) -> tuple[float | None, ...]:
-            samples = await read(name, key, start)
-            return spread_out(samples, start=start, end=now, points=points, covered=covered)
-
-        for key in keys:
-            samples = await read(metric.metric, key, now - over.span)
-            first = known_from(samples, start=now - over.span, covered=covered)
-            if first is None:
-                continue
-            start = min(
-                first - (now - first) / points, now - LEAST_SPAN
-            )  # a point before, at which it begins
-            values = await values_of(metric.metric, key, start)
-            if metric.of:
-                values = share_of(values, await values_of(metric.of, key, start))
-            if known := [value for value in values if value is not None]:
-                low, high = axis(known, judged=judged)
-                return Plot(
-                    title=metric.title,
-                    values=values,
-                    start=start,
-                    end=now,
-                    times=times_of(now - start),
-                    low=low,
-                    high=high,
-                    share=bool(metric.of),
-                    judged=judged,
-                )
-        return None
-
-    async def days_of_sequence(self, keys: Sequence[str], *, start: date) -> Mapping[date, StatsRow]:
-        return await self._or(self._history.days_of_sequence(self._workspace, keys=keys, start=start), {})
+        return course_of(samples, start=start, end=now, points=points, covered=covered, thresholds=thresholds)
 
     async def marks(self, about: PageRef, *, start: datetime, end: datetime) -> tuple[Mark, ...]:
         """Changes that polls noticed: of a sequence, an inbox, the inboxes of a domain, or of everything."""

@@ -19,7 +19,7 @@ from shared.commands.running.pausing import SetStatus
 from shared.commands.running.run import carry_out, run
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
-from tui.model.workspace.board import Board
+from tui.model.board import Board
 
 logger = logging.getLogger(__name__)
 PROGRESS = {"paused": "pausing…", "active": "resuming…"}

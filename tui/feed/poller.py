@@ -27,22 +27,22 @@ from shared.domain.failures import cause_of_attempts
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.snapshot import (
     SOURCES,
-    DailyCounts,
     ProblemStart,
     Reading,
     Snapshot,
     Source,
     read_source,
 )
-from shared.domain.workspace_verdict import OF_DOMAINS, PAUSED, SERVICE
+from shared.domain.workspace_verdict import OF_DOMAINS, SERVICE
 from shared.records.guardrails import Incident
 from shared.records.replies import InterestedReply
 from shared.records.sequence_changes import PauseEnd
 from tui.feed.history_access import HistoryAccess, RecalledState
-from tui.model.lists.lines import ChangeLine
-from tui.model.news.alarms import start_of
-from tui.model.workspace import changes
-from tui.model.workspace.board import Board, compose, with_starts
+from tui.feed.recorded_marks import pause_starts
+from tui.model import changes
+from tui.model.alarms import start_of
+from tui.model.board import Board, DomainFacts, compose, with_starts
+from tui.model.lines import ChangeLine
 
 logger = logging.getLogger(__name__)
 
@@ -115,16 +115,25 @@ class BoardComposer:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="boards")
         """Of its own: a name that is slow to be looked up holds up every other thread's work."""
 
-    async def tick(self, snapshot: Snapshot, *, intervals: Mapping[str, float], beats: int) -> Tick:
+    async def tick(
+        self,
+        snapshot: Snapshot,
+        *,
+        intervals: Mapping[str, float],
+        beats: int,
+        domain_facts: DomainFacts = DomainFacts(),  # noqa: B008 # frozen
+    ) -> Tick:
         """The board of a snapshot, and what changed since the one before."""
         loop = asyncio.get_running_loop()
-        board, found = await loop.run_in_executor(self._executor, self._compose, snapshot, dict(intervals))
+        board, found = await loop.run_in_executor(
+            self._executor, self._compose, snapshot, dict(intervals), domain_facts
+        )
         lines = (*found, *self._remembered)
         self._shown, self._board, self._remembered = snapshot, board, ()
         return Tick(snapshot=snapshot, board=board, changes=lines, beats=beats)
 
     def _compose(
-        self, snapshot: Snapshot, intervals: Mapping[str, float]
+        self, snapshot: Snapshot, intervals: Mapping[str, float], domain_facts: DomainFacts
     ) -> tuple[Board, tuple[ChangeLine, ...]]:
         board = compose(
             snapshot,
@@ -132,6 +141,7 @@ class BoardComposer:
             before=self._board,
             trends=self._trends,
             thresholds=self._thresholds,
+            domain_facts=domain_facts,
         )
         return board, changes.between(self._shown, snapshot, at=self._now())
 
@@ -188,9 +198,8 @@ class Poller:
         self._has_looked = False
         """Whether the domains were seen before: only then is what is wrong now known to be new."""
         self._problems: tuple[ProblemStart, ...] = ()
-        self.paused_domains: frozenset[str] = frozenset()
-        self._pause_starts: Mapping[str, float] = {}
-        """Since when, as the bot recorded it."""
+        self.troubled_domains: frozenset[str] = frozenset()
+        self._domain_facts = DomainFacts()
         self._recalled: tuple[ChangeLine, ...] = ()
 
     def start(self, deliver: Callable[[Tick], object], *, past: RecalledState | None = None) -> None:
@@ -219,18 +228,14 @@ class Poller:
         """Show what the bot has recorded of interested replies."""
         self._note(replace(self.snapshot, replies=replies), replies != self.snapshot.replies)
 
-    def note_daily(self, daily: DailyCounts) -> None:
-        """Show the counts of past days."""
-        self._note(replace(self.snapshot, daily=daily), daily != self.snapshot.daily)
-
     def note_pauses(self, pauses: tuple[PauseEnd, ...]) -> None:
         """Show until when sequences are paused, and by whom."""
         self._note(replace(self.snapshot, pauses=pauses), pauses != self.snapshot.pauses)
 
-    def note_pause_starts(self, starts: Mapping[str, float]) -> None:
-        """Date the paused domains by what the bot recorded."""
-        if starts != self._pause_starts:
-            self._pause_starts, self._held = starts, None
+    def note_domains(self, facts: DomainFacts) -> None:
+        """Show why domains are in trouble, and date the paused ones by what the bot recorded."""
+        if facts != self._domain_facts:
+            self._domain_facts, self._held = facts, None
             self._changed.set()
 
     def note_firings(self, firings: tuple[Incident, ...]) -> None:
@@ -322,12 +327,18 @@ class Poller:
                 await self._changed.wait()
                 self._changed.clear()
                 try:
-                    tick = await composer.tick(self.snapshot, intervals=self._intervals, beats=self._beats)
+                    tick = await composer.tick(
+                        self.snapshot,
+                        intervals=self._intervals,
+                        beats=self._beats,
+                        domain_facts=self._domain_facts,
+                    )
                 except Exception:
                     logger.exception("a response couldn't be displayed")  # the screen stays, and ages
                     continue
                 tick = await self._dated(tick)
-                self._alarmed = tick.board.verdict.tone is Tone.BAD and tick.board.trouble is None
+                is_read = all(one.key != SERVICE for one in tick.board.conditions)
+                self._alarmed = tick.board.verdict.tone is Tone.BAD and is_read
                 deliver(tick)
                 if self._history and tick.beats and self._tried.issuperset(SOURCES):
                     await self._keep(tick.snapshot, self._history, composer)
@@ -349,11 +360,11 @@ class Poller:
                     now=now,
                     first_look=not self._has_looked,
                     changes=self._recalled,
-                    recorded=self._pause_starts,
+                    recorded=pause_starts(self._domain_facts.pasts),
                 )
                 for one in known
             ]
-            self.paused_domains = frozenset(one.where for one in known if one.kind == PAUSED)
+            self.troubled_domains = frozenset(one.where for one in known if one.is_of_domain)
             spared = "" if is_read else OF_DOMAINS
             following = self._history.follow_problems(present, spared=spared, now=now)
             with contextlib.suppress(TimeoutError):

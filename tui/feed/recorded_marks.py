@@ -1,4 +1,4 @@
-"""What the bot recorded: marks on plots and lanes, and since when domains are paused."""
+"""What the bot recorded: marks on lanes, and why and since when domains are paused."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 
 from shared.domain.dns_facts import in_dns
 from shared.domain.snapshot import Snapshot
+from shared.records.domains import DomainPast
 from shared.records.records import Records, RecordsUnavailable
-from tui.model.plots import marks
+from tui.model import happened
 from tui.theme.marks import Mark
 
 logger = logging.getLogger(__name__)
@@ -29,20 +30,27 @@ async def read_marks(
     except RecordsUnavailable as error:
         logger.info("what the bot recorded: %s", error)
         return ()
-    others = (*marks.of_incidents(fired), *marks.of_dns(dns))
-    return (*marks.of_period(period, names=names), *(mark for mark in others if start <= mark.at <= end))
+    others = (*happened.of_incidents(fired), *happened.of_dns(dns))
+    return (*happened.of_period(period, names=names), *(mark for mark in others if start <= mark.at <= end))
 
 
-async def read_pause_starts(
+async def read_pasts(
     records: Records, workspace: str, domains: Iterable[str], *, now: datetime
-) -> Mapping[str, float]:
-    """Since when domains are paused by the service's own words, which come before a poll sees it; without those unknown."""
-    starts: dict[str, float] = {}
+) -> Mapping[str, DomainPast]:
+    """What the bot recorded of domains in the last 30 days; without those whose records can't be read now."""
+    found: dict[str, DomainPast] = {}
     try:
         for domain in domains:
-            past = await records.domain_past(workspace, domain, now - LOOK_BACK)
-            if past.pauses and past.pauses[0].recovered_at is None:
-                starts[domain] = past.pauses[0].at.timestamp()
+            found[domain] = await records.domain_past(workspace, domain, now - LOOK_BACK)
     except RecordsUnavailable as error:
-        logger.info("since when domains are paused: %s", error)
-    return starts
+        logger.info("what happened to domains: %s", error)
+    return found
+
+
+def pause_starts(pasts: Mapping[str, DomainPast]) -> Mapping[str, float]:
+    """Since when domains are paused by the service's own words, which come before a poll sees it."""
+    return {
+        domain: past.pauses[0].at.timestamp()
+        for domain, past in pasts.items()
+        if past.pauses and past.pauses[0].recovered_at is None
+    }

@@ -16,9 +16,7 @@ from pathlib import Path
 
 from shared.api import OutreachClient
 from shared.api.errors import OutreachError
-from shared.api.models import StatsRow
 from shared.api.pace import Priority
-from shared.api.words import Grouping
 from shared.commands.result import Question, Result
 from shared.commands.running.context import CommandContext, open_client
 from shared.commands.running.session import SessionChanges
@@ -32,15 +30,13 @@ from shared.history import History
 from shared.records.audit import Actor
 from shared.records.domains import DomainPast
 from shared.records.records import Records, RecordsUnavailable
-from shared.records.replies import LeadReply
 from shared.records.sequence_changes import PauseEnd
 from shared.settings import Settings, SettingsError
-from tui.feed.daily_counts import DailyCountsReader
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import Asked, run_command
 from tui.feed.poller import Poller, PollIntervals, Tick
-from tui.feed.recent_counts import RecentCounts
-from tui.feed.recorded_marks import read_marks, read_pause_starts
+from tui.feed.recorded_marks import read_marks, read_pasts
+from tui.model.board import DomainFacts
 from tui.theme.marks import Mark
 
 logger = logging.getLogger(__name__)
@@ -52,8 +48,8 @@ LOOKED_BACK = timedelta(days=30)
 """The time that the counts of inboxes cover, so that bounces can be a share of sends."""
 REPLIES_EVERY = 15.0
 """Seconds between two looks at the bot's records."""
-MOST_PAUSED = 20
-"""Domains whose pause is looked up at a time."""
+MOST_TROUBLED = 20
+"""Domains whose records are looked up at a time."""
 OpenRecords = Callable[[Settings], AbstractAsyncContextManager[Records]]
 OpenReplies = Callable[[Settings, str], AbstractAsyncContextManager[ReplyQueue]]
 
@@ -72,7 +68,6 @@ class ServiceFeed:
         self._settings = settings
         self._place = settings.workspace(workspace)
         self._open_records = open_records
-        self._pause_starts: Mapping[str, float] = {}
         self._now = now
         self._poller: Poller | None = None
         self._client: OutreachClient | None = None
@@ -84,16 +79,10 @@ class ServiceFeed:
         self._today = asyncio.Lock()
         self._sent: Mapping[str, int | None] = {}
         self._sent_at: datetime | None = None
-        self._counts: RecentCounts | None = None
         self.history: HistoryAccess | None = None
         self.thresholds = self._place.thresholds
         self.has_bot = has_bot_database(settings)
         """Whether a bot's database is at hand: it knows who has claimed which reply."""
-
-    @property
-    def shares_replies(self) -> bool:
-        """Whether the bot's records are read as well."""
-        return self._open_records is not None and self.has_bot
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         """Begin; both are called in the event loop."""
@@ -117,11 +106,6 @@ class ServiceFeed:
                 self._sent, self._sent_at = self._sent if read is None else read, now
             return self._sent
 
-    async def recent_counts(
-        self, grouping: Grouping, keys: Sequence[str], *, days: int
-    ) -> Mapping[date, StatsRow]:
-        return await self._counts.of(grouping, keys, days=days) if self._counts else {}
-
     async def recorded_marks(self, *, start: datetime, end: datetime) -> Sequence[Mark]:
         """Nothing where the bot's database isn't shared, or doesn't answer."""
         if self._records is None or self._poller is None:
@@ -142,16 +126,6 @@ class ServiceFeed:
                 Fact(label="DNS", value="unknown: the bot's database doesn't answer", tone=Tone.UNKNOWN),
             ), ()
         return dns_facts(report, now=now, zone=local_zone()), advice(report, now=now)
-
-    async def last_reply(self, email: str) -> LeadReply | None:
-        """The newest reply of a lead; None where the bot has none, or its database doesn't answer."""
-        if self._records is None or not email:
-            return None
-        try:
-            return await self._records.last_reply(self._place.name, email)
-        except RecordsUnavailable as error:
-            logger.info("the reply of a lead: %s", error)
-            return None
 
     async def domain_past(self, domain: str) -> DomainPast | None:
         """What the bot recorded of a domain in the last 30 days; None where its database doesn't answer."""
@@ -191,7 +165,6 @@ class ServiceFeed:
             History(settings.history_database, thresholds=place.thresholds) as store,
             open_client(settings, place) as self._client,
         ):
-            self._counts = RecentCounts(self._client, now=self._now)
             self.history = HistoryAccess(store, workspace=place.name)
             self._poller = Poller(
                 client=self._client,
@@ -207,18 +180,9 @@ class ServiceFeed:
             )
             self._poller.start(deliver, past=await self.history.recall(now=self._now()))
             poller = self._poller
-            daily = DailyCountsReader(
-                client=self._client,
-                history=store,
-                workspace=place.name,
-                now=self._now,
-                tell=poller.note_daily,
-            )
-            background = asyncio.create_task(daily.run(), name="dashboard-daily-counts")
             try:
                 await self._serve(self._client)
             finally:
-                background.cancel()
                 await poller.aclose()
 
     async def _serve(self, client: OutreachClient) -> None:
@@ -249,7 +213,7 @@ class ServiceFeed:
                 await self._read_replies(records, self._poller)
                 await self._read_firings(records, self._poller)
                 await self._read_pauses(records, self._poller)
-                await self._read_pause_starts(records, self._poller)
+                await self._read_domains(records, self._poller)
                 await asyncio.sleep(REPLIES_EVERY)
             await asyncio.Event().wait()
 
@@ -275,13 +239,16 @@ class ServiceFeed:
                 )
             )
 
-    async def _read_pause_starts(self, records: Records, poller: Poller) -> None:
-        """Of each paused domain until the bot knows; forgotten once it isn't paused any more."""
-        known = {name: at for name, at in self._pause_starts.items() if name in poller.paused_domains}
-        unknown = sorted(poller.paused_domains - known.keys())[:MOST_PAUSED]
-        place, now = self._place.name, self._now()
-        self._pause_starts = {**known, **await read_pause_starts(records, place, unknown, now=now)}
-        poller.note_pause_starts(self._pause_starts)
+    async def _read_domains(self, records: Records, poller: Poller) -> None:
+        """Why the domains in trouble are so; forgotten once they are well."""
+        names = sorted(poller.troubled_domains)[:MOST_TROUBLED]
+        pasts = await read_pasts(records, self._place.name, names, now=self._now())
+        try:
+            broken = await records.domains.broken(self._place.name)
+        except RecordsUnavailable as error:
+            logger.info("the DNS of domains: %s", error)
+            broken = {}
+        poller.note_domains(DomainFacts(pasts=pasts, broken=broken))
 
     async def _read_firings(self, records: Records, poller: Poller) -> None:
         """Those of which nothing can be read now stay."""

@@ -9,22 +9,20 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from typing import Protocol
 
-from shared.api.models import StatsRow
-from shared.api.words import Grouping
 from shared.domain.card import Fact
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.reply_queue import ReplyQueue
 from shared.records.domains import DomainPast
-from shared.records.replies import LeadReply
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
-from tui.model.lists.lines import ChangeLine
-from tui.model.news.alarms import Alarm, acknowledge, acknowledge_all, update
-from tui.model.workspace.board import Board
+from tui.model.alarms import Alarm, acknowledged, update
+from tui.model.board import Board, unread
+from tui.model.frame import Frame
+from tui.model.lines import ChangeLine
 from tui.theme.marks import Mark
 
 OpenQueue = Callable[[], "AbstractAsyncContextManager[ReplyQueue]"]
@@ -39,8 +37,6 @@ class Feed(Protocol):
     def history(self) -> HistoryAccess | None: ...  # None until it is open
     @property
     def thresholds(self) -> Thresholds: ...
-    @property
-    def shares_replies(self) -> bool: ...  # whether the bot's records are read as well
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         """Begin; `fail` is called when nothing can be delivered."""
@@ -51,16 +47,8 @@ class Feed(Protocol):
     async def sent_today(self) -> Mapping[str, int | None]:
         """What each inbox has sent today, as far as it can be told."""
 
-    async def recent_counts(
-        self, grouping: Grouping, keys: Sequence[str], *, days: int
-    ) -> Mapping[date, StatsRow]:
-        """The counts by day of an inbox or a sequence, today included, by the first of its keys that has any."""
-
     async def recorded_marks(self, *, start: datetime, end: datetime) -> Sequence[Mark]:
         """What the bot recorded: pauses and by whom, paused domains, guardrails; nothing where it can't be read."""
-
-    async def last_reply(self, email: str) -> LeadReply | None:
-        """The newest reply of a lead, as far as the bot has it."""
 
     async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
         """The DNS of a domain, and what to do about it; empty where it isn't checked."""
@@ -87,6 +75,8 @@ class WorkspaceState:
     has_looked: bool = False
     """Whether what holds now was compared with something before: only what is new since then is raised."""
     _recalled_at: datetime | None = None
+    _acknowledged: list[frozenset[str]] = field(default_factory=list)
+    """What was acknowledged together, the last at the end: it can be taken back."""
 
     def take(self, tick: Tick, *, now: datetime) -> tuple[Alarm, ...]:
         """Hold another tick; the alarms that it raises."""
@@ -99,7 +89,7 @@ class WorkspaceState:
         is_read = inboxes.value is not None and inboxes.read_at != self._recalled_at
         found = update(
             self.alarms,
-            tick.board.conditions,
+            [one for one in tick.board.conditions if one.is_alarm],
             now=now,
             domains_read=is_read and not inboxes.failed_since,
             first_look=not self.has_looked,
@@ -109,15 +99,36 @@ class WorkspaceState:
         self.alarms = found.alarms
         return found.raised
 
-    def acknowledge(self, key: str, *, now: datetime) -> None:
-        self.alarms = acknowledge(self.alarms, key, now=now)
+    def acknowledge(self, where: str | None, *, now: datetime) -> str:
+        """Acknowledge the alarm about something, or all; where none is new, take the last time back. What was done."""
+        about = [one for one in self.alarms if where is None or one.where == where]
+        if new := frozenset(one.key for one in about if one.is_new):
+            self._acknowledged.append(new)
+            self.alarms = acknowledged(self.alarms, new, at=now)
+            return "acknowledged"
+        keys = frozenset(one.key for one in about)
+        last = next((one for one in reversed(self._acknowledged) if one & keys), frozenset[str]())
+        if not last:
+            return ""
+        self._acknowledged.remove(last)
+        self.alarms = acknowledged(self.alarms, last, at=None)
+        return "new again"
 
-    def acknowledge_all(self, *, now: datetime) -> None:
-        self.alarms = acknowledge_all(self.alarms, now=now)
-
-    def clear_recovered(self) -> None:
-        """Forget alarms that are over, acknowledged or not."""
-        self.alarms = tuple(alarm for alarm in self.alarms if alarm.is_on)
+    def frame(
+        self, *, now: datetime, notices: Sequence[str] = (), mode: str = "", used_at: datetime | None = None
+    ) -> Frame:
+        """The workspace as it is now."""
+        return Frame(
+            board=self.board or unread(self.workspace),
+            now=now,
+            changes=tuple(self.changes),
+            alarms=self.alarms,
+            notices=tuple(notices),
+            mode=mode or ("read-only" if self.only_reads else ""),
+            beats=self.last.beats if self.last else 0,
+            only_reads=self.only_reads,
+            used_at=used_at,
+        )
 
     @property
     def history(self) -> HistoryAccess | None:
@@ -130,10 +141,6 @@ class WorkspaceState:
     @property
     def thresholds(self) -> Thresholds:
         return self.feed.thresholds if self.feed else DEFAULT
-
-    @property
-    def beats(self) -> int:
-        return self.last.beats if self.last else 0
 
     @property
     def board(self) -> Board | None:

@@ -5,36 +5,33 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import ClassVar
 
 from textual import on
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 from textual.notifications import SeverityLevel
-from textual.widgets import Static
+from textual.widget import Widget
 
 from shared.domain.card import Button, Card, Tone
 from shared.domain.reply_queue import Change, Permission, QueuedReplies, QueuedReply, ReplyQueue, Verb
 from shared.records.records import RecordsUnavailable
 from shared.text.sanitize import visible
 from tui.feed.workspace_state import OpenQueue
-from tui.model.input.keys import REPLIES, bindings, common, foot_of
-from tui.model.lists import layout
-from tui.model.lists.lines import Stamp
-from tui.model.lists.replies import COLUMNS, ReplyLine, card_of, lines_of
-from tui.model.pages import rich_card
-from tui.model.pages.page_status import PageStatus
+from tui.model.frame import Frame
+from tui.model.lines import Stamp
+from tui.model.offers import Offer
+from tui.model.replies import COLUMNS, ReplyLine, card_of, lines_of
+from tui.model.rich_card import paragraph
+from tui.screens.base import Page, key
 from tui.screens.dialogs import CardDialog, ChoiceDialog
-from tui.screens.headed import HeadedScreen
 from tui.screens.prompt import Prompt
-from tui.theme.palette import PALETTES, Glyphs, Ink
-from tui.widgets.line_table import LineTable
-from tui.widgets.panel import Panel, TextLine, WrappedText
-from tui.widgets.status_lines import Foot
+from tui.theme.palette import SIGNS, Ink
+from tui.theme.words import Words
+from tui.widgets.table import ListTable, Panel
+from tui.widgets.text import CardText, TextLine
 
 logger = logging.getLogger(__name__)
 
@@ -62,33 +59,26 @@ UNDONE_BY: Mapping[str, Verb] = {
 }
 
 
-class RepliesScreen(HeadedScreen[None]):
+class RepliesPage(Page):
     """Reads the queue again and again while it is open; every act goes through it, and nothing is kept here."""
 
+    name_in_path = "Replies"
     is_always_live: ClassVar[bool] = True
-    path = ("Replies",)
-    keys = REPLIES
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings(REPLIES, group="replies"),
-        *bindings(common(REPLIES)),
-        Binding("s", "sort", show=False, priority=True),
-        Binding("S", "reverse", show=False, priority=True),
+        key("replies.claim", "c", "act('claim')", "claim", "Claim; asks before you take it over", show=True),
+        key("replies.done", "d", "act('done')", "done", "Mark it done", show=True),
+        key("replies.snooze", "z", "act('snooze')", "snooze", "Snooze it, or end its snooze", show=True),
+        key("replies.dismiss", "x", "act('dismiss')", "not interested", "Close it, with a reason", show=True),
+        key("replies.assign", "A", "act('assign')", "assign", "Assign it to a person", show=True),
+        key("replies.release", "R", "act('release')", "release", "Release a claim"),
+        key("replies.down", "J", "scroll_words(1)", "more", "Scroll a long reply"),
+        key("replies.up", "K", "scroll_words(-1)", "less", "Scroll it back"),
+        key("replies.undo", "u", "undo", "undo", "Undo your last act on a reply", show=True),
     ]
-    HORIZONTAL_BREAKPOINTS = layout.WIDTHS
 
-    def __init__(
-        self,
-        *,
-        open_queue: OpenQueue | None,
-        only_reads: bool,
-        is_browser: bool,
-        glyphs: Glyphs,
-        now: Callable[[], datetime],
-        remapped: Mapping[str, str],
-    ) -> None:
-        super().__init__(glyphs=glyphs)
+    def __init__(self, *, open_queue: OpenQueue | None, only_reads: bool, is_browser: bool) -> None:
+        super().__init__()
         self._open_queue, self._only_reads, self._is_browser = open_queue, only_reads, is_browser
-        self._glyphs, self._now, self._remapped = glyphs, now, remapped
         self._queue: ReplyQueue | None = None
         self._queued: QueuedReplies | None = None
         self._permission: Permission | None = None
@@ -96,40 +86,28 @@ class RepliesScreen(HeadedScreen[None]):
         self._woken = asyncio.Event()
         self._undo: tuple[Verb, QueuedReply] | None = None
         self._read_text = ""
-        self.panel = Panel(
-            "replies",
-            title="Replies",
-            columns=COLUMNS,
-            glyphs=glyphs,
-            empty="No unclaimed replies.",
-        )
-        self.who = WrappedText(id="reply-who")
-        self.words = Static("", id="reply-words")
-        self.note = TextLine(id="note")
-        self.foot = Foot()
 
-    def compose(self) -> ComposeResult:
-        yield self.head
+    def parts(self) -> Iterable[Widget]:
+        self.replies = Panel("replies", title="Replies", columns=COLUMNS, empty="No unclaimed replies.")
+        self.who = TextLine(id="reply-who")
+        self.words = CardText(id="reply-words")
+        self.note = TextLine(id="note")
         with Container(id="replies-parts"):
-            yield self.panel
+            yield self.replies
             with VerticalScroll(id="reply", can_focus=False):
                 yield self.who
                 yield self.words
         yield self.note
-        yield self.foot
 
     def on_mount(self) -> None:
-        self.panel.grid.focus()
+        super().on_mount()
         self.run_worker(self._follow(), group="replies", exit_on_error=False)
         self._show_note()
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._show_foot)
-
-    def _show_foot(self) -> None:
-        can_change = bool(self._permission and not self._refusal)
-        keys = [key for key in self.keys_here if can_change or not key.changes]
-        self.foot.show(foot_of(keys, remapped=self._remapped))
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in {"act", "undo"}:
+            return bool(self._permission and not self._refusal)
+        return super().check_action(action, parameters)
 
     # -- reading ---------------------------------------------------------------------------------------
 
@@ -159,15 +137,15 @@ class RepliesScreen(HeadedScreen[None]):
 
     async def _read(self, queue: ReplyQueue) -> None:
         queued = await queue.read()
-        self._stamp = Stamp(interval=EVERY, read_at=self._now())
+        self._stamp = Stamp(interval=EVERY, read_at=self.app.now())
         if queued != self._queued:
             self._queued = queued
             self._show_lines()
         else:
-            self.panel.tick(self._now())
+            self._show_lines()
 
     def _failed(self, error: str) -> None:
-        since = self._stamp.failed_since or self._now()
+        since = self._stamp.failed_since or self.app.now()
         self._stamp = replace(self._stamp, error=error, cause=error, failed_since=since)
         self._show_lines()
         self._show_note()
@@ -177,14 +155,14 @@ class RepliesScreen(HeadedScreen[None]):
             with contextlib.suppress(RecordsUnavailable):
                 self._permission = await queue.permission()
             self._show_note()
-            self._show_foot()
+            self.refresh_bindings()
             await asyncio.sleep(PERMISSION_EVERY)
 
     # -- what is shown ---------------------------------------------------------------------------------
 
     @property
     def line(self) -> ReplyLine | None:
-        line = self.panel.grid.line
+        line = self.replies.table.line
         return line if isinstance(line, ReplyLine) else None
 
     @property
@@ -196,70 +174,65 @@ class RepliesScreen(HeadedScreen[None]):
             return READ_ONLY
         return self._permission.refusal if self._permission else ""
 
-    def tick(self, status: PageStatus) -> None:
-        super().tick(status)
+    def show(self, frame: Frame) -> None:
         self._show_lines()
 
     def _show_lines(self) -> None:
-        queued, now = self._queued or QueuedReplies(), self._now()
+        queued, now = self._queued or QueuedReplies(), self.app.now()
         lines = lines_of(queued, now=now)
         more = queued.unclaimed - sum(one.reply.is_unclaimed for one in lines)
         aside = f"{queued.unclaimed:,} unclaimed" + (
             f", the oldest {queued.unclaimed - more:,} listed" if more > 0 else ""
         )
-        self.panel.show(lines, stamp=self._stamp, now=now, aside=aside if self._queued else "")
-        self.panel.grid.stay()
+        stamp = self._stamp
+        self.replies.show(
+            lines,
+            freshness=stamp.freshness(now),
+            stamp=stamp,
+            age=stamp.words(now),
+            aside=aside if self._queued else "",
+        )
+        self.replies.table.stay()
         self._show_words()
 
     def _show_words(self) -> None:
-        """The chosen reply as the lead wrote it."""
+        """The chosen reply as the lead wrote it; a long one stays where it was scrolled to."""
         line = self.line
         if line is None:
-            self.who.set_lines([])
-            self._update_words(Card(title=""))
+            self.who.set(Words())
+            self.words.set("", "")
             return
         reply = line.reply
         place = " · ".join(filter(None, (reply.company, reply.email, reply.sequence)))
-        self.who.set_lines([[(f"{visible(line.who)} ", Ink.STRONG), (f" {visible(place)}", Ink.MUTED)]])
-        self._update_words(card_of(line))
-
-    def _update_words(self, card: Card) -> None:
+        self.who.set(Words(((f"{visible(line.who)} ", Ink.STRONG), (f" {visible(place)}", Ink.MUTED))))
+        card = card_of(line)
         text = card.quote or " ".join(card.text)
-        if text != self._read_text:  # a long reply stays where it was scrolled to
+        if text != self._read_text:
             self._read_text = text
-            drawn = rich_card.words(text, palette=PALETTES[self.app.theme])
-            self.words.update(drawn)
+            self.words.set(text, paragraph(text))
             self.query_one("#reply", VerticalScroll).scroll_to(y=0, animate=False)
 
     def _show_note(self) -> None:
-        permission = self._permission
+        permission, sign = self._permission, SIGNS[Tone.WARN]
         if self._stamp.failed_since:
-            self.note.set_text([(f" {self._glyphs.warn} {visible(self._stamp.error)}", Ink.WARN)])
+            self.note.set(Words.of(f" {sign} {visible(self._stamp.error)}", Ink.WARN))
         elif self._refusal:
-            self.note.set_text([(" Read-only: ", Ink.WARN), (visible(self._refusal), Ink.TEXT)])
+            self.note.set(Words(((" Read-only: ", Ink.WARN), (visible(self._refusal), Ink.TEXT))))
         elif permission and not permission.bot_runs:
-            self.note.set_text([(f" {self._glyphs.warn} {NO_BOT}", Ink.WARN)])
+            self.note.set(Words.of(f" {sign} {NO_BOT}", Ink.WARN))
         elif permission:
-            self.note.set_text([(f" You are @{visible(permission.name)} in Slack.", Ink.MUTED)])
-        else:
-            self.note.set_text([])
+            self.note.set(Words.of(f" You are @{visible(permission.name)} in Slack.", Ink.MUTED))
 
-    @on(LineTable.Moved)
-    def _moved(self, event: LineTable.Moved) -> None:
+    @on(ListTable.Moved)
+    def _moved(self, event: ListTable.Moved) -> None:
         event.stop()
         self._show_words()
 
-    @on(LineTable.Arranged)
-    def _arranged(self, event: LineTable.Arranged) -> None:
-        event.stop()
-        self.panel.tick(self._now())
-        self._show_words()
-
-    @on(LineTable.Picked)
-    def _picked(self, event: LineTable.Picked) -> None:
+    @on(ListTable.Picked)
+    def _picked(self, event: ListTable.Picked) -> None:
         event.stop()
         if isinstance(event.line, ReplyLine):
-            self.app.push_screen(CardDialog(card_of(event.line), glyphs=self._glyphs))
+            self.app.push_screen(CardDialog(card_of(event.line)))
 
     # -- keys ------------------------------------------------------------------------------------------
 
@@ -307,10 +280,8 @@ class RepliesScreen(HeadedScreen[None]):
             if verb == "dismiss":
                 buttons, card = [*buttons, OTHER_REASON], replace(card, footer="")
             asked_again = asked_again or verb in {"claim", "assign"}
-            chosen = await self.app.push_screen_wait(
-                ChoiceDialog(replace(card, buttons=tuple(buttons)), glyphs=self._glyphs)
-            )
-            if chosen is None:
+            chosen = await self.app.push_screen_wait(ChoiceDialog(replace(card, buttons=tuple(buttons))))
+            if not isinstance(chosen, Button):
                 return
             given = await self._ask_rest(chosen, queue)
             if given is None:
@@ -340,11 +311,12 @@ class RepliesScreen(HeadedScreen[None]):
     async def _ask_person(self, queue: ReplyQueue) -> str | None:
         names = await queue.people()
 
-        def suggest(typed: str) -> list[tuple[str, str]]:
+        def suggest(typed: str) -> list[Offer]:
             begun = typed.strip().lstrip("@").casefold()
-            return [(f"@{name}", "") for name in names if name.casefold().startswith(begun)][:MOST_NAMES]
+            fitting = [name for name in names if name.casefold().startswith(begun)]
+            return [Offer(line=f"@{name}") for name in fitting[:MOST_NAMES]]
 
-        given = await self.app.push_screen_wait(Prompt(sign="assign to", hint=TO_WHOM, suggest=suggest))
+        given = await self.app.push_screen_wait(Prompt(sign="assign to", hint=TO_WHOM, offers=suggest))
         name = (given or "").strip().lstrip("@")
         return f"@{name}" if name else None
 
@@ -356,18 +328,7 @@ class RepliesScreen(HeadedScreen[None]):
         else:
             self.app.notify(visible(card.title), severity=severity, timeout=5, markup=False)
 
-    def action_sort(self) -> None:
-        self.panel.grid.next_order()
-
-    def action_reverse(self) -> None:
-        self.panel.grid.reverse()
-
     def action_scroll_words(self, by: int) -> None:
         """A longer reply than there is room for."""
         scroll = self.query_one("#reply", VerticalScroll)
         scroll.scroll_relative(y=by * max(1, scroll.size.height - 2), animate=False)
-
-    def action_copy(self) -> None:
-        if self.line and self.line.reply.email:
-            self.app.copy_to_clipboard(visible(self.line.reply.email))
-            self.app.notify(f"Copied: {visible(self.line.reply.email)}", timeout=3, markup=False)

@@ -133,11 +133,16 @@ class TerminalDriver(LinuxDriver):
 
 
 SIGNS = {
-    ">": "→›", ".": "·░", "-": "–─╸", "=": "━", "~": "…", "x": "×", "|": "│┃▌", "+": "╭╮╰╯┏┓┗┛", "_": "▁▂▃", "#": "▀▄█▓▅▆▇",
-    "/": "╱", '"': "“”", "'": "’", "o": "●", "X": "◆", "!": "▲",
+    ">": "→›►", ".": "·░", "-": "–─╸━╌", "=": "‖╍", "~": "…◐", "x": "×⊘", "|": "│┃▌▎", "+": "╭╮╰╯┏┓┗┛┌┐└┘┬┴┼",
+    "_": "▁▂", ",": "▃▄", ":": "▅▆", "#": "▇█▀", "/": "╱", '"': "“”", "'": "’╵", "o": "●", "z": "○▓", "X": "◆▚",
+    "!": "▲▒", "v": "▼", "*": "✓", "D": "✗", "<": "←", "^": "↑",
 }  # fmt: skip
 ASCII = {ord(sign): plain for plain, signs in SIGNS.items() for sign in signs}
 """One cell for one, so that nothing moves: for a console whose font lacks them."""
+
+
+def speaks_unicode(encoding: str | None) -> bool:
+    return (encoding or "").lower().replace("-", "").startswith("utf")
 
 
 PLAIN_LOCALES = frozenset({"C", "POSIX"})

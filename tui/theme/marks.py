@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from tui.theme.palette import Glyphs, Ink
+from tui.theme.palette import Ink
 
 
 class MarkKind(StrEnum):
@@ -31,21 +31,19 @@ class Look:
     """How a kind of mark is drawn, and called in the key of signs."""
 
     sign: str
-    plain: str
-    """The same in ASCII."""
     ink: Ink
     word: str
 
 
 LOOKS = {
-    MarkKind.STOPPED: Look(sign="○", plain="z", ink=Ink.BAD, word="inboxes rest"),
-    MarkKind.DNS_BROKEN: Look(sign="✗", plain="D", ink=Ink.BAD, word="DNS broken"),
-    MarkKind.GUARDRAIL: Look(sign="◆", plain="G", ink=Ink.BAD, word="guardrail"),
-    MarkKind.LOST_REPLY: Look(sign="⊘", plain="x", ink=Ink.WARN, word="reply lost, found by polling"),
-    MarkKind.PAUSED: Look(sign="‖", plain="=", ink=Ink.WARN, word="sequence paused"),
-    MarkKind.SENDING: Look(sign="●", plain="o", ink=Ink.GOOD, word="inboxes send again"),
-    MarkKind.DNS_GOOD: Look(sign="✓", plain="d", ink=Ink.GOOD, word="DNS good again"),
-    MarkKind.RESUMED: Look(sign="►", plain=">", ink=Ink.GOOD, word="sequence resumed"),
+    MarkKind.STOPPED: Look(sign="○", ink=Ink.BAD, word="inboxes rest"),
+    MarkKind.DNS_BROKEN: Look(sign="✗", ink=Ink.BAD, word="DNS broken"),
+    MarkKind.GUARDRAIL: Look(sign="◆", ink=Ink.BAD, word="guardrail"),
+    MarkKind.LOST_REPLY: Look(sign="⊘", ink=Ink.WARN, word="reply lost, found by polling"),
+    MarkKind.PAUSED: Look(sign="‖", ink=Ink.WARN, word="sequence paused"),
+    MarkKind.SENDING: Look(sign="●", ink=Ink.GOOD, word="inboxes send again"),
+    MarkKind.DNS_GOOD: Look(sign="✓", ink=Ink.GOOD, word="DNS good again"),
+    MarkKind.RESUMED: Look(sign="►", ink=Ink.GOOD, word="sequence resumed"),
 }
 SEVERITY = {kind: rank for rank, kind in enumerate(MarkKind)}
 
@@ -63,9 +61,6 @@ class Mark:
     @property
     def look(self) -> Look:
         return LOOKS[self.kind]
-
-    def sign(self, glyphs: Glyphs) -> str:
-        return self.look.plain if glyphs.ascii else self.look.sign
 
 
 def most_serious(marks: Iterable[Mark]) -> Mark | None:

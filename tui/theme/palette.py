@@ -6,11 +6,9 @@ be read has a contrast of 4.5:1 on every ground; `faint` is for what only decora
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any
 
-from textual.color import Color
 from textual.theme import Theme
 
 from shared.domain.card import Tone
@@ -38,9 +36,6 @@ TONE_INK = {
     Tone.INFO: Ink.MUTED,
     Tone.UNKNOWN: Ink.UNKNOWN,
 }
-
-Piece = tuple[str, Ink]
-"""A run of text in one ink."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +81,6 @@ CONTRAST = Palette(
     good="#5ac1ff", warn="#ffb000", bad="#ff8a5d", unknown="#e1d0ff", accent="#ffff66",
     ground="#000000", panel="#000000", cursor="#103a63", alarm="#6e2600", caution="#4d3800",
 )  # fmt: skip
-DIMMED = Palette(
-    text="#8f98a1", strong="#a8b2bb", muted="#7c8791", faint="#262e36",
-    good="#4988b2", warn="#a57c2c", bad="#c86757", unknown="#868292", accent="#6f93bb",
-    ground="#06090c", panel="#0a0e13", cursor="#121a24", alarm="#2a140a", caution="#1d170b",
-)  # fmt: skip
 BASIC = Palette(
     text="#aaaaaa", strong="#ffffff", muted="#aaaaaa", faint="#555555",
     good="#55ffff", warn="#ffff55", bad="#ff5555", unknown="#ff55ff", accent="#55ffff",
@@ -103,25 +93,7 @@ MONO = Palette(
     ground="#101010", panel="#1a1a1a", cursor="#333333", alarm="#454545", caution="#303030", plain=True,
 )  # fmt: skip
 """Greys, for NO_COLOR."""
-PALETTES = {"night": NIGHT, "day": DAY, "contrast": CONTRAST, "dimmed": DIMMED, "basic": BASIC, "mono": MONO}
-
-
-def faded(palette: Palette) -> Palette:
-    """The palette of what is stale: nothing looks healthy or urgent that may be so no more."""
-    inks: dict[str, Any] = {ink.value: palette.muted for ink in Ink if ink not in {Ink.FAINT, Ink.STOPPED}}
-    return replace(palette, **inks)
-
-
-BAND = 0.3
-"""Of the ground that tells of trouble: bands of a plot are seen, and what is drawn on them stays readable."""
-
-
-def band(palette: Palette, name: str) -> str:
-    """The ground behind a band of values: `panel`, or a little of `caution` or `alarm`."""
-    if name == "panel" or palette.plain:
-        return palette.panel
-    ground, strong = Color.parse(palette.panel), Color.parse(str(getattr(palette, name)))
-    return ground.blend(strong, BAND).hex
+PALETTES = {"night": NIGHT, "day": DAY, "contrast": CONTRAST, "basic": BASIC, "mono": MONO}
 
 
 def theme(name: str) -> Theme:
@@ -145,46 +117,14 @@ def theme(name: str) -> Theme:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Glyphs:
-    """The signs; each is one cell wide in every font."""
-
-    good: str = "●"
-    warn: str = "▲"
-    bad: str = "◆"
-    unknown: str = "?"
-    info: str = "·"
-    active: str = "●"
-    warming: str = "◐"
-    resting: str = "○"
-    running: str = "►"
-    paused: str = "‖"
-    up: str = "▲"
-    down: str = "▼"
-    level: str = "="
-    beat: str = "●"
-    rest: str = "·"
-    full: str = "▰"
-    empty: str = "▱"
-    focus: str = "▌"
-    marked: str = "✓"
-    hatch: str = "╱"
-    more: str = "…"
-    ascii: bool = False
-
-    def of(self, tone: Tone) -> str:
-        return str(getattr(self, tone.value))
-
-
-UNICODE = Glyphs()
-ASCII = Glyphs(
-    good="o", warn="!", bad="X", unknown="?", info="-", active="o", warming="~", resting="z", running=">",
-    paused="=", up="^", down="v", level="=", beat="*", rest=".", full="#", empty="-", focus="|", marked="*",
-    hatch="/", more="~", ascii=True,
-)  # fmt: skip
-
-
-def glyphs_for(encoding: str | None, *, ascii_only: bool = False) -> Glyphs:
-    """The signs that can be written in an encoding."""
-    speaks = (encoding or "").lower().replace("-", "").startswith("utf")
-    return UNICODE if speaks and not ascii_only else ASCII
+SIGNS = {
+    Tone.GOOD: "●",
+    Tone.WARN: "▲",
+    Tone.BAD: "◆",
+    Tone.UNKNOWN: "?",
+    Tone.INFO: "·",
+}
+"""Each is one cell wide in every font; the driver of a plain console translates them."""
+STOPPED = "‖"
+"""What can't send has a sign of its own."""
+RUNNING, WARMING, RESTING, SEEN = "►", "◐", "○", "✓"

@@ -12,7 +12,7 @@ from shared.commands.times import DAYS, Moment
 from shared.domain.alert_settings import QuietHours
 from shared.domain.wall_clock import Recurrence, instant, last_instant, occurrences, parse_recurrence
 from tests.shared.domain.clock_changes import DAY, HOUR, ClockChange, every_change, offset, sampled_changes
-from tui.app.replay_control import parse_moment
+from tui.app.replay import parse_moment
 
 STEP = timedelta(minutes=20)
 SECOND = timedelta(seconds=1)

@@ -105,14 +105,14 @@ async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(
     picture = tmp_path / "board.svg"
     async with open_service() as (sandbox, key):
         async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
-            sequences = await client.list_sequences()
+            inboxes = await client.list_inboxes()
         code, out, err = await once(sandbox.base_url, key, "--svg", str(picture))
     assert (code, out, err) == (0, "", "")
     drawn = ET.fromstring(picture.read_text())  # ours, and parsed to see that it can be
     assert drawn.tag.endswith("svg")
     text = "".join(drawn.itertext()).replace("\xa0", " ")
-    assert "SEQUENCES" in text
-    assert sequences[0].label in text
+    assert "DOMAINS" in text
+    assert inboxes[0].domain in text
 
 
 async def test_once_draws_the_incident_into_the_file(once: Once, tmp_path: Path) -> None:

@@ -16,14 +16,20 @@ from shared.api.errors import Unreachable
 from shared.api.models import Inbox, Lead, Page, Sequence, StatsRow
 from shared.api.pace import BudgetState
 from shared.domain.snapshot import SOURCES, Snapshot
+from shared.domain.workspace_verdict import SERVICE
 from shared.history import History
 from shared.storage.database import parse_url
 from tests.clock import moment
 from tests.tui.accounts import account
-from tui.app.replay_control import Replay
+from tui.app.replay import Replay
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller, PollIntervals, Tick, intervals
-from tui.model.lists.lines import ChangeLine
+from tui.model.lines import ChangeLine
+
+
+def trouble_of(tick: Tick) -> str:
+    """Why the service can't be read."""
+    return next((one.text for one in tick.board.conditions if one.key == SERVICE), "")
 
 
 class Service:
@@ -126,9 +132,8 @@ async def test_an_outage_is_shown_and_ends_automatically() -> None:
     async with polled(service) as (_, watcher):
         await watcher.until(lambda t: t.beats >= 3)
         service.down = True
-        tick = await watcher.until(lambda t: t.board.trouble is not None)
-        assert tick.board.trouble
-        assert "can't be reached" in tick.board.trouble.reason
+        tick = await watcher.until(lambda t: bool(trouble_of(t)))
+        assert "can't be reached" in trouble_of(tick)
         assert tick.board.sequences, "the last data stays"
         service.down = False
         seen = len(watcher.ticks)
@@ -146,13 +151,11 @@ async def test_once_one_source_answers_again_the_others_are_read_at_once(
         await watcher.until(lambda tick: tick.beats >= len(SOURCES))
         service.down = True
         poller.read_now()
-        await watcher.until(
-            lambda tick: tick.board.trouble and len(tick.board.trouble.sources) == len(SOURCES)
-        )
+        await watcher.until(lambda tick: all(one.failed_since for one in tick.board.stamps.values()))
         service.down = False
         poller.read_now("sequences")
         ticks = len(watcher.ticks)
-        well = await watcher.until(lambda tick: tick in watcher.ticks[ticks:] and tick.board.trouble is None)
+        well = await watcher.until(lambda tick: tick in watcher.ticks[ticks:] and not trouble_of(tick))
     assert all(well.snapshot.reading(source).failed_since is None for source in SOURCES.values())
 
 
@@ -170,10 +173,9 @@ async def test_a_source_without_a_response_is_shown() -> None:
     service = Service()
     service.stalled = asyncio.Event()
     async with polled(service, patience=0.5) as (_, watcher):
-        tick = await watcher.until(lambda t: t.board.trouble is not None)
-        assert tick.board.trouble
-        assert tick.board.trouble.sources == ("sequences",)
-        assert tick.board.trouble.reason == "No response within 0.5 s."
+        tick = await watcher.until(lambda t: bool(trouble_of(t)))
+        assert trouble_of(tick) == "The outreach service is slow to respond for sequences"
+        assert tick.board.stamps["sequences"].error == "No response within 0.5 s."
 
 
 async def test_a_hurried_source_is_read_again_even_while_it_is_being_read() -> None:
@@ -195,7 +197,7 @@ async def test_a_clock_that_is_set_stops_no_reads(hours: int) -> None:
         await watcher.until(lambda t: t.beats >= 9)
         step[0] = timedelta(hours=hours)
         tick = await watcher.until(lambda t: t.beats >= 18)
-        assert tick.board.trouble is None
+        assert not trouble_of(tick)
         read_at = [stamp.read_at for stamp in tick.board.stamps.values() if stamp.read_at]
         assert len(read_at) == 9
         assert all(abs((at - moment() - step[0]).total_seconds()) < 20 for at in read_at)
@@ -214,7 +216,7 @@ async def test_stored_data_is_shown_before_the_first_read(tmp_path: Path) -> Non
     ):
         tick = await watcher.until(lambda t: t.beats == 0)
         assert len(tick.board.inboxes) == 24
-        assert tick.board.trouble is None
+        assert not trouble_of(tick)
 
 
 async def test_kept_moments_can_be_looked_at_again(tmp_path: Path) -> None:

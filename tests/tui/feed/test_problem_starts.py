@@ -17,15 +17,14 @@ from shared.records.domains import DomainPast, DomainPause
 from shared.storage.database import parse_url
 from tests.shared.doubles import MemoryRecords
 from tests.tui.accounts import NOW, Clock, board_of
-from tests.tui.feed.test_poller import Service, Watcher, polled
+from tests.tui.feed.test_poller import Service, Watcher, polled, trouble_of
 from tui.entrypoints.once import as_data
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
-from tui.feed.recorded_marks import read_pause_starts
+from tui.feed.recorded_marks import pause_starts, read_pasts
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.news.alarms import trouble_since
-from tui.screens import text_report
-from tui.theme.palette import UNICODE
+from tui.model.board import DomainFacts
+from tui.screens.report import report
 
 DOMAIN = "useacme.example"
 
@@ -60,7 +59,7 @@ async def first_tick(folder: Path, service: Service, clock: Clock) -> Tick:
 
 def is_whole(tick: Tick) -> bool:
     """Once everything was read, or failed to be: before, what was kept is shown."""
-    is_polled = tick.beats > 0 or tick.board.trouble is not None
+    is_polled = tick.beats > 0 or bool(trouble_of(tick))
     return (
         is_polled
         and bool(tick.snapshot.problems)
@@ -79,9 +78,11 @@ def domain_since(tick: Tick, *, words: str) -> set[datetime | None]:
     (told,) = [
         one for one in as_data(tick.snapshot, tick.board, began=began)["alarms"] if one["where"] == DOMAIN
     ]
-    report = text_report.lines(tick.board, width=120, now=now, glyphs=UNICODE)
-    assert any(f"not sending since {words}" in text_report.plain(line) for line in report)
-    assert trouble_since(state.alarms, now=now).partition(" (")[0] == words
+    frame = state.frame(now=now)
+    assert any(f"not sending since {words}" in line.plain for line in report(frame, width=120))
+    assert f"since {words}" in frame.headline.text
+    (line,) = [one for one in frame.domain_lines if one.key == DOMAIN]
+    assert line.since == words
     assert alarm.since_words(now) == words
     return {alarm.since, viewed.since, viewed.began, datetime.fromisoformat(told["since"])}
 
@@ -114,11 +115,10 @@ async def test_an_outage_that_began_before_the_restart_has_its_start(tmp_path: P
     down = await first_tick(tmp_path, service, clock)
     clock.advance(1800)
     later = await first_tick(tmp_path, service, clock)
-    assert down.board.trouble
-    assert later.board.trouble
-    assert later.board.trouble.since == down.board.trouble.since == NOW + timedelta(seconds=60)
-    alarm = next(one for one in later.board.conditions if one.key == SERVICE)
-    assert alarm.since == later.board.trouble.since
+    starts = [
+        next(one for one in tick.board.conditions if one.key == SERVICE).since for tick in (down, later)
+    ]
+    assert starts == [NOW + timedelta(seconds=60)] * 2
     state = WorkspaceState(workspace="acme")
     state.take(later, now=clock())
     assert state.alarms[0].since_words(clock()) == "14:33"
@@ -152,8 +152,9 @@ async def test_the_bot_knows_of_a_pause_before_a_poll_sees_it(tmp_path: Path) ->
         history = HistoryAccess(store, workspace="acme")
         async with polled(service, history=history, now=clock) as (poller, watcher):
             assert domain_since(await watcher.until(is_whole), words="before 14:32") == {NOW}
-            assert poller.paused_domains == {DOMAIN}
-            poller.note_pause_starts({DOMAIN: paused_at.timestamp()})
+            assert poller.troubled_domains == {DOMAIN}
+            past = DomainPast(pauses=(DomainPause(at=paused_at),))
+            poller.note_domains(DomainFacts(pasts={DOMAIN: past}))
             dated = await watcher.until(
                 lambda tick: is_whole(tick) and not tick.snapshot.problems[0].is_older
             )
@@ -190,6 +191,7 @@ async def test_records_name_pauses_that_are_not_over() -> None:
         }
     )
     domains = ("a.example", "b.example", "c.example")
-    assert await read_pause_starts(records, "acme", domains, now=NOW) == {"a.example": NOW.timestamp()}
+    pasts = await read_pasts(records, "acme", domains, now=NOW)
+    assert pause_starts(pasts) == {"a.example": NOW.timestamp()}
     records.broken = True
-    assert await read_pause_starts(records, "acme", domains, now=NOW) == {}
+    assert await read_pasts(records, "acme", domains, now=NOW) == {}

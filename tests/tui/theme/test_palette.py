@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
 import pytest
 from rich.color import Color, ColorSystem
 from rich.terminal_theme import TerminalTheme
+from textual.screen import Screen
 
-from tests.tui.accounts import account, board_of
-from tui.model.lists.columns import DOMAINS, INBOXES
-from tui.model.lists.lines import DomainLine
-from tui.theme import drawing
-from tui.theme.palette import ASCII, PALETTES, UNICODE, Ink
+from shared.domain.card import Tone
+from tests.tui.accounts import NOW, account, board_of
+from tui.model.columns import INBOXES
+from tui.model.frame import DOMAINS, Frame
+from tui.theme.palette import PALETTES, SIGNS, STOPPED, Ink
+from tui.theme.words import style_of
 
 TERMINAL = TerminalTheme(
     (0, 0, 0),
@@ -31,7 +34,7 @@ LEAST = 4.5
 """Of text, as the web's accessibility guidelines ask (https://www.w3.org/WAI/WCAG22/Understanding/contrast-minimum.html)."""
 APART = 15.0
 """Of two colors in CIE Lab; from about ten on, they differ at a glance."""
-COLORED = ("night", "day", "contrast", "dimmed")
+COLORED = ("night", "day", "contrast")
 """Themes of many colors; in the others, attributes tell apart what color can't."""
 DEFICIENCIES = {
     "none": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
@@ -110,7 +113,7 @@ def test_few_colors_still_tell_apart_what_is_at_risk_bad_and_stopped(name: str) 
     palette = PALETTES[name]
     looks = set()
     for ink in (Ink.GOOD, Ink.WARN, Ink.BAD, Ink.STOPPED):
-        style = drawing.style(palette, ink, palette.panel)
+        style = style_of(palette, ink)
         assert style.color
         color = style.color.downgrade(ColorSystem.STANDARD) if name == "basic" else style.color
         looks.add((color.number, color.triplet, style.bold, style.reverse))
@@ -132,13 +135,12 @@ def test_a_resting_inbox_and_a_paused_domain_have_a_sign_of_their_own() -> None:
         replace(box, health_score=50.0, status="resting" if box.domain == "useacme.example" else "active")
         for box in snapshot.inboxes.value or ()
     )
-    board = board_of(replace(snapshot, inboxes=replace(snapshot.inboxes, value=boxes)))
-    for glyphs in (UNICODE, ASCII):
-        signs = {line.inbox.status: tuple(INBOXES[0].render(line, 1, glyphs)) for line in board.inboxes}
-        assert signs == {"resting": ((glyphs.paused, Ink.STOPPED),), "active": ((glyphs.bad, Ink.BAD),)}
-        of_domains = {one.domain: DOMAINS[0].render(DomainLine(one), 1, glyphs)[0] for one in board.domains}
-        assert of_domains["useacme.example"] == (glyphs.paused, Ink.STOPPED)
-        assert of_domains["getacme.example"] == (glyphs.bad, Ink.BAD)
+    frame = Frame(board=board_of(replace(snapshot, inboxes=replace(snapshot.inboxes, value=boxes))), now=NOW)
+    signs = {line.inbox.status: tuple(INBOXES[0].render(line, 1)) for line in frame.board.inboxes}
+    assert signs == {"resting": ((STOPPED, Ink.STOPPED),), "active": ((SIGNS[Tone.BAD], Ink.BAD),)}
+    of_domains = {line.key: DOMAINS[0].render(line, 1)[0] for line in frame.domain_lines}
+    assert of_domains["useacme.example"] == (STOPPED, Ink.STOPPED)
+    assert of_domains["getacme.example"] == (SIGNS[Tone.BAD], Ink.BAD)
 
 
 def contrast(one: str, other: str) -> float:
@@ -151,3 +153,26 @@ def contrast(one: str, other: str) -> float:
 
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+GROUNDS = frozenset({"#0000aa", "#aa0000", "#aa5500"})
+"""Of the sixteen colors, which are the terminal's own: behind the selected line, an alarm and what is at risk."""
+
+
+def weak_words(screen: Screen[object]) -> Iterator[tuple[str, str, str, float]]:
+    """What is hard to read: the words, their color, what is behind them, and the contrast."""
+    for strip in screen._compositor.render_strips():
+        for segment in strip:
+            style = segment.style
+            if style is None or not any(map(str.isalnum, segment.text)):
+                continue
+            color, behind = (_hex(one) for one in (style.color, style.bgcolor))
+            if style.reverse:
+                color, behind = behind, color
+            if (found := contrast(color, behind)) < LEAST:
+                yield segment.text.strip(), color, behind, round(found, 2)
+
+
+def _hex(color: Color | None) -> str:
+    assert color, "a color of the terminal's choice"
+    return str(color.get_truecolor(TERMINAL).hex)

@@ -171,7 +171,7 @@ class Dashboard:
         await asyncio.gather(watch, return_exceptions=True)
 
     def _widgets(self) -> int:
-        return len(self._app.board_screen.query("*"))
+        return len(self._app.board.query("*"))
 
     def _measured(self, widgets: int) -> Month:
         sizes = self._sizes

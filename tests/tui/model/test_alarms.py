@@ -1,0 +1,194 @@
+"""The life of an alarm, from the moment something is wrong until it was acknowledged and has recovered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from shared.api.errors import (
+    OutreachError,
+    RateLimited,
+    ServiceBroken,
+    Unauthorized,
+    Unreachable,
+    Unreadable,
+)
+from shared.domain.failures import RATE_LIMITED, REJECTED, UNREACHABLE, UNREADABLE, cause_of
+from shared.domain.workspace_verdict import Condition
+from tests.tui.accounts import NOW, account, board_of
+from tui.model.alarms import (
+    MOST,
+    SETTLES,
+    Alarm,
+    Update,
+    acknowledged,
+    update,
+)
+from tui.model.lines import ChangeLine
+
+PAUSED = Condition(kind="paused", where="a.example", text="paused, 7 inboxes not sending", extent=7)
+BAD = Condition(kind="bad", where="a.example", text="1 bad, lowest 42", extent=1)
+MINUTE = timedelta(minutes=1)
+
+
+def look(
+    *conditions: Condition, after: Update | None = None, minutes: float = 0, read: bool = True
+) -> Update:
+    alarms = after.alarms if after else ()
+    return update(alarms, conditions, now=NOW + minutes * MINUTE, domains_read=read)
+
+
+def only(found: Update) -> Alarm:
+    (alarm,) = found.alarms
+    return alarm
+
+
+def test_an_alarm_is_raised_once_and_says_since_when() -> None:
+    first = look(PAUSED)
+    assert [one.key for one in first.raised] == ["domain a.example"]
+    later = look(PAUSED, after=first, minutes=5)
+    assert later.raised == ()
+    assert only(later).told(NOW) == "a.example paused, 7 inboxes not sending since 14:32"
+
+
+def test_however_many_domains_are_bad_each_is_raised_once() -> None:
+    many = [replace(BAD, where=f"{n}.example") for n in range(150)]
+    later = look(*many, after=look(*many), minutes=1)
+    assert len(later.alarms) == 150
+    assert later.raised == ()
+    recovered = look(after=look(after=later, minutes=2), minutes=3)
+    assert len(recovered.alarms) == MOST
+
+
+def test_an_alarm_shows_the_current_value() -> None:
+    later = look(
+        replace(PAUSED, text="paused, 9 inboxes not sending", extent=9), after=look(PAUSED), minutes=3
+    )
+    assert only(later).text == "paused, 9 inboxes not sending"
+    assert only(later).since == NOW
+
+
+def test_problems_at_the_start_are_shown_without_the_bell() -> None:
+    rested = ChangeLine(NOW - 90 * MINUTE, "ann@a.example", "active → resting", becomes="resting")
+    found = update((), (PAUSED, replace(BAD, where="b.example")), now=NOW, first_look=True, changes=[rested])
+    assert found.raised == ()
+    assert {one.where: one.since_words(NOW) for one in found.alarms} == {
+        "a.example": "13:02",
+        "b.example": "before 14:32",
+    }
+
+
+def test_an_alarm_shows_the_start_of_its_current_kind() -> None:
+    bad = look(BAD)
+    paused = look(PAUSED, after=bad, minutes=10)
+    assert only(paused).told(NOW) == "a.example paused, 7 inboxes not sending since 14:42"
+    recovering = look(BAD, after=paused, minutes=30)
+    assert only(recovering).told(NOW) == "a.example 1 bad, lowest 42 since 15:02"
+
+
+def test_an_alarm_whose_condition_is_gone_says_so_at_once() -> None:
+    gone = look(after=look(PAUSED), minutes=0.25)
+    assert only(gone).told(NOW).endswith("since 14:32, gone since 14:32")
+    again = look(PAUSED, after=gone, minutes=0.4)
+    assert only(again).told(NOW).endswith("not sending since 14:32")
+
+
+def test_a_condition_that_flaps_is_one_alarm() -> None:
+    seen = look(PAUSED)
+    for step in range(1, 10):
+        seen = look(*([PAUSED] if step % 2 else []), after=seen, minutes=step / 4)
+        assert seen.raised == ()
+        assert only(seen).is_on
+    assert only(seen).since == NOW
+
+
+def test_an_alarm_recovers_when_its_condition_stays_away() -> None:
+    gone = look(after=look(PAUSED), minutes=10)
+    assert only(gone).is_on, "a moment is not enough"
+    recovered = look(after=gone, minutes=10 + SETTLES / MINUTE)
+    assert only(recovered).recovered_at == NOW + 10 * MINUTE
+    assert only(recovered).told(NOW).startswith("Recovered at 14:42, started 14:32: a.example")
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        PAUSED,
+        replace(BAD, kind="resting", text="1 resting"),
+        replace(BAD, text="2 bad, lowest 42", extent=2),
+    ],
+)
+def test_an_acknowledged_alarm_comes_back_when_it_is_worse(worse: Condition) -> None:
+    seen = look(BAD)
+    seen = seen._replace(alarms=acknowledged(seen.alarms, {only(seen).key}, at=NOW))
+    assert not only(look(BAD, after=seen, minutes=1)).is_new
+    again = look(worse, after=seen, minutes=2)
+    assert only(again).is_new
+    assert again.raised == again.alarms
+
+
+def test_acknowledging_one_alarm_leaves_the_others() -> None:
+    seen = look(PAUSED, replace(BAD, where="b.example"))
+    kept = acknowledged(seen.alarms, {"domain a.example"}, at=NOW)
+    assert [one.where for one in kept if one.is_new] == ["b.example"]
+
+
+def test_a_changed_cause_of_the_service_is_new_trouble() -> None:
+    down = Condition(kind=UNREACHABLE, where="", text=UNREACHABLE, since=NOW)
+    seen = look(down)
+    seen = seen._replace(alarms=acknowledged(seen.alarms, {"service"}, at=NOW))
+    rejected = replace(down, kind=REJECTED, text=REJECTED, since=NOW + MINUTE)
+    again = look(rejected, after=seen, minutes=1)
+    assert only(again).text == REJECTED
+    assert only(again).is_new
+    assert only(again).text_since == NOW + MINUTE, "each trouble has a start of its own"
+    assert only(again).since == NOW, "it has not been read since then"
+
+
+def test_a_service_that_is_not_read_recovers_no_domain() -> None:
+    later = look(after=look(PAUSED), minutes=60, read=False)
+    assert only(later).is_on
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (Unauthorized(status=401), REJECTED),
+        (RateLimited(retry_after=3, status=429), RATE_LIMITED),
+        (ServiceBroken(status=200), UNREADABLE),
+        (Unreadable(), UNREADABLE),
+        (ServiceBroken(status=503), "The service returned an error (503)"),
+        (Unreachable(), UNREACHABLE),
+    ],
+)
+def test_only_a_missing_answer_is_called_unreachable(error: OutreachError, cause: str) -> None:
+    assert cause_of(error) == cause
+
+
+def test_the_board_knows_every_condition_of_its_moment() -> None:
+    boxes = tuple(
+        replace(box, status="resting" if box.domain == "acmehq.example" else "active", health_score=90.0)
+        for box in account().inboxes.value or ()
+    )
+    board = board_of(replace(account(), inboxes=replace(account().inboxes, value=boxes)))
+    assert [(one.kind, one.where, one.extent) for one in board.conditions] == [
+        ("paused", "acmehq.example", 6)
+    ]
+
+
+def test_a_recovery_names_what_it_was_at_its_worst() -> None:
+    stages = [
+        Condition(kind="bad", where="useacme.example", text="1 inbox bad", extent=1),
+        Condition(kind="paused", where="useacme.example", text="paused, 7 inboxes not sending", extent=7),
+        Condition(kind="resting", where="useacme.example", text="2 inboxes resting", extent=2),
+    ]
+    alarms: tuple[Alarm, ...] = ()
+    for number, one in enumerate(stages):
+        alarms = update(alarms, (one,), now=NOW + timedelta(minutes=number)).alarms
+    for minute in (10, 11):
+        alarms = update(alarms, (), now=NOW + timedelta(minutes=minute)).alarms
+    (alarm,) = alarms
+    assert not alarm.is_on
+    assert alarm.told(NOW).endswith("useacme.example paused, 7 inboxes not sending")

@@ -1,0 +1,143 @@
+"""Marks of what happened."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
+from shared.history import Transition
+from shared.records.audit import Actor, AuditEntry
+from shared.records.domains import DomainIncident
+from shared.records.guardrails import Incident
+from shared.records.records import PeriodRecords
+from tests.tui.accounts import NOW
+from tui.model.happened import concerns, of_dns, of_incidents, of_period, of_transitions, together
+from tui.model.lines import PageRef
+from tui.system.terminal import ASCII
+from tui.theme.marks import LOOKS, MarkKind, most_serious
+
+MINUTE = timedelta(minutes=1)
+
+
+def change(
+    kind: str, key: str, before: str, after: str, *, field: str = "status", minutes: int = 0
+) -> Transition:
+    return Transition(
+        at=NOW + minutes * MINUTE, kind=kind, key=key, label=key, field=field, before=before, after=after
+    )
+
+
+def period() -> PeriodRecords:
+    def entry(effect: str, minutes: int) -> AuditEntry:
+        return AuditEntry(
+            at=NOW + minutes * MINUTE,
+            actor=Actor(name="Ann"),
+            workspace="acme",
+            command="pause",
+            result="",
+            effect=effect,  # type: ignore[arg-type] # one of those
+            sequences=("sq_1",),
+            reason="bounces" if effect == "paused" else "",
+        )
+
+    incidents = (
+        DomainIncident(at=NOW, text="The service paused useacme.example", domain="useacme.example"),
+        DomainIncident(at=NOW, text="12 bounces in an hour"),
+    )
+    return PeriodRecords(
+        changes=(entry("paused", 0), entry("failed", 1), entry("resumed", 30)), incidents=incidents
+    )
+
+
+def test_inboxes_of_a_domain_that_stop_together_are_one_mark() -> None:
+    found = of_transitions(
+        (
+            change("inbox", "ann@useacme.example", "active", "resting"),
+            change("inbox", "ben@useacme.example", "warming", "resting"),
+            change("inbox", "eve@tryacme.example", "active", "resting"),
+            change("inbox", "ann@useacme.example", "healthy", "bad", field="health"),
+            change("inbox", "ann@useacme.example", "active", "warming"),
+            change("inbox", "ann@useacme.example", "resting", "warming", minutes=9),
+            change("sequence", "sq_1", "active", "paused", minutes=-5),
+        )
+    )
+    assert [(one.kind, one.subject) for one in found] == [
+        (MarkKind.PAUSED, "sq_1"),
+        (MarkKind.STOPPED, "useacme.example"),
+        (MarkKind.STOPPED, "eve@tryacme.example"),
+        (MarkKind.SENDING, "ann@useacme.example"),
+    ]
+    assert found[1].text == "2 inboxes stopped sending"
+
+
+def test_what_the_bot_recorded_names_its_author_and_is_not_noticed_again() -> None:
+    recorded = of_period(period(), names={"sq_1": "Fintech ops leaders"})
+    assert [(one.kind, one.subject, one.text) for one in recorded] == [
+        (MarkKind.PAUSED, "Fintech ops leaders", "paused by Ann: bounces"),
+        (MarkKind.STOPPED, "useacme.example", "The service paused useacme.example"),
+        (MarkKind.RESUMED, "Fintech ops leaders", "resumed by Ann"),
+    ]
+    noticed = of_transitions(
+        (
+            change("sequence", "sq_1", "active", "paused", minutes=4),
+            change("sequence", "sq_1", "active", "paused", minutes=-4),
+            change("sequence", "sq_1", "active", "paused", minutes=45),
+            change("sequence", "sq_2", "active", "paused", minutes=4),
+        )
+    )
+    all_marks = together(recorded, noticed)
+    assert [one for one in all_marks if one not in recorded] == [noticed[0], noticed[2], noticed[3]]
+    assert list(all_marks) == sorted(all_marks, key=lambda one: one.at)
+
+
+def test_a_guardrail_is_marked_where_its_subject_is() -> None:
+    (mark,) = of_incidents(
+        [
+            Incident(
+                id=1, workspace="acme", rule="bounces", sentence="", action="suggest", subject="fintech ops leaders",
+                label="Fintech ops leaders", began_at=NOW.timestamp(), held_at=NOW.timestamp(), note="5.1%",
+            )
+        ]
+    )  # fmt: skip
+    assert (mark.at, mark.text) == (NOW, "guardrail bounces: 5.1%")
+    assert concerns(mark, PageRef(kind="sequence", key="sq_1"), names=("sq_1", "Fintech ops leaders"))
+    assert not concerns(mark, PageRef(kind="sequence", key="sq_2"), names=("sq_2", "Recruiters"))
+    domain = of_period(period(), names={})[1]
+    assert concerns(domain, PageRef(kind="domain", key="useacme.example"))
+    assert concerns(domain, PageRef(kind="inbox", key="Ann@useacme.example"))
+    assert not concerns(domain, PageRef(kind="inbox", key="ann@tryacme.example"))
+
+
+def test_every_kind_of_mark_has_a_look_of_its_own() -> None:
+    assert LOOKS.keys() == set(MarkKind)
+    marks = of_period(period(), names={})
+    assert most_serious(marks) == marks[1]
+    signs = [look.sign for look in LOOKS.values()]
+    assert len(set(signs)) == len({sign.translate(ASCII) for sign in signs}) == len(LOOKS)
+
+
+def test_confirmed_breaks_of_dns_are_marks_and_so_is_their_end() -> None:
+    def check(value: Value, *, confirmed: bool = True) -> CheckReport:
+        code = Code.MISSING if value is Value.PROBLEM else Code.FINE
+        return CheckReport(check=Check.DMARC, value=value, code=code, confirmed=confirmed)
+
+    def dns(before: CheckReport, after: CheckReport, minutes: int) -> DomainChange:
+        at = NOW + minutes * MINUTE
+        return DomainChange(domain="useacme.example", check=Check.DMARC, at=at, before=before, after=after)
+
+    good, broken, silent = check(Value.GOOD), check(Value.PROBLEM), check(Value.UNKNOWN)
+    found = of_dns(
+        (
+            dns(broken, good, 9),
+            dns(good, broken, 1),
+            dns(good, check(Value.PROBLEM, confirmed=False), 2),
+            dns(good, silent, 3),
+            dns(silent, good, 4),
+        )
+    )
+    assert [(one.at, one.kind, one.text) for one in found] == [
+        (NOW + MINUTE, MarkKind.DNS_BROKEN, "DMARC: no record"),
+        (NOW + 9 * MINUTE, MarkKind.DNS_GOOD, "DMARC: good again"),
+    ]
+    assert all(concerns(one, PageRef(kind="domain", key="useacme.example")) for one in found)
+    assert all(concerns(one, PageRef(kind="inbox", key="ann@useacme.example")) for one in found)

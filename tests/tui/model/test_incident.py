@@ -1,0 +1,263 @@
+"""Lanes of an incident: rebuilt from the present and what changed, and drawn."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from shared.api.models import Inbox
+from shared.domain.health import DEFAULT, by_score, roll_up, verdict
+from shared.history import Transition
+from tests.tui.accounts import NOW
+from tui.model.incident import SEVERITY, Incident, Lane, LaneState, Segment, lanes_of, with_marks
+from tui.model.lanes import FILLS, axis, happened, lane_lines, reading
+from tui.system.terminal import ASCII
+from tui.theme.marks import Mark, MarkKind
+
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+START = NOW - 6 * HOUR
+DOMAIN, OTHER = "useacme.example", "tryacme.example"
+ALWAYS = [(START - HOUR, NOW)]
+SCORES = {"healthy": 90.0, "at risk": 70.0, "bad": 30.0, "unknown": None}
+
+
+def inbox(name: str, status: str = "active", health: str = "healthy", *, domain: str = DOMAIN) -> Inbox:
+    return Inbox(email=f"{name}@{domain}", status=status, health_score=SCORES[health], daily_limit=40)
+
+
+def change(
+    name: str, before: str, after: str, *, ago: timedelta, field: str = "status", domain: str = DOMAIN
+) -> Transition:
+    key = f"{name}@{domain}"
+    return Transition(at=NOW - ago, kind="inbox", key=key, label=key, field=field, before=before, after=after)
+
+
+def lanes(
+    inboxes: list[Inbox],
+    *changes: Transition,
+    known_from: dict[str, datetime] | None = None,
+    read: list[tuple[datetime, datetime]] = ALWAYS,
+) -> tuple[Lane, ...]:
+    newest_first = sorted(changes, key=lambda one: one.at, reverse=True)
+    domains = {one.domain: START for one in inboxes}
+    return lanes_of(inboxes, newest_first, start=START, end=NOW, known_from=known_from or domains, read=read)
+
+
+def states(lane: Lane) -> list[tuple[str, float, float]]:
+    """State, and from how many to how many minutes ago."""
+    return [(one.state.value, (NOW - one.start) / MINUTE, (NOW - one.end) / MINUTE) for one in lane.segments]
+
+
+def test_a_lane_goes_from_healthy_to_paused_and_back() -> None:
+    (lane,) = lanes(
+        [inbox("ann"), inbox("ben")],
+        change("ann", "healthy", "at risk", ago=300 * MINUTE, field="health"),
+        change("ann", "at risk", "bad", ago=240 * MINUTE, field="health"),
+        change("ann", "active", "resting", ago=200 * MINUTE),
+        change("ben", "active", "resting", ago=180 * MINUTE),
+        change("ann", "bad", "healthy", ago=100 * MINUTE, field="health"),
+        change("ann", "resting", "warming", ago=60 * MINUTE),
+        change("ben", "resting", "warming", ago=60 * MINUTE),
+        change("ann", "warming", "active", ago=20 * MINUTE),
+        change("ben", "warming", "active", ago=10 * MINUTE),
+    )
+    assert states(lane) == [
+        ("healthy", 360, 300),
+        ("at risk", 300, 240),
+        ("bad", 240, 200),
+        ("resting", 200, 180),
+        ("paused", 180, 60),
+        ("warming", 60, 10),
+        ("healthy", 10, 0),
+    ]
+    assert lane.troubled_since == NOW - 240 * MINUTE
+    assert [one.affected for one in lane.segments] == [2, 1, 1, 1, 2, 2, 2]
+
+
+def test_what_was_not_read_or_not_known_is_a_gap() -> None:
+    read = [(START, NOW - 300 * MINUTE), (NOW - 200 * MINUTE, NOW - 5 * MINUTE)]
+    (lane,) = lanes(
+        [inbox("ann")],
+        change("ann", "resting", "active", ago=150 * MINUTE),
+        read=read,
+        known_from={DOMAIN: NOW - 320 * MINUTE},
+    )
+    assert states(lane) == [("paused", 320, 300), ("paused", 200, 150), ("healthy", 150, 5)]
+    assert lane.at(NOW - 250 * MINUTE) is None
+    assert lane.at(NOW) is None
+    (unknown,) = lanes([inbox("ann")], known_from={"beta.example": START})
+    assert unknown.segments == ()
+
+
+def test_troubled_domains_come_first_in_the_order_in_which_it_began() -> None:
+    found = lanes(
+        [inbox("a", domain="calm.example"), inbox("b", health="at risk", domain="risk.example"),
+         inbox("c", "resting", domain=OTHER), inbox("d", health="bad")],
+        change("c", "active", "resting", ago=HOUR, domain=OTHER),
+        change("d", "healthy", "bad", ago=2 * HOUR, field="health"),
+    )  # fmt: skip
+    assert [lane.domain for lane in found] == [DOMAIN, OTHER, "risk.example", "calm.example"]
+    incident = Incident(start=START, end=NOW, lanes=found)
+    assert incident.summary == "2 of 4 domains affected · 1 paused for 1 h · 1 inbox stopped sending"
+    assert Incident(start=START, end=NOW, lanes=found[2:]).summary.startswith("No domain was paused")
+    assert "Nothing is known" in Incident(start=START, end=NOW).summary
+
+
+STATUSES = ("active", "warming", "resting", "unknown", "snoozed")
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.booleans(), st.integers(0, 4), st.integers(1, 350)),
+        max_size=25,
+        unique_by=lambda one: one[3],
+    )
+)
+def test_a_lane_says_at_every_time_what_the_verdict_said_then(
+    moves: list[tuple[int, bool, int, int]],
+) -> None:
+    """Played forwards into verdicts, and backwards into lanes."""
+    words = {n: ["active", "healthy"] for n in range(4)}
+    names = {n: (f"p{n}", DOMAIN if n < 3 else OTHER) for n in range(4)}
+
+    def now() -> list[Inbox]:
+        return [
+            Inbox(email=f"{name}@{domain}", status=None if words[n][0] == "unknown" else words[n][0],
+                  health_score=SCORES[words[n][1]], daily_limit=1)
+            for n, (name, domain) in names.items()
+        ]  # fmt: skip
+
+    past, found = [(START, now())], []
+    for n, is_status, word, ago in sorted(moves, key=lambda one: -one[3]):
+        after = STATUSES[word] if is_status else tuple(SCORES)[word % 4]
+        before = words[n][not is_status]
+        if before == after:
+            continue
+        words[n][not is_status] = after
+        name, domain = names[n]
+        found.append(
+            change(
+                name,
+                before,
+                after,
+                ago=ago * MINUTE,
+                field="status" if is_status else "health",
+                domain=domain,
+            )
+        )
+        past.append((NOW - ago * MINUTE, now()))
+    for lane in lanes(now(), *found):
+        assert [one.end for one in lane.segments[:-1]] == [one.start for one in lane.segments[1:]]
+        for at, inboxes in past:
+            segment = lane.at(at + MINUTE / 2)
+            (whole,) = (one for one in roll_up(inboxes) if one.domain == lane.domain)
+            ours = [verdict(one) for one in inboxes if one.domain == lane.domain]
+            assert segment
+            assert (segment.state is LaneState.PAUSED) == whole.paused
+            assert (segment.state in {LaneState.PAUSED, LaneState.RESTING}) == (whole.resting > 0)
+            assert segment.state.tone is whole.tone
+            assert (segment.state is LaneState.WARMING) == (
+                whole.tone.value == "good" and any(one.word == "warming" for one in ours)
+            )
+
+
+def test_the_words_of_health_are_those_of_the_history() -> None:
+    assert {word: by_score(score, DEFAULT)[1] for word, score in SCORES.items()} == {
+        word: word for word in SCORES
+    }
+
+
+def an_incident(domains: int = 5, *marks: Mark) -> Incident:
+    found = tuple(
+        Lane(
+            domain=f"domain{n}.example",
+            inboxes=7,
+            segments=(
+                Segment(start=START, end=NOW - 3 * HOUR, state=LaneState.HEALTHY),
+                Segment(start=NOW - 3 * HOUR, end=NOW - HOUR, state=tuple(LaneState)[n % 7], affected=n),
+                Segment(start=NOW - HOUR / 2, end=NOW, state=LaneState.WARMING, affected=7),
+            ),
+        )
+        for n in range(domains)
+    )
+    return with_marks(Incident(start=START, end=NOW, lanes=found), marks)
+
+
+def a_mark(
+    ago: timedelta, kind: MarkKind = MarkKind.GUARDRAIL, about: str = "domain0.example", text: str = "fired"
+) -> Mark:
+    return Mark(at=NOW - ago, kind=kind, subject=about, text=text, about=about)
+
+
+@given(
+    st.integers(8, 250),
+    st.lists(st.tuples(st.integers(-5, 380), st.sampled_from(MarkKind), st.integers(0, 60)), max_size=12),
+)
+def test_lanes_and_their_axis_are_exactly_as_wide_as_asked(
+    width: int, moments: list[tuple[int, MarkKind, int]]
+) -> None:
+    marks = [a_mark(ago * MINUTE, kind, f"domain{n % 3}.example", "wide 日本語") for ago, kind, n in moments]
+    incident = an_incident(3, *marks)
+    for line in lane_lines(incident, cursor=NOW - HOUR):
+        assert sum(cell_len(text) for text, _ in line.bar(width)) == width
+    assert cell_len(axis(incident, width)) == width
+
+
+def test_every_sign_is_drawn_and_told_in_words() -> None:
+    marks = [a_mark(n * 9 * MINUTE, kind, text="what happened") for n, kind in enumerate(MarkKind, start=3)]
+    (line,) = lane_lines(an_incident(1, *marks))
+    text = "".join(text for text, _ in line.bar(120))
+    assert all(mark.look.sign in text for mark in marks)
+    assert len(happened(line, most=20)) == len(marks)
+
+
+def test_states_are_told_apart_without_colors() -> None:
+    signs = [sign for sign, _ in FILLS.values()]
+    assert len(set(signs)) == len({sign.translate(ASCII) for sign in signs}) == len(LaneState)
+
+
+def test_how_long_it_lasts_is_told_only_where_its_beginning_was_seen() -> None:
+    bad = Segment(start=NOW - HOUR, end=NOW, state=LaneState.BAD, affected=1)
+    before = Segment(start=START, end=bad.start, state=LaneState.HEALTHY)
+    for segments, words in (((before, bad), "bad 1 h"), ((bad,), "bad")):
+        lane = Lane(domain=DOMAIN, inboxes=1, segments=segments)
+        (line,) = lane_lines(Incident(start=START, end=NOW, lanes=(lane,)))
+        assert "".join(text for text, _ in line.now) == words
+
+
+def test_a_short_trouble_is_never_too_short_to_be_seen() -> None:
+    end = NOW - HOUR + timedelta(seconds=5)
+    brief = Segment(start=NOW - HOUR, end=end, state=LaneState.PAUSED, affected=7)
+    calm = Segment(start=START, end=NOW - HOUR, state=LaneState.HEALTHY)
+    after = Segment(start=brief.end, end=NOW, state=LaneState.HEALTHY)
+    lane = Lane(domain=DOMAIN, inboxes=7, segments=(calm, brief, after))
+    (line,) = lane_lines(Incident(start=START, end=NOW, lanes=(lane,)))
+    assert FILLS[LaneState.PAUSED][0] in "".join(text for text, _ in line.bar(100))
+    assert min(LaneState, key=SEVERITY.__getitem__) is LaneState.PAUSED
+
+
+@pytest.mark.parametrize(
+    ("ago", "words"),
+    [
+        (2 * HOUR, "paused since 02 Mar 11:32, 0 of 7 inboxes"),
+        (45 * MINUTE, "not known"),
+        (5 * HOUR, "healthy since 02 Mar 08:32"),
+    ],
+)
+def test_the_cursor_reads_how_a_domain_stood(ago: timedelta, words: str) -> None:
+    incident = an_incident(1, a_mark(2 * HOUR, text="guardrail bounces"))
+    (line,) = lane_lines(incident, cursor=NOW - ago)
+    assert words in reading(line).plain
+
+
+def test_marks_stand_on_the_lane_of_their_domain() -> None:
+    sequence = a_mark(HOUR, MarkKind.PAUSED, "sq_1")
+    of_inbox = a_mark(HOUR, MarkKind.STOPPED, "Ann@DOMAIN1.example")
+    early = a_mark(7 * HOUR)
+    incident = an_incident(3, sequence, of_inbox, a_mark(HOUR), early)
+    assert [len(lane.marks) for lane in incident.lanes] == [1, 1, 0]
+    assert incident.marks == (sequence,)

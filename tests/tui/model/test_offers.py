@@ -1,0 +1,50 @@
+"""What the palette offers for a few letters."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.api.models import Sequence
+from tui.app.dashboard import ACTIONS
+from tui.model.lines import SequenceLine
+from tui.model.offers import MOST, Offer, offers
+
+SEQUENCES = tuple(
+    SequenceLine(Sequence(id=f"sq_{n}", name=name, status="active", steps=1), is_namesake=name == "Twin")
+    for n, name in enumerate(("Q3 founders", "Webinar", "Twin", "Twin"))
+)
+
+
+def first(typed: str) -> Offer:
+    return offers(typed, sequences=SEQUENCES, actions=ACTIONS)[0]
+
+
+def test_commands_and_then_their_sequences_are_offered() -> None:
+    assert offers("pau", sequences=SEQUENCES)[0].line.startswith("pause SEQUENCE")
+    assert [one.line for one in offers("pause web", sequences=SEQUENCES)] == ["pause Webinar"]
+    assert offers("pause ", sequences=SEQUENCES)[0].line == 'pause "Q3 founders"'
+
+
+def test_sequences_of_one_name_are_offered_by_their_ids() -> None:
+    assert [one.line for one in offers("pause twin", sequences=SEQUENCES)] == ["pause sq_2", "pause sq_3"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "action"),
+    [("export", "app.export"), ("exp", "app.export"), ("THEME", "app.next_theme"), ("rfrsh", "app.refresh")],
+)
+def test_an_action_of_the_screen_is_found_by_some_of_its_letters(typed: str, action: str) -> None:
+    assert first(typed).action == action
+
+
+def test_a_name_of_before_finds_its_command() -> None:
+    assert first("guard").line.startswith("guardrails")
+
+
+def test_nothing_is_offered_for_what_matches_nothing() -> None:
+    assert offers("zzqqxx", sequences=SEQUENCES, actions=ACTIONS) == []
+
+
+def test_a_long_line_of_repeated_letters_is_answered() -> None:
+    for typed in ("e" * 200, "a e " * 50, "wwwwwwwwwwwwwwwwwwwwwwww", "ee ee ee ee ee ee ee"):
+        assert len(offers(typed, sequences=SEQUENCES, actions=ACTIONS)) <= MOST

@@ -1,0 +1,301 @@
+"""Pause, undo, alarms, the past, keys, themes: what a person does, and what comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.tui.accounts import account
+from tests.tui.pages.desk import PAUSED, at_desk, crisis
+from tests.tui.theme.test_palette import GROUNDS, weak_words
+from tui.feed.history_access import HistoryAccess
+from tui.model.lines import ChangeLine
+from tui.screens.dialogs import CardDialog, ConfirmDialog, HelpDialog
+from tui.theme.palette import PALETTES
+
+
+async def test_p_asks_once_and_a_number_pauses_for_so_many_hours() -> None:
+    async with at_desk() as desk:
+        await desk.press("2", "p")
+        assert "Pause SaaS founders" in desk.text
+        assert "stops sending until someone resumes it" in desk.text
+        assert not desk.service.lines
+        await desk.press("2")
+        await desk.until("Press u to undo")
+        assert desk.service.lines == ["pause sq_0 for 2h"]
+
+
+@pytest.mark.parametrize("no", ["n", "escape"])
+async def test_no_changes_nothing(no: str) -> None:
+    async with at_desk() as desk:
+        await desk.press("2", "p", no)
+        assert not desk.service.lines
+        assert not isinstance(desk.app.screen, ConfirmDialog)
+
+
+async def test_a_pause_is_pending_until_a_read_confirms_it_and_what_did_not_become_so_is_told() -> None:
+    async with at_desk() as desk:
+        await desk.press("2", "p", "y")
+        await desk.until("pausing…")
+        await desk.second()
+        assert "pausing…" in desk.text, "no read has shown it yet"
+        read = replace(crisis().sequences, read_at=desk.clock() + timedelta(seconds=1))
+        await desk.see(replace(crisis(), sequences=read))
+        assert "pausing…" not in desk.text
+        assert "SaaS founders – Europe is active, not paused" in desk.toasts
+
+
+async def test_undo_is_a_stack_of_acts() -> None:
+    """`p y ↓ p y u u`: the second `u` paused again."""
+    async with at_desk() as desk:
+        await desk.press("2", "p", "y", "down", "p", "y")
+        await desk.press("u")
+        await desk.until("Fintech ops leaders is active again")
+        await desk.press("u")
+        await desk.until("SaaS founders – Europe is active again")
+        await desk.press("u")
+        await desk.until("Nothing to undo")
+        assert desk.service.lines[:2] == ["pause sq_0", "pause sq_1"]
+
+
+async def test_undo_takes_back_what_the_palette_paused() -> None:
+    async with at_desk() as desk:
+        await desk.write("colon", "pause sq_1", "enter", "y")
+        await desk.until("Press u to undo")
+        await desk.press("u")
+        await desk.until("Fintech ops leaders is active again")
+
+
+async def test_a_failure_is_told_and_leaves_the_sequence_as_it_was() -> None:
+    async with at_desk() as desk:
+        desk.service.broken = True
+        await desk.press("2", "p", "y")
+        await desk.until("can't be reached")
+        assert "Nothing was changed." in desk.toasts
+        assert "pausing…" not in desk.text
+
+
+async def test_p_is_neither_shown_nor_done_where_only_reading_is_allowed() -> None:
+    async with at_desk(read_only=True) as desk:
+        await desk.press("2", "p")
+        assert "p pause" not in desk.text
+        await desk.write("colon", "pause sq_0", "enter")
+        await desk.until("read-only")
+        assert not desk.service.lines
+
+
+async def test_a_wrong_line_says_what_would_be_right() -> None:
+    async with at_desk() as desk:
+        await desk.write("colon", "pause sq_0 fro 2h 3x", "enter")
+        await desk.settle()
+        await desk.write("colon", "status", "enter")
+        await desk.until("Done")
+        assert isinstance(desk.app.screen, CardDialog)
+
+
+async def test_two_toasts_at_most_stand_over_the_page() -> None:
+    async with at_desk() as desk:
+        for number in range(5):
+            desk.app.toast(f"Notice {number}")
+        await desk.settle()
+        assert desk.toasts.splitlines() == ["Notice 3", "Notice 4"]
+
+
+# -- the past --------------------------------------------------------------------------------------
+
+
+async def test_the_past_changes_nothing_whatever_the_way(recorded: HistoryAccess) -> None:
+    """Checked where commands run: from the palette a pause was carried out during replay."""
+    async with at_desk(history=recorded) as desk:
+        await desk.press("left_square_bracket")
+        assert "REPLAY" in desk.text
+        for line in ("pause sq_0", "pause all", "resume sq_2", "undo"):
+            await desk.write("colon", line, "enter")
+            await desk.until("You are viewing the past")
+            desk.app.clear_notifications()
+        await desk.press("p", "u")
+        assert not desk.service.lines
+
+
+async def test_the_same_screen_goes_back_with_its_cells_lit_and_the_lanes_below(
+    recorded: HistoryAccess,
+) -> None:
+    async with at_desk(history=recorded, size=(120, 40)) as desk:
+        before = desk.text.splitlines()
+        await desk.write("at", "1h", "enter")
+        text = desk.text
+        assert "REPLAY 13:32:07, 1 h ago" in text
+        assert text.splitlines()[2:5] == before[2:5] or "DOMAINS 4" in text.splitlines()[3]
+        assert len(text.splitlines()) <= 40, "the frame takes no room"
+        assert "WHAT HAPPENED" in text
+        await desk.press("right_square_bracket")
+        cells = desk.app.board.domains.table
+        assert any(cells.get_cell(*place).lit for place in cells._lit) or not cells._lit
+        await desk.press("escape")
+        assert "REPLAY" not in desk.text
+
+
+async def test_an_hour_back_takes_two_keys(recorded: HistoryAccess) -> None:
+    async with at_desk(history=recorded) as desk:
+        await desk.press("at", "enter")
+        assert "1 h ago" in desk.text.splitlines()[0]
+
+
+async def test_a_moment_without_data_is_named_with_the_one_that_is_shown(recorded: HistoryAccess) -> None:
+    async with at_desk(history=recorded) as desk:
+        await desk.write("at", "9h", "enter")
+        await desk.until("No data at 05:32. This is 12:02, the nearest moment with data.")
+
+
+@pytest.mark.parametrize("keys", [("tab",), ("s",), ("slash", "a", "enter")])
+async def test_in_the_past_no_list_ages_by_the_present(
+    recorded: HistoryAccess, keys: tuple[str, ...]
+) -> None:
+    async with at_desk(history=recorded) as desk:
+        await desk.write("at", "2h", "enter")
+        await desk.press(*keys)
+        assert "stale" not in desk.text
+        assert "late" not in desk.text
+
+
+# -- alarms ----------------------------------------------------------------------------------------
+
+
+async def test_only_what_cannot_send_is_an_alarm() -> None:
+    async with at_desk() as desk:
+        assert [one.where for one in desk.app.frame.alarms] == [PAUSED], "59.7 is none"
+
+
+async def test_a_acknowledges_visibly_and_takes_it_back_and_leaves_a_trace() -> None:
+    async with at_desk() as desk:
+        assert "1 alarm  a: acknowledge" in desk.text
+        await desk.press("a")
+        assert "✓ acknowledged 14:32" in desk.text.splitlines()[1]
+        assert "✓" in next(line for line in desk.text.splitlines()[3:] if PAUSED in line)
+        await desk.press("a")
+        assert "1 alarm  a: acknowledge" in desk.text
+
+
+async def test_the_hint_of_an_alarm_can_be_clicked() -> None:
+    async with at_desk() as desk:
+        column = desk.text.splitlines()[1].index("acknowledge")
+        await desk.pilot.click("#verdict", offset=(column, 0))
+        await desk.settle()
+        assert "✓ acknowledged" in desk.text
+
+
+async def test_the_wall_shows_domain_and_cause_largest_and_its_keys_act() -> None:
+    async with at_desk(size=(160, 50), wall=True) as desk:
+        text = desk.text
+        assert text.count("█") > 40, "large letters"
+        assert "press any key" not in text.casefold()
+        assert "RESTING" in text
+        await desk.press("a")
+        assert "✓ acknowledged" in desk.text
+        await desk.press("4")
+        assert "Incidents" in desk.text.splitlines()[0]
+        await desk.press("escape")
+
+
+@pytest.mark.parametrize("size", [(60, 20), (40, 12)])
+async def test_a_small_wall_still_says_what_is_wrong(size: tuple[int, int]) -> None:
+    async with at_desk(size=size, wall=True) as desk:
+        assert "1 of 4 domains paused" in desk.text
+        assert PAUSED in desk.text
+        assert ("HEALTHY 17" in desk.text) == (size == (60, 20))
+
+
+async def test_the_incidents_tell_the_alarm_of_the_chosen_domain(recorded: HistoryAccess) -> None:
+    async with at_desk(history=recorded, size=(140, 40)) as desk:
+        await desk.press("4", "down")
+        assert f"{PAUSED} paused, 6 inboxes not sending" in desk.text
+        assert "not acknowledged" in desk.text
+
+
+# -- keys, help, themes ----------------------------------------------------------------------------
+
+
+async def test_another_key_is_named_wherever_a_key_is_named() -> None:
+    keys = {"acknowledge": "y", "undo": "ctrl+z", "pause": "b"}
+    async with at_desk(keys=keys, size=(140, 40)) as desk:
+        assert "y: acknowledge" in desk.text
+        assert "b pause" in desk.text
+        await desk.press("question_mark")
+        assert isinstance(desk.app.screen, HelpDialog)
+        for shown in ("b  ", "^z  ", "y  "):
+            assert shown in desk.text
+        await desk.press("escape", "2", "b", "y")
+        await desk.until("Press ^z to undo")
+
+
+async def test_an_unknown_name_of_a_key_is_told_with_the_nearest() -> None:
+    async with at_desk(keys={"filtre": "x"}) as desk:
+        assert "filtre isn't a key name; did you mean filter?" in desk.toasts
+
+
+async def test_help_is_keys_in_two_columns_on_a_small_screen() -> None:
+    async with at_desk(size=(80, 24)) as desk:
+        await desk.press("question_mark")
+        rows = desk.text.splitlines()[-24:]
+        assert any("/" in row and "Show the lines" in row for row in rows)
+        assert sum(bool(row.strip(" │")) for row in rows) > 12
+
+
+@pytest.mark.parametrize("page", [(), ("enter",), ("enter", "enter"), ("2",), ("4",), ("w",)])
+async def test_after_a_change_of_theme_every_page_can_be_read(page: tuple[str, ...]) -> None:
+    """Nothing keeps the colors of the theme before."""
+    async with at_desk() as desk:
+        await desk.press(*page)
+        for name in ("day", "contrast", "night"):
+            desk.app.theme = name
+            await desk.settle()
+            assert not list(weak_words(desk.app.screen)), name
+
+
+@pytest.mark.parametrize("name", PALETTES)
+async def test_every_word_can_be_read_in_every_theme(name: str) -> None:
+    async with at_desk(theme=name) as desk:
+        await desk.second(400)
+        for keys in ((), ("question_mark",)):
+            await desk.press(*keys)
+            weak = weak_words(desk.app.screen)
+            assert not [one for one in weak if name != "basic" or GROUNDS.isdisjoint(one[1:3])]
+
+
+# -- workspaces and news ---------------------------------------------------------------------------
+
+
+async def test_workspaces_are_a_page_and_enter_opens_one() -> None:
+    async with at_desk(others=("beta",)) as desk:
+        await desk.press("5")
+        assert desk.shown("workspaces") == ["acme", "beta"]
+        await desk.press("down", "enter")
+        assert desk.text.splitlines()[0].startswith(" beta ")
+
+
+async def test_with_one_workspace_there_is_no_such_page() -> None:
+    async with at_desk() as desk:
+        await desk.press("5")
+        assert desk.app.pages == [desk.app.board]
+
+
+async def test_changes_since_the_last_key_are_counted() -> None:
+    async with at_desk(snapshot=account(), size=(140, 40)) as desk:
+        await desk.press("down")
+        await desk.second(300)
+        changed = ChangeLine(desk.clock(), "ann@useacme.example", "active → resting")
+        await desk.see(account(now=desk.clock()), changes=(changed,))
+        await desk.press("down")
+        assert "1 change since 14:32" in desk.text
+
+
+async def test_forty_random_sizes_break_nothing() -> None:
+    async with at_desk() as desk:
+        for number in range(40):
+            await desk.pilot.resize_terminal(20 + number * 53 % 200, 6 + number * 31 % 60)
+        await desk.pilot.resize_terminal(120, 40)
+        await desk.settle()
+        assert "DOMAINS 4" in desk.text
+        assert "Internal error" not in desk.text + desk.toasts

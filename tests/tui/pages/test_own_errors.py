@@ -1,0 +1,137 @@
+"""The dashboard's own mistakes cost a message, not the screen; and what is damaged or wild outside costs neither."""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.strip import Strip
+
+from shared.history import History
+from shared.storage.database import parse_url
+from tests.tui.accounts import NOW, Clock, account, acme, tick_of
+from tui.app.dashboard import DashboardApp
+from tui.app.own_errors import MOST, ErrorLog
+from tui.feed.history_access import HistoryAccess
+from tui.widgets.text import TextLine
+
+pytestmark = pytest.mark.usefixtures("drawn")
+
+
+class FailingWidget(TextLine):
+    """Trips over every click, and over every line that it paints while it is `blind`."""
+
+    blind = False
+
+    def on_click(self, _: events.Click) -> None:
+        raise LookupError("tripped")
+
+    def render_line(self, y: int) -> Strip:
+        if self.blind:
+            raise ZeroDivisionError
+        return super().render_line(y)
+
+
+class FailingWidgetApp(DashboardApp):
+    """The dashboard with one widget that makes mistakes."""
+
+    def __init__(self, clock: Clock, *, error_log: ErrorLog | None) -> None:
+        super().__init__([acme()], now=clock, error_log=error_log)
+        self.clumsy = self.board.numbers = FailingWidget(id="numbers")
+
+    @property
+    def notice(self) -> str:
+        """What the head says of the dashboard itself."""
+        line = self.board.head.notice
+        return line.plain if line.has_class("-on") else ""
+
+
+def a_click() -> events.Click:
+    return events.Click(
+        widget=None, x=0, y=0, delta_x=0, delta_y=0, button=1, shift=False, meta=False, ctrl=False
+    )
+
+
+async def test_a_failing_handler_shows_a_reference_and_the_screen_continues(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = FailingWidgetApp(clock, error_log=ErrorLog())
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(app.Ticked(tick_of(account())))
+        await pilot.pause()
+        for _ in range(12):
+            app.clumsy.post_message(a_click())
+        await pilot.press("a")  # the alarm of the account
+        app.second_passed()
+        await pilot.pause()
+        words = app.notice
+        assert "Internal error in the dashboard (reference " in words
+        assert "12 times). It keeps running" in words
+        reference = words.partition("reference ")[2][:6]
+        logged = [record for record in caplog.records if reference in record.getMessage()]
+        assert len(logged) == 2, "the trace once, and a line at the tenth"
+        assert logged[0].exc_info
+        clock.advance(60)
+        app.post_message(app.Ticked(tick_of(account(inboxes=7, now=clock()), beats=2)))
+        await pilot.press("down")
+        await pilot.pause()
+        assert len(app.frame.board.inboxes) == 7
+        assert "Internal error" in app.notice, "it stays until it was seen"
+    assert not app.return_code
+
+
+async def test_a_widget_that_cannot_be_painted_stays_blank_and_the_others_are_painted(clock: Clock) -> None:
+    app = FailingWidgetApp(clock, error_log=ErrorLog())
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(app.Ticked(tick_of(account())))
+        app.clumsy.blind = True
+        app.clumsy.refresh()
+        await pilot.press("a")  # the alarm of the account
+        app.second_passed()
+        await pilot.pause()
+        picture = app.export_screenshot()
+        assert "useacme" in picture
+        assert "Internal&#160;error" in picture
+
+
+async def test_without_an_error_log_exceptions_are_not_hidden(clock: Clock) -> None:
+    app = FailingWidgetApp(clock, error_log=None)
+    with pytest.raises(LookupError):  # noqa: PT012 # the framework raises it where the block ends
+        async with app.run_test(size=(160, 50)) as pilot:
+            app.clumsy.post_message(a_click())
+            await pilot.pause()
+
+
+def test_mistakes_without_end_take_no_memory_without_end(caplog: pytest.LogCaptureFixture) -> None:
+    faults = ErrorLog()
+    with caplog.at_level(logging.CRITICAL):
+        for number in range(MOST + 50):
+            kind = type(f"Fault{number}", (Exception,), {})
+            noted = faults.note(kind(), now=NOW + timedelta(seconds=number))
+    assert noted.reference == "many"
+    assert noted.times == 50
+
+
+async def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path, clock: Clock) -> None:
+    file = tmp_path / "history.db"
+    file.write_bytes(b"no database at all\n" * 500)
+    async with History(parse_url(f"sqlite:///{file}")) as store:
+        history = HistoryAccess(store, workspace="acme")
+        assert (await history.recall(now=NOW)).snapshot is None
+        app = DashboardApp([acme(history=history)], now=clock)
+        async with app.run_test(size=(160, 50)) as pilot:
+            app.second_passed()
+            await pilot.pause()
+            assert "It was moved to history.db.damaged-" in app.board.head.notice.plain
+            await pilot.press("a")
+            await pilot.pause()
+            assert not app.board.head.notice.has_class("-on")
+        await history.keep(account(), now=NOW)
+        assert (await history.recall(now=NOW)).snapshot is not None
+    names = os.listdir(tmp_path)  # noqa: PTH208 # pathlib is not for coroutines
+    aside = [name for name in names if name.startswith("history.db.damaged-")]
+    assert len(aside) == 1

@@ -1,0 +1,198 @@
+"""Changes and commands from the dashboard: the pause dialog, undo, and typed lines.
+
+Everything that changes something passes `Acts.run`, which refuses it while the past is shown: whichever key, button or
+line it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.notifications import SeverityLevel
+
+from shared.commands import UsageError, invocation, parse
+from shared.commands.arguments import DOMAIN, Arguments
+from shared.commands.pause import Pause, read_end
+from shared.commands.result import Act, Problem, Question, Result
+from shared.commands.resume import Resume
+from shared.commands.running.pausing import SetStatus
+from shared.commands.undo import Undo
+from shared.domain.card import Card, Tone
+from shared.text.formats import short_duration
+from shared.text.sanitize import visible
+from tui.feed.pending_changes import Asked, Yes, changeable
+from tui.feed.workspace_state import WorkspaceState
+from tui.model.lines import SequenceLine
+from tui.model.offers import Offer, offers
+from tui.screens.dialogs import CardDialog, question_dialog
+from tui.screens.prompt import Palette, Prompt
+
+if TYPE_CHECKING:
+    from tui.app.dashboard import DashboardApp
+
+TIME_HINT = "Pause for how long: 2h, a day, until monday 9am. Enter asks, Esc cancels."
+TOAST_SECONDS, LONG_TOAST_SECONDS = 8, 20
+PAST = Card(
+    title="You are viewing the past",
+    tone=Tone.WARN,
+    text=("You are viewing the past. Nothing was changed; press Esc to return to now.",),
+)
+NO_SERVICE = Card(title="Commands aren't available here", tone=Tone.WARN)
+NOTHING_CHOSEN = "Choose a sequence that is active or paused, or a domain."
+
+
+@dataclass(frozen=True, slots=True)
+class Acts:
+    """Asks before anything changes, in the workspace that was shown when it was asked for."""
+
+    app: DashboardApp
+
+    # -- keys ------------------------------------------------------------------------------------------
+
+    def pause(self, lines: Sequence[SequenceLine], *, domain: str = "", end: str = "") -> None:
+        """Pause or resume what the cursor is on, after one question; `end` as in `pause X END`."""
+        status, ids = changeable(line.sequence for line in lines)
+        arguments: Arguments
+        if domain or status == "paused":
+            target = (f"{DOMAIN}{domain}",) if domain else ()
+            found = read_end(end.split())
+            if end and found is None:
+                self.app.toast(f"“{end}” isn't a duration, a day or a time.", severity="warning")
+                return
+            arguments = Pause(
+                target=target,
+                ids=() if domain else ids,
+                duration=found.duration if found else None,
+                until=found.until if found else None,
+            )
+        elif ids:
+            arguments = Resume(ids=ids)
+        else:
+            self.app.toast(NOTHING_CHOSEN, severity="warning")
+            return
+        self.start(invocation(arguments))
+
+    async def ask_time(self, lines: Sequence[SequenceLine], *, domain: str = "") -> None:
+        """Ask until when, then pause."""
+
+        def given(text: str | None) -> None:
+            if text and text.strip():
+                self.pause(lines, domain=domain, end=text.strip())
+
+        await self.app.push_screen(Prompt(sign="for 2h", hint=TIME_HINT), given)
+
+    def undo(self) -> None:
+        """The newest change that is not undone yet, then the one before; who presses the key has said yes."""
+        self.start(invocation(Undo()))
+
+    # -- lines and buttons -----------------------------------------------------------------------------
+
+    async def prompt(self, actions: Sequence[Offer]) -> None:
+        page = self.app.screen
+
+        async def act(action: str) -> None:
+            await page.run_action(action)
+
+        def chosen(offer: Offer) -> None:
+            if offer.action:
+                self.app.run_worker(partial(act, offer.action), group="actions", exit_on_error=False)
+            else:
+                self.run_typed(offer.line)
+
+        found = partial(offers, sequences=self.app.frame.board.sequences, actions=actions)
+        await self.app.push_screen(Palette(offers=found, chosen=chosen))
+
+    def run_typed(self, line: str) -> None:
+        if not line.strip():
+            return
+        try:
+            self.start(parse(line.strip()))
+        except UsageError as error:
+            self._show(error.card)
+
+    def start(self, asked: Asked) -> None:
+        """Ask, run and tell, in the background; a failure shows a notice and ends nothing."""
+        work = partial(self._whole, asked)
+        self.app.run_worker(work, group="commands", exclusive=False, exit_on_error=False)
+
+    async def _whole(self, asked: Asked) -> None:
+        state, page = self.app.workspaces.current, self.app.screen
+        changes = isinstance(asked, Yes) or asked.changes
+        done = await self.run(asked, state)
+        if isinstance(done, Question):
+            is_undo = not isinstance(asked, Yes) and isinstance(asked.arguments, Undo)
+            yes = Yes(act=done.choices[0].act, line=done.line) if is_undo else await self._answer(done)
+            if yes is None:
+                return
+            done = await self.run(yes, state)
+        assert isinstance(done, Result)
+        if done.changed and done.card.tone not in {Tone.WARN, Tone.BAD}:
+            self._receipt(done, state)
+        elif changes or self.app.screen is not page:
+            self._tell(done.card)
+        else:
+            self._show(done.card)
+
+    async def run(self, asked: Asked, state: WorkspaceState) -> Result | Question:
+        """The one place where commands run: what changes something is refused while the past is shown."""
+        changes = isinstance(asked, Yes) or asked.changes
+        if state.pending_changes is None:
+            return Result(card=NO_SERVICE, problem=Problem(text="no service"))
+        if changes and self.app.frame.is_past:
+            return Result(card=PAST, problem=Problem(text="the past"))
+        self.app.running = asked.line
+        self.app.call_later(self.app.hand_frame)
+        try:
+            return await state.pending_changes.run(asked)
+        finally:
+            self.app.running = ""
+            if state.feed and isinstance(asked, Yes):
+                state.feed.read_now()
+            self.app.hand_frame()
+
+    # -- questions and answers -------------------------------------------------------------------------
+
+    async def _answer(self, question: Question) -> Yes | None:
+        """What a person chooses to have done; what was shown is what runs: the line is not read again."""
+        first = question.choices[0].act
+        takes_hours = isinstance(first, SetStatus) and first.status == "paused" and first.until is None
+        answer = await self.app.push_screen_wait(question_dialog(question, takes_hours=takes_hours))
+        if isinstance(answer, timedelta) and isinstance(first, SetStatus):
+            timed = replace(first, until=self.app.now() + answer)
+            return Yes(act=timed, line=f"{question.line} for {short_duration(answer)}")
+        chosen = first if answer is True else answer
+        return Yes(act=chosen, line=question.line) if isinstance(chosen, Act) else None
+
+    def _receipt(self, result: Result, state: WorkspaceState) -> None:
+        """One toast for one act, with the key that takes it back."""
+        page = self.app.page
+        key = page.key_of("undo") if page else ""
+        whose = "" if state is self.app.workspaces.current else f"{state.workspace}: "
+        undo = f" Press {key} to undo." if result.undoable and not result.undoes and key else ""
+        self.app.toast(f"{whose}{visible(result.card.title)}.{undo}", timeout=TOAST_SECONDS)
+
+    def _tell(self, card: Card) -> None:
+        """An answer as a toast: another page may be open by now."""
+        severity: SeverityLevel = (
+            "error" if card.tone is Tone.BAD else "warning" if card.tone is Tone.WARN else "information"
+        )
+        text = " ".join(map(visible, card.text))
+        self.app.toast(
+            text or visible(card.title),
+            title=visible(card.title) if text else "",
+            severity=severity,
+            timeout=LONG_TOAST_SECONDS,
+        )
+
+    def _show(self, card: Card) -> None:
+        """Show an answer, and carry out its button that is pressed."""
+
+        def pressed(chosen: object) -> None:
+            if chosen is not None:
+                self.start(chosen)  # type: ignore[arg-type] # the dialog answers what is asked, or nothing
+
+        self.app.push_screen(CardDialog(card), pressed)

@@ -1,0 +1,306 @@
+"""Computes the board from a snapshot. Pure, so that it can run in a thread.
+
+Ten thousand inboxes arrive with every poll, and almost all are unchanged: their lines are reused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from shared.api.models import Inbox, StatsRow
+from shared.domain import evidence, health, totals
+from shared.domain.card import Tone
+from shared.domain.snapshot import DEFAULT_RANGE, SOURCES, ProblemStart, Snapshot
+from shared.domain.workspace_verdict import (
+    Condition,
+    WorkspaceVerdict,
+    conditions_of,
+    dated,
+    judge_reading,
+)
+from shared.records.domains import DomainPast
+from tui.model.lines import Freshness, InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
+from tui.theme.words import clock
+
+RANK = {tone: rank for rank, tone in enumerate(health.WORST_FIRST)}
+DAYS = DEFAULT_RANGE.days
+LABELS = {"Sends": "sends", "Replies": "replies", "Positive": "positive_replies", "Meetings": "meetings"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A number of the account: 30 days, today, its share of the sends, and the 30 days before."""
+
+    label: str
+    metric: str
+    value: int | None
+    today: int | None = None
+    sends: int | None = None
+    """What the value is a share of; None for the sends themselves."""
+    before: int | None = None
+    """The value of the 30 days before."""
+
+    @property
+    def rate(self) -> str:
+        """`4.1 % ± 0.6` or `too few`; empty for the sends themselves, and where it is unknown."""
+        share = totals.rate(self.value, self.sends)
+        return "" if share is None else evidence.show(self.value, self.sends)
+
+    @property
+    def change(self) -> str:
+        """`▲ 12 %` of the full days against as many of the 30 days before, or nothing where chance may be the reason.
+
+        Today isn't over: with it, every morning would look like a loss.
+        """
+        if self.value is None or self.today is None or self.before is None:
+            return ""
+        full, before = self.value - self.today, round(self.before * (DAYS - 1) / DAYS)
+        change = evidence.show_count_change(full, before)
+        return "" if change == evidence.NO_CHANGE else change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainFacts:
+    """What the bot recorded of domains in trouble; nothing where its database isn't shared."""
+
+    pasts: Mapping[str, DomainPast] = field(default_factory=dict)
+    broken: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The checks of DNS that fail, by domain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """Everything that is known of a workspace at one moment."""
+
+    workspace: str
+    verdict: WorkspaceVerdict
+    conditions: tuple[Condition, ...] = ()
+    """What is wrong at this moment, the worst first."""
+    figures: tuple[Figure, ...] = ()
+    inboxes: tuple[InboxLine, ...] = ()
+    sequences: tuple[SequenceLine, ...] = ()
+    stats: Mapping[str, tuple[StatsLine, ...]] = field(default_factory=dict)
+    interested: tuple[LeadLine, ...] = ()
+    stamps: Mapping[str, Stamp] = field(default_factory=dict)
+    """By source: inboxes, sequences, interested, today, previous, and each grouping."""
+    thresholds: health.Thresholds = health.DEFAULT
+    domain_facts: DomainFacts = DomainFacts()
+    snapshot: Snapshot = field(default=Snapshot(workspace=""), repr=False, compare=False)
+    """What it was composed of."""
+    trends: Mapping[str, tuple[float, ...]] | None = field(default=None, repr=False, compare=False)
+    """Likewise: the health of inboxes over time."""
+    inboxes_by_domain: Mapping[str, tuple[InboxLine, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    @property
+    def domains(self) -> tuple[health.DomainHealth, ...]:
+        """The worst first, in the one order that every page has."""
+        return self.verdict.domains
+
+    def freshness(self, source: str, now: datetime) -> Freshness:
+        stamp = self.stamps.get(source)
+        return stamp.freshness(now) if stamp else Freshness.NEVER
+
+    def verdict_at(self, now: datetime) -> WorkspaceVerdict:
+        """The verdict as far as its age allows: what was healthy when it was last read is unknown now."""
+        stamp = self.stamps.get("inboxes")
+        is_stale = self.freshness("inboxes", now) >= Freshness.LATE
+        if self.verdict.tone is not Tone.GOOD or stamp is None or not is_stale:
+            return self.verdict
+        read = f"Unknown since {clock(stamp.read_at, now=now)}" if stamp.read_at else "Unknown"
+        then = self.verdict.text[0].lower() + self.verdict.text[1:].replace(" are healthy", " were healthy")
+        return replace(
+            self.verdict, tone=Tone.UNKNOWN, text=f"{read}: {then.replace(' is healthy', ' was healthy')}"
+        )
+
+
+def compose(
+    snapshot: Snapshot,
+    *,
+    intervals: Mapping[str, float],
+    before: Board | None = None,
+    trends: Mapping[str, tuple[float, ...]] | None = None,
+    thresholds: health.Thresholds = health.DEFAULT,
+    domain_facts: DomainFacts = DomainFacts(),  # frozen
+) -> Board:
+    """The board of a snapshot; `intervals` in seconds by source.
+
+    Of `before`, composed with the same thresholds, everything is kept that was made of the same values.
+    """
+    stats = {group: reading.value or () for group, reading in snapshot.stats.items()}
+    same = {name for name in SOURCES if before and _is_same(before.snapshot, snapshot, name)}
+    verdict = (
+        before.verdict
+        if before and "inboxes" in same
+        else judge_reading(snapshot.inboxes, thresholds=thresholds)
+    )
+    if before and same.issuperset({"inboxes", "stats_inbox"}) and before.trends is trends:
+        inboxes, by_domain = before.inboxes, before.inboxes_by_domain
+    else:
+        inboxes = _inbox_lines(
+            snapshot.inboxes.value or (),
+            stats=stats.get("inbox", ()),
+            trends=trends or {},
+            thresholds=thresholds,
+            before=before,
+        )
+        by_domain = _by_domain(inboxes)
+    return Board(
+        workspace=snapshot.workspace,
+        verdict=verdict,
+        conditions=conditions_of(snapshot, verdict),
+        figures=_figures(snapshot),
+        inboxes=inboxes,
+        inboxes_by_domain=by_domain,
+        sequences=_sequence_lines(snapshot, stats=stats),
+        stats={
+            group: before.stats[group]
+            if before and same.issuperset({"sequences", f"stats_{group}"})
+            else _stats_lines(rows, group=group, snapshot=snapshot)
+            for group, rows in stats.items()
+        },
+        interested=_interested_lines(snapshot),
+        stamps=_stamps(snapshot, intervals=intervals),
+        thresholds=thresholds,
+        domain_facts=domain_facts,
+        snapshot=snapshot,
+        trends=trends,
+    )
+
+
+def _is_same(before: Snapshot, after: Snapshot, name: str) -> bool:
+    source = SOURCES[name]
+    if source.grouping and not (source.grouping in before.stats and source.grouping in after.stats):
+        return False
+    value = after.reading(source).value
+    return value is not None and before.reading(source).value is value
+
+
+def unread(workspace: str) -> Board:
+    return compose(Snapshot(workspace=workspace), intervals={})
+
+
+def with_starts(board: Board, starts: Sequence[ProblemStart]) -> Board:
+    """The board with since when what is wrong has been so."""
+    return replace(
+        board,
+        conditions=dated(board.conditions, starts),
+        snapshot=replace(board.snapshot, problems=tuple(starts)),
+    )
+
+
+def _inbox_lines(
+    inboxes: Sequence[Inbox],
+    *,
+    stats: Sequence[StatsRow],
+    trends: Mapping[str, tuple[float, ...]],
+    thresholds: health.Thresholds,
+    before: Board | None,
+) -> tuple[InboxLine, ...]:
+    """Worst first; lines that say the same as before are the same objects."""
+    rows = {key: row for row in stats for key in (row.group, row.id) if key}
+    lines = {line.key: line for line in before.inboxes} if before else {}
+
+    def line_of(inbox: Inbox) -> InboxLine:
+        row = (rows.get(inbox.id) if inbox.id else None) or rows.get(inbox.email)
+        trend, old = trends.get(inbox.email, ()), lines.get(inbox.email)
+        # Nearly all are the same objects.
+        if old is None or (old.inbox is not inbox and old.inbox != inbox):
+            return InboxLine(inbox, health.verdict(inbox, thresholds=thresholds), row, trend, thresholds)
+        same = (old.stats is row or old.stats == row) and (old.trend is trend or old.trend == trend)
+        return old if same else InboxLine(inbox, old.verdict, row, trend, thresholds)
+
+    made = {inbox.email: line_of(inbox) for inbox in inboxes}
+    if len(made) != len(inboxes):
+        return tuple(sorted(map(line_of, inboxes), key=rank_of))
+    # What stood in order before is put so again first: sorting that costs a tenth, in one piece of time.
+    known = [made.pop(key) for key in lines if key in made]
+    return tuple(sorted((*known, *made.values()), key=rank_of))
+
+
+def rank_of(line: InboxLine) -> tuple[int, float, str]:
+    """The worst first, an unknown score before every known one of its tone."""
+    score = line.inbox.health_score
+    return RANK[line.verdict.tone], -1 if score is None else score, line.inbox.email
+
+
+def _by_domain(lines: Sequence[InboxLine]) -> Mapping[str, tuple[InboxLine, ...]]:
+    found: defaultdict[str, list[InboxLine]] = defaultdict(list)
+    for line in lines:
+        found[line.inbox.domain].append(line)
+    return {domain: tuple(own) for domain, own in found.items()}
+
+
+def _sequence_lines(
+    snapshot: Snapshot, *, stats: Mapping[str, Sequence[StatsRow]]
+) -> tuple[SequenceLine, ...]:
+    """With the counts by id; where the service names none, by a name that only one sequence has."""
+    found = stats.get("sequence", ())
+    sequences = snapshot.sequences.value or ()
+    given = (Counter(row.group for row in found), Counter(s.label for s in sequences))
+    shared = {name for counted in given for name, times in counted.items() if times > 1}
+    rows = {row.id or row.group: row for row in found}
+    named = {row.group: row for row in found if row.group not in shared}
+    ends = {one.sequence: one for one in snapshot.pauses or ()}
+    return tuple(
+        SequenceLine(
+            s,
+            rows.get(s.id) or named.get(s.label),
+            pause=ends.get(s.id) if s.status == "paused" else None,
+            is_namesake=given[1][s.label] > 1,
+        )
+        for s in sequences
+    )
+
+
+def _interested_lines(snapshot: Snapshot) -> tuple[LeadLine, ...]:
+    """Those whose reply the bot has recorded first, the newest first; then the others as the service lists them."""
+    recorded = {reply.email.lower(): reply for reply in reversed(snapshot.replies)}
+    leads = snapshot.interested.value or ()
+    lines = [LeadLine(lead, recorded.get((lead.email or "").lower())) for lead in leads]
+    lines.sort(key=lambda line: -line.reply.received_at.timestamp() if line.reply else 0.0)
+    return tuple(lines)
+
+
+def _stats_lines(rows: Sequence[StatsRow], *, group: str, snapshot: Snapshot) -> tuple[StatsLine, ...]:
+    names = {s.id: s.label for s in snapshot.sequences.value or ()} if group == "sequence" else {}
+    lines = (_stats_line(row, names) for row in rows)
+    if group in {"sequence", "inbox"}:
+        return tuple(sorted(lines, key=lambda line: (-(line.stats.sends or 0), line.name)))
+    return tuple(lines)
+
+
+def _stats_line(row: StatsRow, names: Mapping[str, str]) -> StatsLine:
+    """`names` by the id of a sequence, which a row has as its id, or as its group."""
+    known = next((key for key in (row.id, row.group) if key in names), None)
+    return StatsLine(row, row.group) if known is None else StatsLine(row, names[known], known)
+
+
+def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
+    by_sequence = snapshot.stats.get("sequence")
+    rows = by_sequence.value if by_sequence else None
+    now = totals.totals(rows) if rows is not None else StatsRow(group="")
+    today = snapshot.today.value or StatsRow(group="")
+    before = snapshot.previous.value or StatsRow(group="")
+    return tuple(
+        Figure(
+            label=label,
+            metric=name,
+            value=getattr(now, name),
+            today=getattr(today, name),
+            sends=None if name == "sends" else now.sends,
+            before=getattr(before, name),
+        )
+        for label, name in LABELS.items()
+    )
+
+
+def _stamps(snapshot: Snapshot, *, intervals: Mapping[str, float]) -> dict[str, Stamp]:
+    longest = max(intervals.values(), default=60.0)
+    known = (s for s in SOURCES.values() if not s.grouping or s.grouping in snapshot.stats)
+    names = {source.grouping or source.name: snapshot.reading(source) for source in known}
+    return {name: Stamp.of(reading, interval=intervals.get(name, longest)) for name, reading in names.items()}

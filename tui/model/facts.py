@@ -1,0 +1,218 @@
+"""What a page says of its domain, inbox or sequence, and what to do about a trouble, as cards. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from shared.api.models import StatsRow
+from shared.domain import evidence, failures, health, totals
+from shared.domain.card import Card, Fact, Tone
+from shared.domain.local_zone import local
+from shared.domain.paused_domains import advice
+from shared.domain.wall_clock import moment
+from shared.domain.workspace_verdict import SERVICE, Condition
+from shared.records.domains import DomainPast
+from shared.text.formats import show_count, show_exact_span, show_number
+from tui.model.frame import DomainLine, Frame
+from tui.model.lines import ChangeLine, PageRef, SequenceLine
+from tui.theme.words import clock
+
+COVERED = timedelta(days=30)
+"""What the counts of the service and of the bot's records cover."""
+NAMED = 4
+"""Sequences that a fact names."""
+LATELY = 5
+"""Changes that a card names."""
+CURES = {
+    failures.REJECTED: "Create a new key in the account settings and set OUTREACH_API_KEY.",
+    failures.RATE_LIMITED: (
+        "Wait: reading resumes automatically. If it happens often, lower OUTREACH_RATE, or stop other programs "
+        "that use this key."
+    ),
+    failures.UNREADABLE: "Check OUTREACH_BASE_URL: something else than the service may answer there.",
+    failures.UNREACHABLE: (
+        "Check the network and OUTREACH_BASE_URL. `outreach doctor` in a shell names what fails."
+    ),
+    failures.SLOW: "Wait: reading goes on. `outreach doctor` in a shell measures the service.",
+}
+ALONE = "The service groups counts by one field only, so steps and variants cover the whole workspace."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """What was read for one page beside the frame: the bot's records of a domain, and its DNS."""
+
+    past: DomainPast | None = None
+    dns: tuple[Fact, ...] = ()
+    advice: tuple[str, ...] = ()
+    sent_today: int | None = None
+
+
+def service_facts(service: Condition, *, frame: Frame) -> tuple[Fact, ...]:
+    """Why nothing can be read, and what to do."""
+    cure = CURES.get(service.kind, "`outreach doctor` in a shell checks what fails.")
+    errors = [stamp.error for stamp in frame.board.stamps.values() if stamp.error]
+    details = (Fact(label="Error", value=errors[0]),) if errors else ()
+    return (
+        Fact(label="Service", value=f"{service.text} {frame.lasting(service)}", tone=Tone.BAD),
+        *details,
+        Fact(label="Do", value=cure),
+    )
+
+
+def domain_card(frame: Frame, line: DomainLine, read: Read, *, is_brief: bool = False) -> Card:
+    """Why a domain stands as it does, since when, what feeds it, what to do, and what happened before."""
+    past = read.past or frame.past_of(line.key)
+    condition = frame.conditions.get(line.key)
+    is_troubled = condition is not None and condition.kind != SERVICE
+    since = frame.lasting(condition) if condition else ""
+    facts = [Fact(label="State", value=" ".join(filter(None, (line.state, since))), tone=line.tone)]
+    if line.tone is not Tone.GOOD:
+        facts.append(Fact(label="Why", value=line.cause))
+    if is_troubled or past:
+        facts.append(Fact(label="Bounces", value=_bounces(frame, line.key, past)))
+    facts += read.dns
+    used = frame.sequences_named(past.sequences if past else ())
+    if is_troubled or used:
+        facts.append(Fact(label="Sequences", value=_sequences(used, past, now=frame.now)))
+    if is_troubled:
+        given = past or DomainPast()
+        what = advice(given.reason, bounced=given.bounced, left=given.opted_out)
+        facts.append(Fact(label="Do", value=what[0].upper() + what[1:]))
+    facts += [Fact(label="Next", value=one) for one in read.advice]
+    if not is_brief:
+        facts += _before(past, now=frame.now)
+        facts += _whole_domain(frame, line)
+    seen = lately(frame.changes, about=line.key)
+    return Card(title=line.key, tone=line.tone, facts=tuple(facts), footer="" if is_brief else seen)
+
+
+def _bounces(frame: Frame, domain: str, past: DomainPast | None) -> str:
+    """The share of the sends of thirty days; the count alone where not all of them are known."""
+    if past is None or past.known_from is None:
+        return "unknown: only a bot's database has them"
+    opted_out = show_number(past.opted_out, "opt-out")
+    if past.known_from > frame.now - COVERED:
+        since = clock(past.known_from, now=frame.now)
+        return (
+            f"{show_number(past.bounced, 'bounce')} and {opted_out} since {since}; earlier ones aren't known"
+        )
+    sends = totals.totals(line.stats for line in frame.inboxes_of(domain) if line.stats).sends
+    rate = evidence.rate_of(past.bounced, sends)
+    bounced = rate.with_counts if rate else show_number(past.bounced, "bounce")
+    return f"{bounced} and {opted_out} in 30 days"
+
+
+def _sequences(used: Sequence[SequenceLine], past: DomainPast | None, *, now: datetime) -> str:
+    """Which ones send from it, those that are active first."""
+    if used:
+        ordered = sorted(used, key=lambda line: line.sequence.status != "active")
+        named = [f"{line.label} ({line.sequence.status or 'unknown'})" for line in ordered[:NAMED]]
+        more = f" and {len(used) - NAMED} more" if len(used) > NAMED else ""
+        return ", ".join(named) + more
+    if past is None or past.known_from is None:
+        return "which ones use it is unknown: only a bot's database tells"
+    since = "in 30 days" if past.known_from <= now - COVERED else f"since {clock(past.known_from, now=now)}"
+    return f"none was seen sending from it {since}"
+
+
+def _whole_domain(frame: Frame, line: DomainLine) -> tuple[Fact, ...]:
+    inboxes, domain = frame.inboxes_of(line.key), line.domain
+    stood = ((kind, getattr(domain, kind)) for kind in health.KINDS)
+    sent = totals.totals(one.stats for one in inboxes if one.stats)
+    return (
+        Fact(label="Inboxes", value=", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in stood if n)),
+        Fact(label="Lowest health", value=_score(domain.lowest), tone=line.tone),
+        Fact(label="Daily limit", value=show_count(totals.total([one.inbox.daily_limit for one in inboxes]))),
+        *_counts(sent if any(one.stats for one in inboxes) else None),
+    )
+
+
+def _before(past: DomainPast | None, *, now: datetime) -> tuple[Fact, ...]:
+    """Earlier pauses, the newest first."""
+    found = []
+    for one in past.pauses if past else ():
+        if one.recovered_at is None:
+            continue
+        lasted = show_exact_span(max(one.recovered_at - one.at, timedelta()))
+        reason = f": {one.reason}" if one.reason else ""
+        found.append(f"paused {clock(one.at, now=now)} for {lasted}{reason}")
+    return (Fact(label="Before", value="; ".join(found)),) if found else ()
+
+
+def inbox_card(frame: Frame, email: str, read: Read) -> Card | None:
+    line = frame.inbox(email)
+    if line is None:
+        return None
+    inbox = line.inbox
+    domain = frame.domain(inbox.domain)
+    about = (f"{domain.key}: {domain.state}{f', {domain.cause}' if domain.cause else ''}.",) if domain else ()
+    facts = (
+        Fact(label="Verdict", value=line.verdict.word, tone=line.tone),
+        Fact(label="Health", value=_score(inbox.health_score), tone=line.tone),
+        Fact(label="Status", value=inbox.status or "unknown"),
+        Fact(label="Daily limit", value=show_count(inbox.daily_limit)),
+        *_today(read.sent_today, inbox.daily_limit),
+        *_counts(line.stats),
+    )
+    text = (*line.verdict.reasons, *about)
+    return Card(
+        title=email, tone=line.tone, text=text, facts=facts, footer=lately(frame.changes, about=email)
+    )
+
+
+def _today(sent: int | None, limit: int | None) -> tuple[Fact, ...]:
+    """Today's sends against the limit."""
+    if sent is None:
+        return ()
+    is_reached = limit is not None and sent >= limit
+    of = f" of {limit:,}" if limit is not None else ""
+    tone = Tone.WARN if is_reached else Tone.INFO
+    return (
+        Fact(label="Sent today", value=f"{sent:,}{of}{': limit reached' if is_reached else ''}", tone=tone),
+    )
+
+
+def sequence_card(frame: Frame, line: SequenceLine) -> Card:
+    pause = line.pause
+    ends = f"{local(moment(pause.until)):%d %b %H:%M}" if pause else ""
+    paused = (("Paused until", ends), ("Paused by", pause.by)) if pause else ()
+    facts = (
+        Fact(label="Status", value=line.pending or line.sequence.status or "unknown", tone=line.tone),
+        *(Fact(label=label, value=value) for label, value in paused if value),
+        Fact(label="Steps", value=show_count(line.sequence.steps)),
+        *_counts(line.stats),
+    )
+    ref = PageRef(kind="sequence", key=line.key)
+    seen = lately([change for change in frame.changes if change.ref == ref], about=line.sequence.label)
+    return Card(title=line.sequence.label, tone=line.tone, text=(line.key, ALONE), facts=facts, footer=seen)
+
+
+def lately(changes: Sequence[ChangeLine], *, about: str) -> str:
+    """The last changes of something, and of the inboxes of a domain."""
+    seen = [one for one in changes if one.subject == about or one.subject.endswith(f"@{about}")][:LATELY]
+    lines = [
+        f"{local(one.at):%d %b %H:%M}  {'' if one.subject == about else f'{one.subject} '}{one.text}"
+        for one in seen
+    ]
+    return "\n".join(lines)
+
+
+def _score(value: float | None) -> str:
+    """`73 of 100`."""
+    return "unknown" if value is None else f"{value:g} of 100"
+
+
+def _counts(stats: StatsRow | None) -> tuple[Fact, ...]:
+    """The four counts of 30 days, with their share of the sends."""
+    if stats is None:
+        return ()
+    facts = [Fact(label="Sent, 30 days", value=show_count(stats.sends))]
+    for label, name in (("Replies", "replies"), ("Positive", "positive_replies"), ("Meetings", "meetings")):
+        value = getattr(stats, name)
+        share = totals.rate(value, stats.sends)
+        rate = "" if share is None else f"  ({evidence.show(value, stats.sends)})"
+        facts.append(Fact(label=label, value=show_count(value) + rate))
+    return tuple(facts)

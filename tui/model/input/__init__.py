@@ -1,1 +1,0 @@
-"""What people press and type: keys, and what the palette offers. Pure."""

@@ -1,0 +1,238 @@
+"""The rows of the dashboard's lists, as values: one class a list. Pure.
+
+Each row has a `key` that stays the same between polls, a `tone`, and the words that a filter searches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import IntEnum
+from typing import Any, Literal, Protocol
+
+from shared.api.models import Inbox, Lead, Sequence, StatsRow
+from shared.domain.card import Tone
+from shared.domain.health import DEFAULT, Thresholds, Verdict
+from shared.domain.snapshot import Reading
+from shared.records.replies import InterestedReply
+from shared.records.sequence_changes import PauseEnd
+from tui.theme.words import ago
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRef:
+    """What a page is about: its kind, and the key of the line."""
+
+    kind: str
+    key: str = ""
+
+
+class Line(Protocol):
+    """A row of a list."""
+
+    @property
+    def key(self) -> str: ...  # the class says it
+    @property
+    def tone(self) -> Tone: ...  # likewise
+    @property
+    def words(self) -> str: ...  # likewise
+
+
+@dataclass(frozen=True, slots=True)
+class InboxLine:
+    """An inbox with its state, and its sends and replies of the last 30 days."""
+
+    inbox: Inbox
+    verdict: Verdict
+    stats: StatsRow | None = None
+    trend: tuple[float, ...] = ()
+    """Health, oldest first."""
+    thresholds: Thresholds = DEFAULT
+
+    @property
+    def key(self) -> str:
+        return self.inbox.email
+
+    @property
+    def tone(self) -> Tone:
+        return self.verdict.tone
+
+    @property
+    def words(self) -> str:
+        return " ".join((self.inbox.email, self.inbox.status or "", self.verdict.word, *self.verdict.reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceLine:
+    """A sequence, what it did in the last 30 days, and what a person has just asked of it."""
+
+    sequence: Sequence
+    stats: StatsRow | None = None
+    pending: str = ""
+    """`pausing…`, until a read proves it."""
+    pause: PauseEnd | None = None
+    """Until when it is paused, where that is known."""
+    is_namesake: bool = False
+    """Another sequence has the same name: the id tells them apart."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.sequence.label} ({self.key})" if self.is_namesake else self.sequence.label
+
+    @property
+    def key(self) -> str:
+        return self.sequence.id
+
+    @property
+    def tone(self) -> Tone:
+        return {"active": Tone.GOOD, "paused": Tone.WARN}.get(self.sequence.status or "", Tone.UNKNOWN)
+
+    @property
+    def words(self) -> str:
+        return f"{self.sequence.label} {self.sequence.id} {self.sequence.status or ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class StatsLine:
+    """One group's counts, with a name for people where the service gives an id."""
+
+    stats: StatsRow
+    name: str
+    id: str = ""
+    """Of the sequence that it counts."""
+
+    @property
+    def key(self) -> str:
+        return self.id or self.stats.group
+
+    @property
+    def tone(self) -> Tone:
+        return Tone.UNKNOWN if self.stats.sends is None else Tone.INFO
+
+    @property
+    def words(self) -> str:
+        return f"{self.name} {self.stats.group}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeadLine:
+    """A lead who is interested, and what the bot has recorded of the reply."""
+
+    lead: Lead
+    reply: InterestedReply | None = None
+
+    @property
+    def key(self) -> str:
+        return self.lead.id
+
+    @property
+    def tone(self) -> Tone:
+        return Tone.GOOD
+
+    @property
+    def name(self) -> str:
+        full = " ".join(part for part in (self.lead.first_name, self.lead.last_name) if part)
+        return full or self.lead.email or self.lead.id
+
+    @property
+    def words(self) -> str:
+        recorded = f"{self.reply.sequence} {self.reply.claimed_by or 'unclaimed'}" if self.reply else ""
+        return f"{self.name} {self.lead.company or ''} {self.lead.email or ''} {recorded}"
+
+
+Becomes = Literal["", "resting", "recovering"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLine:
+    """Something that became different between two polls."""
+
+    at: datetime
+    subject: str
+    text: str
+    tone: Tone = Tone.INFO
+    ref: PageRef | None = field(default=None, compare=False)
+    """The page of what has changed."""
+    becomes: Becomes = ""
+    """Of an inbox or a domain: whether it went to rest, or recovers from it."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.at.timestamp():.0f} {self.subject} {self.text}"
+
+    @property
+    def words(self) -> str:
+        return f"{self.subject} {self.text}"
+
+
+FAILING = 20.0
+"""Seconds of failed reads after which what was read before them may no longer be true."""
+LATE, VERY_LATE = 2.0, 5.0
+"""So many intervals without a successful read."""
+GRACE = 5.0
+"""Seconds that any read may take."""
+
+
+class Freshness(IntEnum):
+    """What the age means; the larger, the worse."""
+
+    FRESH = 0
+    NEVER = 1
+    LATE = 2
+    VERY_LATE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """When a panel's data was read, how often it is, and what went wrong since; `interval` in seconds."""
+
+    interval: float
+    read_at: datetime | None = None
+    error: str = ""
+    failed_since: datetime | None = None
+    failed_at: datetime | None = None
+    cause: str = ""
+    more: bool = False
+    """The list is a page of a longer one."""
+
+    @classmethod
+    def of(cls, reading: Reading[Any], *, interval: float) -> Stamp:
+        return cls(
+            interval=interval,
+            read_at=reading.read_at,
+            error=reading.error or "",
+            failed_since=reading.failed_since,
+            failed_at=reading.failed_at,
+            cause=reading.cause,
+            more=reading.more,
+        )
+
+    @property
+    def was_tried(self) -> bool:
+        return self.read_at is not None or self.failed_since is not None
+
+    def age(self, now: datetime) -> float | None:
+        """Seconds since the last good read; never negative, though clocks step back."""
+        return None if self.read_at is None else max(0.0, (now - self.read_at).total_seconds())
+
+    def freshness(self, now: datetime) -> Freshness:
+        age = self.age(now)
+        if age is None:
+            return Freshness.NEVER
+        if age > VERY_LATE * self.interval + GRACE:
+            return Freshness.VERY_LATE
+        is_failing = self.failed_since is not None and now - self.failed_since > timedelta(seconds=FAILING)
+        is_late = is_failing or age > LATE * self.interval + GRACE
+        return Freshness.LATE if is_late else Freshness.FRESH
+
+    def counted(self, listed: int) -> str:
+        """How many there are: `50+` for a page of a longer list."""
+        return f"{listed:,}+" if self.more else f"{listed:,}"
+
+    def words(self, now: datetime) -> str:
+        """What the panel's head says: `12 s ago`, `late: 4 min ago`."""
+        freshness = self.freshness(now)
+        if freshness is Freshness.NEVER:
+            return "no response yet" if self.error else "reading…"
+        late = {Freshness.LATE: "late: ", Freshness.VERY_LATE: "stale: "}.get(freshness, "")
+        return late + ago(self.read_at, now=now)

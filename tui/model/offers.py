@@ -1,0 +1,102 @@
+"""What the palette offers while somebody types: commands, the actions of the screen, and sequences as arguments. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.fuzzy import FuzzySearch
+
+from shared.commands import COMMANDS, Face, find_command
+from shared.text.tokenize import quote
+from tui.model.lines import SequenceLine
+
+MOST = 36
+MOST_SEQUENCES = 12
+LONGEST = 24
+"""Letters of what is typed up to which they may be spread over a name: the search tries every way to spread them."""
+_EXACT, _BEGINS = 1000.0, 500.0
+_IN_SUMMARY = 0.5
+"""Above nothing, below every name that fits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A line that may be completed and run, or an action of the screen."""
+
+    line: str
+    about: str = ""
+    key: str = ""
+    """Of an action: its key, as people see it."""
+    action: str = ""
+    """What the screen runs; empty for a line."""
+    names: tuple[str, ...] = ()
+    """What it is found by, also names of before; empty: by its line."""
+    beginning: str = ""
+    """What is put into the line to be typed on; empty where the offer runs as it is."""
+
+    @property
+    def words(self) -> str:
+        """What the list says beside the name."""
+        return f"{self.key}  {self.about}" if self.key else self.about
+
+
+def is_line(typed: str) -> bool:
+    """Whether it begins with a command, and runs as it is."""
+    word = typed.strip().split(" ")[0]
+    return bool(word) and find_command(word) is not None
+
+
+def offers(
+    typed: str, *, sequences: Sequence[SequenceLine] = (), actions: Sequence[Offer] = ()
+) -> list[Offer]:
+    """The offers that fit what is typed, the best first; `actions` are those of the screen."""
+    word, _, rest = typed.strip().partition(" ")
+    command = find_command(word)
+    if command and (rest or typed.endswith(" ")) and "SEQUENCE" in command.usage:
+        wanted = rest.strip().strip('"').casefold()
+        fitting = [one for one in sequences if wanted in one.label.casefold()]
+        if fitting:
+            return [_on_sequence(command.name, one) for one in fitting[:MOST_SEQUENCES]]
+    known = [*_commands(), *actions]
+    asked = typed.strip().casefold()
+    if not asked:
+        return known[:MOST]
+    # As the framework's own palette does (https://textual.textualize.io/api/fuzzy_matcher), which takes no arguments.
+    search = FuzzySearch()
+    ranked = [(_score(asked, offer.names or (offer.line,), offer.about, search), offer) for offer in known]
+    return [offer for score, offer in sorted(ranked, key=lambda pair: -pair[0]) if score > 0][:MOST]
+
+
+def _on_sequence(command: str, one: SequenceLine) -> Offer:
+    """By name; by id where another sequence has the same name."""
+    named = one.key if one.is_namesake else quote(one.sequence.label)
+    line = f"{command} {named}"
+    return Offer(line=line, about=one.label if one.is_namesake else "", beginning=f"{line} ")
+
+
+def _commands() -> list[Offer]:
+    return [
+        Offer(
+            line=command.synopsis,
+            names=(command.name, *command.aliases),
+            about=command.summary,
+            beginning=f"{command.name} " if command.usage else "",
+        )
+        for command in COMMANDS.values()
+        if Face.DASHBOARD in command.faces
+    ]
+
+
+def _score(asked: str, names: Sequence[str], about: str, search: FuzzySearch) -> float:
+    return max(_of_name(asked, name.casefold(), search) for name in names) or (
+        _IN_SUMMARY if asked in about.casefold() else 0.0
+    )
+
+
+def _of_name(asked: str, name: str, search: FuzzySearch) -> float:
+    if asked == name:
+        return _EXACT
+    if name.startswith(asked):
+        return _BEGINS - len(name)
+    return search.match(asked, name)[0] if len(asked) <= LONGEST else 0.0

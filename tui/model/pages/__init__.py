@@ -1,1 +1,0 @@
-"""The content of pages and cards. Pure."""

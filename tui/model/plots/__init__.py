@@ -1,1 +1,0 @@
-"""Values drawn over time: incident and marks. Pure."""

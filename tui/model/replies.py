@@ -1,0 +1,131 @@
+"""The queue of replies as rows of a list. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from shared.domain.card import Card, Fact, Tone
+from shared.domain.reply_queue import QueuedReplies, QueuedReply
+from shared.text.formats import show_exact_span
+from shared.text.sanitize import visible
+from tui.model.columns import SIGN, Column, text_of
+from tui.theme.palette import SIGNS, TONE_INK, Ink
+from tui.theme.words import REST, Piece, clock
+
+LATE_SECONDS = 300
+"""Seconds after which an unclaimed reply is shown as late."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyLine:
+    """A reply of the queue at a moment."""
+
+    reply: QueuedReply
+    now: datetime
+
+    @property
+    def key(self) -> str:
+        return self.reply.alert_id
+
+    @property
+    def seconds(self) -> float:
+        return max(0.0, (self.now - self.reply.received_at).total_seconds())
+
+    @property
+    def tone(self) -> Tone:
+        if not self.reply.is_unclaimed:
+            return Tone.INFO
+        return Tone.BAD if self.seconds > LATE_SECONDS else Tone.WARN
+
+    @property
+    def who(self) -> str:
+        return self.reply.lead or self.reply.email
+
+    @property
+    def state(self) -> str:
+        reply = self.reply
+        if reply.claimed_by:
+            at = f" {clock(reply.claimed_at, now=self.now)}" if reply.claimed_at else ""
+            return f"{'you' if reply.is_own else f'@{reply.claimed_by}'}{at}"
+        if reply.snoozed_until:
+            return f"snoozed until {clock(reply.snoozed_until, now=self.now)}"
+        return f"@{reply.turn_of}'s turn" if reply.turn_of else "unclaimed"
+
+    @property
+    def words(self) -> str:
+        reply = self.reply
+        return f"{reply.lead} {reply.email} {reply.company} {reply.sequence} {self.state} {reply.text}"
+
+
+def lines_of(queue: QueuedReplies, *, now: datetime) -> tuple[ReplyLine, ...]:
+    return tuple(ReplyLine(reply=reply, now=now) for reply in queue.replies)
+
+
+def card_of(line: ReplyLine) -> Card:
+    """All that is known of a reply."""
+    reply = line.reply
+    facts = (
+        ("Email", reply.email),
+        ("Company", reply.company),
+        ("Sequence", reply.sequence),
+        ("Received", clock(reply.received_at, now=line.now)),
+        ("State", line.state),
+    )
+    return Card(
+        title=line.who,
+        tone=line.tone,
+        facts=tuple(Fact(label=label, value=value) for label, value in facts if value),
+        quote=reply.text,
+        text=() if reply.text else ("The words of this reply are no longer stored.",),
+    )
+
+
+def _sign(line: ReplyLine, _: int) -> Sequence[Piece]:
+    is_at_rest = not line.reply.is_unclaimed
+    return ((REST if is_at_rest else SIGNS[line.tone], TONE_INK[line.tone]),)
+
+
+def _waiting(line: ReplyLine, _: int) -> Sequence[Piece]:
+    age = show_exact_span(line.now - line.reply.received_at) if line.seconds else "0 s"
+    return ((age, TONE_INK[line.tone] if line.reply.is_unclaimed else Ink.MUTED),)
+
+
+def _state(line: ReplyLine, _: int) -> Sequence[Piece]:
+    ink = TONE_INK[line.tone] if line.reply.is_unclaimed else Ink.STRONG if line.reply.is_own else Ink.MUTED
+    return ((visible(line.state), ink),)
+
+
+def _words(line: ReplyLine, _: int) -> Sequence[Piece]:
+    return ((visible(" ".join(line.reply.text.split())) or "(no longer stored)", Ink.TEXT),)
+
+
+COLUMNS = (
+    Column(SIGN, "", 1, _sign),
+    Column("waiting", "Waiting", 11, _waiting, right=True, least=9, sort=lambda x: x.reply.received_at),
+    Column(
+        "lead", "Lead", 22, text_of(lambda x: x.who, Ink.STRONG), least=14, sort=lambda x: x.who.casefold()
+    ),
+    Column(
+        "company",
+        "Company",
+        18,
+        text_of(lambda x: x.reply.company),
+        least=10,
+        rank=2,
+        sort=lambda x: x.reply.company.casefold(),
+    ),
+    Column("state", "State", 22, _state, least=15, sort=lambda x: x.state),
+    Column("reply", "Reply", 24, _words, least=16, grow=2),
+    Column(
+        "sequence",
+        "Sequence",
+        20,
+        text_of(lambda x: x.reply.sequence, Ink.MUTED),
+        least=12,
+        rank=3,
+        grow=1,
+        sort=lambda x: x.reply.sequence.casefold(),
+    ),
+)

@@ -1,1 +1,0 @@
-"""One workspace, or all, as snapshots show it: the board, and what changed. Pure."""

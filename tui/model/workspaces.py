@@ -1,0 +1,86 @@
+"""All workspaces on one screen: each with its verdict, figures and age. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shared.domain.card import Tone
+from shared.text.formats import UNKNOWN, show_count
+from shared.text.sanitize import visible
+from tui.model.board import RANK
+from tui.model.columns import SIGN, Column, known, sign_of, text_of
+from tui.model.frame import Frame
+from tui.model.lines import Freshness
+from tui.theme.palette import SIGNS, Ink
+from tui.theme.words import Piece
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceLine:
+    """A workspace as its own board shows it."""
+
+    frame: Frame
+
+    @property
+    def key(self) -> str:
+        return self.frame.workspace
+
+    @property
+    def freshness(self) -> Freshness:
+        """Of the older of what its verdict and its figures were read from."""
+        found = max(self.frame.freshness(source) for source in ("inboxes", "sequence"))
+        return max(found, Freshness.LATE) if self.frame.service else found
+
+    @property
+    def tone(self) -> Tone:
+        return self.frame.headline.tone
+
+    @property
+    def words(self) -> str:
+        return f"{self.key} {self.frame.headline.text}"
+
+    def value(self, metric: str) -> int | None:
+        return next((one.value for one in self.frame.board.figures if one.metric == metric), None)
+
+    def rate(self, metric: str) -> str:
+        return next((one.rate for one in self.frame.board.figures if one.metric == metric), "") or UNKNOWN
+
+
+def _verdict(line: WorkspaceLine, width: int) -> Sequence[Piece]:
+    ink = Ink.MUTED if line.freshness is not Freshness.FRESH else Ink.TEXT
+    return ((line.frame.headline.fitted(width), ink),)
+
+
+def _age(line: WorkspaceLine, _: int) -> Sequence[Piece]:
+    is_late = line.freshness > Freshness.NEVER
+    sign = f"{SIGNS[Tone.WARN]} " if is_late else ""
+    return ((sign + line.frame.age("inboxes"), Ink.WARN if is_late else Ink.MUTED),)
+
+
+def _figure(column: str, title: str, metric: str) -> Column:
+    def render(line: WorkspaceLine, _: int) -> Sequence[Piece]:
+        return ((show_count(line.value(metric)), Ink.STRONG),)
+
+    return Column(column, title, 9, render, sort=lambda line: known(line.value(metric)), right=True, rank=2)
+
+
+WORKSPACES = (
+    Column(SIGN, "", 1, sign_of),
+    Column(
+        "workspace",
+        "Workspace",
+        16,
+        text_of(lambda x: visible(x.key), Ink.STRONG),
+        least=10,
+        sort=lambda x: x.key.casefold(),
+    ),
+    Column("verdict", "Verdict", 40, _verdict, least=20, sort=lambda x: RANK[x.tone], grow=1),
+    _figure("sends", "Sends", "sends"),
+    _figure("replies", "Replies", "replies"),
+    Column(
+        "reply-rate", "Reply rate", 11, text_of(lambda x: x.rate("replies"), Ink.MUTED), right=True, rank=3
+    ),
+    _figure("meetings", "Meetings", "meetings"),
+    Column("read", "Read", 22, _age, least=12, rank=1),
+)

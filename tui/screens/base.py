@@ -1,0 +1,226 @@
+"""What every page has: the frame as its only input, the head, the keys, and the line of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.reactive import reactive
+from textual.widget import Widget
+from textual.widgets import Footer
+
+from tui.model.frame import Frame
+from tui.model.lines import PageRef, SequenceLine
+from tui.screens.prompt import Prompt
+from tui.theme.error_boundary import SafeScreen
+from tui.widgets.head import Head
+from tui.widgets.table import ListTable, Panel
+
+if TYPE_CHECKING:
+    from tui.app.dashboard import DashboardApp
+
+FILTER_HINT = "Words to match: acme status:resting !warming. Enter keeps the filter, Esc clears it."
+WIDTHS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]
+HEIGHTS = [(0, "-short"), (30, "-medium"), (42, "-tall")]
+SMALLEST = (60, 20)
+
+
+def key(id: str, keys: str, action: str, word: str, about: str, *, show: bool = False) -> Binding:  # noqa: A002 # the framework's word
+    """A key under its name in `[dashboard.keys]`.
+
+    Keys have priority: each is carried out before the next one is looked at
+    (https://textual.textualize.io/guide/input/#priority-bindings). Another goes its way through the widgets first, and
+    is lost if the key behind it opens a page meanwhile.
+    """
+    return Binding(keys, action, word, id=id, tooltip=about, show=show, priority=True)
+
+
+class Page(SafeScreen[None]):
+    """A page shows a frame; what a person wants done it hands to the app, as an action."""
+
+    if TYPE_CHECKING:
+        app: DashboardApp  # type: ignore[assignment] # the only one that shows pages
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key("help", "question_mark,f1", "app.help", "help", "All keys of this page", show=True),
+        key("commands", "colon,ctrl+p", "app.commands", "commands", "Any command, and any action", show=True),
+        key("pause", "p", "pause", "pause", "Pause or resume, after one question", show=True),
+        key("filter", "slash", "filter", "filter", "Show the lines with these words", show=True),
+        key("sequences", "2", "app.open('sequences')", "sequences", "All sequences", show=True),
+        key("replies", "3", "app.open('replies')", "replies", "Replies to work on", show=True),
+        key("incidents", "4", "app.open('incidents')", "incidents", "What happened, and when", show=True),
+        key("quit", "q", "app.quit", "quit", "Quit", show=True),
+        key("back", "escape", "back", "back", "Up; clears a filter; back to now", show=True),
+        key("board", "1", "app.open('board')", "board", "The board", show=True),
+        key("workspaces", "5", "app.open('workspaces')", "workspaces", "All workspaces", show=True),
+        key("wall", "w", "app.open('wall')", "wall", "For people who pass by", show=True),
+        key("undo", "u", "app.undo", "undo", "Undo the newest change, then the one before", show=True),
+        key("acknowledge", "a", "acknowledge", "acknowledge", "Acknowledge alarms, or take that back"),
+        key("sort", "s", "sort", "sort", "Sort by the next column", show=True),
+        key("timed-pause", "P", "timed_pause", "pause for", "Pause for a time, or until a day"),
+        key("earlier", "left_square_bracket", "app.step(-1)", "back in time", "The snapshot before"),
+        key("later", "right_square_bracket", "app.step(1)", "forward", "The snapshot after"),
+        key("seek", "at", "app.seek", "at a time", "Go to 14:02, yesterday 9:00, or 3h ago"),
+        Binding("ctrl+c", "app.quit", show=False, priority=True),
+    ]
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
+    AUTO_FOCUS: ClassVar[str] = ""
+    name_in_path: str = ""
+    is_always_live: ClassVar[bool] = False
+    """Whether it shows the present even while the past is shown."""
+
+    frame: reactive[Frame | None] = reactive(None, init=False)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = Head(key_of=self.key_of)
+
+    def compose(self) -> ComposeResult:
+        yield self.head
+        yield from self.parts()
+        yield Footer(show_command_palette=False, compact=True)
+
+    def parts(self) -> Iterable[Widget]:
+        """Between the head and the line of keys."""
+        raise NotImplementedError
+
+    def show(self, frame: Frame) -> None:
+        """Paint what differs; called with every frame, each second."""
+        raise NotImplementedError
+
+    # -- what the app asks -----------------------------------------------------------------------------
+
+    @property
+    def panel(self) -> Panel | None:
+        """The list that the keys are about."""
+        return next((one for one in self.query(Panel) if one.table.has_focus), None) or next(
+            iter(self.query(Panel)), None
+        )
+
+    @property
+    def chosen(self) -> PageRef | None:
+        """What the cursor is on: a domain, a sequence."""
+        return None
+
+    @property
+    def pausable(self) -> Sequence[SequenceLine]:
+        """The sequences that `p` is about."""
+        return ()
+
+    @property
+    def pausable_domain(self) -> str:
+        """The domain whose sequences `p` is about."""
+        return ""
+
+    def key_of(self, name: str) -> str:
+        """The key that has this name now, as people see it; empty where it would be refused."""
+        for _, binding, enabled, _ in self.active_bindings.values():
+            if binding.id == name and enabled:
+                return self.app.get_key_display(binding)
+        return ""
+
+    # -- frames ----------------------------------------------------------------------------------------
+
+    def watch_frame(self, frame: Frame | None) -> None:
+        if frame is None or not self.is_mounted:
+            return
+        self.set_class(frame.is_past, "-past")
+        self.head.show(frame, self.app.path)
+        self.show(frame)
+
+    def again(self) -> None:
+        """Paint the same frame once more: the size, the focus or the order of a list is another."""
+        if self.frame is not None and self.is_mounted:
+            self.watch_frame(self.frame)
+
+    def on_mount(self) -> None:
+        if panel := self.panel:
+            panel.table.focus()
+
+    def on_screen_resume(self) -> None:
+        self.app.hand_frame()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.again)
+
+    def on_descendant_focus(self) -> None:
+        self.again()
+
+    def on_list_table_moved(self) -> None:
+        self.again()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A key that would be refused isn't shown."""
+        if action in {"pause", "timed_pause"}:
+            is_able = self.frame is not None and not (self.frame.only_reads or self.frame.is_past)
+            return is_able and (type(self).pausable, type(self).pausable_domain) != (
+                Page.pausable,
+                Page.pausable_domain,
+            )
+        if action in {"filter", "sort"}:
+            return self.panel is not None
+        if action == "open":
+            return self.app.can_open(str(parameters[0]))
+        return True
+
+    # -- keys ------------------------------------------------------------------------------------------
+
+    async def action_filter(self) -> None:
+        panel = self.panel
+        if panel is None:
+            return
+        table = panel.table
+        before = table.arrangement
+
+        def changed(text: str | None) -> None:
+            table.arrange(before if text is None else replace(before, find=text))
+            self.again()
+
+        prompt = Prompt(sign="filter", hint=FILTER_HINT, value=before.find, changed=changed)
+        await self.app.push_screen(prompt, lambda text: changed("" if text is None else text))
+
+    def action_sort(self) -> None:
+        if panel := self.panel:
+            panel.table.arrange(panel.table.arrangement.next_order(panel.table.list_columns))
+            self.again()
+
+    def action_back(self) -> None:
+        """Clear the filter and the order, else back to now, else up."""
+        asked = [
+            one.table
+            for one in self.query(Panel)
+            if one.table.arrangement != one.table.arrangement.__class__()
+        ]
+        if asked:
+            for table in asked:
+                table.arrange(table.arrangement.__class__())
+            self.again()
+        elif not self.app.leave_past():
+            self.app.action_climb(1)
+
+    def action_acknowledge(self) -> None:
+        chosen = self.chosen
+        self.app.acknowledge(chosen.key if chosen and chosen.kind == "domain" else None)
+
+    def action_pause(self) -> None:
+        self.app.acts.pause(self.pausable, domain=self.pausable_domain)
+
+    async def action_timed_pause(self) -> None:
+        await self.app.acts.ask_time(self.pausable, domain=self.pausable_domain)
+
+
+def panel_of(source: str, frame: Frame) -> dict[str, Any]:
+    """What a panel says of the age of its source."""
+    return {
+        "freshness": frame.freshness(source),
+        "stamp": frame.stamp(source),
+        "age": frame.age(source),
+        "is_lit": frame.is_past,
+    }
+
+
+__all__ = ["ListTable", "Page", "key", "panel_of"]

@@ -1,0 +1,125 @@
+"""The board without a screen: its lists as lines of text for `--once`, and as files for the export."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from shared.api.words import GROUPINGS
+from shared.domain.card import Tone
+from shared.domain.local_zone import local
+from shared.storage.private_file import make_private_folder
+from shared.text.csv_cells import guarded
+from shared.text.formats import show_count
+from shared.text.sanitize import visible
+from tui.model.columns import INBOXES, LEADS, SEQUENCES, STATS_BY, WIDE, Column, on_paper
+from tui.model.frame import DOMAINS, Frame, sign_words
+from tui.model.lines import Freshness, Line
+from tui.theme.palette import SIGNS, TONE_INK, Ink
+from tui.theme.words import Words, fit
+
+MOST = 200
+"""Lines of one list on paper."""
+WIDTH = 160
+"""Cells of the exported text."""
+
+
+def report(frame: Frame, *, width: int) -> Iterator[Words]:
+    """Verdict, figures and every list, each line no wider than `width`."""
+    here = local(frame.now)
+    time = f"  {here.day} {here:%b %Y %H:%M} {here.tzname()} · {visible(frame.workspace)}"
+    headline = frame.headline
+    yield _line([sign_words(headline.tone), (headline.text, Ink.STRONG)], width)
+    yield _line([(time, Ink.MUTED)], width)
+    for condition in frame.board.conditions:
+        since = frame.since_of(condition)
+        text = visible(condition.summary) + (f" since {since}" if since else "")
+        yield _line([("  ", Ink.TEXT), (f"{SIGNS[Tone.BAD]} ", TONE_INK[Tone.BAD]), (text, Ink.TEXT)], width)
+    yield Words()
+    for figure in frame.board.figures:
+        yield Words(
+            (
+                (f"  {figure.label:<10}", Ink.MUTED),
+                (f"{show_count(figure.value):>9}", Ink.STRONG),
+                (f"  {figure.rate:>12}", Ink.TEXT),
+                (f"  {figure.change:>8}", Ink.TEXT),
+                (f"   today {show_count(figure.today)}", Ink.MUTED),
+            )
+        )
+    for title, source, lines, columns in _lists(frame):
+        yield Words()
+        yield _title(frame, title, source, len(lines))
+        for pieces in on_paper(lines, columns, width=width - 2, most=MOST):
+            yield Words((("  ", Ink.TEXT), *pieces))
+        if len(lines) > MOST:
+            yield Words.of(f"  … and {len(lines) - MOST:,} more", Ink.MUTED)
+
+
+def _line(pieces: list[tuple[str, Ink]], width: int) -> Words:
+    return Words(tuple(fit(pieces, width)))
+
+
+def _lists(frame: Frame) -> Iterator[tuple[str, str, Sequence[Line], Sequence[Column]]]:
+    board = frame.board
+    yield "Domains", "inboxes", frame.domain_lines, DOMAINS
+    yield "Inboxes", "inboxes", board.inboxes, INBOXES
+    yield "Sequences", "sequences", board.sequences, SEQUENCES
+    for grouping in GROUPINGS:
+        yield f"Stats by {grouping}, 30 days", grouping, board.stats.get(grouping, ()), STATS_BY[grouping]
+    yield "Interested", "interested", board.interested, LEADS
+
+
+def _title(frame: Frame, title: str, source: str, number: int) -> Words:
+    stamp = frame.stamp(source)
+    counted = stamp.counted(number) if stamp else f"{number:,}"
+    late = ""
+    if stamp and (stamp.error or frame.freshness(source) is not Freshness.FRESH):
+        late = f"   {stamp.words(frame.now)} {visible(stamp.error)}"
+    return Words(((title.upper(), Ink.STRONG), (f" {counted}", Ink.MUTED), (late, Ink.WARN)))
+
+
+def as_csv(shown: Sequence[Line], columns: Sequence[Column]) -> str:
+    """The list as CSV, in which nothing is a formula."""
+    named = [column for column in columns if column.title]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(column.title for column in named)
+    for line in shown:
+        cells = ("".join(text for text, _ in column.render(line, WIDE)).strip() for column in named)
+        writer.writerow(map(guarded, cells))
+    return out.getvalue()
+
+
+def files(
+    frame: Frame, *, name: str, shown: Sequence[Line], columns: Sequence[Column], picture: str
+) -> Mapping[str, str]:
+    """The list as CSV, the board as text, the screen as a picture."""
+    stem = stem_of(frame.now)
+    text = "".join(f"{line.plain.rstrip()}\n" for line in report(frame, width=WIDTH))
+    return {f"{stem}-{name}.csv": as_csv(shown, columns), f"{stem}.txt": text, f"{stem}.svg": picture}
+
+
+def stem_of(now: datetime) -> str:
+    return f"outreach-{now:%Y%m%d-%H%M%S}"
+
+
+def write(folder: Path, made: Mapping[str, str]) -> None:
+    """Write the files, for the owner alone. Raises OSError."""
+    make_private_folder(folder)
+    for file, content in made.items():
+        (folder / file).write_text(content, encoding="utf-8")
+        (folder / file).chmod(0o600)
+
+
+def packed(made: Mapping[str, str]) -> io.BytesIO:
+    """The files in one archive, for a browser that takes one at a time."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as pack:
+        for file, content in made.items():
+            pack.writestr(file, content)
+    archive.seek(0)
+    return archive

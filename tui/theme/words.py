@@ -1,0 +1,182 @@
+"""Text in inks, and how numbers, ages and times are written in it. Pure.
+
+Nothing keeps a color: what a theme makes of an ink is looked up when the words are painted, so that after a change of
+theme every page can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions
+from rich.measure import Measurement
+from rich.style import Style
+from rich.text import Text
+from textual._context import active_app  # the framework has no public name for it
+
+from shared.domain.local_zone import local
+from shared.text.formats import UNKNOWN, show_exact_span
+from tui.theme.palette import NIGHT, PALETTES, Ink, Palette
+
+MORE = "…"
+REST = "·"
+BLOCKS = "▁▂▃▄▅▆▇█"
+Piece = tuple[str, Ink]
+"""A run of text in one ink."""
+
+
+def palette_now() -> Palette:
+    """The colors of the theme that the dashboard has now; those of the night outside of it."""
+    app = active_app.get(None)
+    return PALETTES.get(app.theme, NIGHT) if app else NIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Pieces of text for a widget or a cell; `action` is what a click on them does."""
+
+    pieces: tuple[Piece, ...] = ()
+    right: bool = False
+    wraps: bool = False
+    lit: bool = False
+    """They differ from the moment that was shown before."""
+    faded: bool = False
+    """They are late: nothing shines that may be wrong."""
+    action: str = ""
+
+    @classmethod
+    def of(cls, text: str, ink: Ink = Ink.TEXT, *, right: bool = False) -> Words:
+        return cls(((text, ink),), right=right)
+
+    @property
+    def plain(self) -> str:
+        return "".join(text for text, _ in self.pieces)
+
+    def text(self) -> Text:
+        """For Rich, in the colors of now."""
+        colors = palette_now()
+        text = Text(
+            no_wrap=not self.wraps,
+            overflow="fold" if self.wraps else "ellipsis",
+            justify="right" if self.right else "left",
+        )
+        for piece, ink in self.pieces:
+            is_faded = self.faded and ink is not Ink.FAINT
+            text.append(piece, style_of(colors, Ink.MUTED if is_faded else ink))
+        if self.lit:
+            text.stylize(Style(bgcolor=colors.caution, bold=True))
+        if self.action:
+            text.stylize(Style(meta={"@click": self.action}))
+        return text
+
+    def __rich_console__(self, _: Console, __: ConsoleOptions) -> Iterator[Text]:
+        yield self.text()
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement.get(console, options, self.text())
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Words below each other, or beside each other without a break between them."""
+
+    lines: tuple[Words, ...] = ()
+    is_row: bool = False
+
+    @property
+    def plain(self) -> str:
+        return ("" if self.is_row else "\n").join(line.plain for line in self.lines)
+
+    def __rich_console__(self, _: Console, __: ConsoleOptions) -> Iterator[Text]:
+        if self.is_row:
+            yield Text.assemble(*(line.text() for line in self.lines), no_wrap=True, overflow="ellipsis")
+        else:
+            yield from (line.text() for line in self.lines)
+
+
+def style_of(colors: Palette, ink: Ink) -> Style:
+    """An ink as a style; where colors are few, attributes tell apart what else only they would."""
+    is_strong = ink is Ink.STRONG or (colors.plain and ink in {Ink.BAD, Ink.STOPPED})
+    return Style(
+        color=colors.ink(ink),
+        bold=is_strong or None,
+        reverse=True if colors.plain and ink is Ink.STOPPED else None,
+    )
+
+
+def width_of(pieces: Iterable[Piece]) -> int:
+    """Cells."""
+    return sum(cell_len(text) for text, _ in pieces)
+
+
+def fit(pieces: Sequence[Piece], width: int, *, right: bool = False) -> list[Piece]:
+    """The pieces in exactly so many cells: cut with a sign that says so, or filled up."""
+    total = width_of(pieces)
+    if total <= width:
+        gap: Piece = (" " * (width - total), Ink.TEXT)
+        return [gap, *pieces] if right else [*pieces, gap]
+    fitted: list[Piece] = []
+    room = width - cell_len(MORE)
+    for text, ink in pieces:
+        length = cell_len(text)
+        if length > room:
+            return [*fitted, (set_cell_size(text, max(0, room)) + MORE, ink)] if width > 0 else fitted
+        fitted.append((text, ink))
+        room -= length
+    return fitted
+
+
+def cells(text: str) -> list[str]:
+    """The text cell by cell; the second cell of a wide letter is empty."""
+    found: list[str] = []
+    for letter in text:
+        width = cell_len(letter)
+        if width:
+            found += [letter, *[""] * (width - 1)]
+        elif found:
+            found[-1] += letter
+    return found
+
+
+def as_many_as_fit(parts: Sequence[str], room: int, *, between: str = " · ") -> str:
+    """The first parts that fit whole; none is cut in two."""
+    for count in range(len(parts), 0, -1):
+        if cell_len(text := between.join(parts[:count])) <= room:
+            return text
+    return ""
+
+
+def bar(fraction: float | None, width: int, ink: Ink) -> list[Piece]:
+    """A thin line, as much of it strong as the fraction says, in halves of a cell."""
+    if fraction is None or width <= 0:
+        return [(REST * max(0, width), Ink.FAINT)]
+    full, half = divmod(round(min(max(fraction, 0.0), 1.0) * width * 2), 2)
+    return [("━" * full + "╸" * half, ink), ("─" * (width - full - half), Ink.FAINT)]
+
+
+def short_count(number: float | None) -> str:
+    """At most five characters: `12,482` is `12.5k`."""
+    if number is None:
+        return UNKNOWN
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(number) >= size:
+            scale = 1e3 if unit == "k" else size
+            shown = f"{number / scale:.1f}" if abs(number) < 100 * scale else f"{number / scale:.0f}"
+            return f"{shown}{unit}"
+    return f"{number:.0f}"
+
+
+def ago(moment: datetime | None, *, now: datetime) -> str:
+    """`12 s ago`; `not read yet` for what never was."""
+    if moment is None:
+        return "not read yet"
+    return "now" if now - moment < timedelta(seconds=1) else f"{show_exact_span(now - moment)} ago"
+
+
+def clock(at: datetime, *, now: datetime) -> str:
+    """`14:02`, or `21 Nov 14:02` of another day."""
+    here = local(at)
+    return here.strftime("%H:%M" if here.date() == local(now).date() else "%d %b %H:%M")

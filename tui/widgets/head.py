@@ -1,0 +1,131 @@
+"""The first lines of every page: where you are, how old it is and the time; then the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from shared.api.pace import BudgetState
+from shared.domain.card import Tone
+from shared.domain.local_zone import local
+from shared.text.formats import show_number
+from shared.text.sanitize import visible
+from tui.model.frame import Frame
+from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.palette import SEEN, SIGNS, TONE_INK, Ink
+from tui.theme.words import REST, Lines, Piece, Words, clock, width_of
+from tui.widgets.text import TextLine
+
+TRACK = 5
+"""Cells of the heartbeat's track."""
+LIMITS = 0.9
+"""The share of the budget in use from which it limits what is read."""
+KeyOf = Callable[[str], str]
+"""The key that does something now, by the name of what it does; empty where it would be refused."""
+
+
+def heartbeat(beats: int) -> list[Piece]:
+    """A dot that moves one place with each successful read, and stands still otherwise."""
+    place = beats % (2 * TRACK - 2) if beats else -1
+    place = place if place < TRACK else 2 * TRACK - 2 - place
+    return [("●" if at == place else REST, Ink.GOOD if at == place else Ink.FAINT) for at in range(TRACK)]
+
+
+def limit(budget: BudgetState | None, frame: Frame) -> list[Piece]:
+    """How far the key's rate limits the dashboard, or until when the service wants silence."""
+    if budget is None:
+        return []
+    wait = (budget.resumes_at or 0) - frame.now.timestamp()
+    if wait > 0:
+        return [(f"{SIGNS[Tone.WARN]} 429: paused for {wait:.0f} s  ", Ink.WARN)]
+    used = min(budget.used_last_second, budget.rate)
+    if not budget.rate or not (budget.waiting or used >= LIMITS * budget.rate):
+        return []
+    waiting = f", {budget.waiting} waiting" if budget.waiting else ""
+    return [(f"budget {used:.2g} of {budget.rate:.2g}/s{waiting}  ", Ink.MUTED)]
+
+
+class Head(ErrorBoundary, Vertical):
+    """Painted from the frame alone; a click on a part of the path goes there."""
+
+    DEFAULT_CSS = """
+    Head { height: auto; }
+    Head #verdict { padding: 0 1; background: $o-panel; }
+    Head #verdict.-alarm { background: $o-alarm; }
+    Head #verdict.-caution { background: $o-caution; }
+    Head #notice { display: none; background: $o-caution; padding: 0 1; }
+    Head #notice.-on { display: block; }
+    """
+
+    def __init__(self, *, key_of: KeyOf) -> None:
+        super().__init__()
+        self._key_of = key_of
+        self.top = TextLine(id="top")
+        self.verdict = TextLine(id="verdict")
+        self.notice = TextLine(id="notice")
+
+    def compose(self) -> ComposeResult:
+        yield self.top
+        yield self.verdict
+        yield self.notice
+
+    def show(self, frame: Frame, path: Sequence[str]) -> None:
+        self._show_top(frame, path)
+        self._show_verdict(frame)
+        self.notice.set_class(bool(frame.notices), "-on")
+        if frame.notices:
+            more = f"  (and {len(frame.notices) - 1} more)" if len(frame.notices) > 1 else ""
+            key = self._key_of("acknowledge")
+            keys: list[Piece] = [(f"  {key}: dismiss", Ink.MUTED)] if key else []
+            self.notice.set(Words(((visible(frame.notices[0]) + more, Ink.STRONG), *keys)))
+
+    def _show_top(self, frame: Frame, path: Sequence[str]) -> None:
+        width = self.app.size.width
+        time: Piece = (local(frame.now).strftime("%H:%M:%S %Z "), Ink.TEXT)
+        beat = [] if frame.is_past else [*heartbeat(frame.beats), ("  ", Ink.FAINT)]
+        news: list[Piece] = [(f"{frame.news}  ", Ink.ACCENT)] if frame.news else []
+        mode: list[Piece] = [(f"  {frame.mode}", Ink.WARN)] if frame.mode else []
+        for right in ([*news, *limit(frame.snapshot.budget, frame), *beat, time],
+                      [*limit(frame.snapshot.budget, frame), *beat, time], [time]):  # fmt: skip
+            links = self._path([frame.workspace, *path], width - width_of([*mode, *right]) - 1)
+            left = [piece for link in links for piece in link.pieces]
+            gap = width - width_of([*left, *mode, *right])
+            if gap > 0:
+                break
+        end = Words((*mode, (" " * max(1, gap), Ink.TEXT), *right))
+        self.top.set(Lines((*links, end), is_row=True))
+
+    def _path(self, names: Sequence[str], room: int) -> list[Words]:
+        """A link for each name; where they don't fit, those in the middle are left out."""
+        links = [Words(((f" {visible(names[0])}", Ink.STRONG),), action=f"app.climb({len(names) - 1})")]
+        for number, name in enumerate(names[1:], start=1):
+            pieces: tuple[Piece, ...] = ((" › ", Ink.MUTED), (visible(name), Ink.ACCENT))
+            links.append(Words(pieces, action=f"app.climb({len(names) - 1 - number})"))
+        while len(links) > 2 and sum(width_of(link.pieces) for link in links) > room:
+            del links[1]
+        return links
+
+    def _show_verdict(self, frame: Frame) -> None:
+        headline, room = frame.headline, self.app.size.width - 5
+        ink = Ink.MUTED if headline.is_stale else TONE_INK[headline.tone]
+        hint = self._alarm_hint(frame)
+        text = headline.fitted(room - width_of(hint))
+        self.verdict.set_class(bool(frame.new_alarms) and not frame.is_past, "-alarm")
+        self.verdict.set_class(headline.tone is Tone.BAD and not frame.new_alarms, "-caution")
+        gap: Piece = (" " * max(2, room + 1 - len(text) - width_of(hint)), Ink.TEXT)
+        said = Words(((f"{SIGNS[headline.tone]} ", ink), (text, ink if headline.is_stale else Ink.STRONG)))
+        self.verdict.set(Lines((said, Words((gap, *hint), action="screen.acknowledge")), is_row=True))
+
+    def _alarm_hint(self, frame: Frame) -> list[Piece]:
+        """The key that acknowledges what is new; once that is done, when it was."""
+        if frame.is_past:
+            return []
+        key = self._key_of("acknowledge")
+        if new := frame.new_alarms:
+            return [(f"{show_number(len(new), 'alarm')}  {key}: acknowledge", Ink.TEXT)]
+        times = [one.acknowledged_at for one in frame.alarms if one.is_on and one.acknowledged_at]
+        if not times:
+            return []
+        return [(f"{SEEN} acknowledged {clock(max(times), now=frame.now)}", Ink.MUTED)]

@@ -1,0 +1,286 @@
+"""A list: the framework's table, whose cells are updated by key, under a title with count, filter, order and age."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.coordinate import Coordinate
+from textual.message import Message
+from textual.widgets import DataTable
+
+from shared.domain.card import Tone
+from tui.model.columns import GAP, Arrangement, Column, Placed, needs_of, place
+from tui.model.lines import Freshness, Line, Stamp
+from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.palette import SIGNS, Ink
+from tui.theme.words import Piece, Words
+from tui.widgets.text import TextLine
+
+FEW = 0.5
+"""The share of lines up to which single ones are taken out; of more, the table is filled anew, which is faster."""
+
+
+class ListTable(ErrorBoundary, DataTable[Words]):
+    """The lines of one list; the cursor stays on its line wherever that moves, and at the top until it was moved."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", show=False),
+        Binding("k", "cursor_up", show=False),
+    ]
+
+    @dataclass
+    class Moved(Message):
+        """The cursor is on another line."""
+
+        table: ListTable
+
+    @dataclass
+    class Picked(Message):
+        """A line was opened."""
+
+        table: ListTable
+        line: Any
+
+    def __init__(self, columns: Sequence[Column], *, id: str) -> None:  # noqa: A002 # the framework's word
+        super().__init__(id=id, cursor_type="row", cell_padding=0, cursor_foreground_priority="renderable")
+        self.list_columns = columns
+        self.arrangement = Arrangement()
+        self.all: Sequence[Line] = ()
+        self.shown: Sequence[Line] = ()
+        self._lines: dict[str, Line] = {}
+        """What stands in the table, by key."""
+        self._needs: dict[str, int] = {}
+        self._placed: tuple[Placed, ...] = ()
+        self._lit: set[tuple[str, str]] = set()
+        self._is_faded = False
+        self._is_filling = False
+        self._was_moved = False
+        self._key = ""
+
+    # -- what others may know and ask ------------------------------------------------------------------
+
+    @property
+    def line(self) -> Line | None:
+        """The chosen one."""
+        return self.shown[self.cursor_row] if 0 <= self.cursor_row < len(self.shown) else None
+
+    def show(self, lines: Sequence[Line], *, is_lit: bool = False, is_faded: bool = False) -> None:
+        """Other lines; cells that differ are updated, and with `is_lit` stand out."""
+        if is_faded is not self._is_faded:
+            self._is_faded, self._placed = is_faded, ()
+        if lines is self.all and self._placed and not is_lit and not self._lit:
+            return
+        self.all = lines
+        found = needs_of(self.list_columns, lines)
+        # Nothing gets narrower again, so that columns stand still.
+        self._needs |= {name: max(cells, self._needs.get(name, 0)) for name, cells in found.items()}
+        self._fill(is_lit=is_lit)
+
+    def arrange(self, arrangement: Arrangement) -> None:
+        if arrangement != self.arrangement:
+            self.arrangement = arrangement
+            self._placed = ()  # a title says the order
+            self._fill()
+
+    def exchange(self, columns: Sequence[Column]) -> None:
+        if columns is not self.list_columns:
+            self.list_columns, self._needs, self._placed = columns, {}, ()
+
+    def reset(self) -> None:
+        """The cursor at the top and no filter: what comes is of something else."""
+        self._was_moved, self._key, self.arrangement = False, "", Arrangement()
+        self._lines, self.all, self.shown = {}, (), ()
+        self._placed = ()
+        self.clear(columns=True)
+
+    def place_of(self, column: str) -> tuple[int, int]:
+        """The cells before a column, and its own; none where it isn't shown."""
+        before = 0
+        for one in self._placed:
+            if one.column.id == column:
+                return before, one.width
+            before += one.width + GAP
+        return 0, 0
+
+    def stay(self) -> None:
+        """Keep the cursor on its line from now on, also at the top: what is done next is about that line."""
+        if self.line and not self._was_moved:
+            self._was_moved, self._key = True, self.line.key
+
+    # -- lines in and out ------------------------------------------------------------------------------
+
+    def _fill(self, *, is_lit: bool = False) -> None:
+        before, width = self.line, self.scrollable_content_region.width
+        self.shown = self.arrangement.of(self.all, self.list_columns)
+        if width <= 0:  # it isn't laid out yet
+            return
+        self._is_filling = True
+        try:
+            placed = place(self.list_columns, width, self._needs)
+            lines = {line.key: line for line in self.shown}
+            gone = [key for key in self._lines if key not in lines]
+            if placed != self._placed or len(gone) > FEW * len(self._lines):
+                self._begin(placed)
+                gone = []
+            for key in gone:
+                self.remove_row(key)
+                del self._lines[key]
+            self._darken()
+            for key, line in lines.items():
+                self._put(key, line, is_lit=is_lit)
+            if list(lines) != [row.key.value for row in self.ordered_rows]:
+                self._order()
+            self._follow()
+        finally:
+            self._is_filling = False
+        after = self.line
+        if (before and before.key) != (after and after.key):
+            self.post_message(self.Moved(self))
+
+    def _begin(self, placed: tuple[Placed, ...]) -> None:
+        """The same table with other columns, or nearly all other lines."""
+        self.clear(columns=True)
+        self._lines, self._placed, self._lit = {}, placed, set()
+        for one in placed:
+            column, asked = one.column, self.arrangement
+            arrow = ("▼" if asked.descending else "▲") if asked.order == column.id else ""
+            title = f"{column.title}{arrow}"
+            label = title.rjust(one.width) if column.right else title
+            gap = 0 if one is placed[-1] else GAP
+            self.add_column(Text(label), width=one.width + gap, key=column.id)
+
+    def _put(self, key: str, line: Line, *, is_lit: bool) -> None:
+        known = self._lines.get(key)
+        if known is line or known == line:
+            return
+        cells = {
+            one.column.id: replace(one.column.cell(line, one.width), faded=self._is_faded)
+            for one in self._placed
+        }
+        if known is None:
+            self.add_row(*cells.values(), key=key)
+        else:
+            for name, cell in cells.items():
+                if self.get_cell(key, name) != cell:
+                    self.update_cell(key, name, replace(cell, lit=is_lit))
+                    self._lit |= {(key, name)} if is_lit else set()
+        self._lines[key] = line
+
+    def _darken(self) -> None:
+        """What differed from the moment before the last one stands out no more."""
+        for key, name in self._lit:
+            if key in self._lines:
+                self.update_cell(key, name, replace(self.get_cell(key, name), lit=False))
+        self._lit = set()
+
+    def _order(self) -> None:
+        """Put the lines in their order: the table sorts by cells, each of which belongs to one line."""
+        first = self._placed[0].column.id
+        places = {id(self.get_cell(line.key, first)): number for number, line in enumerate(self.shown)}
+        self.sort(first, key=lambda cell: places[id(cell)])
+
+    def _follow(self) -> None:
+        row = 0
+        if self._was_moved:
+            row = next(
+                (n for n, line in enumerate(self.shown) if line.key == self._key),
+                min(self.cursor_row, max(0, len(self.shown) - 1)),
+            )
+        self.move_cursor(row=row, scroll=True)
+
+    # -- keys and the mouse ----------------------------------------------------------------------------
+
+    def watch_cursor_coordinate(self, old: Coordinate, new: Coordinate) -> None:
+        super().watch_cursor_coordinate(old, new)
+        if not self._is_filling and self.line:
+            self._was_moved, self._key = True, self.line.key
+            self.post_message(self.Moved(self))
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        event.stop()
+        if self.line:
+            self.post_message(self.Picked(self, self.line))
+
+    def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
+        """A click on a title sorts by it, a second one the other way round."""
+        event.stop()
+        now, order = self.arrangement, event.column_key.value or ""
+        is_sortable = any(column.sort for column in self.list_columns if column.id == order)
+        if is_sortable:
+            self.arrange(replace(now, order=order, descending=now.order == order and not now.descending))
+
+    def on_resize(self) -> None:
+        self._fill()
+
+
+class Panel(ErrorBoundary, Vertical):
+    """A title over a list; where the list is empty, why."""
+
+    DEFAULT_CSS = """
+    Panel { height: 1fr; background: $o-panel; }
+    Panel > .empty { display: none; padding: 1 2; color: $o-muted; height: auto; }
+    Panel.-empty > .empty { display: block; }
+    Panel.-empty > ListTable { display: none; }
+    """
+
+    def __init__(self, name: str, *, title: str, columns: Sequence[Column], empty: str) -> None:
+        super().__init__(id=f"panel-{name}")
+        self.title = title
+        self._empty = empty
+        self.table = ListTable(columns, id=name)
+        self.head = TextLine(classes="panel-head")
+        self.note = TextLine(classes="empty")
+
+    def compose(self) -> ComposeResult:
+        yield self.head
+        yield self.table
+        yield self.note
+
+    def show(
+        self,
+        lines: Sequence[Line],
+        *,
+        freshness: Freshness = Freshness.FRESH,
+        stamp: Stamp | None = None,
+        age: str = "",
+        aside: str = "",
+        is_lit: bool = False,
+    ) -> None:
+        """Other lines, with their age in words; `aside` stands beside the title."""
+        self.table.show(lines, is_lit=is_lit, is_faded=freshness >= Freshness.LATE)
+        self.set_class(freshness is Freshness.VERY_LATE, "-stale")
+        self.set_class(not self.table.shown, "-empty")
+        self.note.set(Words.of(self._why_empty(freshness, stamp), Ink.MUTED))
+        self.head.set(self._titled(freshness, stamp, age, aside))
+
+    def _why_empty(self, freshness: Freshness, stamp: Stamp | None) -> str:
+        if self.table.all:
+            return "No lines match the filter."
+        if freshness is not Freshness.NEVER:
+            return self._empty
+        return f"Not loaded yet: {stamp.cause}." if stamp and stamp.cause else "Loading…"
+
+    def _titled(self, freshness: Freshness, stamp: Stamp | None, age: str, aside: str) -> Words:
+        table = self.table
+        is_unread = freshness is Freshness.NEVER and not table.all
+        total = stamp.counted(len(table.all)) if stamp else f"{len(table.all):,}"
+        counted = total if len(table.shown) == len(table.all) else f"{len(table.shown):,} of {total}"
+        pieces: list[Piece] = [
+            ("▌" if table.has_focus else " ", Ink.ACCENT),
+            (self.title.upper(), Ink.ACCENT if table.has_focus else Ink.STRONG),
+            ("" if is_unread else f" {counted}", Ink.MUTED),
+            (f"  {aside}" if aside else "", Ink.MUTED),
+        ]
+        if find := table.arrangement.find.strip():
+            pieces.append((f"  /{find}", Ink.WARN))
+        if freshness >= Freshness.LATE or (stamp and stamp.failed_since):
+            pieces.append((f"  {SIGNS[Tone.WARN]} {age}", Ink.WARN))
+        elif age:
+            pieces.append((f"  {age}", Ink.MUTED))
+        return Words(tuple(pieces))

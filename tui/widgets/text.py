@@ -1,0 +1,82 @@
+"""Texts that are painted again only when they differ."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+from textual.message import Message
+from textual.widgets import Static
+
+from tui.model.course import Course, draw
+from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.words import Lines, Words
+
+
+class TextLine(ErrorBoundary, Static):
+    """One line, or as many as were set; `plain` is what stands there."""
+
+    DEFAULT_CSS = "TextLine { height: 1; }"
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # the framework's word
+        super().__init__("", id=id, classes=classes)
+        self._words: Words | Lines = Words()
+
+    @property
+    def plain(self) -> str:
+        return self._words.plain
+
+    def set(self, words: Words | Lines) -> None:
+        if words != self._words:
+            has_other_height = isinstance(words, Lines) and not words.is_row
+            self._words = words
+            self.update(words, layout=has_other_height)
+
+
+class CardText(ErrorBoundary, Static):
+    """A card, drawn again when what it was made of differs."""
+
+    DEFAULT_CSS = "CardText { height: auto; }"
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 # the framework's word
+        super().__init__("", id=id)
+        self._made_of: object = None
+
+    def set(self, made_of: object, drawn: RenderableType) -> None:
+        """`made_of` tells whether it differs: what is drawn can't be compared."""
+        if made_of != self._made_of:
+            self._made_of = made_of
+            self.update(drawn)
+
+
+class CourseText(ErrorBoundary, Static):
+    """Health over time, as large as its place."""
+
+    DEFAULT_CSS = "CourseText { height: 1fr; }"
+
+    class Wanted(Message):
+        """There is another width, so other points are needed."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 # the framework's word
+        super().__init__("", id=id)
+        self._course: Course | None = None
+        self._empty = "Loading…"
+
+    @property
+    def columns(self) -> int:
+        return max(8, self.size.width)
+
+    def set(self, course: Course | None, *, empty: str) -> None:
+        if (course, empty) != (self._course, self._empty):
+            self._course, self._empty = course, empty
+            self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+        self.post_message(self.Wanted())
+
+    def _draw(self) -> None:
+        if self._course is None or self.size.height < 2:
+            self.update(Words.of(f"  {self._empty}"))
+        else:
+            self.update(
+                Lines(draw(self._course, width=self.size.width, height=self.size.height)), layout=False
+            )
