@@ -10,6 +10,8 @@ from tests.kit.screen import Screen
 
 async def test_the_board_tells_the_state_of_the_account(account: Account, screen: Screen) -> None:
     sequence = await account.sequence()
+    assert await screen.until("DOMAINS")
+    await screen.press("2")
     assert await screen.until(sequence["name"][:12])
 
 
