@@ -221,21 +221,23 @@ class Settings(WorkspaceSection):
         return self.state_folder or user_state_folder()
 
     @property
+    def _sqlite_folder(self) -> Path | None:
+        """The folder of the database's file; None for PostgreSQL, and in memory."""
+        path = self.database.database
+        is_file = self.database.get_backend_name() == "sqlite" and path != ":memory:"
+        return Path(path).resolve().parent if path and is_file else None
+
+    @property
     def state_dir(self) -> Path:
         """The folder of the program's other files: as set, beside a SQLite file, or the user's state folder."""
-        path = self.database.database
-        is_file = self.database.get_backend_name() == "sqlite" and path and path != ":memory:"
-        if path and is_file and self.database_url and self.state_folder is None:
-            return Path(path).resolve().parent
-        return self._own_folder
+        is_told_by_database = self.database_url and self.state_folder is None
+        return (is_told_by_database and self._sqlite_folder) or self._own_folder
 
     @property
     def webhook_files(self) -> tuple[Path, ...]:
         """The files in which earlier versions may have kept webhook subscriptions."""
-        path = self.database.database
-        is_file = self.database.get_backend_name() == "sqlite" and path and path != ":memory:"
-        beside = Path(path).resolve().parent if path and is_file else self.state_dir
-        return tuple(dict.fromkeys(folder / FILE_NAME for folder in (self.state_dir.resolve(), beside)))
+        folders = (self.state_dir.resolve(), self._sqlite_folder or self.state_dir)
+        return tuple(dict.fromkeys(folder / FILE_NAME for folder in folders))
 
     @property
     def details_address(self) -> tuple[str, int] | None:

@@ -46,6 +46,10 @@ def _check(accepts: Callable[[str], object], problem: str, fix: str) -> AfterVal
     return AfterValidator(check)
 
 
+def _fits(pattern: str | re.Pattern[str], problem: str, fix: str) -> AfterValidator:
+    return _check(re.compile(pattern).fullmatch, problem, fix)
+
+
 def _one_of(known: tuple[str, ...], problem: str) -> AfterValidator:
     return _check(known.__contains__, problem, f"Use one of {', '.join(known)}.")
 
@@ -196,10 +200,8 @@ Resolvers = Annotated[tuple[Annotated[str, AfterValidator(_resolver)], ...], Bef
 Selector = Annotated[
     str,
     AfterValidator(str.lower),
-    _check(
-        re.compile(
-            r"(?=.{1,100}$)[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?)*"
-        ).fullmatch,
+    _fits(
+        r"(?=.{1,100}$)[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?)*",
         "is not a DKIM selector.",
         "Use the s= of a DKIM-Signature, like google.",
     ),
@@ -216,24 +218,24 @@ DatabaseUrl = Annotated[
 Level = Annotated[str, AfterValidator(str.upper), _one_of(LEVELS, "is not a log level.")]
 WorkspaceName = Annotated[
     str,
-    _check(
-        WORKSPACE.fullmatch,
+    _fits(
+        WORKSPACE,
         "can't be used as @NAME.",
         "Use letters, digits, dot, dash, underscore.",
     ),
 ]
 Channel = Annotated[
     str,
-    _check(
-        re.compile(r"(?!#)\S*").fullmatch,
+    _fits(
+        r"(?!#)\S*",
         "is not a channel id.",
         "Use the id, like C0123456789. It is at the end of the channel's details.",
     ),
 ]
 Mention = Annotated[
     str,
-    _check(
-        re.compile(r"[USW][A-Z0-9]{2,20}|here|none|").fullmatch,
+    _fits(
+        r"[USW][A-Z0-9]{2,20}|here|none|",
         "is not a valid mention.",
         "Use the id of a user (U…) or a group (S…), here, or none.",
     ),
@@ -241,8 +243,8 @@ Mention = Annotated[
 ]
 User = Annotated[
     str,
-    _check(
-        re.compile(r"[UW][A-Z0-9]{2,20}").fullmatch,
+    _fits(
+        r"[UW][A-Z0-9]{2,20}",
         "is not the id of a person.",
         "Use the id, like U0123456789. The profile's menu in Slack copies it (Copy member ID).",
     ),
@@ -254,10 +256,10 @@ Hours = Annotated[
 ]
 EventName = Annotated[str, _one_of((*EVENTS, "*"), "is not an event.")]
 _NOBODY = ("is not a valid role member.", "Use ids of users (U…) or user groups (S…), or members.")
-Who = Annotated[str, _check(re.compile(r"[USW][A-Z0-9]{2,20}|members").fullmatch, *_NOBODY)]
+Who = Annotated[str, _fits(r"[USW][A-Z0-9]{2,20}|members", *_NOBODY)]
 RoleOrWho = Annotated[
     str,
-    _check(re.compile(rf"[USW][A-Z0-9]{{2,20}}|members|{'|'.join(Role)}").fullmatch, *_NOBODY),
+    _fits(rf"[USW][A-Z0-9]{{2,20}}|members|{'|'.join(Role)}", *_NOBODY),
 ]
 CommandName = Annotated[
     str,
@@ -266,8 +268,8 @@ CommandName = Annotated[
 ]
 GuardrailName = Annotated[
     str,
-    _check(
-        NAME.fullmatch,
+    _fits(
+        NAME,
         "is not the name of a rule.",
         "Use up to 40 lowercase letters, digits, dots and dashes.",
     ),
