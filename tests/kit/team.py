@@ -216,6 +216,11 @@ class Team:
         await self.stop()
         await self.start()
 
+    def use_new_database(self) -> None:
+        """Let a bot that is not started yet begin with an empty database."""
+        folder = Path(self.environ["XDG_STATE_HOME"])
+        self.environ["OUTREACH_DATABASE_URL"] = migrated_file(folder / "new" / "bot.db")
+
     async def pass_time(self, *, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
         """Move the clock of everything, and have the bot's jobs look at it."""
         clock.move(hours * 3600 + minutes * 60 + seconds)
@@ -257,18 +262,18 @@ class Team:
         return [Message(one) for one in done["answers"]]
 
     async def ask(self, line: str, **more: Any) -> Message:
-        """Type `/outreach LINE` and return its answer; an alert's card that changed with it is none."""
+        """Type `/outreach LINE` and return its answer; what changed or was posted with it is none."""
         channel = more.get("channel", ALERTS)
-        before = {one.ts for one in await self.messages(channel)}
-        told = [one for one in await self.say(line, **more) if not one.alert_id]
-        if not told:  # the card was painted first, and the stand-in waits for one message only
+        before = {one.ts for one in await self.messages(channel, user=more.get("user", "ann"))}
+        await self.say(line, **more)
 
-            async def new() -> list[Message]:
-                found = await self.messages(channel)
-                return [one for one in found if one.ts not in before and not one.alert_id]
+        async def new() -> list[Message]:
+            found = await self.messages(channel, user=more.get("user", "ann"))
+            return [one for one in found if one.ts not in before and not one.alert_id]
 
-            told = await self.until(new)
-        return told[-1]  # what an earlier click led to may come late, and stands before it
+        told = await self.until(new, f"an answer to {line!r}")
+        own = [one for one in told if one.data.get("seen_by")]
+        return (own or told)[-1]  # what an earlier click led to may come late, and stands before it
 
     async def click(
         self, message: Message, label: str, *, user: str = "ann", near: str = "", **more: Any
