@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic_core import to_json
 
@@ -28,6 +28,8 @@ from sandbox.service.plans import SequencePlan
 COLUMN = {name: place for place, name in enumerate(Counts._fields)}
 _WIDTH = len(COLUMN)
 _SLICE = 128
+
+
 T = TypeVar("T")
 
 
@@ -41,15 +43,14 @@ def copied(value: T) -> T:
     """A copy that can change by itself; the items of lists are shared, since they are replaced and never changed."""
     made: Any = value
     if isinstance(value, _Changing):
-        names = (one.name for one in fields(value))  # type: ignore[arg-type]
         made = copy(value)
-        for name in names:
-            setattr(made, name, copied(getattr(value, name)))
+        for one in fields(value):  # type: ignore[arg-type]
+            setattr(made, one.name, copied(getattr(value, one.name)))
     elif isinstance(value, dict):
         made = {name: copied(one) for name, one in value.items()}
     elif isinstance(value, list | set | deque | array):
         made = copy(value)
-    return made
+    return cast("T", made)
 
 
 @dataclass(slots=True)

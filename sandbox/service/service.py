@@ -71,10 +71,10 @@ class Service(Block):
         self._inboxes = inboxes
         self.scenario_label = scenarios.label(source)
         self.clock = Clock(time.time() if now is None else now, speed=speed)
-        self.guard = Guard(routes.API.router("/v1"), caller=self._caller)
+        self.guard: Guard = Guard(routes.API.router("/v1"), caller=self._caller)
         self.deliveries = Deliveries(now=self.now, seed=seed, timeout=timeout)
         self.zones = AccountZones(now=self.now, speed=lambda: self.clock.speed)
-        self.resolvers = Resolvers(self.zones, port=dns_port)
+        self.resolvers: Resolvers = Resolvers(self.zones, port=dns_port)
         self._control = control_app()
         self._documentation = routes.documentation()
         self.origin = ""

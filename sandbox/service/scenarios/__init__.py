@@ -87,7 +87,8 @@ class Scenario(_Entry):
         for what, names in (("workspace", workspaces), ("domain", self.domains)):
             if len(set(names)) < len(names):
                 raise ValueError(f"two {what}s have the same name")
-        domains = [one.domain for one in (*self.events, *self.dns)]
+        domains: list[object] = [event.domain for event in self.events]
+        domains += [change.domain for change in self.dns]
         domains += [domain for period in self.periods for domain in period.domains]
         _check_names("domain", domains, self.domains)
         _check_names("workspace", [event.workspace for event in self.events], workspaces)
