@@ -92,6 +92,7 @@ class Faults(Generic[F]):
         self._pending: list[F] = []
 
     def add(self, fault: F) -> None:
+        # A copy, because counting down must not change what the caller holds.
         self._pending.append(fault.model_copy())
 
     def clear(self) -> None:
@@ -105,6 +106,7 @@ class Faults(Generic[F]):
         for fault in self._pending:
             if not matches(fault):
                 continue
+            # Counted down here and not where it is carried out: two requests at once must not share the last time.
             if fault.times is not None:
                 fault.times -= 1
                 if fault.times == 0:

@@ -43,6 +43,7 @@ def copied(value: T) -> T:
     """A copy that can change by itself; the items of lists are shared, since they are replaced and never changed."""
     made: Any = value
     if isinstance(value, _Changing):
+        # Field by field, so that one that is added later is copied without a word here.
         made = copy(value)
         for one in fields(value):  # type: ignore[arg-type]
             setattr(made, one.name, copied(getattr(value, one.name)))
@@ -68,6 +69,7 @@ class Tally(_Changing):
 
     def add(self, day: int, column: int) -> None:
         """Count one more. Days come in order: everything happens at the account's present."""
+        # Days without a count repeat the totals, which keeps every day's place in the array.
         while self.last < day:
             self.totals.extend(self.totals[-_WIDTH:])
             self.last += 1
@@ -263,6 +265,7 @@ class Account(_Changing):
 
     def add_lead(self, sequence: Sequence, person: Person | tuple[object, ...] | None, *, at: float) -> Lead:
         """Add a lead to the sequence's queue; None makes somebody up."""
+        # Never that of a removed lead: its history still names it.
         number = len(self.leads)
         lead = Lead(number, sequence.workspace, sequence.number, at, person or (self.seed, number), due_at=at)
         self.leads.append(lead)

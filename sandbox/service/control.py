@@ -178,6 +178,7 @@ async def change_time(service: Service, body: TimeChange) -> Answer:
     That includes deliveries and their retries; `deliveries_due` counts those whose subscribers take longer than 5
     seconds to answer.
     """
+    # At the speed until now: a new speed counts from the moment after the jump.
     service.clock.advance(body.advance)
     if body.speed is not None:
         service.clock.speed = body.speed
@@ -193,6 +194,7 @@ def _time(service: Service) -> Answer:
 @API.add("POST", "/control/events", status=201)
 async def trigger_events(service: Service, body: EventBody) -> Answer:
     """Let an event happen by the campaign's rules: status, counts and deliveries follow."""
+    # First everything that is due, or the event would happen before what led to it.
     await service.catch_up()
     domain = None if body.domain is None else _domain(service, body.domain)
     said = {} if body.reply is None else {"reply": body.reply}
@@ -209,8 +211,10 @@ async def trigger_events(service: Service, body: EventBody) -> Answer:
         )
         happened = service.campaign.trigger(request)
         made += happened
+        # A domain is paused once, and a named lead answers once, however many were asked for.
         if happened < _EVENTS_AT_ONCE:
             break
+        # A hundred thousand events must not keep others of this process waiting.
         await asyncio.sleep(0)
     return {"events": made}
 

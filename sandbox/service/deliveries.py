@@ -105,6 +105,7 @@ class Deliveries:
             for one in self.subscriptions.values()
             if one.workspace == event.workspace and event.kind in one.events
         ]
+        # Composed once, because every attempt and every subscriber gets the same bytes.
         body = payloads.body(event, seed=self._seed) if listening else b""
         for subscription in listening:
             self._last += 1
@@ -129,6 +130,7 @@ class Deliveries:
 
     def forget(self) -> None:
         """Forget settled deliveries that are older than `KEPT_DAYS`, except the newest."""
+        # Nearly always: looking at each costs more than keeping ten thousand.
         if len(self.all) <= KEPT:
             return
         before = self._now() - KEPT_DAYS * DAY

@@ -88,6 +88,7 @@ class Endpoint:
             arguments |= vars(_checked(self.query, dict(pairs)))
         if self.body is not None:
             content = await body_of(Request(scope, receive))
+            # A body that may be left out may be empty, too, whatever its content type.
             if content or self.needs_body:
                 arguments["body"] = _checked(self.body, _parsed(scope, content))
         answer = await self.handler(scope["caller"], **arguments)

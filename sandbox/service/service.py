@@ -63,6 +63,7 @@ class Service(Block):
     ) -> None:
         source = scenarios.read(scenario)
         founding.plans_of(source, inboxes=inboxes)
+        # Asked here, where the command line still has the option to name.
         if not 0.0 <= speed <= 1_000_000.0:
             raise ValueError(f"The speed must be a number from 0 (frozen) to 1000000, not {speed!r}.")
         self._port = port
@@ -133,6 +134,7 @@ class Service(Block):
 
     def reset(self, *, everything: bool) -> None:
         """Settings to their defaults and counts to zero; with `everything`, the account as on its first day."""
+        # The clock first: what begins anew is stamped with the moment of the start.
         if everything:
             self.clock.reset()
             self.deliveries.clear()
@@ -162,6 +164,7 @@ class Service(Block):
         self.campaign = Campaign(account, scenario, publish=self.deliveries.publish)
         numbers = {one.name: one.number for one in account.workspaces.values()}
         self.every_key = {key: numbers[name] for name, key in self.api_keys.items()}
+        # Revoked keys stay in `every_key`: the summary still says whose they were.
         self.live_keys = self.every_key.copy()
         names = [one.name for one in account.domains.values()]
         scheduled = [

@@ -186,6 +186,7 @@ async def command(act: Act) -> Json:
     Answers ack {ok, ms, status, error, body}, trigger_id, response_url, answers and view.
     """
     workspace, channel, user = act.workspace, act.channel, act.user
+    # Slack takes the spaces around a command away before it looks for its name.
     typed = act.body.need("text").strip()
     name, _, text = typed.partition(" ")
     commands = {one.command: one for one in workspace.settings.commands}
@@ -205,6 +206,7 @@ async def command(act: Act) -> Json:
     }
     form = payloads.slash_command(name, text.strip(), workspace, user, channel, **handed_out)
     form = payloads.from_team(form, act.body.team)
+    # Never sent again: a command that was carried out late must not be carried out twice.
     ack = await act.delivery.send("slash_commands", form, name=typed)
     error = ack.error
     if ack.ok and ack.body:
@@ -266,6 +268,7 @@ async def click(act: Act) -> Json:
         **handed_out,
         **fields,
     )
+    # The page shows a triangle beside what was clicked, as Slack does.
     if not ack.ok:
         place = {"ts": source.ts} if source else {"view": view["id"]}
         workspace.feed.publish("failure", {"error": ack.error, **place}, only_for=user.id)
@@ -310,6 +313,7 @@ async def submit_view(act: Act) -> Json:
     """
     view, channel = act.top, act.channel
     state = inputs.state(view["blocks"], act.body.values, offered=act.body.offered)
+    # Slack asks for these itself, and the app isn't told until they are filled in.
     if errors := inputs.missing(view["blocks"], state):
         return {"errors": errors, "view": view, "ack": None, "answers": []}
     ack = await act.interact(
@@ -369,6 +373,7 @@ async def close_view(act: Act) -> Json:
     everything = act.body.all or view["clear_on_close"]
     closed = [view]
     if everything:
+        # From the front to the back, as a person would close them.
         closed = [workspace.views[name] for name in reversed(workspace.stacks[user])]
         views.clear_views(workspace, user)
     else:

@@ -112,6 +112,7 @@ class Control:
             is_other = name in self.acts or name in self.queries
             raise HTTPException(405 if is_other else 404)
         try:
+            # Their fields are those of another model, which says itself what is wrong.
             body = given if name in self._raw else Body.model_validate(given)
             return JSONResponse({"ok": True, **await handler(body)})
         except ValidationError as error:
@@ -128,6 +129,7 @@ class Control:
 
         With everything, also settings, token and time are as at the start. Connections stay.
         """
+        # Events that are still to come would be posted into the workspace that begins anew.
         self._delivery.forget()
         if body.everything:
             self._workspace.sockets.silence(silent=False)
@@ -214,6 +216,7 @@ class Control:
         if body.revoked and not self._workspace.revoked:
             if body.uninstalled:
                 self._delivery.fire("app_uninstalled")
+            # Sent before the token is gone: afterwards Slack has nobody to send it to.
             self._delivery.fire("tokens_revoked", tokens={"oauth": [], "bot": [seed.BOT.id]})
         self._workspace.revoked = body.revoked
         return {"revoked": body.revoked}

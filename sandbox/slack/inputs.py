@@ -68,6 +68,7 @@ def options(element: Json) -> list[Json]:
 
 
 def _option(element: Json, chosen: Any, offered: list[Json]) -> Json | None:
+    # A browser sends the whole option, since that of an external select is nowhere in the blocks.
     if isinstance(chosen, dict):
         return chosen
     for option in [*options(element), *offered]:
@@ -104,6 +105,7 @@ def state(blocks: list[Json], given: Json, *, offered: list[Json] | None = None)
     """
     values: Json = {}
     for block, element in elements(blocks):
+        # They act and hold nothing, so that Slack leaves them out of the state.
         if element["type"] in ("button", "overflow"):
             continue
         name, of_block = element["action_id"], given.get(block["block_id"])
@@ -123,6 +125,7 @@ def action_of(block: Json, element: Json, value: Any, *, now: float) -> Json:
         known = ", ".join(option["value"] for option in options(element))
         raise InvalidActionError(f"no such option; there are: {known}")
     action: Json = {"action_id": element["action_id"], "block_id": block["block_id"], **chosen}
+    # A button's own fields come back; of a menu only what was chosen does.
     for name in ("text", "value", "style"):
         if element["type"] == "button" and name in element:
             action[name] = element[name]

@@ -152,6 +152,7 @@ class Message:
             "text": self.text,
             "team": self.team,
         }
+        # What people wrote has no bot_id: by this a bot knows its own messages again.
         if self.app is not None:
             profile = {"id": self.app.bot_id, "app_id": self.app.id, "name": self.app.name}
             body |= {"bot_id": self.app.bot_id, "app_id": self.app.id, "bot_profile": profile}
@@ -163,6 +164,7 @@ class Message:
             "edited": {"user": self.user, "ts": self.edited_at} if self.edited_at else None,
         }
         body |= {name: value for name, value in optional.items() if value}
+        # Replies name their thread; its first message does so only once there are any.
         if self.is_reply:
             body |= {"thread_ts": self.thread_ts, "parent_user_id": None}
         elif self.replies:
@@ -217,6 +219,7 @@ class Channel:
 
     def everything(self) -> list[Message]:
         """Return messages and ephemerals in the order in which they were posted."""
+        # Nearly always there are none, and sorting a long channel takes a while.
         if not self.ephemerals:
             return list(self.messages.values())
         both = (*self.messages.values(), *self.ephemerals.values())
@@ -235,6 +238,7 @@ class Channel:
             "is_mpim": False,
             "is_org_shared": False,
         }
+        # A direct message has no name, no topic and no members that Slack would tell.
         if self.direct is not None:
             return {**shown, "user": self.direct, "is_user_deleted": False, "priority": 0}
         return {

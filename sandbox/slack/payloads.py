@@ -39,6 +39,7 @@ def interaction(
     }
     if channel is not None:
         payload["channel"] = {"id": channel.id, "name": _channel_name(channel)}
+    # A message's time is its ts; a shortcut is used nowhere, and has only a moment.
     if kind == "shortcut":
         payload["action_ts"] = f"{secrets.randbelow(10**10)}.000000"
     return payload | fields
@@ -107,6 +108,7 @@ def event_callback(event: Json, workspace: Workspace, *, event_id: str) -> Json:
 
 def from_team(payload: Json, team: str) -> Json:
     """Return a request as it comes from people of another Slack team; without a team it stays."""
+    # The person's id stays: that of a stranger may be the same as that of one of us.
     if not team:
         return payload
     changed = dict(payload)
@@ -146,6 +148,7 @@ def escaped(text: str, workspace: Workspace) -> str:
         known = ids.get(match[1])
         return f"<{sign}{known}|{match[1]}>" if known else match[0]
 
+    # First, or the signs of the links below would be taken for what was typed.
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = re.sub(r"(?<![\w<|/@])(https?://[^\s<>|]+)", r"<\1>", text)
     text = re.sub(r"(?<![\w<|/:@.+-])([\w.+-]+@[\w-]+(?:\.[\w-]+)+)", r"<mailto:\1|\1>", text)

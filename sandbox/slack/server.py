@@ -51,6 +51,7 @@ class SlackStandIn(Block):
         credentials: Credentials | None = None,
         clock: Clock | None = None,
     ) -> None:
+        # Bound before anything is built, because addresses in tokens and links need the port.
         self._listener = bind(port)
         self.port: int = self._listener.getsockname()[1]
         self.origin = f"http://127.0.0.1:{self.port}"
@@ -87,6 +88,7 @@ class SlackStandIn(Block):
         exits.callback(self._listener.close)
         exits.push_async_callback(self._delivery.close)
         await exits.enter_async_context(serving(self._app, self._listener, name="slack stand-in"))
+        # Connections and streams never end by themselves, so the server would wait for them in vain.
         exits.push_async_callback(self.sockets.close)
         exits.callback(self.feed.close)
 

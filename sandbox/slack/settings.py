@@ -146,10 +146,12 @@ class Settings(BaseModel):
         self.events = frozenset(settings.event_subscriptions.bot_events)
         # Over HTTP, Slack loads the options of an external select only from this address.
         self.loads_options = bool(settings.interactivity.message_menu_options_url)
+        # A manifest without scopes leaves those that were granted: it may be only a part of one.
         if scopes is not None:
             self.scopes = frozenset(scopes)
 
     def to_json(self) -> dict[str, Any]:
+        # Sets have no order, and tests compare what is shown.
         values = self.model_dump(mode="json")
         return values | {name: sorted(values[name]) for name in ("scopes", "events")}
 

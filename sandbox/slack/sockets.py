@@ -145,6 +145,7 @@ class Sockets:
             "accepts_response_payload": not is_event,
             **(extra if is_event else {}),
         }
+        # In turn: an app with several connections gets a payload on any one of them.
         connection = ready[next(self._next) % len(ready)]
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[envelope["envelope_id"]] = future

@@ -41,6 +41,7 @@ def checked_view(workspace: Workspace, view: Any, *, kind: str) -> Json:
         raise SlackError("invalid_arguments", messages=["must be an object [json-pointer:/view]"])
     if found := view_problems(view, kind=kind, check=workspace.block_problems):
         raise SlackError("invalid_arguments", messages=found, extra={"errors": found})
+    # Slack doesn't say how it counts; this is close to the JSON that was sent.
     refuse_if(len(str(view)) > MAX_VIEW_CHARACTERS, "view_too_large")
     return view
 
@@ -101,6 +102,7 @@ def open_view(workspace: Workspace, user: str, view: Any, *, push: bool = False)
 def update_view(workspace: Workspace, old: Json, view: Any) -> Json:
     """Replace a view where it stands; it keeps its id. Raises `SlackError`."""
     fresh = _stored(checked_view(workspace, view, kind=old["type"]), id_=old["id"])
+    # It stays in its place of the stack.
     fresh |= {name: old[name] for name in ("root_view_id", "previous_view_id")}
     workspace.views[old["id"]] = fresh
     for user, home in workspace.homes.items():

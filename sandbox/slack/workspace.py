@@ -139,6 +139,7 @@ class Workspace:
 
     def stamp(self) -> str:
         """Return a ts that is later than every one before."""
+        # A ts is also a message's id, so that two in the same microsecond can't be.
         self._last_micro = max(self._last_micro + 1, round(self.clock.now() * 1e6))
         return f"{self._last_micro // 1_000_000}.{self._last_micro % 1_000_000:06d}"
 
@@ -161,6 +162,7 @@ class Workspace:
             posted_at=self.clock.now(),
             **details,
         )
+        # Ephemerals are apart, because neither history nor an update may find them.
         kept = channel.messages if message.seen_by is None else channel.ephemerals
         kept[message.ts] = message
         channel.posted += message.seen_by is None
@@ -207,6 +209,7 @@ class Workspace:
     def delete(self, message: Message) -> None:
         """Take a message out of its conversation and its thread."""
         channel = self.channels[message.channel]
+        # In either, since only a response address may name an ephemeral.
         channel.messages.pop(message.ts, None)
         channel.ephemerals.pop(message.ts, None)
         parent = channel.messages.get(message.thread_ts or "")

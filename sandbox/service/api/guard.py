@@ -60,6 +60,7 @@ def _spend(spent: list[float], now: float, *, again: float) -> float:
 def bucket(spent: list[float], now: float) -> float:
     """A bucket of so many tokens, refilled steadily; `spent` has the moment at which it is full again."""
     full_at = max([now, *spent])
+    # A little less than a whole token will do: who waits as long as told must not fail by a rounding.
     if full_at - now > 1 - 0.999 / RATE:
         return full_at - now - 1 + 1 / RATE
     spent[:] = [full_at + 1 / RATE]
@@ -159,6 +160,7 @@ class Guard:
         except ApiError as error:
             await error.response()(scope, receive, metered)
             return
+        # After the limit: a request over it reaches no server that could fail.
         fault = self.faults.take(lambda one: one.matches(endpoint))
         if fault is None:
             await self._app(scope, receive, metered)
@@ -177,6 +179,7 @@ class Guard:
         if caller is None:
             raise Unauthorized(WWW_Authenticate="Bearer")
         now = time.time()
+        # Counted before the limit, so that the busiest second shows what a client tried.
         self.counts.arrived(key, now=now)
         wait = self.limiter.admit(key, now=now)
         if wait > 0:

@@ -32,6 +32,7 @@ EventKind = TypeAliasType(
     ],
 )
 
+# As patterns and not in code, so that generated clients and schemathesis know them, too.
 _PORT = r"(:(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3}))?"
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _NAME = rf"({_LABEL}\.){{0,6}}[A-Za-z]([A-Za-z0-9-]{{0,61}}[A-Za-z0-9])?\.?"

@@ -84,6 +84,7 @@ class Scenario(_Entry):
         if (self.account is None) == (not self.accounts):
             raise ValueError("name either an account (believable or empty) or [[accounts]] of your own")
         workspaces = [plan.workspace for plan in self.plans]
+        # Both are found by their names alone, in this file and over the control API.
         for what, names in (("workspace", workspaces), ("domain", self.domains)):
             if len(set(names)) < len(names):
                 raise ValueError(f"two {what}s have the same name")
@@ -136,6 +137,7 @@ def read(scenario: str | Path) -> str:
         raise ValueError(
             f"There is no scenario {str(scenario)!r}: choose one of {known}, or name a .toml file."
         )
+    # Read and checked as the sandbox starts, so that a mistake doesn't show an hour into the scenario.
     try:
         text = path.read_text("utf-8")
         load(text)
@@ -152,6 +154,7 @@ def read(scenario: str | Path) -> str:
 @cache
 def load(source: str) -> Scenario:
     """The scenario of a built-in name or of a file's text, as `read` returned it."""
+    # A name is shorter than any file, so that the two can't be taken for each other.
     if source in SCENARIOS:
         source = resources.files(__package__).joinpath(f"{source}.toml").read_text("utf-8")
     return Scenario.model_validate(tomllib.loads(source))

@@ -54,12 +54,14 @@ class Call:
         if wanted is None:
             return
         family = _FAMILIES[channel.kind]
+        # The scope that manages public channels is called otherwise in every other family.
         if wanted == "channels:manage" and family != "channels":
             wanted = "channels:write"
         self.require_scope(wanted.replace("channels:", f"{family}:"))
 
     def require(self, name: str) -> Any:
         """Return an argument. Raises `SlackError` (invalid_arguments) where it isn't there."""
+        # A form has no null: SDKs send what isn't there as an empty text.
         value = self.args.get(name)
         if value is None or value == "":
             line = f"missing required field: {name} [json-pointer:/{name}]"
@@ -70,6 +72,7 @@ class Call:
         return str(self.args.get(name) or default)
 
     def flag(self, name: str) -> bool:
+        # JSON brings booleans, a form the texts `true` and `1`.
         return str(self.args.get(name)).lower() in ("1", "true")
 
     def words(self, name: str, default: str = "") -> list[str]:
@@ -96,6 +99,7 @@ class Call:
         found = self.workspace.channels.get(name)
         if found is None and by_name and name:
             found = self.workspace.channel(name)
+        # What the bot may not know is answered as what isn't there, so that its name doesn't leak.
         if found is None or not self.is_visible(found):
             raise SlackError("channel_not_found")
         self.require_channel_scope(found)

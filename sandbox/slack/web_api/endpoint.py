@@ -88,6 +88,7 @@ class Endpoint:
                 status_code=_STATUS.get(error, status),
                 headers=refusal.headers(),
             )
+        # Recorded as Slack saw it: the answer was made, and nobody got it.
         is_cut = fault is not None and fault.cuts
         if is_cut:
             error = "cut"

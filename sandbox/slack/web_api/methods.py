@@ -62,6 +62,7 @@ def chat_post_message(call: Call) -> Json:
     name = call.text("channel")
     is_person = name in call.workspace.users
     channel = call.workspace.direct(name) if is_person else call.channel(by_name=True)
+    # Before anything else is looked at: a refused post counts against the limit as well.
     _take_post(call, channel)
     _require_writable(call, channel)
     content = checked_content(call.args, call.workspace.block_problems)
@@ -291,6 +292,7 @@ def conversations_invite(call: Call) -> Json:
         refuse_if(name == seed.BOT.id, "cant_invite_self")
         refuse_if(name not in call.workspace.users, "user_not_found")
         refuse_if(name in channel.members, "already_in_channel")
+    # Only once all were checked, since one who can't be invited stops all.
     for name in names:
         channel.members.append(name)
         call.delivery.member_joined(name, channel, inviter=seed.BOT.id)
