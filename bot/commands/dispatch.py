@@ -35,7 +35,7 @@ from shared.commands.doctor import Doctor
 from shared.commands.help import Help
 from shared.commands.replies import Replies
 from shared.commands.running.context import CommandContext
-from shared.commands.running.error_cards import error_card
+from shared.commands.running.error_cards import error_card, failed_card
 from shared.commands.running.near_miss import resolve_near_miss
 from shared.commands.running.reply_lists import own_replies, read_unclaimed
 from shared.domain.card import Action, Card, Typed
@@ -268,7 +268,10 @@ class CommandDispatcher:
                 )
             case Help(command=None) | Doctor():
                 return await self._bot_commands[readable.command.name](context, person)
-        return await self._runner.run(readable, person, context=context)
+        try:
+            return await self._runner.run(readable, person, context=context)
+        except OutreachError as error:
+            return Answer(card=failure(error, readable))
 
     async def _refuse(self, asked: Invocation, person: Person, *, channel: str) -> Answer:
         return await self._access.refuse(asked.command, asked.line, asked.workspace, person, channel=channel)
@@ -277,7 +280,7 @@ class CommandDispatcher:
 _CANCELLED = Card(title="Nothing was changed")
 
 
-def failure(error: Exception) -> Card:
+def failure(error: Exception, asked: Invocation | None = None) -> Card:
     reference = f"ref-{secrets.token_hex(4)}"
     log.warning("command failed", reference=reference, error=type(error).__name__, exc_info=error)
-    return error_card(error, reference)
+    return failed_card(error, asked, reference) if asked else error_card(error, reference)

@@ -16,6 +16,7 @@ from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
 from cli.console.resources import write_private
 from cli.console.slack_channels import place_finder, with_channel_id, with_channel_names
+from shared.api.errors import OutreachError
 from shared.commands import Command, Invocation, parse
 from shared.commands.arguments import Arguments, OnSequences
 from shared.commands.channels import InChannel
@@ -40,7 +41,13 @@ def run(command: Command, options: Namespace) -> int:
         raise exit_codes.WrongUsage(
             f"--csv and -o work only with commands that read, like {command.name} list"
         )
-    result = asyncio.run(_answer(invocation, options))
+    try:
+        result = asyncio.run(_answer(invocation, options))
+    except OutreachError as error:
+        from shared.commands.running.error_cards import failed_card
+
+        card_output.show(failed_card(error, invocation), stream=sys.stderr)
+        return exit_codes.FAILED
     if invocation.changes:
         form = card_output.print_data if options.json else None
         return _show(_with_change(result, invocation.arguments), form=form, quiet=options.quiet)

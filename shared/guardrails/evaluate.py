@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -131,7 +131,11 @@ def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Itera
         counts = activity.happened(EVENT_OF[condition.metric], rule.scope, start=since, end=end)
     sent = activity.counted("sends", rule.scope, start=since, end=end, generous=True)
     limit = condition.limit / 100
+    certain = _certain(rule, activity, counts, start=start, end=end) if since > start else {}
+    yield from certain.values()
     for key, sends in sent.items():
+        if key in certain:
+            continue
         count = counts.get(key, 0)
         enough = sends >= condition.sends
         rate = count / sends if sends else None
@@ -140,6 +144,33 @@ def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Itera
             sends=sends, enough=enough, holds=enough and rate is not None and rate > limit,
             known=end - since if since > start else 0.0,
         )  # fmt: skip
+
+
+def _certain(
+    rule: Rule, activity: Activity, counts: Mapping[str, int], *, start: float, end: float
+) -> Mapping[str, Finding]:
+    """The subjects for which a rate holds whatever is unknown of the window before the first delivery.
+
+    At least the known events came, and at most all sends of the window were made.
+    """
+    condition, limit = rule.condition, rule.condition.limit / 100
+    most = activity.counted("sends", rule.scope, start=start, end=end, generous=True)
+    least = activity.counted("sends", rule.scope, start=start, end=end)
+    found = {}
+    for key, sends in most.items():
+        count, enough = counts.get(key, 0), least.get(key, 0) >= condition.sends
+        if sends and enough and count / sends > limit:
+            label = activity.label(rule.scope, key)
+            found[key] = Finding(
+                subject=key,
+                label=label,
+                value=count / sends,
+                limit=limit,
+                count=count,
+                sends=sends,
+                holds=True,
+            )
+    return found
 
 
 def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:

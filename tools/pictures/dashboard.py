@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
-from shared.commands import Invocation
 from shared.commands.result import Result
 from shared.domain.reply_queue import Permission, QueuedReplies, QueuedReply
 from shared.history import History
@@ -33,7 +32,7 @@ from tools.pictures.crisis_account import (
 )
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
-from tui.feed.pending_changes import PendingChanges
+from tui.feed.pending_changes import Asked, PendingChanges
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import compose
@@ -155,7 +154,7 @@ async def stage(
 ) -> AsyncIterator[Stage]:
     clock = StageClock()
 
-    async def run(_: Invocation) -> Result:
+    async def run(_: Asked) -> Result:
         raise AssertionError("nobody changes anything in a picture")
 
     def state(name: str) -> WorkspaceState:

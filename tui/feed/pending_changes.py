@@ -14,7 +14,7 @@ from shared.api.models import Sequence
 from shared.commands import Invocation
 from shared.commands.result import Act, Problem, Question, Result
 from shared.commands.running.context import CommandContext
-from shared.commands.running.error_cards import error_card
+from shared.commands.running.error_cards import error_card, failed_card
 from shared.commands.running.pausing import SetStatus
 from shared.commands.running.run import carry_out, run
 from shared.domain.card import Card, Tone
@@ -79,7 +79,7 @@ async def run_command(context: CommandContext, asked: Asked) -> Result | Questio
             return await carry_out(asked.act, context, line=asked.line)
         return await run(asked, context)
     except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives
-        card = error_card(error)
+        card = error_card(error) if isinstance(asked, Yes) else failed_card(error, asked)
         logger.warning("%s: %s", asked.line, card.summary)
         return Result(card=card, effect="failed", problem=Problem(text=str(error)))
 

@@ -16,6 +16,7 @@ from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
 from shared.commands.result import Problem, Result
 from shared.commands.running.context import CommandContext
+from shared.commands.running.dns_now import look_up
 from shared.commands.running.outcome import need_records
 from shared.commands.running.overview import Part, read_part
 from shared.commands.status import Status
@@ -73,10 +74,13 @@ class Page:
     campaigns: Part[tuple[Campaign, ...]]
     changed: Mapping[str, AuditEntry]
     dns_is_on: bool
+    looked_up: DomainReport | None = None
+    """What was looked up for this answer, because the bot has not checked the domain yet."""
 
     @property
     def report(self) -> DomainReport | None:
-        return self.recorded.value.report if self.recorded.value else None
+        known = self.recorded.value.report if self.recorded.value else None
+        return known or self.looked_up
 
     @property
     def week(self) -> DomainPast:
@@ -98,6 +102,7 @@ async def domain(arguments: Domain, context: CommandContext) -> Result:
         read_part(_recorded(arguments.name, context)),
         read_part(context.client.list_sequences(priority=Priority.INTERACTIVE)),
     )
+    is_known = recorded.value is not None and recorded.value.report is not None
     (health,) = roll_up(own, thresholds=context.workspace.thresholds)
     page = Page(
         name=arguments.name,
@@ -107,6 +112,7 @@ async def domain(arguments: Domain, context: CommandContext) -> Result:
         campaigns=campaigns,
         changed=await _changed(recorded, campaigns, context),
         dns_is_on=context.settings is None or context.settings.dns.enabled,
+        looked_up=None if is_known else await look_up(in_dns(arguments.name), context),
     )
     return _result(page, context)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shared.api.errors import (
     InvalidRequest,
     NotFound,
@@ -9,13 +11,14 @@ from shared.api.errors import (
     RateLimited,
     ServiceBroken,
     Unauthorized,
+    Unavailable,
     Uncertain,
     Unreachable,
     Unreadable,
 )
 from shared.api.pace import LONGEST_STOP_SECONDS
-from shared.commands import UsageError
-from shared.domain.card import Card, Fact, Tone
+from shared.commands import Invocation, UsageError
+from shared.domain.card import Button, Card, Fact, Tone
 from shared.records.records import RecordsUnavailable
 from shared.settings import SettingsError, UnknownWorkspace
 
@@ -46,6 +49,16 @@ MESSAGES: dict[type[Exception], tuple[str, str]] = {
     SettingsError: ("Some settings are missing or invalid", "Check them with `outreach doctor`."),
 }
 """Title and next step; a class comes before those it is derived from."""
+
+
+def failed_card(error: Exception, asked: Invocation, reference: str = "") -> Card:
+    """The card for a command that failed: it names it, and offers to run it again where that may help."""
+    card = error_card(error, reference)
+    if not isinstance(error, Unavailable | RateLimited):
+        return card
+    again = Button(label="Retry", action=asked.arguments, workspace=asked.workspace or "")
+    command = Fact(label="Command", value=asked.line)
+    return replace(card, facts=(command, *card.facts), buttons=(again, *card.buttons))
 
 
 def error_card(error: Exception, reference: str = "") -> Card:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 
-from shared.api.errors import OutreachError
+from shared.api.errors import OutreachError, Unreachable
+from shared.api.pipeline import failed_attempts
 from shared.commands import Invocation
 from shared.commands.arguments import Arguments
 from shared.commands.result import Act, Choice, Question, Result
@@ -17,6 +19,9 @@ from shared.domain.card import Button, Card, Tone
 from shared.records.audit import AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.settings import DEFAULT, UnknownWorkspace
+
+SILENCE_SECONDS = 4.5
+"""A person has an answer within ten seconds: after two looks at whether the service answers anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +52,38 @@ async def run(invocation: Invocation, context: CommandContext) -> Result | Quest
     if context.asks_always and invocation.changes and not command.asks:
         return _before(invocation)
     changes = invocation.changes
-    done = await _recorded(command.run(invocation.arguments, context), line, changes=changes, context=context)
+    doing = command.run(invocation.arguments, context)
+    if command.asks or not changes:
+        doing = _answered_in_time(doing, context)
+    done = await _recorded(doing, line, changes=changes, context=context)
     if isinstance(done, Result):
         return _named(done, context, is_named=asked is not None)
     if done.asks or context.asks_always:
         named = _named(Result(card=done.card), context, is_named=asked is not None)
         return replace(done, line=line, card=named.card)
     return await carry_out(done.choices[0].act, context, line=line, is_named=asked is not None)
+
+
+async def _answered_in_time(
+    doing: Awaitable[Result | Question], context: CommandContext
+) -> Result | Question:
+    """What only reads, until it is done or the service has answered nothing for some seconds.
+
+    Raises the true cause: the last failure of a request, or that there was no answer at all.
+    """
+    with failed_attempts() as failures:
+        task = asyncio.ensure_future(doing)
+        try:
+            answered = -1
+            while not (await asyncio.wait({task}, timeout=SILENCE_SECONDS))[0]:
+                counts = context.client.counts
+                now = counts.requests - counts.retried - counts.throttled
+                if now == answered or failures:
+                    raise failures[-1] if failures else Unreachable(cause="It doesn't answer.")
+                answered = now
+            return task.result()
+        finally:
+            task.cancel()
 
 
 async def carry_out(act: Act, context: CommandContext, *, line: str = "", is_named: bool = False) -> Result:

@@ -228,6 +228,22 @@ def test_a_rate_is_of_events_and_sends_since_the_first_delivery() -> None:
     )
 
 
+def test_a_rate_that_holds_whatever_is_unknown_of_the_first_day_holds() -> None:
+    """The day began with 1,200 sends; the bounces came at once with the first delivery, an hour ago."""
+    day = [
+        CountSample(scope="sequence", key="Q3", day=TODAY, at=NOW - hours * 3600, sends=1200)
+        for hours in (1, 0.5, 0)
+    ]
+    known = activity(bounces(91), [*day, *polls()])
+    known.heard_since = NOW - 3600
+    (one,) = evaluate(BOUNCES, known, now=NOW)
+    assert (one.count, one.sends, one.holds) == (90, 1200, True)
+    assert measured(BOUNCES.condition, one) == "90 bounces in 1,200 sends (7.5%) in 24 h. Limit: 5%"
+    few = activity(bounces(50), [*day, *polls()])
+    few.heard_since = NOW - 3600
+    assert not any(one.holds for one in evaluate(BOUNCES, few, now=NOW)), "50 of 1,200 are 4.2%"
+
+
 def test_no_rate_of_events_is_known_before_the_first_delivery() -> None:
     known = activity((), sent(100))
     known.heard_since = float("inf")
