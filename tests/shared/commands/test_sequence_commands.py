@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
 
-from shared.api.errors import OutreachError, Refused
+from shared.api.errors import OutreachError, Refused, Uncertain
 from shared.commands import UsageError, parse
 from shared.commands.pause import Pause
 from shared.commands.running.outcome import NO_RECORDS
@@ -256,3 +257,41 @@ async def test_all_is_every_sequence_beside_one_whose_name_begins_so(harness: Co
     assert question.title == "Pause 2 active sequences?"
     assert harness.service.asked("PATCH") == []
     assert (await harness.say("pause alli")).title == "Allied founders is paused"
+
+
+async def test_an_answer_with_the_old_status_is_no_pause(harness: CommandHarness) -> None:
+    same = httpx.Response(200, json={"id": "sq_1", "name": "Q3 Founders", "status": "active"})
+    with harness.failing("PATCH /sequences", same), pytest.raises(OutreachError) as told:
+        await harness.say("pause sq_1")
+    assert "still active" in str(told.value)
+    assert results(harness)[0].startswith("failed: ")
+    assert harness.records is not None
+    assert harness.records.changes.counts["sq_1"] == 0, "nothing was changed"
+
+
+async def test_an_answer_that_the_list_contradicts_is_not_believed_either_way(
+    harness: CommandHarness,
+) -> None:
+    old = httpx.Response(200, json={"id": "sq_2", "name": "Q3 CTO", "status": "paused"})
+    harness.service.sequences[1]["status"] = "paused"
+
+    listing, calls = harness.client.list_sequences, 0
+
+    async def list_sequences(**named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            harness.service.sequences[1]["status"] = "active"
+        return await listing(**named)
+
+    harness.client.list_sequences = list_sequences  # type: ignore[method-assign]
+    with harness.failing("PATCH /sequences", old), pytest.raises(Uncertain):
+        await harness.say("resume sq_2")
+
+
+async def test_an_undo_asks_the_service_for_no_list(harness: CommandHarness) -> None:
+    card = await harness.say("pause sq_1")
+    before = len(harness.service.asked("GET"))
+    done = await harness.press(card, "Undo")
+    assert done.title == "Q3 Founders is active again"
+    assert len(harness.service.asked("GET")) == before
