@@ -116,15 +116,14 @@ def _clear(settings: Settings) -> Iterator[str]:
 
 def _unreached(settings: Settings, redaction: Redaction) -> Iterator[str]:
     """The files of the state folder that still have the address, and the places that no program can see."""
-    used = {Path(url.database or "").name for url in (settings.database, settings.history_database)}
+    urls = (settings.database, settings.history_database)
+    databases = [url.database or "" for url in urls if url.get_backend_name() == "sqlite"]
+    searched = {Path(name + ending).resolve() for name in databases for ending in ("", "-wal", "-shm")}
     for file in sorted(path for path in settings.state_dir.rglob("*") if path.is_file()):
-        is_database = any(file.name.startswith(name) for name in used if name)
-        if is_database and ".replaced-" not in file.name:
-            continue
-        with contextlib.suppress(OSError):
-            content = file.read_bytes()
-            if redaction.bytes(content) != content:
-                yield f"Not reached: {file}. Delete it."
+        if file.resolve() not in searched:
+            with contextlib.suppress(OSError):
+                if redaction.is_in(file):
+                    yield f"Not reached: {file}. Delete it."
     yield _ELSEWHERE
 
 

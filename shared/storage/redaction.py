@@ -7,12 +7,16 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 REMOVED = "(removed)"
+PIECE_BYTES = 1 << 20
+LONGEST_BYTES = 2_000
+"""No address is longer, however JSON writes it."""
 ROWS_AT_ONCE = 500
 """Rows that one transaction changes: a running bot waits for each."""
 # JSON writes a line's end in front of an address as `\n`, whose letter is no part of the address.
@@ -34,6 +38,17 @@ class Redaction:
 
     def text(self, text: str) -> str:
         return self._pattern.sub(REMOVED, text)
+
+    def is_in(self, file: Path) -> bool:
+        """Return True if a file has the address, piece by piece: a backup may be larger than the memory."""
+        rest = b""
+        with file.open("rb") as opened:
+            while piece := opened.read(PIECE_BYTES):
+                piece = rest + piece
+                if self.bytes(piece) != piece:
+                    return True
+                rest = piece[-LONGEST_BYTES:]
+        return False
 
     def bytes(self, content: bytes) -> bytes:
         """The content without the address; what was packed by zlib is unpacked for it."""
@@ -58,15 +73,20 @@ def redact(engine: sa.Engine, metadata: sa.MetaData, redaction: Redaction) -> Ma
 
     A row that is known by the address, and would then be known as another is, is deleted.
     """
+    found: dict[str, Sequence[Key]] = {}
     with engine.connect() as connection:
-        found = {table: _changes(connection, table, redaction) for table in _tables(connection, metadata)}
-    for table, changes in found.items():
-        keys = list(changes)
+        tables = tuple(_tables(connection, metadata))
+    for table in tables:
+        with engine.connect() as connection:
+            changes = _changes(connection, table, redaction)
+        keys = tuple(changes)
         for start in range(0, len(keys), ROWS_AT_ONCE):
             with engine.begin() as connection:
                 for key in keys[start : start + ROWS_AT_ONCE]:
                     _change(connection, table, key, changes[key])
-    return {table.name: tuple(changes) for table, changes in found.items() if changes}
+        if keys:
+            found[table.name] = keys
+    return found
 
 
 def clear_free_space(engine: sa.Engine) -> bool:

@@ -129,11 +129,14 @@ def test_a_person_is_in_no_byte_of_any_table_or_file(forgetting: Shell) -> None:
         assert fill(engine, history_tables) > 5
     folder = settings.state_dir
     assert ADDRESS.encode() in bytes_of(folder).lower()
-    (folder / "dashboard.log").write_text(f"{ADDRESS} was here")
+    others = [folder / name for name in ("dashboard.log", "outreach.db.backup")]
+    for other in others:
+        other.write_text(f"{ADDRESS} was here")
     done = forgetting.run("forget", ADDRESS, "--yes")
     assert done.code == 0, done.err
-    assert f"Not reached: {folder / 'dashboard.log'}" in " ".join(done.out.split())
-    (folder / "dashboard.log").unlink()
+    for other in others:
+        assert f"Not reached: {other}." in " ".join(done.out.split())
+        other.unlink()
     left = bytes_of(folder).lower()
     assert ADDRESS.encode() not in left
     assert b"ada3@acme.example" in left, "another person stays"

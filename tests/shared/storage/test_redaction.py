@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
 from shared.storage.database import temporary_engine
-from shared.storage.redaction import REMOVED, Redaction, clear_free_space, mentions, redact
+from shared.storage.redaction import PIECE_BYTES, REMOVED, Redaction, clear_free_space, mentions, redact
 
 ADA = "ada@acme.example"
 
@@ -40,6 +41,15 @@ def test_an_address_beyond_ascii_is_found_as_json_writes_it() -> None:
 def test_bytes_that_are_no_text_stay() -> None:
     content = b"\xff\x00 " + ADA.encode() + b" \xfe"
     assert Redaction(ADA).bytes(content) == b"\xff\x00 (removed) \xfe"
+
+
+def test_a_file_is_searched_across_the_borders_of_its_pieces(tmp_path: Path) -> None:
+    file, redaction = tmp_path / "backup", Redaction(ADA)
+    for before in (0, PIECE_BYTES - 5, PIECE_BYTES, 3 * PIECE_BYTES):
+        file.write_bytes(b" " * before + ADA.encode() + b" \xff")
+        assert redaction.is_in(file), before
+        file.write_bytes(b" " * before + b"l" + ADA.encode())
+        assert not redaction.is_in(file), before
 
 
 def test_every_table_is_searched_and_other_rows_stay(url: URL) -> None:
