@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import AsyncIterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import httpx
 import pytest
@@ -21,127 +23,96 @@ BOUGHT = ["useacme.example", "getacme.example", "helloacme.example", "acme-mail.
 """The domains from which the bought list goes out, in the order in which they are harmed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inbox:
-    domain: str
-    status: str
-    health: float
-    limit: int
+@dataclass
+class Domain:
+    """A domain at a moment: its state, the inboxes as the API lists them, and its sends so far."""
+
+    state: str = ""
+    inboxes: list[dict[str, Any]] = field(default_factory=list)
+    sends: int = 0
+
+    @property
+    def statuses(self) -> set[str]:
+        return {one["status"] for one in self.inboxes}
+
+    @property
+    def health(self) -> float:
+        return float(sum(one["health_score"] for one in self.inboxes) / len(self.inboxes))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
-    """What a watcher sees at a moment: the state of each domain, and the inboxes."""
-
-    domains: dict[str, str]
-    inboxes: list[Inbox]
-    sends: dict[str, int]
-
-    def statuses(self, domain: str) -> set[str]:
-        return {inbox.status for inbox in self.inboxes if inbox.domain == domain}
-
-    def health(self, domain: str) -> float:
-        scores = [inbox.health for inbox in self.inboxes if inbox.domain == domain]
-        return sum(scores) / len(scores)
-
-
-class Watcher:
-    """Moves the clock on, and looks."""
-
-    def __init__(self, api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
-        self._api = api
-        self._control = control
-
-    async def after(self, seconds: float) -> Observation:
-        response = await self._control.post("/time", json={"advance": seconds})
-        assert response.status_code == 200, response.text
-        return await self.look()
-
-    async def look(self) -> Observation:
-        state = (await self._control.get("/state")).json()
-        inboxes = (await self._api.get("/inboxes")).json()["data"]
-        query = {"group_by": "inbox", "from": "2020-01-01", "to": "2100-01-01"}
-        sends: dict[str, int] = {}
-        for row in (await self._api.get("/stats", params=query)).json()["data"]:
-            domain = row["group"].partition("@")[2]
-            sends[domain] = sends.get(domain, 0) + row["sends"]
-        return Observation(
-            domains={one["name"]: one["state"] for one in state["domains"] if "acme" in one["name"]},
-            inboxes=[_inbox(one) for one in inboxes],
-            sends=sends,
-        )
-
-    async def pauses(self) -> int:
-        kinds = (await self._control.get("/summary")).json()["deliveries"]["by_kind"]
-        return int(kinds.get("domain.paused", 0))
-
-
-def _inbox(one: dict[str, object]) -> Inbox:
-    return Inbox(
-        domain=str(one["email"]).partition("@")[2],
-        status=str(one["status"]),
-        health=float(str(one["health_score"])),
-        limit=int(str(one["daily_limit"])),
-    )
+Sight = dict[str, Domain]
+Watch = Callable[[float], Awaitable[Sight]]
+"""Moves the clock on, and looks."""
 
 
 @asynccontextmanager
-async def crisis(*, seed: int = 7, start: float = TUESDAY) -> AsyncIterator[Watcher]:
+async def crisis(*, seed: int = 7, start: float = TUESDAY) -> AsyncIterator[Watch]:
     async with (
         Service(scenario="deliverability-crisis", speed=0, seed=seed, now=start) as service,
         client_of(service, "acme") as api,
         httpx.AsyncClient(verify=False, base_url=service.control_url, timeout=60) as control,
     ):
         await control.put("/limiter", json={"form": "off"})
-        await api.post("/webhooks", json={"url": "http://127.0.0.1:1/", "events": ["domain.paused"]})
-        yield Watcher(api, control)
+
+        async def after(seconds: float) -> Sight:
+            await control.post("/time", json={"advance": seconds})
+            sight: Sight = defaultdict(Domain)
+            for one in (await api.get("/inboxes")).json()["data"]:
+                sight[one["email"].partition("@")[2]].inboxes.append(one)
+            query = {"group_by": "inbox", "from": "2020-01-01", "to": "2100-01-01"}
+            for row in (await api.get("/stats", params=query)).json()["data"]:
+                sight[row["group"].partition("@")[2]].sends += row["sends"]
+            for one in (await control.get("/state")).json()["domains"]:
+                if one["name"] in sight:
+                    sight[one["name"]].state = one["state"]
+            return sight
+
+        yield after
 
 
 @pytest.mark.e2e
 async def test_the_domains_of_the_bought_list_are_paused_one_after_another_rest_and_warm_up() -> None:
-    async with crisis() as watcher:
-        sights = [await watcher.look()]
-        sights += [await watcher.after(STEP) for _ in range(13)]
-        assert await watcher.pauses() == len(BOUGHT)
-    assert {sight.domains[domain] for sight in sights[:1] for domain in BOUGHT} == {"healthy"}
-    paused = {
-        domain: [place for place, sight in enumerate(sights) if sight.domains[domain] == "paused"]
-        for domain in sights[0].domains
-    }
-    assert sorted(BOUGHT, key=lambda domain: paused[domain][0]) == BOUGHT
-    assert paused[BOUGHT[-1]][0] * STEP <= 10 * HOUR
-    assert {domain for domain, places in paused.items() if places} == set(BOUGHT)
-    for domain in BOUGHT:
-        first, last = paused[domain][0], paused[domain][-1]
+    async with crisis() as after:
+        sights = [await after(0)] + [await after(STEP) for _ in range(13)]
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, sight in enumerate(sights):
+        for name, domain in sight.items():
+            if domain.state == "paused":
+                places[name].append(place)
+    assert sorted(places, key=lambda name: places[name][0]) == BOUGHT
+    assert places[BOUGHT[-1]][0] * STEP <= 10 * HOUR
+    for name in BOUGHT:
+        first, last = places[name][0], places[name][-1]
         assert (last - first + 1) * STEP == REST
-        assert sights[first].statuses(domain) == {"resting"}
-        assert sights[last].sends[domain] == sights[first].sends[domain]
-        assert sights[last + 1].statuses(domain) == {"warming"}
+        assert sights[first][name].statuses == {"resting"}
+        assert sights[last][name].sends == sights[first][name].sends
+        assert sights[last + 1][name].statuses == {"warming"}
 
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("days", [3, 4, 5, 6], ids=["Friday", "Saturday", "Sunday", "Monday"])
 async def test_the_crisis_comes_on_any_day_of_the_week(days: int) -> None:
     """The schedule tells only weekdays from weekends: the others are as the Tuesday above."""
-    async with crisis(start=TUESDAY + days * DAY) as watcher:
-        sight = await watcher.after(9 * HOUR)
-    assert {name for name, state in sight.domains.items() if state == "paused"} == set(BOUGHT)
+    async with crisis(start=TUESDAY + days * DAY) as after:
+        sight = await after(9 * HOUR)
+    assert {name for name, domain in sight.items() if domain.state == "paused"} == set(BOUGHT)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", [7, 8, 9])
 async def test_the_crisis_ends_with_every_inbox_active_again(seed: int) -> None:
     """Each domain once; afterwards calm life goes on, in which a domain may be paused again."""
-    async with crisis(seed=seed) as watcher:
-        before = await watcher.look()
-        days = [await watcher.after(DAY) for _ in range(46)]
-    worst = {domain: min(day.health(domain) for day in days) for domain in BOUGHT}
-    for domain in BOUGHT:
-        well = [day.domains[domain] for day in days].index("healthy")
+    async with crisis(seed=seed) as after:
+        before = await after(0)
+        days = [await after(DAY) for _ in range(46)]
+    for name in BOUGHT:
+        course = [day[name] for day in days]
+        well = [domain.state for domain in course].index("healthy")
         assert 14 <= well <= 45
-        assert worst[domain] < min(75, before.health(domain) - 8)  # the first begins at 69, and rests soonest
-        assert days[well].health(domain) > 75
-        assert days[well].statuses(domain) == {"active"}
-        limits = [sum(one.limit for one in day.inboxes if one.domain == domain) for day in days[: well + 1]]
+        # The first begins at 69, and rests soonest.
+        assert min(domain.health for domain in course) < min(75, before[name].health - 8)
+        assert course[well].health > 75
+        assert course[well].statuses == {"active"}
+        limits = [sum(one["daily_limit"] for one in domain.inboxes) for domain in course[: well + 1]]
         assert limits == sorted(limits)
         assert limits[0] < limits[-1] / 3
