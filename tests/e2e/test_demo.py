@@ -134,9 +134,13 @@ def test_no_answer_is_wider_than_a_phone_and_help_fits_two_screens(demo: Demo) -
 def test_a_bot_killed_in_mid_burst_posts_every_alert_once() -> None:
     with headless_demo() as demo:
         demo.slack("settings", {"messages_per_second": 0})
+        before = len(demo.messages())
+        slow = {"method": "chat.postMessage", "kind": "delay", "delay": 0.5, "times": None}
+        demo.slack("faults", slow)  # so that most of the burst still waits
         demo.control("/events", {"workspace": "acme", "kind": "reply.interested", "count": 25})
-        wait_until(lambda: len(demo.messages()) > 3, seconds=60, what="the burst has begun")
+        wait_until(lambda: len(demo.messages()) > before, seconds=60, what="the burst has begun")
         os.kill(demo.announced["bot_pid"], signal.SIGKILL)
+        demo.slack("faults", {"clear": True})
         wait_until(
             lambda: len(demo.slack("summary")["alerts"]) >= 25, seconds=60, what="the rest after the restart"
         )
