@@ -7,13 +7,13 @@ from dataclasses import replace
 from bot.blockkit.actions import OpenForm
 from bot.commands.answer import Answer
 from bot.slack.permissions import Person
-from shared.commands import COMMANDS, Command, Face
-from shared.commands.inboxes import Inboxes
+from shared.commands import COMMANDS, Command
+from shared.commands.help import EVERYTHING, Help
 from shared.commands.replies import Replies
 from shared.commands.running.context import CommandContext
 from shared.commands.status import Status
 from shared.commands.table import ALIASES
-from shared.commands.tasks import IN_TASKS, ON_A_REPLY, TASKS, command_of
+from shared.commands.tasks import TASKS, command_of
 from shared.domain.card import Button, Card, Tone
 
 FORMS = ("pause", "subscribe", "add")
@@ -22,50 +22,28 @@ _BUTTONS = (
     Button(label="Status", action=Status(), tone=Tone.GOOD),
     Button(label="Replies", action=Replies()),
     Button(label="Pause …", action=OpenForm(verb="pause")),
-    Button(label="Inboxes", action=Inboxes()),
     Button(label="Subscribe …", action=OpenForm(verb="subscribe")),
-)
-_ANYWHERE = (
-    f"▸ Work on a reply, from anywhere\n{' · '.join(f'`{syntax}`' for syntax in ON_A_REPLY)}\n"
-    "In a card's thread, @outreach help lists what can be done with it."
+    Button(label="All commands", action=Help(command=EVERYTHING)),
 )
 
 
 async def overview(context: CommandContext, person: Person) -> Answer:
     """The card for `help` without a command."""
-    here = [one for one in COMMANDS.values() if Face.SLACK in one.faces]
-    refused = [one.name for one in here if not context.allows(one)]
-    others = [one.name for one in here if one.name not in IN_TASKS and one.name not in refused]
+    lines = filter(None, (_task(task, context) for task in TASKS))
+    buttons = tuple(button for button in _BUTTONS if context.allows(_command_of(button)))
     return Answer(
-        card=Card(
-            title=f"What you can do here, @{person.name}",
-            text=(
-                *filter(None, (_task(task, context) for task in TASKS)),
-                _ANYWHERE,
-                f"▸ More\n{', '.join(f'`{name}`' for name in others)}. `help COMMAND` shows details.",
-            ),
-            buttons=tuple(button for button in _BUTTONS if context.allows(_command_of(button))),
-            footer=_footer(refused),
-        )
+        card=Card(title=f"What you can do here, @{person.name}", text=tuple(lines), buttons=buttons)
     )
 
 
 def _command_of(button: Button) -> Command:
     action = button.action
-    return (
-        COMMANDS[action.verb]
-        if isinstance(action, OpenForm | Status | Replies | Inboxes)
-        else COMMANDS["help"]
-    )
+    return COMMANDS[action.verb] if isinstance(action, OpenForm | Status | Replies) else COMMANDS["help"]
 
 
 def _task(task: str, context: CommandContext) -> str:
     allowed = [syntax for syntax in TASKS[task] if context.allows(COMMANDS[command_of(syntax)])]
-    return f"▸ {task}\n{' · '.join(f'`{syntax}`' for syntax in allowed)}" if allowed else ""
-
-
-def _footer(refused: list[str]) -> str:
-    return f"You don't have permission here for: {', '.join(refused)}." if refused else ""
+    return f"{task}: {' · '.join(f'`{syntax}`' for syntax in allowed)}" if allowed else ""
 
 
 def with_form(card: Card, line: str) -> Card:

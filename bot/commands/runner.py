@@ -42,7 +42,7 @@ class CommandRunner:
         if isinstance(done, Question):
             return await self._ask(done, person, context=context)
         match invocation.arguments:
-            case Help(command=str(about)) if context.allows(COMMANDS[about]):
+            case Help(command=str(about)) if about in COMMANDS and context.allows(COMMANDS[about]):
                 done = replace(done, card=with_form(done.card, about))
         return self._answer(done, person, context=context)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from shared.commands.arguments import ArgumentError, Arguments, clip
 from shared.commands.help import Help
 from shared.commands.table import ALIASES, COMMANDS, Command, Face, Role, discover, find_command
-from shared.commands.tasks import TASKS
+from shared.commands.tasks import ON_A_REPLY, TASKS
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.tokenize import Word, from_slack, join, names_workspace, split
 
@@ -201,9 +201,10 @@ def _overview(allowed: Callable[[Command], bool], *, face: str) -> Card:
         if refused
         else "`help COMMAND` shows details. @NAME selects a workspace."
     )
+    tasks = {**TASKS, "Work on a reply, from anywhere": ON_A_REPLY} if face == Face.SLACK else TASKS
     return Card(
         title="Commands",
-        text=tuple(f"{task}: {', '.join(lines)}" for task, lines in TASKS.items()),
+        text=tuple(f"{task}: {', '.join(lines)}" for task, lines in tasks.items()),
         table=Table(columns=columns("Command", "Does"), rows=rows),
         buttons=tuple(_try(COMMANDS[n]) for n in ("status", "replies", "sequences", "inboxes", "stats")),
         footer=footer,

@@ -14,16 +14,20 @@ if TYPE_CHECKING:
     from shared.commands.running.context import CommandContext
 
 
+EVERYTHING = "all"
+"""In place of a command: each of them, with what it does."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Help(Arguments):
-    """`help [COMMAND]`."""
+    """`help [COMMAND|all]`."""
 
     verb = "help"
     command: str | None = None
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        word = one_of(words, (*COMMANDS, *ALIASES))
+        word = one_of(words, (*COMMANDS, *ALIASES, EVERYTHING))
         return cls(command=ALIASES.get(word, word) if word else None)
 
     def write(self) -> Iterable[str]:
@@ -41,7 +45,7 @@ COMMAND = Command(
     run=_run,
     rank=0,
     aliases=("hi", "?"),
-    usage="[COMMAND]",
+    usage="[COMMAND|all]",
     summary="Show all commands, or how to use one",
-    examples=("help", "help pause"),
+    examples=("help", "help all", "help pause"),
 )

@@ -20,6 +20,3 @@ ON_A_REPLY = ("claim NAME", "assign NAME @ann", "done NAME", "release NAME")
 def command_of(syntax: str) -> str:
     """The name of the command."""
     return syntax.partition(" ")[0]
-
-
-IN_TASKS = frozenset(command_of(syntax) for lines in TASKS.values() for syntax in lines)

@@ -452,6 +452,12 @@ class Said(Card):
     question: Question | None = None
 
 
+def result_of(done: Result | Question) -> Result:
+    """The result of a command that asks nothing."""
+    assert isinstance(done, Result)
+    return done
+
+
 def said(done: Result | Question) -> Said:
     """An answer, or the question with its choices as buttons."""
     if isinstance(done, Question):
@@ -487,6 +493,10 @@ class CommandHarness:
 
     async def run(self, asked: Invocation) -> Result | Question:
         return await run(asked, self.context)
+
+    async def read(self, asked: Invocation) -> Result:
+        """Run what asks nothing."""
+        return result_of(await self.run(asked))
 
     async def say(self, line: str) -> Said:
         return said(await self.run(parse(line)))

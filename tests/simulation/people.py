@@ -111,7 +111,7 @@ class People:
         self, change: Change, contexts: CommandContexts, on_death: list[Callable[[], None]]
     ) -> None:
         context = contexts.at(contexts.settings.workspace(), ANN)
-        context = replace(context, records=_Records(context.records, change))  # type: ignore[arg-type]
+        context = replace(context, records=_Records(context.records, change))
         try:
             done = await run(parse(change.line), context)
             if isinstance(done, Question):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from shared.commands import help_card
 from shared.commands.doctor import Doctor
-from shared.commands.help import Help
+from shared.commands.help import EVERYTHING, Help
 from shared.commands.result import Problem, Result
 from shared.commands.running.context import CommandContext
 from shared.domain.card import Card
 
 
 async def run_help(arguments: Help, context: CommandContext) -> Result:
-    return Result(card=help_card(arguments.command, allowed=context.allows, face=context.actor.face))
+    name = None if arguments.command == EVERYTHING else arguments.command
+    return Result(card=help_card(name, allowed=context.allows, face=context.actor.face))
 
 
 async def run_doctor(_: Doctor, __: CommandContext) -> Result:

@@ -149,7 +149,7 @@ async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_w
                 f"add a@b.example to {sequence}", seed.BEN.id, seed.PRIVATE
             )
             assert "Can change" in await found("whoami", seed.CLEO.id)
-            assert "You don't have permission here for: pause" in await found("help", seed.CLEO.id)
+            assert "You don't have permission for: pause" in await found("help all", seed.CLEO.id)
 
 
 async def test_the_bot_is_mentioned_in_a_thread_and_answers_there(served: BotWithService) -> None:

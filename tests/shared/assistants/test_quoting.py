@@ -129,7 +129,7 @@ async def test_a_hostile_reply_is_quoted_in_the_answer_of_replies(harness: Comma
     harness.records.replies = [
         replace(reply(2), reply=INJECTIONS[0], lead=INJECTIONS[41], company=INJECTIONS[45])
     ]
-    found = answer(COMMANDS["replies"], await harness.run(parse("replies")))
+    found = answer(COMMANDS["replies"], await harness.read(parse("replies")))
     assert found["rows"][0]["alert_id"] == "al_2"
     assert found["rows"][0]["reply"] == {QUOTED: clean(INJECTIONS[0])}
     assert not any(asked_calls(one) for one in unquoted(found))
@@ -137,7 +137,7 @@ async def test_a_hostile_reply_is_quoted_in_the_answer_of_replies(harness: Comma
 
 async def test_custom_fields_of_a_lead_are_quoted_with_their_names(harness: CommandHarness) -> None:
     harness.service.leads[3] |= {"do this": INJECTIONS[1], "plan": "pro", "nested": {"status": INJECTIONS[2]}}
-    found = answer(COMMANDS["lead"], await harness.run(parse("lead ld_3")))
+    found = answer(COMMANDS["lead"], await harness.read(parse("lead ld_3")))
     assert {"name": {QUOTED: "plan"}, "value": {QUOTED: "pro"}} in found["rows"][0]["entries"]
     assert not any(asked_calls(one) for one in unquoted(found))
 
@@ -163,7 +163,7 @@ async def test_each_own_field_of_a_command_is_one_of_its_rows(line: str, harness
     harness.records.replies = [reply(2)]
     await harness.say("pause sq_1")
     asked = parse(line)
-    found = answer(asked.command, await harness.run(asked))
+    found = answer(asked.command, await harness.read(asked))
     own = asked.command.own_fields - {"event", "paused_until"}
     keys = {text for row in found["rows"] for text in unquoted(row)}
     assert own <= keys | ({"id"} if line == "stats" else set())

@@ -8,7 +8,7 @@ from shared.assistants.reading import CLIENT_READS, PARTS, RECORDS_READS, WouldC
 from shared.commands import COMMANDS, parse
 from shared.commands.result import Question, Result
 from shared.commands.running.run import carry_out, run
-from tests.shared.doubles import CommandHarness, open_harness
+from tests.shared.doubles import CommandHarness, open_harness, result_of
 
 LINES = {
     "pause": "pause sq_1 for 2h reason a test",
@@ -66,7 +66,7 @@ async def test_every_reading_command_reads_as_ever(line: str) -> None:
 
 @pytest.mark.parametrize("line", ["pause nothing like it", "pause Q3", "resume Q9"])
 async def test_a_refusal_is_the_same_as_ever(harness: CommandHarness, line: str) -> None:
-    result = await run(parse(line), reading_only(harness.context))
+    result = result_of(await run(parse(line), reading_only(harness.context)))
     assert result.refused
     assert harness.records is not None
     assert harness.records.entries == []

@@ -17,7 +17,7 @@ from shared.commands.running.run import run
 from shared.domain.card import Card
 from shared.records.audit import Actor
 from shared.settings import Settings
-from tests.shared.doubles import NOW, CommandHarness, MemoryRecords
+from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, result_of
 
 ANN = Actor(name="ann", face="shell", via="assistant")
 
@@ -56,7 +56,7 @@ async def test_a_service_that_refuses_is_told_with_what_to_do(harness: CommandHa
     assert harness.records is not None
 
     async def act(asked: Invocation) -> Result:
-        return await run(asked, reading_only(harness.context))
+        return result_of(await run(asked, reading_only(harness.context)))
 
     assistant = session(harness.records, act)
     found = await assistant.call("sequences", {})

@@ -39,21 +39,21 @@ def records(harness: CommandHarness) -> MemoryRecords:
 async def test_a_person_is_away_until_then(
     harness: CommandHarness, line: str, until: datetime | None
 ) -> None:
-    result = await harness.run(parse(line))
+    result = await harness.read(parse(line))
     (absence,) = records(harness).turns.away.values()
     assert (absence.person, absence.name, absence.until) == ("U1", "ann", until)
     assert result.until == until
     assert result.changed
     (entry,) = records(harness).entries
     assert entry.command == line
-    assert "@ann" in (await harness.run(parse("status"))).card.facts[-2].value
+    assert "@ann" in (await harness.read(parse("status"))).card.facts[-2].value
 
 
 async def test_back_ends_it_once(harness: CommandHarness) -> None:
-    await harness.run(parse("away"))
-    assert (await harness.run(parse("back"))).changed
+    await harness.read(parse("away"))
+    assert (await harness.read(parse("back"))).changed
     assert records(harness).turns.away == {}
-    again = await harness.run(parse("back"))
+    again = await harness.read(parse("back"))
     assert (again.card.title, again.changed) == ("You aren't away", False)
 
 
@@ -81,6 +81,6 @@ def test_the_arguments_are_written_as_they_are_read(line: str) -> None:
 
 
 async def test_a_day_that_has_passed_changes_nothing(harness: CommandHarness) -> None:
-    result = await harness.run(parse("away until 2020-01-01"))
+    result = await harness.read(parse("away until 2020-01-01"))
     assert result.problem
     assert records(harness).turns.away == {}

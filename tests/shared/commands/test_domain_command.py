@@ -28,7 +28,7 @@ from shared.domain_health.report import (
 )
 from shared.records.audit import Actor, AuditEntry
 from shared.records.domains import DomainPast, DomainPause
-from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, text
+from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, result_of, text
 
 POOR = "poor.com"
 MERGED = "v=spf1 include:_spf.google.com include:spf.bulk-mailer.example ~all"
@@ -90,7 +90,7 @@ def records(harness: CommandHarness) -> MemoryRecords:
 
 
 async def rows(harness: CommandHarness, line: str) -> dict[str, Any]:
-    [row] = (await run(parse(line), harness.context)).rows
+    [row] = result_of(await run(parse(line), harness.context)).rows
     return dict(row)
 
 

@@ -23,7 +23,7 @@ from shared.domain_health.report import Check, CheckReport, Code, DomainReport, 
 from shared.records.records import AlertsSummary
 from shared.settings import load
 from tests.growth import LINEAR, lines_run
-from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, said, text
+from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, result_of, said, text
 
 
 async def test_help_marks_commands_without_permission(harness: CommandHarness) -> None:
@@ -61,7 +61,7 @@ async def test_status_tells_the_dns_of_its_domains_and_what_is_unknown(harness: 
         check=Check.SPF, value=Value.PROBLEM, code=Code.MISSING, checked_at=NOW, confirmed=True
     )
     harness.records.domains.known["poor.com"] = DomainReport(domain="poor.com", checks=(broken,))
-    result = await run(parse("status"), harness.context)
+    result = result_of(await run(parse("status"), harness.context))
     assert facts(said(result))["DNS"] == "problems of poor.com (SPF); 2 domains unknown"
     assert result.rows[0]["dns_problems"] == {"poor.com": ["spf"]}
     harness.records.domains.is_down = True

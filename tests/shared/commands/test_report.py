@@ -15,7 +15,7 @@ from shared.records.audit import Actor, AuditEntry
 from shared.records.domains import DomainIncident
 from shared.records.records import PeriodRecords
 from shared.records.replies import PositiveReply
-from tests.shared.doubles import NOW, CommandHarness, facts
+from tests.shared.doubles import NOW, CommandHarness, facts, result_of
 
 AT = datetime(2026, 3, 4, 9, tzinfo=UTC)
 RECORDED = PeriodRecords(
@@ -111,7 +111,7 @@ async def test_the_report_tells_the_dns_of_each_domain_and_what_is_unknown(harne
     harness.records.domains.known["poor.com"] = DomainReport(domain="poor.com", checks=(broken,))
 
     async def dns() -> dict[str, tuple[str, str]]:
-        (row,) = (await run(parse("report"), harness.context)).rows
+        (row,) = result_of(await run(parse("report"), harness.context)).rows
         domains: Any = row["domains"]
         return {one["domain"]: (one["dns"], one["dns_tone"]) for one in domains}
 

@@ -16,7 +16,7 @@ from shared.records.guardrails import Incident
 from shared.records.records import Records
 from shared.settings import Settings
 from tests.clock import moment
-from tests.shared.doubles import MemoryRecords
+from tests.shared.doubles import MemoryRecords, result_of
 from tui.feed.poller import Tick
 from tui.feed.startup import ServiceFeed
 
@@ -67,7 +67,7 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
         feed.start(heard.put_nowait, heard.put_nowait)
         try:
             async with asyncio.timeout(60):
-                card = await feed.run(invocation(Guard()))
+                card = result_of(await feed.run(invocation(Guard())))
                 sends = await feed.sent_today()
                 # At night and on a Sunday no inbox has sent anything, and the service has no row.
                 async with OutreachClient(
