@@ -38,6 +38,7 @@ from bot.interactions.listeners import Listeners
 from bot.interactions.slack_apps import SlackApps
 from bot.jobs import register
 from bot.jobs.card_refresh import CardRefresher
+from bot.jobs.reminders import times_of
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime.supervisor import Supervisor
 from bot.runtime.wakeup import DeliverySignals, Wakeup
@@ -95,6 +96,7 @@ async def open_bot(
         if stack.enter_context(sole_owner(settings.database)):
             for leased in (store.leases, store.jobs, store.incidents):
                 await leased.take_over()
+        await store.reminders.note_times(times_of(settings.alerts))
         supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
         contexts = await stack.enter_async_context(
             open_contexts(settings, store, problems=supervisor.problems, transport=transport)
@@ -213,7 +215,7 @@ async def open_bot(
             "card_refresh": refresher.run,
             "jobs": Worker(
                 store,
-                register.kinds(store, contexts, planned=signals.changed),
+                register.kinds(store, contexts, planned=signals.changed, people=people),
                 workspaces=contexts.clients,
                 wakeup=signals.jobs,
             ).run,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
@@ -10,19 +10,20 @@ from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from bot.store import Store
+from bot.store.jobs import Again, End, Job
 from shared.api.errors import OutreachError
 from shared.commands.running.digest_card import digest_card
 from shared.commands.running.run import with_workspace
 from shared.domain.card import Card
 
-EVERY = 20.0
-"""Seconds between two checks."""
+RETRY_SECONDS = 20.0
+"""Until a digest that can't be rendered now is tried again."""
 
 log = structlog.get_logger("digests")
 
 
 class Digests:
-    """`send_due` digests; several processes can, and each digest is posted once."""
+    """Handles jobs of the kind `digest`; each digest is posted once."""
 
     def __init__(
         self,
@@ -33,21 +34,21 @@ class Digests:
     ) -> None:
         self._store, self._contexts, self._planned = store, contexts, planned
 
-    async def send_due(self) -> None:
-        """Render and plan each due digest; one that can't be rendered now is retried later.
-
-        Raises `RecordsUnavailable`.
-        """
-        for one in await self._store.digests.due():
-            if one.workspace not in self._contexts.clients:
+    async def __call__(self, claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Render and plan the digest of each job that is due. Raises `RecordsUnavailable`."""
+        ends: dict[Job, End] = {}
+        for job in claimed:
+            if (one := await self._store.digests.due(job)) is None:
                 continue
             try:
                 card = await self._card(one.workspace, days=one.days)
             except OutreachError as error:
                 log.warning("digest postponed", workspace=one.workspace, error=type(error).__name__)
+                ends[job] = Again(after=RETRY_SECONDS)
                 continue
-            if await self._store.digests.give(one, rendering.write_note(card)):
+            if await self._store.digests.give(job, one, rendering.write_note(card)):
                 self._planned()
+        return ends
 
     async def _card(self, workspace: str, *, days: int) -> Card:
         context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)

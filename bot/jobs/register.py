@@ -10,17 +10,14 @@ from functools import partial
 
 import structlog
 
+from bot.alerts.turns import People
 from bot.commands.context import CommandContexts
 from bot.jobs import (
-    digests,
     domain_checks,
     guardrail_samples,
     guardrails,
     history_sampler,
     reconcile,
-    reminders,
-    turns,
-    unacknowledged,
 )
 from bot.jobs.auto_resume import AutoResume, told_together
 from bot.jobs.digests import Digests
@@ -32,13 +29,11 @@ from bot.jobs.late_requests import LateRequests
 from bot.jobs.reconcile import Reconciler
 from bot.jobs.reminders import Reminders
 from bot.jobs.scheduler import JobScheduler
-from bot.jobs.turns import PassingTurns
-from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack import rota_people
 from bot.slack.rota_people import RotaPeople
 from bot.store import Store
-from bot.store.jobs import LATE, RESUME
+from bot.store.jobs import DIGEST, LATE, RELEASE, REMIND, RESUME, End, Job
 from bot.worker import Kind
 from shared.domain.wall_clock import DAY
 from shared.history import History, HistoryUnavailable
@@ -47,6 +42,8 @@ from shared.settings import Settings
 RESUMED_TOGETHER = 300
 """Pauses whose ends one message may tell of."""
 LOOKED_AT_TOGETHER = 100
+REMINDED_TOGETHER = 200
+"""Alerts that one transaction looks at; more than five reminders of a channel are one message."""
 REVIVE_SECONDS = 60.0
 PRUNE_SECONDS = 3600.0
 MOST_PORTIONS = 1000
@@ -54,12 +51,29 @@ MOST_PORTIONS = 1000
 log = structlog.get_logger("jobs")
 
 
-def kinds(store: Store, contexts: CommandContexts, *, planned: Callable[[], None]) -> Sequence[Kind]:
+def kinds(
+    store: Store, contexts: CommandContexts, *, planned: Callable[[], None], people: People
+) -> Sequence[Kind]:
     """What is done when it is due, with its handler."""
+    settings = contexts.settings
     resuming = AutoResume(store, contexts, planned=planned)
+    reminding = Reminders(
+        store, settings.alerts, settings.routes, people, planned=planned, link=settings.links.lead
+    )
+
+    async def release(claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Post what was held until the end of the quiet hours."""
+        for job in claimed:
+            if await store.outbox.release(job):
+                planned()
+        return {}
+
     return (
         Kind(name=RESUME, handle=resuming, group=told_together, batch=RESUMED_TOGETHER, renewed=True),
         Kind(name=LATE, handle=LateRequests(store, contexts), batch=LOOKED_AT_TOGETHER, renewed=True),
+        Kind(name=REMIND, handle=reminding, batch=REMINDED_TOGETHER, parallel=1),
+        Kind(name=RELEASE, handle=release),
+        Kind(name=DIGEST, handle=Digests(store, contexts, planned=planned), renewed=True),
     )
 
 
@@ -75,16 +89,8 @@ def add_jobs(
 ) -> None:
     """Schedule every job."""
     settings, planned = contexts.settings, signals.changed
-    reminding = Reminders(store, settings.alerts, settings.routes, planned=planned, link=settings.links.lead)
-    scheduler.every(reminders.EVERY, reminding.sweep, name="reminders")
-    passing = PassingTurns(store, settings.routes, people, planned=planned)
-    scheduler.every(turns.EVERY, passing.sweep, name="turns")
     if settings.routes.rotas:
         scheduler.every(rota_people.EVERY, people.refresh, name="rota people", at_once=True)
-    paused_domains = UnacknowledgedDomains(store, settings.alerts, settings.routes, planned=planned)
-    scheduler.every(unacknowledged.EVERY, paused_domains.sweep, name="unacknowledged")
-    sending = Digests(store, contexts, planned=planned)
-    scheduler.every(digests.EVERY, sending.send_due, name="digests", at_once=True)
     reconciler = Reconciler(store, contexts, found=signals.stored)
     scheduler.every(reconcile.EVERY, reconciler.reconcile, name="reconcile", at_once=True)
     sampler = HistorySampler(contexts, histories)

@@ -7,18 +7,23 @@ module writes their texts.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 from bot.alerts import rendering
 from bot.alerts.interested import crm_button, excerpt
+from bot.alerts.turns import People
 from bot.alerts.wording import about, answer_link, campaign_of, facts_of
 from bot.blockkit.actions import OnAlert
+from bot.jobs import unacknowledged
+from bot.jobs.turns import PassingTurns
 from bot.store import Store
+from bot.store.alerts.reminders import ReminderTimes, ReminderWords
+from bot.store.jobs import End, Job
 from bot.store.queue.alert_row import Due
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import UNFINISHED
+from bot.store.queue.post_kinds import UNACKNOWLEDGED, UNFINISHED
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
 from shared.commands.leads import Lead
@@ -34,48 +39,52 @@ TOGETHER = 5
 """More reminders than this in one channel at once become one message."""
 SUMMARY_SECONDS = 900.0
 """Seconds between two such messages; `replies` lists replies in between."""
-EVERY = 5.0
-"""Seconds between two sweeps."""
 
 
 class Reminders:
-    """`sweep` regularly; several processes can, and each reminder is sent once."""
+    """Handles jobs of the kind `remind`: each looks at one open alert; each reminder is sent once."""
 
     def __init__(
         self,
         store: Store,
         alert_policy: AlertPolicy,
         routing: Routing,
+        people: People,
         *,
         planned: Callable[[], None],
         link: str = "",
     ) -> None:
         self._store, self._alert_policy, self._routing = store, alert_policy, routing
         self._planned, self._link = planned, link
-
-    async def sweep(self) -> None:
-        """Plan what is due."""
-        found = await self._store.reminders.sweep(
-            self.plan,
-            remind_after=_seconds(self._alert_policy.remind_after),
-            escalate_after=_seconds(self._alert_policy.escalate_after),
-            unfinished_after=_seconds(self._alert_policy.unfinished_after),
+        turns = PassingTurns(routing, people)
+        self.words = ReminderWords(
+            times=times_of(alert_policy), due=self.plan, passed=turns.plan, candidates=turns.candidates
         )
-        if found:
+
+    async def __call__(self, claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Plan what is due; the jobs end in the same transaction. Raises `RecordsUnavailable`."""
+        if await self._store.reminders.look(claimed, self.words):
             self._planned()
+        return {}
 
     def plan(self, due: Sequence[Due], now: float) -> list[tuple[str, PlannedPost]]:
         """The messages to come, with their workspaces. Pure."""
         grouped: defaultdict[tuple[str, str, str], list[Due]] = defaultdict(list)
+        domains = [one for one in due if one.what == UNACKNOWLEDGED]
         due = [
-            replace(one, what="asked") if one.what == "back" and one.alert.claimed_by else one for one in due
+            replace(one, what="asked") if one.what == "back" and one.alert.claimed_by else one
+            for one in due
+            if one.what != UNACKNOWLEDGED
         ]
         for one in due:
             grouped[one.alert.workspace, one.channel, one.what].append(one)
         shown = {(one.alert.id, one.channel) for one in due}
-        reminder_card: list[tuple[str, PlannedPost]] = []
-        for (workspace, _, _), group in grouped.items():
-            together = len(group) > TOGETHER or any(one.bundled for one in group)
+        reminder_card = [
+            (one.alert.workspace, unacknowledged.plan(one, now, routing=self._routing)) for one in domains
+        ]
+        for (workspace, _, what), group in grouped.items():
+            # Who asked to be reminded of a reply is mentioned in its thread, however many others did.
+            together = what != "asked" and (len(group) > TOGETHER or any(one.bundled for one in group))
             planned = [self._many(group, now)] if together else [self._one(x, now) for x in group]
             planned += self._elsewhere(group, now, shown=shown)
             reminder_card += [(workspace, one) for one in planned]
@@ -157,6 +166,14 @@ _KINDS = {
 }
 _TO_CLAIMER = {"unfinished", "asked"}
 """Reminders for the person who has the reply: because it takes long, or because they asked."""
+
+
+def times_of(policy: AlertPolicy) -> ReminderTimes:
+    return ReminderTimes(
+        remind=_seconds(policy.remind_after),
+        escalate=_seconds(policy.escalate_after),
+        unfinished=_seconds(policy.unfinished_after),
+    )
 
 
 def _seconds(length: timedelta | None) -> float | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from bot.alerts import rendering, turns
 from bot.alerts.turns import People
-from bot.store import Store
 from bot.store.alerts.turns import Passed
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.outbox import PlannedPost
@@ -15,25 +14,15 @@ from bot.store.queue.post_kinds import TURN
 from bot.store.queue.turns import Candidates
 from shared.domain.alert_settings import Routing
 
-EVERY = 5.0
-"""Seconds between two sweeps."""
 TOGETHER = 5
 """More turns than this that pass on in one channel at once become one message."""
 
 
 class PassingTurns:
-    """`sweep` regularly; several processes can, and each turn passes on once."""
+    """Words what is posted of turns that passed on. Pure."""
 
-    def __init__(
-        self, store: Store, routing: Routing, people: People, *, planned: Callable[[], None]
-    ) -> None:
-        self._store, self._routing, self._people, self._planned = store, routing, people, planned
-
-    async def sweep(self) -> None:
-        """Pass on what is due. Raises `RecordsUnavailable`."""
-        # At rest nothing is written.
-        if await self._store.turns.are_due() and await self._store.turns.pass_on(self.candidates, self.plan):
-            self._planned()
+    def __init__(self, routing: Routing, people: People) -> None:
+        self._routing, self._people = routing, people
 
     def candidates(self, alert: AlertRow, now: float) -> Candidates | None:
         """Who may get the next turn; None where the rota isn't in the settings any more. Pure."""

@@ -20,8 +20,8 @@ from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, probes, writes
 from bot.store.db.schema import jobs
 
-LATE, RESUME = "late", "resume"
-KINDS = frozenset({LATE, RESUME})
+DIGEST, LATE, RELEASE, REMIND, RESUME = "digest", "late", "release", "remind", "resume"
+KINDS = frozenset({DIGEST, LATE, RELEASE, REMIND, RESUME})
 """What this version does by job; what is of another kind was put by a newer one, and waits for it."""
 ASKED_FOR, ORDINARY = 0, 1
 """The ranks: a person waits for it, or nobody does."""
@@ -237,6 +237,22 @@ def put(
     """
     values = {"kind": kind, "workspace": workspace, "key": key, "rank": rank, "due_at": at}
     tx.execute(_put(tx.dialect, how), {**values, "payload": json.dumps(dict(payload or {}))})
+
+
+def put_all(tx: Transaction, kind: str, keys: Collection[str], *, at: float, how: How) -> None:
+    """Have several looked at, in one order for all processes."""
+    rows = [
+        {"kind": kind, "workspace": "", "key": key, "rank": ORDINARY, "due_at": at, "payload": "{}"}
+        for key in sorted(set(keys))
+    ]
+    if rows:
+        tx.execute(_put(tx.dialect, how), rows)
+
+
+def wake_all(tx: Transaction, kind: str) -> None:
+    """Have all jobs of a kind looked at now that nobody has."""
+    free = (_c.kind == kind) & (_c.token == 0)
+    tx.execute(sa.update(jobs).where(free).values(due_at=tx.now))
 
 
 @cache

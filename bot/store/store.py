@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy.engine import URL
 
-from bot.store.alerts.claims import Acknowledgements, Alerts, Reminders
+from bot.store.alerts.claims import Acknowledgements, Alerts
 from bot.store.alerts.confirmations import Confirmations
 from bot.store.alerts.guardrails import Guardrails
 from bot.store.alerts.incidents import Incidents
+from bot.store.alerts.reminders import Reminders
 from bot.store.alerts.sequence_changes import SequenceChanges, Timers
 from bot.store.alerts.subjects import Subjects
 from bot.store.alerts.turns import Turns

@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 
 from bot.alerts import rendering
 from bot.alerts.routing import Routes
+from bot.alerts.turns import People, Unknown
 from bot.jobs.reminders import Reminders
 from bot.store import Store
+from bot.store.jobs import RELEASE, REMIND, wake_all
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import Sent
 from bot.store.queue.posts import Post
@@ -61,10 +63,38 @@ async def post_all(store: Store, clock: ManualClock) -> list[Post]:
     raise AssertionError("it never ends")
 
 
-async def sweep(store: Store, clock: ManualClock, *, rules: AlertPolicy | None = None) -> list[Post]:
+NO_REMINDERS = AlertPolicy(remind_after=None, escalate_after=None, unfinished_after=None)
+
+
+async def look(
+    store: Store,
+    *,
+    rules: AlertPolicy | None = None,
+    routing: Routing | None = None,
+    people: People | None = None,
+    link: str = "",
+) -> None:
+    """Have each open alert and all held posts looked at, as a bot with these settings would."""
+    reminders = Reminders(
+        store,
+        rules or AlertPolicy(),
+        routing or Routing(mention="S0SALES"),
+        people or Unknown(),
+        planned=lambda: None,
+        link=link,
+    )
+    await store.database.write(lambda tx: wake_all(tx, REMIND))
+    await reminders(await store.jobs.claim(REMIND, lease=10.0, limit=10_000, workspaces=[]), 0.0)
+    while held := await store.jobs.claim(RELEASE, lease=10.0, limit=100, workspaces=[]):
+        for job in held:
+            await store.outbox.release(job)
+
+
+async def sweep(
+    store: Store, clock: ManualClock, *, rules: AlertPolicy | None = None, routing: Routing | None = None
+) -> list[Post]:
     """What a look at what waits has posted."""
-    reminders = Reminders(store, rules or AlertPolicy(), Routing(mention="S0SALES"), planned=lambda: None)
-    await reminders.sweep()
+    await look(store, rules=rules, routing=routing)
     return await post_all(store, clock)
 
 

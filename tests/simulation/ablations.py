@@ -81,7 +81,7 @@ def _without_turns() -> None:
 
 
 def _without_turns_end() -> None:
-    """A turn that has passed on isn't over: it passes on with the next sweep again."""
+    """A turn that has passed on isn't over: it passes on with the next look again."""
     passed = turns._pass
 
     def again(tx: Transaction, alert: AlertRow, candidates: Candidates) -> list[turns.Passed]:

@@ -1,8 +1,7 @@
-"""Who takes care of an alert: claims (the first click wins), snoozes, acknowledgements, and the reminders of those without one.
+"""Who takes care of an alert: claims (the first click wins), snoozes and acknowledgements.
 
 A note in the card's thread keeps what the card no longer shows: who released or took over the reply. A reply waits
-while `waiting_since` is set. Reminders are planned in the transaction that marks them, so that each is planned once, with
-any number of processes and crashes.
+while `waiting_since` is set. After each act, `bot.store.alerts.reminders` looks when a reminder is due.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.db.columns import NOW, SECONDS
-from bot.store.db.engine import Repository, Transaction, reads, reports, writes
-from bot.store.db.schema import alerts, deliveries, posts
-from bot.store.queue import alert_row, outbox
-from bot.store.queue.alert_row import ALERT_ROWS, OWN, AlertChange, AlertRow, Due, read_alerts
+from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.schema import alerts, posts
+from bot.store.queue import outbox
+from bot.store.queue.alert_row import ALERT_ROWS, OWN, AlertChange, AlertRow, read_alerts
+from bot.store.queue.cards import look_now
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import ALERT, TRACE, TURN, UNACKNOWLEDGED, UNFINISHED
+from bot.store.queue.post_kinds import ALERT, TRACE, TURN, UNFINISHED
 from bot.store.queue.posts import State
 from shared.api.event_kinds import ACKNOWLEDGED, CLAIMABLE
 from shared.records.audit import Actor
@@ -156,6 +155,8 @@ class Alerts(Repository):
             "handled_at": None,
             "closed_reason": "",
             "waiting_since": waits,
+            "worked_since": tx.now,  # who has it is reminded anew, and not at once
+            "claim_nudges": 0,
             "nudges": 0,
             "passed": "",
             **_turn_over(tx, when=waits.is_not(None)),
@@ -211,6 +212,7 @@ def _taken(tx: Transaction, actor: Actor) -> dict[str, Any]:
         "claimed_name": actor.name,
         "claimed_at": tx.now,
         "assigned_name": "",
+        "worked_since": tx.now,
         "claim_nudges": 0,
         **_ASLEEP,
         "snoozed_until": None,
@@ -231,6 +233,7 @@ def _change(
     changed = tx.execute(sa.update(alerts).where(alerts.c.id == alert, which).values(**values)).rowcount == 1
     if changed:
         outbox.repaint(tx, [alert], clicked=True)
+        look_now(tx, [alert])
     if changed and trace and before:
         _leave(tx, before, trace(before))
     after = _read(tx, alert)
@@ -265,179 +268,6 @@ def _read(tx: Transaction, alert: str) -> AlertRow | None:
     return next(iter(read_alerts(tx, _BY_ID, {"alert": alert})), None)
 
 
-REMINDED_AT_ONCE = 200
-"""Alerts looked at in one sweep."""
-
-
-class Reminders(Repository):
-    """Reminders that are due."""
-
-    async def sweep(
-        self,
-        plan: Callable[[Sequence[Due], float], Sequence[tuple[str, PlannedPost]]],
-        *,
-        remind_after: float | None,
-        escalate_after: float | None,
-        unfinished_after: float | None = None,
-    ) -> int:
-        """Plan the reminders that are due, and let go of what was held; returns how many there were."""
-        after = {"remind": remind_after, "escalate": escalate_after, "unfinished": unfinished_after}
-        rules = {what: {"seconds": seconds} for what, seconds in after.items() if seconds is not None}
-        found, held = await self._find({"back": {}, **rules})
-        count = await self._mark(plan, found, rules) if any(found.values()) else 0
-        while held and (released := await self._release_held()):
-            count += released
-        return count
-
-    @writes
-    def _release_held(self, tx: Transaction) -> int:
-        return outbox.release_held(tx)
-
-    @reports
-    def _find(
-        self, tx: Transaction, rules: Mapping[str, Mapping[str, float]]
-    ) -> tuple[Mapping[str, Sequence[str]], bool]:
-        """What is due, by its rule, and whether anything held is to be let go.
-
-        Beside the writer: while Slack is down, tens of thousands of replies wait that no channel shows yet.
-        """
-        found = {
-            what: tx.scalars(_FOUND[what], {**values, "now": tx.now}).all() for what, values in rules.items()
-        }
-        return found, tx.execute(outbox.ANY_HELD, {"now": tx.now}).first() is not None
-
-    @writes
-    def _mark(
-        self,
-        tx: Transaction,
-        plan: Callable[[Sequence[Due], float], Sequence[tuple[str, PlannedPost]]],
-        found: Mapping[str, Sequence[str]],
-        rules: Mapping[str, Mapping[str, float]],
-    ) -> int:
-        """Plan what was found and is still due."""
-        marked = {
-            what: tx.scalars(_MARKED[what], {**rules.get(what, {}), "now": tx.now, "ids": ids}).all()
-            for what, ids in found.items()
-            if ids
-        }
-        outbox.repaint(tx, [alert for ids in marked.values() for alert in ids])
-        due = [one for what, ids in marked.items() for one in posted_cards(tx, what, ids)]
-        for workspace, planned in plan(due, tx.now):
-            outbox.plan(tx, planned, workspace=workspace)
-        return len(due)
-
-
-_SHOWN = sa.select(posts.c.alert_id).where(
-    posts.c.alert_id == alerts.c.id, posts.c.kind == ALERT, posts.c.state == State.SENT
-)
-
-
-def _waits(nudges: sa.ColumnElement[int], times: int) -> sa.Select[Any]:
-    """Replies that were pointed out so often, and are unclaimed for so long."""
-    since, nudged = alerts.c.waiting_since, nudges == sa.literal(times, literal_execute=True)
-    return sa.select(alerts.c.id).where(since <= NOW - SECONDS, nudged, _SHOWN.exists()).order_by(since)
-
-
-_PASSES_TO_NOBODY = alerts.c.turn_ends_at.is_(None)
-"""A turn that passes on is a reminder."""
-_DUE_BY = {
-    "back": sa.select(alerts.c.id).where(alerts.c.snoozed_until <= NOW).order_by(alerts.c.snoozed_until),
-    "remind": _waits(alerts.c.nudges, 0).where(_PASSES_TO_NOBODY),
-    "escalate": _waits(alerts.c.nudges, 1),
-    "unfinished": sa.select(alerts.c.id)
-    .where(
-        alerts.c.claimed_by != sa.literal("", literal_execute=True),
-        alerts.c.handled_at.is_(None),
-        alerts.c.claim_nudges == sa.literal(0, literal_execute=True),
-        alerts.c.claimed_at <= NOW - SECONDS,
-        _SHOWN.exists(),
-    )
-    .order_by(alerts.c.claimed_at),
-}
-_MARKS: Mapping[str, Mapping[str, Any]] = {
-    "back": {
-        "snoozed_until": None,  # by whom it was snoozed stays written
-        "nudges": 0,
-        "waiting_since": sa.case(
-            (_CLAIMABLE & (alerts.c.claimed_by == sa.literal("", literal_execute=True)), NOW), else_=None
-        ),
-        "turn_ends_at": _of_rota(
-            sa.case((alerts.c.claimed_by == sa.literal("", literal_execute=True), NOW), else_=None)
-        ),
-    },
-    "remind": {"nudges": 1},
-    "escalate": {"nudges": 2},
-    "unfinished": {"claim_nudges": 1},
-}
-_FOUND = {what: due.limit(REMINDED_AT_ONCE) for what, due in _DUE_BY.items()}
-# Not by the index of what waits, which SQLite would take before that of the ids, and read all of it.
-_STILL_DUE = {
-    **_DUE_BY,
-    "remind": _waits(alerts.c.nudges + 0, 0).where(_PASSES_TO_NOBODY),
-    "escalate": _waits(alerts.c.nudges + 0, 1),
-}
-_IDS = alerts.c.id.in_(sa.bindparam("ids", expanding=True))
-_MARKED = {
-    what: sa.update(alerts)
-    .where(alerts.c.id.in_(due.where(_IDS).order_by(None).with_for_update(skip_locked=True)))
-    .values(**_MARKS[what])
-    .returning(alerts.c.id)
-    for what, due in _STILL_DUE.items()
-}
-
-
-_CARDS = (
-    sa.select(
-        *(posts.c[name] for name in ("channel", "mention", "version")),
-        (posts.c.bundle != "").label("bundled"),
-        *alert_row.COLUMNS,
-    )
-    .join(alerts, alerts.c.id == posts.c.alert_id)
-    .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
-    .where(
-        posts.c.alert_id.in_(sa.bindparam("ids", expanding=True)),
-        posts.c.kind == ALERT,
-        posts.c.state == State.SENT,
-    )
-    .order_by(posts.c.id)
-)
-
-
-def posted_cards(tx: Transaction, what: str, ids: Sequence[str]) -> list[Due]:
-    """One for each card of these alerts that is in a channel."""
-    rows = tx.execute(_CARDS, {"ids": [*ids]}) if ids else ()
-    due = []
-    for channel, mention, version, bundled, *values in rows:
-        if alert := alert_row.alert_of(values):
-            card = {"channel": channel, "mention": mention, "round": version, "bundled": bundled}
-            due.append(Due(alert=alert, what=what, **card))
-    return due
-
-
-DOMAINS_AT_ONCE = 50
-"""Domains looked at in one sweep."""
-LONGEST = 4 * 3600.0
-"""Seconds between two reminders of one domain, at most."""
-
-
-_DUE = alerts.c.ack_due_at <= NOW
-_SETTLE = (
-    sa.update(alerts)
-    .where(_DUE, sa.or_(alerts.c.acked_at.is_not(None), alerts.c.recovered_at.is_not(None)))
-    .values(ack_due_at=None)
-)
-_HAS_CARD = sa.exists().where(
-    posts.c.alert_id == alerts.c.id, posts.c.kind == ALERT, posts.c.state == State.SENT
-)
-_OPEN = (
-    sa.select(alerts.c.id, alerts.c.ack_reminders)
-    .where(_DUE, _HAS_CARD)
-    .order_by(alerts.c.ack_due_at)
-    .limit(DOMAINS_AT_ONCE)
-    .with_for_update(skip_locked=True)
-)
-
-
 class Acknowledgements(Repository):
     """Paused domains and who takes care of each."""
 
@@ -450,25 +280,6 @@ class Acknowledgements(Repository):
         changed = tx.execute(sa.update(alerts).where(free).values(**taken)).rowcount == 1
         if changed:
             outbox.repaint(tx, [alert], clicked=True)
+            look_now(tx, [alert])
         row = next(iter(read_alerts(tx, sa.select(*OWN).where(which))), None)
         return None if row is None else AlertChange(alert=row, changed=changed)
-
-    @writes
-    def sweep(
-        self,
-        tx: Transaction,
-        plan: Callable[[Due, float], PlannedPost],
-        *,
-        remind_after: float,
-    ) -> int:
-        """Plan the reminders that are due, each later than the one before; returns how many there were."""
-        tx.execute(_SETTLE, {"now": tx.now})
-        found = tx.execute(_OPEN, {"now": tx.now}).all()
-        for row in found:
-            pause = min(LONGEST, remind_after * 2.0 ** min(row.ack_reminders + 1, 16))
-            later = {"ack_due_at": tx.now + pause, "ack_reminders": row.ack_reminders + 1}
-            tx.execute(sa.update(alerts).where(alerts.c.id == row.id).values(**later))
-        reminders = posted_cards(tx, UNACKNOWLEDGED, [row.id for row in found])
-        for one in reminders:
-            outbox.plan(tx, plan(one, tx.now), workspace=one.alert.workspace)
-        return len(reminders)

@@ -23,6 +23,7 @@ instance = sa.Table(  # one row: which database this is
     metadata,
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
     text("id"),
+    text("reminder_times"),  # those that the due times of the reminders were computed with
 )
 
 bot_processes = sa.Table(  # the running bots, by their heartbeat

@@ -61,6 +61,7 @@ alerts = sa.Table(
     text("handled_name"),
     timestamp("handled_at"),
     text("closed_reason"),  # the reason why it was closed as not interested
+    timestamp("worked_since"),  # when it was claimed, or reopened since
     count("claim_nudges"),  # how often its claimer was reminded
     text("standing"),  # the state of its sequence or domain, as JSON
     timestamp("recovered_at"),
@@ -77,11 +78,7 @@ alerts = sa.Table(
     text("passed"),  # whose turn it was before, separated by spaces
     timestamp("turn_ends_at"),  # when it passes on; NULL: it doesn't
 )
-partial_index("ix_alerts_turn_ends_at", alerts.c.turn_ends_at, where=alerts.c.turn_ends_at.is_not(None))
-partial_index("ix_alerts_ack_due_at", alerts.c.ack_due_at, where=alerts.c.ack_due_at.is_not(None))
-partial_index(
-    "ix_alerts_nudges", alerts.c.nudges, alerts.c.waiting_since, where=alerts.c.waiting_since.is_not(None)
-)
+partial_index("ix_alerts_turns", alerts.c.owner, where=alerts.c.turn_ends_at.is_not(None))
 partial_index("ix_alerts_snoozed_until", alerts.c.snoozed_until, where=alerts.c.snoozed_until.is_not(None))
 sa.Index("ix_alerts_email", alerts.c.email)
 sa.Index("ix_alerts_lead", alerts.c.workspace, alerts.c.email, alerts.c.received_at)
@@ -94,8 +91,6 @@ sa.Index(
 )
 _CLAIMED = (alerts.c.claimed_by != "") & alerts.c.handled_at.is_(None)
 partial_index("ix_alerts_claimed_by", alerts.c.claimed_by, alerts.c.claimed_at, where=_CLAIMED)
-_UNFINISHED = _CLAIMED & (alerts.c.claim_nudges == 0)
-partial_index("ix_alerts_unfinished", alerts.c.claimed_at, where=_UNFINISHED)
 _OPEN = (alerts.c.kind == "reply.interested") & alerts.c.handled_at.is_(None) & (alerts.c.sequence != "")
 partial_index(
     "ix_alerts_sequence",
@@ -212,7 +207,9 @@ sa.Index(  # what people wait for, among all repaints that are due
     sqlite_where=sa.text("repaint_at IS NOT NULL AND clicked = 1"),  # in the very words of a query
     postgresql_where=posts.c.repaint_at.is_not(None) & posts.c.clicked,
 )
-partial_index("ix_posts_held_until", posts.c.held_until, where=posts.c.held_until.is_not(None))
+partial_index(
+    "ix_posts_held_until", posts.c.channel, posts.c.held_until, where=posts.c.held_until.is_not(None)
+)
 sa.Index("ix_posts_alert_id", posts.c.alert_id)
 sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)
 _WITH_UNDO = posts.c.undo != 0
@@ -267,9 +264,7 @@ digests = sa.Table(
     text("every", primary_key=True),  # day or week
     text("at"),  # a rhythm: `09:00 Europe/Berlin`, `mondays 09:00`
     timestamp("done_until", nullable=False),  # the last time it was due and given
-    sa.Column("due_at", sa.Double, nullable=False, server_default="0"),  # when to look at it next
 )
-sa.Index("ix_digests_due_at", digests.c.due_at)
 
 sightings = sa.Table(  # one row per delivery, without its text: for counts and causes
     "sightings",

@@ -54,6 +54,11 @@ class AlertRow:
     """Whose turn it was before, separated by spaces."""
     standing: str = ""
     recovered_at: float | None = None
+    worked_since: float | None = None
+    """Since when the person that has it is to be done with it: the claim, or the last time it was reopened."""
+    claim_nudges: int = 0
+    turn_ends_at: float | None = None
+    ack_due_at: float | None = None
     acked_name: str = ""
     acked_at: float | None = None
     ack_reminders: int = 0

@@ -22,6 +22,7 @@ from bot.store.db.columns import NOW, SECONDS
 from bot.store.db.engine import AT_ONCE, Database, Repository, Transaction, portions, probes, reads, writes
 from bot.store.db.schema import channel_leases, digests, posts, subscriptions
 from bot.store.queue import dead_letters, outbox, slack_state
+from bot.store.queue.cards import look_now
 from bot.store.queue.dead_letters import MOST_REFUSALS, raise_dead
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, kind_of
@@ -570,8 +571,10 @@ _TRIED = _MINE & posts.c.state.in_([State.SENDING, State.UNCERTAIN])
 _MARK, _DOUBTED = sa.update(posts).where(_TRIED), dead_letters.doubted(_TRIED)
 _REFUSED_ITSELF = _MARK.values(state=State.DEAD, refusals=posts.c.refusals + 1)
 # Also when another process has given it up meanwhile, as long as none has tried it again.
-_MARK_SENT = sa.update(posts).where(
-    _MINE, posts.c.state.in_([State.SENDING, State.UNCERTAIN, State.READY, State.DEAD])
+_MARK_SENT = (
+    sa.update(posts)
+    .where(_MINE, posts.c.state.in_([State.SENDING, State.UNCERTAIN, State.READY, State.DEAD]))
+    .returning(posts.c.alert_id, posts.c.kind)
 )
 _DRAWN = (
     sa.update(posts)
@@ -590,9 +593,10 @@ def _mark(tx: Transaction, turn: ChannelLease, **values: Any) -> None:
 
 def _mark_sent(tx: Transaction, turn: ChannelLease, ts: str) -> None:
     values = {"state": State.SENT, "ts": ts, "sent_at": tx.now, "unsure": False, "error": ""}
-    tx.execute(_MARK_SENT, {**_ours(turn), **values})
+    sent = tx.execute(_MARK_SENT, {**_ours(turn), **values}).all()
     drawn = [{"post": post.id, "drawn": post.version, "now": tx.now} for post in turn.posts]
     tx.execute(_DRAWN, drawn)
+    look_now(tx, [row.alert_id for row in sent if row.kind == ALERT])
 
 
 def _go_on(

@@ -21,8 +21,10 @@ from bot.store.db.columns import NOW, SECONDS
 from bot.store.db.engine import Database, Repository, Transaction, probes, writes
 from bot.store.db.schema import channel_leases, lookups, posts
 from bot.store.queue import outbox, slack_state
+from bot.store.queue.cards import look_now
 from bot.store.queue.dead_letters import raise_dead
 from bot.store.queue.leases import ChannelLease, LeaseTimings, Report, Sent, Settled
+from bot.store.queue.post_kinds import ALERT
 from bot.store.queue.posts import UNCERTAIN, Post, State, drawable, read_posts
 
 READS = 2
@@ -229,7 +231,9 @@ def _mark_found(tx: Transaction, found: Mapping[int, str]) -> None:
         values = {"state": State.SENT, "sent_at": tx.now, "unsure": False, "error": "", "failed_lookups": 0}
         # It shows the state at the attempt, which is not known any more: repaint it.
         ts = sa.case(dict(found), value=posts.c.id)
-        tx.execute(sa.update(posts).where(untried).values(ts=ts, repaint_at=tx.now, **values))
+        marked = sa.update(posts).where(untried).values(ts=ts, repaint_at=tx.now, **values)
+        sent = tx.execute(marked.returning(posts.c.alert_id, posts.c.kind)).all()
+        look_now(tx, [row.alert_id for row in sent if row.kind == ALERT])
 
 
 def _mark_absent(tx: Transaction, missing: Collection[int], *, began_at: float) -> None:

@@ -17,9 +17,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store import jobs
 from bot.store.db.columns import NOW
 from bot.store.db.engine import AT_ONCE, Database, Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
+from bot.store.jobs import RELEASE, Job
 from bot.store.queue.post_kinds import ALERT, CURRENT, POSTS, REPLACED, TURNED, names
 from bot.store.queue.posts import ANY_UNSENT, State
 
@@ -74,6 +76,9 @@ def plan_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
         return
     tx.execute(tx.insert_once(posts), rows)
     wake(tx, [row["channel"] for row in rows])
+    held = {row["channel"]: row["held_until"] for row in rows if row["held_until"] is not None}
+    for channel, until in sorted(held.items()):
+        jobs.put(tx, RELEASE, channel, at=until, how="sooner")
 
 
 def wake(tx: Transaction, channels: Iterable[str]) -> None:
@@ -160,29 +165,21 @@ def _readdress(tx: Transaction, old: str, new: str) -> int:
     return moved
 
 
-_IS_RELEASED = (posts.c.held_until <= NOW) & (posts.c.state == State.HELD)
-ANY_HELD = sa.select(posts.c.id).where(_IS_RELEASED).limit(1)
-"""Whether `release_held` has anything to let go."""
+_OF_CHANNEL = (posts.c.channel == sa.bindparam("of")) & (posts.c.state == State.HELD)
 _RELEASED = (
     sa.update(posts)
     .where(
         posts.c.id.in_(
             sa.select(posts.c.id)
-            .where(_IS_RELEASED)
-            .order_by(posts.c.held_until)  # alone, as in its index: quiet hours end for all at once
+            .where(_OF_CHANNEL, posts.c.held_until <= NOW)
+            .order_by(posts.c.held_until)
             .limit(AT_ONCE)
         )
     )
     .values(state=State.READY, held_until=None)
-    .returning(posts.c.channel)
 )
-
-
-def release_held(tx: Transaction) -> int:
-    """Let go of a portion of the posts whose quiet hours are over; returns how many."""
-    channels = tx.scalars(_RELEASED, {"now": tx.now}).all()
-    wake(tx, channels)
-    return len(channels)
+_NEXT_HELD = sa.select(posts.c.held_until).where(_OF_CHANNEL, posts.c.held_until.is_not(None))
+_FIRST_HELD = _NEXT_HELD.order_by(posts.c.held_until).limit(1)
 
 
 class Outbox(Repository):
@@ -191,6 +188,17 @@ class Outbox(Repository):
     @writes
     def plan(self, tx: Transaction, workspace: str, planned: PlannedPost) -> None:
         plan(tx, planned, workspace=workspace)
+
+    @writes
+    def release(self, tx: Transaction, job: Job) -> bool:
+        """Let go of a portion of a channel's posts whose quiet hours are over; returns whether there were any."""
+        released = tx.execute(_RELEASED, {"of": job.key, "now": tx.now}).rowcount > 0
+        if released:
+            wake(tx, [job.key])
+        following = tx.scalar(_FIRST_HELD, {"of": job.key})
+        if following is not None or not jobs.done(tx, job):
+            jobs.again(tx, job, after=max(0.0, (following or tx.now) - tx.now), attempts=0)
+        return released
 
     @reads
     def reaches(self, tx: Transaction, channel: str) -> bool:

@@ -21,6 +21,7 @@ from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, ValuesRefused, blames_values, probes
 from bot.store.db.schema import alerts, deliveries, posts, sightings, subscriptions
 from bot.store.queue import intake, outbox
+from bot.store.queue.cards import look_now
 from bot.store.queue.intake import alert_id
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, REPLACED, TURNED
@@ -283,6 +284,7 @@ def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None
         )
         outbox.plan(tx, note, workspace=card.workspace)
     outbox.renew_unsure(tx, [card.id])
+    look_now(tx, [row["alert_id"]])
 
 
 _CLAIM = ("claimed_by", "claimed_name", "claimed_at", "assigned_name")
@@ -295,7 +297,8 @@ def _keep_claim(tx: Transaction, *, of: str, on: str) -> None:
     )
     if claim := tx.execute(query).first():
         free = (alerts.c.id == on) & (alerts.c.claimed_by == "")
-        tx.execute(sa.update(alerts).where(free).values(**claim._asdict(), waiting_since=None))
+        claimed = {**claim._asdict(), "worked_since": claim.claimed_at, "waiting_since": None}
+        tx.execute(sa.update(alerts).where(free).values(**claimed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from bot.store.db.columns import NOW
+from bot.store import jobs
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import digests
+from bot.store.jobs import Job
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
 from bot.store.records.records import next_digest, recurrence_of
@@ -31,49 +32,60 @@ class DueDigest:
     """How many it is about: those since the one before."""
 
 
-_DUE = sa.select(digests).where(digests.c.due_at <= NOW)
+_OF = (digests.c.workspace == sa.bindparam("of")) & (digests.c.channel == sa.bindparam("in_channel"))
+_ROW = sa.select(digests).where(_OF, digests.c.every == sa.bindparam("each"))
+
+
+def key_of(channel: str, every: str) -> str:
+    """The key of the job that gives a digest."""
+    return f"{every}/{channel}"
 
 
 class Digests(Repository):
-    """The digests of the channels."""
+    """The digests of the channels, each with a job of the kind `digest` that looks at it at its times."""
 
     @writes
-    def due(self, tx: Transaction) -> Sequence[DueDigest]:
-        """Those whose time has come since they were given last."""
-        found = []
-        for row in tx.execute(_DUE, {"now": tx.now}).all():
-            recurrence = recurrence_of(row.at)
-            due = recurrence.last_before(moment(tx.now))
-            at, days = due.timestamp(), recurrence.days_since_last(due)
-            one = DueDigest(
-                workspace=row.workspace, channel=row.channel, every=row.every, due_at=at, days=days
-            )
-            if row.done_until < at and tx.now - at < LATEST:
-                found.append(one)
-            else:
-                later = next_digest(row.at, tx.now)
-                tx.execute(sa.update(digests).where(_is(one)).values(due_at=later))
-        return found
+    def due(self, tx: Transaction, job: Job) -> DueDigest | None:
+        """A digest whose time has come since it was given last; else its job waits for the next time.
+
+        The next time is computed at each look: of two days in a year, one has no 02:30, and one has two.
+        """
+        every, _, channel = job.key.partition("/")
+        row = tx.execute(_ROW, {"of": job.workspace, "in_channel": channel, "each": every}).one_or_none()
+        if row is None:
+            jobs.done(tx, job)
+            return None
+        recurrence = recurrence_of(row.at)
+        due = recurrence.last_before(moment(tx.now))
+        at, days = due.timestamp(), recurrence.days_since_last(due)
+        if row.done_until < at and tx.now - at < LATEST:
+            return DueDigest(workspace=job.workspace, channel=channel, every=every, due_at=at, days=days)
+        _put_off(tx, job, row.at)
+        return None
 
     @reads
     def scheduled(self, tx: Transaction, workspace: str, *, most: int) -> Sequence[tuple[str, str]]:
         """The channels of a workspace with a digest, and when it comes; the next one first."""
         which = sa.select(digests.c.channel, digests.c.at).where(digests.c.workspace == workspace)
-        return [(row.channel, row.at) for row in tx.execute(which.order_by(digests.c.due_at).limit(most))]
+        rows = sorted(tx.execute(which).all(), key=lambda row: (next_digest(row.at, tx.now), row.channel))
+        return [(row.channel, row.at) for row in rows[:most]]
 
     @writes
-    def give(self, tx: Transaction, one: DueDigest, note: str) -> bool:
-        """Mark it as given and plan its message, together; False when another process has."""
-        mine = _is(one) & (digests.c.done_until < one.due_at)
-        marked = sa.update(digests).where(mine).values(done_until=one.due_at)
-        if tx.execute(marked).rowcount != 1:
+    def give(self, tx: Transaction, job: Job, one: DueDigest, note: str) -> bool:
+        """Mark it as given and plan its message, together; False when another process has, or it was changed."""
+        every = (digests.c.workspace == one.workspace) & (digests.c.channel == one.channel)
+        mine = every & (digests.c.every == one.every) & (digests.c.done_until < one.due_at)
+        marked = sa.update(digests).where(mine).values(done_until=one.due_at).returning(digests.c.at)
+        at = tx.scalar(marked)
+        if at is None:
+            jobs.again(tx, job, after=0.0)
             return False
         dedupe = f"digest:{one.workspace}:{one.channel}:{one.every}:{one.due_at:.0f}"
         planned = PlannedPost(dedupe=dedupe, channel=one.channel, kind="digest", note=note)
         outbox.plan(tx, planned, workspace=one.workspace)
+        _put_off(tx, job, at)
         return True
 
 
-def _is(one: DueDigest) -> sa.ColumnElement[bool]:
-    c = digests.c
-    return (c.workspace == one.workspace) & (c.channel == one.channel) & (c.every == one.every)
+def _put_off(tx: Transaction, job: Job, at: str) -> None:
+    jobs.again(tx, job, after=max(0.0, next_digest(at, tx.now) - tx.now), attempts=0)

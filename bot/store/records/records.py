@@ -26,6 +26,8 @@ from bot.store.alerts.turns import Turns
 from bot.store.db.engine import Repository, Transaction, probes, reads, reports, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, jobs, sightings, subscriptions
 from bot.store.instance import last_seen
+from bot.store.jobs import DIGEST
+from bot.store.jobs import put as put_job
 from bot.store.queue.alert_row import ALERT_ROWS, OWN, AlertRow, read_alerts
 from bot.store.queue.intake import address
 from bot.store.queue.outbox import give_up
@@ -469,7 +471,9 @@ class CommandRecords(Repository):
         every = recurrence_of(at).every
         tx.execute(sa.delete(digests).where(which, digests.c.every == every))
         values = {"workspace": workspace, "channel": channel, "every": every, "at": at, "done_until": tx.now}
-        tx.execute(sa.insert(digests).values(**values, due_at=next_digest(at, tx.now)))
+        tx.execute(sa.insert(digests).values(**values))
+        due_at = next_digest(at, tx.now)
+        put_job(tx, DIGEST, f"{every}/{channel}", workspace=workspace, at=due_at, how="replace")
 
     async def give_up_channel(self, channel: str) -> None:
         """Nothing is posted to the channel any more: messages that it rejected are dropped."""

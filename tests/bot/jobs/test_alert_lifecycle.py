@@ -6,18 +6,19 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bot.alerts import rendering
 from bot.alerts.recovery import RECOVERED, note
 from bot.alerts.routing import Routes
+from bot.alerts.turns import Unknown
 from bot.commands.alerts import alert_actions
-from bot.jobs import digests
 from bot.jobs.card_refresh import PAUSED_STATE, is_paused, paused_names
-from bot.jobs.reminders import Reminders
+from bot.jobs.reminders import Reminders, times_of
 from bot.store import Store, open_store
+from bot.store.jobs import DIGEST, REMIND, Job
+from bot.store.records.digests import DueDigest
 from shared.api.models import Sequence
 from shared.domain.alert_settings import QuietHours, Routing, Rule
 from shared.domain.card import Card, Tone
@@ -34,6 +35,7 @@ from tests.bot.manual_clock import (
     MINUTE,
     ManualClock,
     arrive,
+    look,
     post_all,
     routes,
     shown,
@@ -249,21 +251,25 @@ def test_a_rhythm_is_due_by_the_clock_of_its_zone_on_its_day() -> None:
     assert recurrence.next_after(datetime(2026, 7, 6, 7, tzinfo=UTC)) == datetime(2026, 7, 13, 7, tzinfo=UTC)
 
 
+async def digests_due(store: Store) -> list[tuple[Job, DueDigest]]:
+    claimed = await store.jobs.claim(DIGEST, lease=10.0, limit=9, workspaces=["default"])
+    return [(job, due) for job in claimed if (due := await store.digests.due(job))]
+
+
 async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
     store: Store, clock: ManualClock
 ) -> None:
     await store.records.set_digest("default", CHANNEL, "10:00")
     await store.records.set_digest("default", CHANNEL, "mondays 08:00")
     assert await store.records.digest_at("default", CHANNEL) == "10:00 and mondays 08:00"
-    assert await store.digests.due() == []
+    assert await digests_due(store) == []
     clock.now += HOUR
-    (due,) = await store.digests.due()
+    ((job, due),) = await digests_due(store)
     note = rendering.write_note(Card(title="Digest"))
-    assert [await store.digests.give(due, note) for _ in range(2)] == [True, False]
+    assert [await store.digests.give(job, due, note) for _ in range(2)] == [True, False]
     assert [post.kind for post in await post_all(store, clock)] == ["digest"]
     clock.now += 47 * HOUR
-    assert await store.digests.due() == []
-    assert digests.EVERY < HOUR
+    assert await digests_due(store) == []
 
 
 @pytest.mark.parametrize(
@@ -298,10 +304,9 @@ async def test_an_escalation_carries_the_reply_its_sequence_and_a_link(
 ) -> None:
     rules = AlertPolicy(remind_after=timedelta(0), escalate_to="C9")
     page = "https://crm.example/c?q={email}"
-    reminders = Reminders(store, rules, Routing(), planned=lambda: None, link=page)
-    await reminders.sweep()
+    await look(store, rules=rules, routing=Routing(), link=page)
     clock.now += 16 * MINUTE
-    await reminders.sweep()
+    await look(store, rules=rules, routing=Routing(), link=page)
     posted = [post for post in await post_all(store, clock) if post.kind == "escalation"]
     assert {post.channel for post in posted} == {CHANNEL, "C9"}
     for post in posted:
@@ -312,33 +317,33 @@ async def test_an_escalation_carries_the_reply_its_sequence_and_a_link(
         assert "https://crm.example/c?q=ada1%40acme.example" in drawn
 
 
-async def test_replies_that_no_channel_shows_yet_cost_the_writer_nothing(
-    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_replies_that_no_channel_shows_yet_are_not_looked_at(store: Store, clock: ManualClock) -> None:
     await arrive(store, *(interested(number) for number in range(5)))
     clock.now += HOUR
-    written: list[object] = []
-
-    async def write(work: object) -> None:
-        written.append(work)
-
-    monkeypatch.setattr(store.database, "write", write)
-    await Reminders(store, AlertPolicy(), Routing(), planned=lambda: None).sweep()
-    assert written == []
+    assert await store.jobs.waits([REMIND], []) == {}
 
 
 async def test_a_reply_that_is_claimed_just_before_its_reminder_is_not_reminded_of(
-    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, interested())
     (card,) = await post_all(store, clock)
     clock.now += HOUR
-    find = store.reminders._find
+    claimed = await store.jobs.claim(REMIND, lease=10.0, limit=9, workspaces=[])
+    await store.alerts.claim(card.alert_id, ANN)
+    await Reminders(store, AlertPolicy(), Routing(), Unknown(), planned=lambda: None)(claimed, 0.0)
+    assert await post_all(store, clock) == []
 
-    async def find_and_claim(rules: Any) -> Any:
-        found = await find(rules)
-        await store.alerts.claim(card.alert_id, ANN)
-        return found
 
-    monkeypatch.setattr(store.reminders, "_find", find_and_claim)
-    assert await sweep(store, clock) == []
+async def test_other_reminder_times_reach_the_alerts_that_are_open(store: Store, clock: ManualClock) -> None:
+    await store.instance.id()
+    await arrive(store, interested())
+    await post_all(store, clock)
+    for minutes in (30, 10, 10):
+        rules = AlertPolicy(remind_after=timedelta(minutes=minutes))
+        await store.reminders.note_times(times_of(rules))
+        claimed = await store.jobs.claim(REMIND, lease=10.0, limit=9, workspaces=[])
+        await Reminders(store, rules, Routing(), Unknown(), planned=lambda: None)(claimed, 0.0)
+    (wait,) = (await store.jobs.waits([REMIND], [])).values()
+    assert wait <= 10 * MINUTE + 5.0
+    assert not claimed, "the same times change nothing"

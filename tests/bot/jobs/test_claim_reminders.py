@@ -6,6 +6,7 @@ import json
 from datetime import time
 
 from bot.alerts import rendering
+from bot.alerts.turns import Unknown
 from bot.commands.alerts.alert_actions import released, taken_over
 from bot.jobs.reminders import Reminders
 from bot.store import Store
@@ -21,6 +22,7 @@ from tests.bot.manual_clock import (
     HOUR,
     ManualClock,
     arrive,
+    look,
     post_all,
     sweep,
 )
@@ -102,12 +104,11 @@ async def test_no_claim_reminder_in_quiet_hours_or_after_done(
     quiet = Routing(quiet=QuietHours(start=time(12), end=time(18)))
     await store.alerts.claim(alert, ANN)
     clock.now += 5 * HOUR
-    reminders = Reminders(store, AlertPolicy(), quiet, planned=lambda: None)
-    await reminders.sweep()
+    await look(store, routing=quiet)
     assert await post_all(store, clock) == []
     await store.alerts.handle(alert, ANN)
     clock.now += 24 * HOUR
-    await reminders.sweep()
+    await look(store, routing=quiet)
     assert await post_all(store, clock) == []
 
 
@@ -115,7 +116,7 @@ async def test_a_claimer_is_mentioned(store: Store, clock: ManualClock, alert: s
     nia = Actor(name="nia", id="U001", face="slack")
     await store.alerts.claim(alert, nia)
     clock.now += 5 * HOUR
-    await Reminders(store, AlertPolicy(), Routing(), planned=lambda: None).sweep()
+    await look(store, routing=Routing())
     (reminder,) = await post_all(store, clock)
     assert (reminder.kind, reminder.mention) == ("unfinished", nia.id)
     before = await store.alerts.find(alert)
@@ -132,6 +133,6 @@ async def test_two_workspaces_with_one_channel_have_a_summary_each(store: Store)
         )
         for n in range(12)
     ]  # fmt: skip
-    planned = Reminders(store, AlertPolicy(), Routing(), planned=lambda: None).plan(many, 900.0)
+    planned = Reminders(store, AlertPolicy(), Routing(), Unknown(), planned=lambda: None).plan(many, 900.0)
     assert {workspace for workspace, _ in planned} == {"acme", "globex"}
     assert len({post.dedupe for _, post in planned}) == 2

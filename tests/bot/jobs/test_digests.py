@@ -15,6 +15,7 @@ from bot.blockkit.actions import write_value
 from bot.slack.manifest import manifest
 from bot.store import open_store
 from bot.store.db.schema import digests
+from bot.store.jobs import DIGEST, wake_all
 from sandbox.service import Service
 from sandbox.slack import seed
 from shared.commands.inboxes import Inboxes
@@ -39,8 +40,9 @@ async def due(bot: BotHarness, at: datetime) -> None:
     async with open_store(load(environ=bot.environ).database) as store:
         for recurrence in (f"{at:%H:%M}", f"{at:%A}s {at:%H:%M}".lower()):
             await store.records.set_digest("default", seed.SALES, recurrence)
-        never = sa.update(digests).values(done_until=0.0, due_at=0.0)
-        await store.database.write(lambda connection: connection.execute(never))
+        never = sa.update(digests).values(done_until=0.0)
+        await store.database.write(lambda tx: tx.execute(never))
+        await store.database.write(lambda tx: wake_all(tx, DIGEST))
 
 
 async def given(bot: BotHarness) -> list[dict[str, Any]]:

@@ -17,20 +17,16 @@ import bot.jobs
 from bot.alerts.turns import Unknown
 from bot.commands.context import CommandContexts
 from bot.jobs import register
-from bot.jobs.digests import Digests
 from bot.jobs.domain_checks import DomainChecks
 from bot.jobs.guardrail_acts import GuardrailActs
 from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.register import Yesterday
-from bot.jobs.reminders import Reminders
-from bot.jobs.turns import PassingTurns
-from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.runtime.wakeup import Wakeup
 from bot.store.alerts.incidents import Claim
 from bot.store.db.schema import alerts
-from bot.store.jobs import LATE, RESUME
+from bot.store.jobs import DIGEST, LATE, REMIND, RESUME
 from bot.worker import Worker
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
@@ -122,7 +118,7 @@ def stores(
 
 async def _fire(at: Workplace, kind: str) -> None:
     """Do all that is due of a kind."""
-    kinds = register.kinds(at.skewed.store, at.contexts, planned=at.plan)
+    kinds = register.kinds(at.skewed.store, at.contexts, planned=at.plan, people=Unknown())
     mine = [one for one in kinds if one.name == kind]
     worker = Worker(at.skewed.store, mine, workspaces=at.contexts.clients, wakeup=Wakeup())
     await worker.round()
@@ -138,13 +134,13 @@ def _sampler(at: Workplace) -> GuardrailSampler:
     return GuardrailSampler(at.skewed.store, at.contexts, at.histories, learn=watch.learn, saw=watch.saw)
 
 
-async def _pass_turns_on(at: Workplace) -> None:
-    """All that anybody has, at once."""
+async def _remind(at: Workplace) -> None:
+    """Look at all open alerts, where each turn that anybody has is over at once."""
     over = (
         sa.update(alerts).where(alerts.c.turn_ends_at.is_not(None)).values(turn_ends_at=at.skewed.now - 1.0)
     )
     await at.skewed.store.database.write(lambda tx: tx.execute(over))
-    await PassingTurns(at.skewed.store, at.contexts.settings.routes, Unknown(), planned=at.plan).sweep()
+    await _fire(at, REMIND)
 
 
 async def _act(at: Workplace) -> None:
@@ -179,7 +175,7 @@ async def _watch_domains(at: Workplace) -> None:
 
 CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     "AutoResume.__call__": lambda at: _fire(at, RESUME),
-    "Digests.send_due": lambda at: Digests(at.skewed.store, at.contexts, planned=at.plan).send_due(),
+    "Digests.__call__": lambda at: _fire(at, DIGEST),
     "DomainChecks.watch": _watch_domains,
     "DomainChecks.check": lambda at: _domain_checks(at).check(),
     "GuardrailActs.act": _act,
@@ -192,13 +188,7 @@ CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     "GuardrailWatch.release_timers": lambda at: _watch(at).release_timers(),
     "HistorySampler.sample": lambda at: HistorySampler(at.contexts, at.histories).sample(),
     "LateRequests.__call__": lambda at: _fire(at, LATE),
-    "PassingTurns.sweep": _pass_turns_on,
-    "Reminders.sweep": lambda at: Reminders(
-        at.skewed.store, at.contexts.settings.alerts, at.contexts.settings.routes, planned=at.plan
-    ).sweep(),
-    "UnacknowledgedDomains.sweep": lambda at: UnacknowledgedDomains(
-        at.skewed.store, at.contexts.settings.alerts, at.contexts.settings.routes, planned=at.plan
-    ).sweep(),
+    "Reminders.__call__": _remind,
     "Yesterday.__call__": lambda at: Yesterday(at.histories)(WORKSPACE, moment(at.skewed.now)),
     "_prune": lambda at: register._prune(at.skewed.store, at.contexts.settings),
 }

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from bot.alerts import rendering
 from bot.alerts.routing import Routes
 from bot.alerts.turns import People, Unknown
-from bot.jobs.turns import PassingTurns
 from bot.store import Store, open_store
 from bot.store.queue import outbox
 from bot.store.queue.alert_row import AlertRow
@@ -22,7 +21,7 @@ from shared.domain.rota import Rota, next_of
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy
 from tests.bot.harness import interested
-from tests.bot.manual_clock import CHANNEL, MINUTE, ManualClock, arrive, post_all, sweep
+from tests.bot.manual_clock import CHANNEL, MINUTE, NO_REMINDERS, ManualClock, arrive, look, post_all, sweep
 
 ANN, BEN, CLEO = "U0ANN00001", "U0BEN00002", "U0CLEO0003"
 NAMES = {ANN: "ann", BEN: "ben", CLEO: "cleo"}
@@ -57,7 +56,7 @@ async def pass_on(
     store: Store, clock: ManualClock, rota: Rota = ROTA, people: People | None = None, **policy: object
 ) -> list[Post]:
     """What a look at the turns that are over has posted."""
-    await PassingTurns(store, routing(rota, **policy), people or Team(), planned=lambda: None).sweep()
+    await look(store, rules=NO_REMINDERS, routing=routing(rota, **policy), people=people or Team())
     return await post_all(store, clock)
 
 
@@ -181,7 +180,7 @@ async def test_two_processes_pass_a_turn_once(store: Store, clock: ManualClock) 
     await post_all(store, clock)
     clock.now += 10 * MINUTE
     for _ in range(2):
-        await PassingTurns(store, routing(), Team(), planned=lambda: None).sweep()
+        await look(store, rules=NO_REMINDERS, routing=routing(), people=Team())
     (note,) = await post_all(store, clock)
     assert note.mention == BEN
     assert await owners(store, clock, 1, routes(), first=2) == [CLEO], "a turn that passed on was one"
@@ -285,9 +284,8 @@ async def test_a_rota_that_is_removed_lets_go_of_its_replies(store: Store, clock
     await arrive(store, interested(1), by=routes())
     (card,) = await post_all(store, clock)
     clock.now += 10 * MINUTE
-    await PassingTurns(store, Routing(mention=GROUP), Team(), planned=lambda: None).sweep()
+    await look(store, rules=NO_REMINDERS, routing=Routing(mention=GROUP))
     assert await post_all(store, clock) == []
-    assert not await store.turns.are_due()
     (reminder,) = await sweep(store, clock)
     assert reminder.alert_id == card.alert_id
 

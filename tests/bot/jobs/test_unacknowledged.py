@@ -10,13 +10,23 @@ from datetime import timedelta
 import pytest
 
 from bot.alerts import rendering
-from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.store import Store
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import Routing, Rule
 from shared.records.records import Subscription
 from shared.settings.sections import AlertPolicy
-from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep
+from tests.bot.manual_clock import (
+    ANN,
+    CHANNEL,
+    HOUR,
+    MINUTE,
+    ManualClock,
+    arrive,
+    look,
+    post_all,
+    routes,
+    sweep,
+)
 
 PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example"}).encode()
 POLICY = AlertPolicy()
@@ -24,8 +34,7 @@ POLICY = AlertPolicy()
 
 async def reminded(store: Store, clock: ManualClock) -> list[Post]:
     """What a sweep posted."""
-    sweeping = UnacknowledgedDomains(store, POLICY, Routing(mention="S0ONCALL"), planned=lambda: None)
-    await sweeping.sweep()
+    await look(store, rules=POLICY, routing=Routing(mention="S0ONCALL"))
     return await post_all(store, clock)
 
 

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import httpx
 import sqlalchemy as sa
 
+from bot.alerts.turns import Unknown
 from bot.commands.context import CommandContexts
 from bot.jobs import register
 from bot.runtime.wakeup import Wakeup
@@ -177,6 +178,6 @@ async def open_process(
         store = await stack.enter_async_context(open_store(url, clock=clock))
         settings = shared_settings.load(environ=environ)
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
-        kinds = register.kinds(store, contexts, planned=lambda: None)
+        kinds = register.kinds(store, contexts, planned=lambda: None, people=Unknown())
         worker = Worker(store, kinds, workspaces=["default"], wakeup=Wakeup())
         yield Process(store=store, contexts=contexts, worker=worker, clock=clock)

@@ -11,7 +11,8 @@ from bot.alerts.routing import Routes
 from bot.store import Store
 from bot.store.alerts.claims import Trace
 from bot.store.alerts.incidents import Claim
-from bot.store.jobs import KINDS, RESUME, Again, Job
+from bot.store.alerts.reminders import ReminderTimes, ReminderWords
+from bot.store.jobs import DIGEST, KINDS, RELEASE, REMIND, RESUME, Again, Job
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import ChannelLease, Sent
 from bot.store.queue.lookups import Look
@@ -126,9 +127,22 @@ async def _incident(one: Skewed) -> Incident:
     return begun.incident
 
 
-async def _job(one: Skewed) -> Job:
-    (job,) = await one.store.jobs.claim(RESUME, lease=10.0, limit=1, workspaces=[one.workspace])
+async def _job(one: Skewed, kind: str = RESUME) -> Job:
+    (job,) = await one.store.jobs.claim(kind, lease=10.0, limit=1, workspaces=[one.workspace])
     return job
+
+
+def _words(times: ReminderTimes) -> ReminderWords:
+    return ReminderWords(
+        times=times,
+        due=lambda _due, _now: (),
+        passed=lambda _passed, _now: (),
+        candidates=lambda _alert, _now: CANDIDATES,
+    )
+
+
+NO_WORDS = _words(ReminderTimes())
+SOON = _words(ReminderTimes(remind=60.0, escalate=120.0, unfinished=60.0))
 
 
 async def _lease(one: Skewed) -> ChannelLease:
@@ -170,7 +184,6 @@ def _routes() -> Routes:
 
 ALERTS: Mapping[str, Case] = {
     "Acknowledgements.acknowledge": flat(lambda one: one.store.acknowledgements.acknowledge("al_domain1", ANN)),
-    "Acknowledgements.sweep": lists(DUE, lambda one: one.store.acknowledgements.sweep(_no_card, remind_after=60.0)),
     "Alerts.claim": flat(lambda one: one.store.alerts.claim("al_open1", ANN)),
     "Alerts.assign": flat(lambda one: one.store.alerts.assign("al_open1", BEN, by=ANN, trace=_trace)),
     "Alerts.channels": flat(lambda one: one.store.alerts.channels("al_open1")),
@@ -185,18 +198,15 @@ ALERTS: Mapping[str, Case] = {
     "Alerts.remind": flat(lambda one: one.store.alerts.remind("al_open1", ANN, until=one.now + HOUR)),
     "Alerts.in_message": flat(lambda one: one.store.alerts.in_message([STALE], "5.1")),
     "Alerts.messages": flat(lambda one: one.store.alerts.messages(["al_open1", "al_open2"])),
-    "Turns.are_due": flat(lambda one: one.store.turns.are_due()),
-    "Turns.pass_on": flat(
-        lambda one: one.store.turns.pass_on(lambda _alert, _now: CANDIDATES, lambda _passed, _now: [])
-    ),
     "Turns.leave": lists("it looks at each turn that goes on", lambda one: one.store.turns.leave(ANN, until=None)),
     "Turns.come_back": flat(lambda one: one.store.turns.come_back("U1")),
     "Turns.absences": lists("it lists them", lambda one: one.store.turns.absences()),
-    "Reminders.sweep": lists(
-        DUE,
-        lambda one: one.store.reminders.sweep(
-            lambda _due, _now: [], remind_after=60.0, escalate_after=120.0, unfinished_after=60.0
-        ),
+    "Reminders.look": Case(
+        given=lambda one: one.store.jobs.claim(REMIND, lease=10.0, limit=16, workspaces=[]),
+        act=lambda one, claimed: one.store.reminders.look(claimed, SOON),
+    ),
+    "Reminders.note_times": lists(
+        "it wakes them all", lambda one: one.store.reminders.note_times(ReminderTimes(remind=1.0))
     ),
     "Confirmations.ask": flat(
         lambda one: one.store.confirmations.ask("{}", person="U1", workspace=one.workspace, seconds=60)
@@ -346,6 +356,11 @@ QUEUE: Mapping[str, Case] = {
         act=lambda one, lookup: one.store.lookups.settle(lookup, Look(complete=True, pages=1)),
     ),
     "Outbox.plan": flat(lambda one: one.store.outbox.plan(one.workspace, NOTE)),
+    "Outbox.release": Case(
+        given=lambda one: _job(one, RELEASE),
+        act=lambda one, job: one.store.outbox.release(job),
+        lists="it lets go of a portion",
+    ),
     "Outbox.reaches": flat(lambda one: one.store.outbox.reaches(CALM)),
     "ReplyQueueRecords.standings": lists(
         "it counts what is unclaimed", lambda one: one.store.reply_queue.standings(one.workspace, most=15)
@@ -370,12 +385,19 @@ QUEUE: Mapping[str, Case] = {
 
 
 RECORDS: Mapping[str, Case] = {
-    "Digests.due": flat(lambda one: one.store.digests.due()),
+    "Digests.due": Case(
+        given=lambda one: _job(one, DIGEST), act=lambda one, job: one.store.digests.due(job)
+    ),
     "Digests.scheduled": lists(LISTED, lambda one: one.store.digests.scheduled(one.workspace, most=5)),
-    "Digests.give": flat(
-        lambda one: one.store.digests.give(
-            DueDigest(workspace=one.workspace, channel="C101", every="day", due_at=one.now + 1.0, days=1), "{}"
-        )
+    "Digests.give": Case(
+        given=lambda one: _job(one, DIGEST),
+        act=lambda one, job: one.store.digests.give(
+            job,
+            DueDigest(
+                workspace=one.workspace, channel="C101", every="day", due_at=one.now + 1.0, days=1
+            ),
+            "{}",
+        ),
     ),
     "Erasure.find": lists("it reads every row with text", lambda one: one.store.erasure.find(EMAIL)),
     "Erasure.erase": lists(

@@ -237,7 +237,11 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
         ],
         jobs: [
             {**here, "kind": kind, "key": f"sq{n}", "due_at": now - 1.0} for kind in ("late", "resume") for n in numbers
-        ],
+        ]
+        + [{"kind": "remind", "key": f"al_{state}{n}", "due_at": now - 1.0, "workspace": ""}
+           for state in ("open", "mine") for n in numbers]
+        + [{"kind": "digest", "key": f"day/C{100 + n}", "due_at": now - 1.0, **here} for n in numbers]
+        + [{"kind": "release", "key": HELD, "due_at": now - 1.0, "workspace": ""}],
         sequence_changes: [
             {**here, "sequence": f"sq{n}", "confirmed": "paused", "resume_late_until": now + MINUTE} for n in numbers
         ],
@@ -247,7 +251,7 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
         ],
         subscriptions: [{**here, "channel": CALM, "event": "lead.bounced", "sequence": f"S{n}"} for n in numbers],
         digests: [
-            {**here, "channel": f"C{100 + n}", "every": "day", "at": "09:00", "done_until": now, "due_at": now + HOUR}
+            {**here, "channel": f"C{100 + n}", "every": "day", "at": "09:00", "done_until": now}
             for n in numbers
         ],
         webhook_subscriptions: [

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from bot.alerts.routing import Routes
 from bot.store import Store, open_store
 from bot.store.db.columns import metadata
-from bot.store.jobs import KINDS, RESUME
+from bot.store.jobs import DIGEST, KINDS, RELEASE, REMIND, RESUME
 from bot.store.queue import retention
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
@@ -24,6 +24,7 @@ from shared.records.audit import Actor
 from shared.records.replies import Grouping
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock
+from tests.bot.store.growth_cases import NO_WORDS
 from tests.growth import database_work, nodes, rows_read
 
 WORKSPACES, CHANNELS, PAST = 250, 2_500, 8_000
@@ -80,8 +81,8 @@ def _filled(dialect: str) -> Iterator[str]:
         f" SELECT {workspace}, 'C' || n, 'reply.interested' FROM {rows(CHANNELS)}"
     )
     yield (
-        "INSERT INTO digests (workspace, channel, every, at, done_until, due_at)"
-        f" SELECT {workspace}, 'C' || n, 'day', '09:00', :now, :now + 1000 FROM {rows(CHANNELS)}"
+        "INSERT INTO digests (workspace, channel, every, at, done_until)"
+        f" SELECT {workspace}, 'C' || n, 'day', '09:00', :now FROM {rows(CHANNELS)}"
     )
     yield (
         "INSERT INTO jobs (id, workspace, kind, key, due_at)"
@@ -182,6 +183,15 @@ def _is_large(name: str) -> bool:
     return name in set(metadata.tables) - SMALL
 
 
+async def do_jobs(store: Store) -> None:
+    """Look at what is due, as a bot does."""
+    await store.reminders.look(await store.jobs.claim(REMIND, lease=10.0, limit=9, workspaces=[]), NO_WORDS)
+    for job in await store.jobs.claim(RELEASE, lease=10.0, limit=9, workspaces=[]):
+        await store.outbox.release(job)
+    for job in await store.jobs.claim(DIGEST, lease=10.0, limit=9, workspaces=["w1"]):
+        await store.digests.due(job)
+
+
 async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
     store, actor = agency, Actor(name="ann", id="U1", face="slack")
     routes = Routes(alert_channels={"w1": "C1", "w2": "C2"})
@@ -209,10 +219,9 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         await store.repaints.next_in()
         held = PlannedPost(dedupe="held", channel="C3", kind="note", held_until=1.0)
         await store.outbox.plan("w1", held)
-        await store.reminders.sweep(lambda _due, _now: [], remind_after=600.0, escalate_after=1800.0)
         await store.jobs.claim(RESUME, lease=10.0, limit=9, workspaces=["w1", "w2"])
         await store.jobs.waits(KINDS, ["w1", "w2"])
-        await store.digests.due()
+        await do_jobs(store)
         await store.subjects.sequences("w1")
         await store.subjects.turn("w1", "Q3", shown="", state="paused")
         await store.subjects.paused_domains("w1")

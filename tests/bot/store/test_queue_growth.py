@@ -11,6 +11,7 @@ from bot.store import Store, open_store
 from bot.store.db.engine import AT_ONCE
 from bot.store.db.schema import alerts, channel_leases, deliveries, posts
 from bot.store.db.slack_schema import slack_limits
+from bot.store.jobs import RELEASE, put
 from bot.store.queue.leases import BUNDLE, ChannelLease, ChannelRefused, Outcome, Sent, Unknown
 from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
@@ -202,7 +203,11 @@ async def given_up(store: Store, clock: ManualClock) -> None:
 
 
 async def end_of_quiet_hours(store: Store, clock: ManualClock) -> None:
-    await store.reminders.sweep(lambda *_: [], remind_after=None, escalate_after=None)
+    now = clock.now
+    await store.database.write(lambda tx: put(tx, RELEASE, "C1", at=now, how="sooner"))
+    while held := await store.jobs.claim(RELEASE, lease=10.0, limit=9, workspaces=[]):
+        for job in held:
+            await store.outbox.release(job)
     assert (await store.records.backlogs())["default"].counts["held"] == 0
 
 

@@ -10,11 +10,12 @@ import sqlalchemy as sa
 
 from bot.alerts.routing import Routes
 from bot.store import Store
-from bot.store.jobs import KINDS, RESUME
+from bot.store.jobs import KINDS, REMIND, RESUME
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import Sent
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock
+from tests.bot.store.growth_cases import NO_WORDS
 
 ROUTES = Routes(alert_channels={"w": "C1"})
 
@@ -46,10 +47,10 @@ async def poll(store: Store, now: float) -> None:
     await store.repaints.next_in()
     await store.jobs.claim(RESUME, lease=10.0, limit=9, workspaces=["w"])
     await store.jobs.waits(KINDS, ["w"])
-    await store.reminders.sweep(lambda *_: [], remind_after=60.0, escalate_after=120.0, unfinished_after=60.0)
-    await store.acknowledgements.sweep(lambda *_: None, remind_after=60.0)  # type: ignore[arg-type] # nothing is due
+    await store.reminders.look(
+        await store.jobs.claim(REMIND, lease=10.0, limit=9, workspaces=["w"]), NO_WORDS
+    )
     await store.changes.doubts("w", ["sq1"])
-    await store.digests.due()
     await store.instance.beat("bot")
     await store.instance.last_seen()
     await store.subjects.workspaces()
