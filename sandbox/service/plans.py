@@ -22,17 +22,15 @@ class _Plan(BaseModel):
 
 
 class SequencePlan(_Plan):
-    """A sequence and its sending hours."""
+    """A sequence and its sending hours, in UTC; `weekdays` are bits from Monday on, `appeal` a factor on replies."""
 
     name: Name
     steps: Annotated[int, Field(ge=1, le=20)]
-    opens: Annotated[int, Field(ge=0, le=23, description="The UTC hour at which sending begins.")] = 8
-    closes: Annotated[int, Field(ge=1, le=24, description="The UTC hour at which sending ends.")] = 17
-    weekdays: Annotated[int, Field(ge=0, le=127, description="A bit for each day, starting with Monday.")] = (
-        0b0011111
-    )
+    opens: int = Field(default=8, ge=0, le=23)
+    closes: int = Field(default=17, ge=1, le=24)
+    weekdays: int = Field(default=0b0011111, ge=0, le=127)
     status: Literal["active", "paused"] = "active"
-    appeal: Annotated[float, Field(ge=0, le=20, description="A factor on the reply rate.")] = 1.0
+    appeal: float = Field(default=1.0, ge=0, le=20)
 
     @cached_property
     def window(self) -> Window:
@@ -49,7 +47,7 @@ class DomainPlan(_Plan):
     """A sending domain and the state of its inboxes."""
 
     name: HostName
-    health: Annotated[float, Field(ge=10, le=100)] = 90.0
+    health: float = Field(default=90.0, ge=10, le=100)
     state: Literal["healthy", "warming"] = "healthy"
 
 
@@ -59,8 +57,8 @@ class AccountPlan(_Plan):
     workspace: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
     sequences: tuple[SequencePlan, ...] = ()
     domains: tuple[DomainPlan, ...] = ()
-    inboxes: Annotated[int, Field(ge=0, le=MOST_INBOXES)] = 0
-    queue: Annotated[int, Field(ge=0, le=20_000)] = 0
+    inboxes: int = Field(default=0, ge=0, le=MOST_INBOXES)
+    queue: int = Field(default=0, ge=0, le=20_000)
     blocklist: tuple[Name, ...] = ("competitor.example", "legal@bigbank.example")
 
     @model_validator(mode="after")

@@ -227,8 +227,7 @@ class Control:
         granted = settings.scopes if body.set is None else body.set
         removed = body.remove if isinstance(body.remove, frozenset) else {body.remove}
         settings.scopes = (granted | body.add) - removed
-        self._workspace.feed.publish("settings", {})
-        return {"scopes": sorted(settings.scopes)}
+        return {"scopes": self._settings_changed()["settings"]["scopes"]}
 
     async def _change_channel(self, body: Body) -> Json:
         """Archive, unarchive or rename channel, or change its id: archived, name or id."""
@@ -318,7 +317,7 @@ class Control:
             "channels": [one.to_slack(viewer=bot) | {"members": one.members} for one in channels],
             "views": {user: [workspace.views[one] for one in ids] for user, ids in stacks},
             "homes": {user: home_view(workspace, user) for user in workspace.homes},
-            "sockets": self._workspace.sockets.state(),
+            "sockets": workspace.sockets.state(),
             "faults": workspace.faults.listed(),
             "now": workspace.clock.now(),
         }
@@ -330,16 +329,11 @@ class Control:
         metadata, and beside them notification (on a desktop from the blocks, on a phone from the
         text), posted_at, ephemeral, seen_by, revisions and channel.
         """
-        user = ""
-        if "user" in body.model_fields_set:
-            user = self._workspace.user(body.user).id
-        name = body.need("channel")
-        if name == "dm":
-            channel = self._workspace.direct(self._workspace.user(body.user).id)
-        else:
-            channel = self._workspace.channel(name)
+        workspace, name = self._workspace, body.need("channel")
+        user = workspace.user(body.user).id
+        channel = workspace.direct(user) if name == "dm" else workspace.channel(name)
         found = channel.everything()
-        if user:
+        if "user" in body.model_fields_set:
             found = [one for one in found if one.seen_by in (None, user)]
         if body.thread_ts:
             found = [one for one in found if body.thread_ts in (one.ts, one.thread_ts)]
@@ -362,7 +356,7 @@ class Control:
             **workspace.traffic.summary(),
             "messages": posted,
             "alerts": dict(workspace.alerts),
-            "sockets": self._workspace.sockets.state(),
+            "sockets": workspace.sockets.state(),
         }
 
 

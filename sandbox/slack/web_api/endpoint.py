@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 import time
 from collections.abc import Callable
@@ -128,9 +127,9 @@ class Endpoint:
             credentials.app_token: "app",
             credentials.config_token: "config",
         }
-        given = [kind for known, kind in kinds.items() if _is_same(token, known)]
-        refuse_if(not given or (wanted == "bot" and given != ["bot"]), "invalid_auth")
-        refuse_if(given != [wanted], "not_allowed_token_type")
+        kind = kinds.get(token)
+        refuse_if(kind is None or (wanted == "bot" and kind != "bot"), "invalid_auth")
+        refuse_if(kind != wanted, "not_allowed_token_type")
         refuse_if(wanted == "bot" and self._workspace.revoked, "token_revoked")
 
 
@@ -158,7 +157,3 @@ def _unpacked(value: str) -> Any:
 def _token(request: Request, args: Json) -> str:
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     return given.strip() if scheme == "Bearer" else str(args.get("token") or "")
-
-
-def _is_same(given: str, known: str) -> bool:
-    return hmac.compare_digest(given.encode(), known.encode())
