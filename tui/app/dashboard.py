@@ -118,7 +118,6 @@ class DashboardApp(ErrorBoundary, App[int]):
         self._used_at: datetime | None = None
         self._replay: Replay | None = None
         self._read: dict[PageRef, Read] = {}
-        self._looked_at: dict[Page, datetime] = {}
         self._on_alarm = on_alarm
         self._notifier = notifier or TerminalNotifier(choice=OFF, environ={})
         self._news = {state.workspace: ReplyNews(since=now()) for state in self.workspaces.all}
@@ -187,10 +186,9 @@ class DashboardApp(ErrorBoundary, App[int]):
             return
         self.hand_frame()
         page = self.page
-        if page and self._replay is None:
-            looked = self._looked_at.get(page)
-            if looked and self.now() - looked >= LOOK_EVERY:
-                self.read_for(page)
+        looked_at = page.looked_at if page and self._replay is None else None
+        if page and looked_at and self.now() - looked_at >= LOOK_EVERY:
+            self.read_for(page)
         self._write(self._notifier.due(self.now()))
 
     def _write(self, sequence: str) -> None:
@@ -249,8 +247,6 @@ class DashboardApp(ErrorBoundary, App[int]):
     def action_climb(self, levels: int) -> None:
         for _ in range(levels):
             if len(self.pages) > 1 and not isinstance(self.screen, ModalScreen):
-                page = self.pages[-1]
-                self._looked_at.pop(page, None)
                 self.pop_screen()
 
     def can_open(self, name: str) -> bool:
@@ -315,7 +311,7 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def read_for(self, page: Page) -> None:
         """Read the health, or the lanes, that a page shows, and its facts once more."""
-        self._looked_at[page] = self.now()
+        page.looked_at = self.now()
         if isinstance(page, DetailPage):
             self._work(partial(self._read_health, page), group="health")
             if not self.frame.is_past:

@@ -103,7 +103,8 @@ class WorkspaceState:
         """Acknowledge the alarm about something, or all; where none is new, take the last time back. What was done."""
         about = [one for one in self.alarms if where is None or one.where == where]
         if new := frozenset(one.key for one in about if one.is_new):
-            self._acknowledged.append(new)
+            known = {one.key for one in self.alarms}
+            self._acknowledged = [*(one for one in self._acknowledged if one & known), new]
             self.alarms = acknowledged(self.alarms, new, at=now)
             return "acknowledged"
         keys = frozenset(one.key for one in about)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.reactive import reactive
 from textual.widget import Widget
-from textual.widgets import Footer
 
 from tui.model.frame import Frame
 from tui.model.lines import PageRef, SequenceLine
 from tui.screens.prompt import Prompt
 from tui.theme.error_boundary import SafeScreen
 from tui.widgets.head import Head
+from tui.widgets.key_line import KeyLine
 from tui.widgets.table import ListTable, Panel
 
 if TYPE_CHECKING:
@@ -78,11 +79,13 @@ class Page(SafeScreen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.head = Head(key_of=self.key_of)
+        self.looked_at: datetime | None = None
+        """When what it shows beside the frame was read last."""
 
     def compose(self) -> ComposeResult:
         yield self.head
         yield from self.parts()
-        yield Footer(show_command_palette=False, compact=True)
+        yield KeyLine(show_command_palette=False, compact=True)
 
     def parts(self) -> Iterable[Widget]:
         """Between the head and the line of keys."""

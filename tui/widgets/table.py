@@ -22,6 +22,8 @@ from tui.theme.palette import SIGNS, Ink
 from tui.theme.words import Piece, Words
 from tui.widgets.text import TextLine
 
+MOST_PAINTED = 100
+"""Cells and lines that are kept as they were painted: as many as a screen has lines."""
 FEW = 0.5
 """The share of lines up to which single ones are taken out; of more, the table is filled anew, which is faster."""
 
@@ -49,6 +51,9 @@ class ListTable(ErrorBoundary, DataTable[Words]):
 
     def __init__(self, columns: Sequence[Column], *, id: str) -> None:  # noqa: A002 # the framework's word
         super().__init__(id=id, cursor_type="row", cell_padding=0, cursor_foreground_priority="renderable")
+        # Of a list that changes all day the framework would keep ten thousand painted cells.
+        self._row_render_cache.maxsize = self._row_renderable_cache.maxsize = MOST_PAINTED
+        self._cell_render_cache.maxsize = self._line_cache.maxsize = MOST_PAINTED
         self.list_columns = columns
         self.arrangement = Arrangement()
         self.all: Sequence[Line] = ()

@@ -23,7 +23,7 @@ from tui.feed.poller import BoardComposer, intervals
 from tui.feed.workspace_state import WorkspaceState
 
 DAYS = 30
-SETTLED = 15
+SETTLED = 20
 """Days after which what is kept for a day, or up to a number, is full, and so are the caches of the framework."""
 LOOKS = 4
 """Readings a day."""
