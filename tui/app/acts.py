@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.notifications import SeverityLevel
+from textual.worker import Worker
 
 from shared.commands import UsageError, invocation, parse
 from shared.commands.arguments import DOMAIN, Arguments
@@ -99,7 +100,8 @@ class Acts:
 
         def chosen(offer: Offer) -> None:
             if offer.action:
-                self.app.run_worker(partial(act, offer.action), group="actions", exit_on_error=False)
+                work = partial(act, offer.action)
+                _: Worker[None] = self.app.run_worker(work, group="actions", exit_on_error=False)
             else:
                 self.run_typed(offer.line)
 
@@ -117,7 +119,7 @@ class Acts:
     def start(self, asked: Asked) -> None:
         """Ask, run and tell, in the background; a failure shows a notice and ends nothing."""
         work = partial(self._whole, asked)
-        self.app.run_worker(work, group="commands", exclusive=False, exit_on_error=False)
+        _: Worker[None] = self.app.run_worker(work, group="commands", exclusive=False, exit_on_error=False)
 
     async def _whole(self, asked: Asked) -> None:
         state, page = self.app.workspaces.current, self.app.screen

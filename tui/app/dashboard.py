@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events, on
 from textual.app import App
@@ -316,11 +316,12 @@ class DashboardApp(ErrorBoundary, App[int]):
             self._work(partial(self._read_health, page), group="health")
             if not self.frame.is_past:
                 self._work(partial(self._read_about, page.about), group="read")
-        elif hasattr(page, "set_incident"):
-            self._work(partial(self._read_lanes, page.range.span, page.set_incident), group="lanes")
+        elif page.lane_span:
+            self._work(partial(self._read_lanes, page.lane_span, page.set_incident), group="lanes")
 
-    def _work(self, work: Callable[[], object], *, group: str) -> None:
-        self.run_worker(work, group=group, exclusive=group != "read", exit_on_error=False)  # type: ignore[arg-type]
+    def _work(self, work: Callable[[], Coroutine[Any, Any, None]], *, group: str) -> None:
+        is_alone = group != "read"
+        _: Worker[None] = self.run_worker(work, group=group, exclusive=is_alone, exit_on_error=False)
 
     async def _read_about(self, about: PageRef) -> None:
         feed = self.workspaces.current.feed

@@ -18,7 +18,7 @@ from shared.domain.local_zone import local
 from shared.domain.wall_clock import moment
 from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
-from tui.model.lines import ChangeLine, InboxLine, Line, SequenceLine, StatsLine
+from tui.model.lines import InboxLine, Line, SequenceLine, StatsLine
 from tui.theme.palette import RESTING, RUNNING, SIGNS, STOPPED, TONE_INK, WARMING, Ink
 from tui.theme.words import BLOCKS, REST, Piece, Words, bar, fit, width_of
 
@@ -352,15 +352,4 @@ LEADS = (
     Column("lead", "Lead", 20, text_of(lambda x: x.name), grow=1),
     Column("company", "Company", 20, text_of(lambda x: x.lead.company, Ink.MUTED), grow=1),
     Column("email", "Email", 30, text_of(lambda x: x.lead.email, Ink.MUTED), grow=1),
-)
-
-
-def _what(line: ChangeLine, _: int) -> Sequence[Piece]:
-    return ((visible(line.subject), Ink.TEXT), (f" {visible(line.text)}", Ink.MUTED))
-
-
-CHANGES = (
-    Column(SIGN, "", 1, sign_of),
-    Column("at", "At", 9, text_of(lambda x: f"{local(x.at):%a %H:%M}", Ink.MUTED)),
-    Column("what", "What", 30, _what, grow=1),
 )

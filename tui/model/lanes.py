@@ -73,8 +73,8 @@ class LaneLine:
         """A cell shows the worst that was within it, so that no trouble is too short to be seen; a sign stands before it."""
         segments = _by_column(self.lane, self.incident, width)
         marks: dict[int, list[Mark]] = {}
-        for mark in self.lane.marks:
-            marks.setdefault(column_of(mark.at, self.incident, width), []).append(mark)
+        for one in self.lane.marks:
+            marks.setdefault(column_of(one.at, self.incident, width), []).append(one)
         at = column_of(self.cursor, self.incident, width) if self.cursor else -1
         cells: list[Piece] = []
         for x, segment in enumerate(segments):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
@@ -13,6 +13,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from tui.model.frame import Frame
+from tui.model.incident import Incident
 from tui.model.lines import PageRef, SequenceLine
 from tui.screens.prompt import Prompt
 from tui.theme.error_boundary import SafeScreen
@@ -43,7 +44,7 @@ class Page(SafeScreen[None]):
     """A page shows a frame; what a person wants done it hands to the app, as an action."""
 
     if TYPE_CHECKING:
-        app: DashboardApp  # type: ignore[assignment] # the only one that shows pages
+        app: DashboardApp  # the only one that shows pages
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key("help", "question_mark,f1", "app.help", "help", "All keys of this page", show=True),
@@ -94,6 +95,12 @@ class Page(SafeScreen[None]):
     def show(self, frame: Frame) -> None:
         """Paint what differs; called with every frame, each second."""
         raise NotImplementedError
+
+    lane_span: timedelta | None = None
+    """How far back the lanes go that the page shows; None: it has none."""
+
+    def set_incident(self, incident: Incident | None) -> None:
+        """The lanes, once they are read."""
 
     # -- what the app asks -----------------------------------------------------------------------------
 
@@ -180,7 +187,7 @@ class Page(SafeScreen[None]):
         before = table.arrangement
 
         def changed(text: str | None) -> None:
-            table.arrange(before if text is None else replace(before, find=text))
+            table.rearrange(before if text is None else replace(before, find=text))
             self.again()
 
         prompt = Prompt(sign="filter", hint=FILTER_HINT, value=before.find, changed=changed)
@@ -188,7 +195,7 @@ class Page(SafeScreen[None]):
 
     def action_sort(self) -> None:
         if panel := self.panel:
-            panel.table.arrange(panel.table.arrangement.next_order(panel.table.list_columns))
+            panel.table.rearrange(panel.table.arrangement.next_order(panel.table.list_columns))
             self.again()
 
     def action_back(self) -> None:
@@ -200,7 +207,7 @@ class Page(SafeScreen[None]):
         ]
         if asked:
             for table in asked:
-                table.arrange(table.arrangement.__class__())
+                table.rearrange(table.arrangement.__class__())
             self.again()
         elif not self.app.leave_past():
             self.app.action_climb(1)

@@ -174,7 +174,6 @@ class ConfirmDialog(Dialog):
             self.dismiss(True if name == "yes" else None)
 
 
-KEY_NAMES = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
 MOVES = (("↑ ↓", "move"), ("enter", "open, go down"), ("tab", "next list"))
 SIGNS_HELP = (
     "● healthy  ▲ at risk  ◆ bad  ‖ can't send  ? unknown  ✓ acknowledged. Titles tell the age of a list: late after two "

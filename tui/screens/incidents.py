@@ -80,6 +80,10 @@ class IncidentsPage(Page):
         return RANGES[self.number or 0]
 
     @property
+    def lane_span(self) -> timedelta:  # type: ignore[override] # of this page it is always known
+        return self.range.span
+
+    @property
     def chosen(self) -> PageRef | None:
         line = self.lanes.table.line
         return PageRef(kind="domain", key=line.key) if line and line.key != WORKSPACE else None

@@ -18,7 +18,7 @@ from rich.text import Text
 from textual._context import active_app  # the framework has no public name for it
 
 from shared.domain.local_zone import local
-from shared.text.formats import UNKNOWN, show_exact_span
+from shared.text.formats import show_exact_span
 from tui.theme.palette import NIGHT, PALETTES, Ink, Palette
 
 MORE = "…"
@@ -141,32 +141,12 @@ def cells(text: str) -> list[str]:
     return found
 
 
-def as_many_as_fit(parts: Sequence[str], room: int, *, between: str = " · ") -> str:
-    """The first parts that fit whole; none is cut in two."""
-    for count in range(len(parts), 0, -1):
-        if cell_len(text := between.join(parts[:count])) <= room:
-            return text
-    return ""
-
-
 def bar(fraction: float | None, width: int, ink: Ink) -> list[Piece]:
     """A thin line, as much of it strong as the fraction says, in halves of a cell."""
     if fraction is None or width <= 0:
         return [(REST * max(0, width), Ink.FAINT)]
     full, half = divmod(round(min(max(fraction, 0.0), 1.0) * width * 2), 2)
     return [("━" * full + "╸" * half, ink), ("─" * (width - full - half), Ink.FAINT)]
-
-
-def short_count(number: float | None) -> str:
-    """At most five characters: `12,482` is `12.5k`."""
-    if number is None:
-        return UNKNOWN
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(number) >= size:
-            scale = 1e3 if unit == "k" else size
-            shown = f"{number / scale:.1f}" if abs(number) < 100 * scale else f"{number / scale:.0f}"
-            return f"{shown}{unit}"
-    return f"{number:.0f}"
 
 
 def ago(moment: datetime | None, *, now: datetime) -> str:

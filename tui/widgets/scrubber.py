@@ -14,7 +14,7 @@ from tui.model.lanes import axis, lane_lines
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import Ink
 from tui.theme.words import Words
-from tui.widgets.table import Panel
+from tui.widgets.table import ListTable, Panel
 from tui.widgets.text import TextLine
 
 LANES = (
@@ -44,12 +44,8 @@ class LanePanel(Panel):
         self.incident = incident
         lines = lane_lines(incident, cursor=cursor) if incident else ()
         self.show(lines, aside=aside)
-        self._draw_axis()
-        self.call_after_refresh(self._draw_axis)  # the first lines have a place only then
-
-    def _draw_axis(self) -> None:
         before, columns = self.place_of_bar()
-        if (incident := self.incident) and columns:
+        if incident and columns:
             self.axis.set(Words(((" " * before + axis(incident, columns), Ink.MUTED),)))
 
     def place_of_bar(self) -> tuple[int, int]:
@@ -80,6 +76,11 @@ class Scrubber(ErrorBoundary, Vertical):
 
     def at(self, moment: datetime) -> None:
         self._at = moment
+        self._draw()
+
+    def on_list_table_moved(self, event: ListTable.Moved) -> None:
+        """The lanes have their place only now: the axis follows."""
+        event.stop()
         self._draw()
 
     def _draw(self) -> None:

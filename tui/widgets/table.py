@@ -87,15 +87,11 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         self._needs |= {name: max(cells, self._needs.get(name, 0)) for name, cells in found.items()}
         self._fill(is_lit=is_lit)
 
-    def arrange(self, arrangement: Arrangement) -> None:
+    def rearrange(self, arrangement: Arrangement) -> None:
         if arrangement != self.arrangement:
             self.arrangement = arrangement
             self._placed = ()  # a title says the order
             self._fill()
-
-    def exchange(self, columns: Sequence[Column]) -> None:
-        if columns is not self.list_columns:
-            self.list_columns, self._needs, self._placed = columns, {}, ()
 
     def reset(self) -> None:
         """The cursor at the top and no filter: what comes is of something else."""
@@ -122,6 +118,7 @@ class ListTable(ErrorBoundary, DataTable[Words]):
 
     def _fill(self, *, is_lit: bool = False) -> None:
         before, width = self.line, self.scrollable_content_region.width
+        was_placed = self._placed
         self.shown = self.arrangement.of(self.all, self.list_columns)
         if width <= 0:  # it isn't laid out yet
             return
@@ -145,7 +142,7 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         finally:
             self._is_filling = False
         after = self.line
-        if (before and before.key) != (after and after.key):
+        if was_placed != self._placed or (before and before.key) != (after and after.key):
             self.post_message(self.Moved(self))
 
     def _begin(self, placed: tuple[Placed, ...]) -> None:
@@ -218,7 +215,7 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         now, order = self.arrangement, event.column_key.value or ""
         is_sortable = any(column.sort for column in self.list_columns if column.id == order)
         if is_sortable:
-            self.arrange(replace(now, order=order, descending=now.order == order and not now.descending))
+            self.rearrange(replace(now, order=order, descending=now.order == order and not now.descending))
 
     def on_resize(self) -> None:
         self._fill()

@@ -84,5 +84,6 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
             await feed.aclose()
     assert sends == {row.group: row.sends for row in rows}
     assert rules == ["quiet"]
+    assert isinstance(card, Result)
     assert card.rows
     assert "quiet" in {row["name"] for row in card.rows}
