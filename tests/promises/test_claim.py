@@ -57,13 +57,6 @@ async def test_a_released_reply_can_be_claimed_again(team: Team) -> None:
     await team.card("Claimed by @ben")
 
 
-async def test_an_unclaimed_reply_is_reminded_of_after_five_minutes(team: Team) -> None:
-    await posted(team)
-    before = len(await team.messages())
-    await team.pass_time(minutes=6)
-    await team.until(lambda: _more(team, before))
-
-
 async def test_a_claimed_reply_is_not_reminded_of_as_unclaimed(team: Team) -> None:
     card = await posted(team)
     await team.click(card, "Claim")
@@ -77,10 +70,6 @@ async def test_a_claimed_reply_is_not_reminded_of_as_unclaimed(team: Team) -> No
 
     threads = {one.data["thread_ts"] for one in await team.until(reminded)}
     assert card.ts not in threads
-
-
-async def _more(team: Team, before: int) -> bool:
-    return len(await team.messages()) > before
 
 
 async def test_replies_lists_what_nobody_has_claimed(team: Team) -> None:
@@ -100,14 +89,6 @@ async def test_a_guest_can_claim_nothing(team: Team) -> None:
     await team.deliver(interested("Grace"))
     await team.card("Grace")
     assert "Claim" in (await team.card("Ada")).buttons
-
-
-async def test_a_person_who_asked_to_be_reminded_is_reminded(team: Team) -> None:
-    await team.click(await posted(team), "Claim")
-    await team.click(await team.card("Claimed by @ann"), "Remind me in 2 h")
-    before = len(await team.messages())
-    await team.pass_time(hours=2, minutes=1)
-    await team.until(lambda: _more(team, before))
 
 
 async def test_a_done_reply_leaves_the_list(team: Team) -> None:

@@ -1,0 +1,113 @@
+"""Reminders: an unclaimed reply is reminded of, escalated, and then left alone."""
+
+from __future__ import annotations
+
+from tests.kit import Message, Team, interested, paused_domain
+from tests.kit.team import SALES
+
+
+async def posted(team: Team, name: str = "Ada") -> Message:
+    await team.deliver(interested(name))
+    return await team.card(name)
+
+
+async def barrier(team: Team, name: str) -> None:
+    """A reply that came just now, and its card: what was due before is posted."""
+    await posted(team, name)
+    await team.settled()
+
+
+async def test_no_reminder_comes_before_five_minutes(team: Team) -> None:
+    card = await posted(team)
+    await team.pass_time(minutes=4, seconds=30)
+    await barrier(team, "Grace")
+    assert await team.thread(card) == []
+
+
+async def test_the_reminder_says_how_long_the_reply_has_waited_and_has_a_claim(team: Team) -> None:
+    card = await posted(team)
+    await team.pass_time(minutes=6)
+    reminder = await team.in_thread(card, "6 min")
+    assert "Ada at Acme" in reminder.title
+    assert "Claim" in reminder.buttons
+
+
+async def test_an_escalation_comes_after_fifteen_minutes_and_is_the_last(team: Team) -> None:
+    card = await posted(team)
+    await team.pass_time(minutes=6)
+    await team.in_thread(card, "6 min")
+    await team.pass_time(minutes=10)
+    await team.in_thread(card, "16 min")
+    await team.pass_time(hours=5)
+    await barrier(team, "Grace")
+    assert len(await team.thread(card)) == 2
+
+
+async def test_an_escalation_goes_to_its_channel_and_mentions_whom_it_shall(team: Team) -> None:
+    await team.stop()
+    team.set(f'[alerts]\nescalate_to = "{SALES}"\nescalate_mention = "U0BEN00002"\n')
+    await team.start()
+    await posted(team)
+    await team.pass_time(minutes=16)
+    there = await team.message("Ada at Acme", channel=SALES)
+    assert "<@U0BEN00002>" in there.mrkdwn
+
+
+async def test_a_claimed_reply_that_is_not_done_is_reminded_of_after_four_hours(team: Team) -> None:
+    card = await posted(team)
+    await team.click(card, "Claim", user="ben")
+    await team.changed(card, "Claimed by @ben")
+    await team.pass_time(hours=3, minutes=50)
+    await barrier(team, "Grace")
+    assert await team.thread(card) == []
+    await team.pass_time(minutes=15)
+    assert "<@U0BEN00002>" in (await team.in_thread(card, "<@U0BEN00002>")).mrkdwn
+
+
+async def test_a_person_who_asked_to_be_reminded_is_mentioned_then(team: Team) -> None:
+    card = await posted(team)
+    await team.click(card, "Claim")
+    await team.click(await team.changed(card, "Claimed by @ann"), "Remind me in 2 h")
+    await team.pass_time(hours=1, minutes=50)
+    await barrier(team, "Grace")
+    assert not any("<@U0ANN00001>" in one.mrkdwn for one in await team.thread(card))
+    await team.pass_time(minutes=12)
+    assert "Ada at Acme" in (await team.in_thread(card, "<@U0ANN00001>")).shown
+
+
+async def test_a_done_reply_is_reminded_of_no_more(team: Team) -> None:
+    card = await posted(team)
+    await team.click(card, "Claim")
+    await team.click(await team.changed(card, "Claimed by @ann"), "Mark done")
+    await team.changed(card, "Done by @ann")
+    await team.pass_time(hours=6)
+    await barrier(team, "Grace")
+    assert await team.thread(card) == []
+
+
+async def test_quiet_hours_hold_the_mention_and_not_the_card(team: Team) -> None:
+    await team.stop()
+    team.set('[routes]\nmention = "U0BEN00002"\nquiet = "00:00-23:59"\ntimezone = "UTC"\n')
+    await team.start()
+    card = await posted(team)
+    assert "<@U0BEN00002>" not in card.mrkdwn
+
+
+async def test_a_channel_mentions_whom_its_settings_name(team: Team) -> None:
+    await team.stop()
+    team.set('[routes]\nmention = "U0BEN00002"\n')
+    await team.start()
+    assert "<@U0BEN00002>" in (await posted(team)).mrkdwn
+
+
+async def test_a_paused_domain_is_reminded_of_until_someone_acknowledges(team: Team) -> None:
+    await team.deliver(paused_domain("useacme.example"))
+    card = await team.card("useacme.example is paused")
+    await team.pass_time(minutes=6)
+    await team.in_thread(card, "useacme.example")
+    await team.click(await team.present(card), "Acknowledge")
+    await team.changed(card, "@ann")
+    before = len(await team.thread(card))
+    await team.pass_time(hours=9)
+    await barrier(team, "Ada")
+    assert len(await team.thread(card)) == before
