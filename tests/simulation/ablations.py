@@ -12,6 +12,7 @@ from bot.slack.messages import MessageSender
 from bot.store import jobs
 from bot.store.alerts import sequence_changes, turns
 from bot.store.db.engine import Transaction
+from bot.store.db.schema import jobs as job_rows
 from bot.store.queue import leases, outbox, routing
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.intake import Arrival
@@ -44,8 +45,7 @@ def _without_unique_key() -> None:
 def _without_timer_token() -> None:
     """A timer is carried out although it was set anew, or is carried out by another process."""
     jobs.hold = lambda *_: True
-    jobs._OURS = jobs._c.id == sa.bindparam("job")
-    jobs._DONE = sa.delete(jobs.jobs).where(jobs._OURS)
+    jobs._DONE = sa.delete(job_rows).where(job_rows.c.id == sa.bindparam("job"))
 
 
 def _without_sequence_lock() -> None:

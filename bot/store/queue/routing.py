@@ -508,9 +508,16 @@ def _reopen(tx: Transaction, again: Sequence[tuple[PendingDelivery, Decision]]) 
     """An incident that is told of once more after its end is as new, on its card."""
     for row, decision in again:
         if _is_incident(decision):
-            values = {"recovered_at": None, "standing": "", "acked_name": "", "acked_at": None}
+            values: dict[str, Any] = {
+                "recovered_at": None,
+                "standing": "",
+                "acked_name": "",
+                "acked_at": None,
+            }
             values |= {"ack_reminders": 0, "ack_due_at": decision.remind_at, "received_at": row.last_at}
             tx.execute(sa.update(alerts).where(alerts.c.id == row.ended).values(**values))
+            if row.ended:
+                look_now(tx, [row.ended])
 
 
 _TOLD_BY = (

@@ -83,6 +83,38 @@ async def test_a_claimer_is_reminded_when_asked_for_and_the_reply_stays_claimed(
     assert (found.claimed_name, found.waiting_since) == ("ann", None)
 
 
+async def test_a_reopened_reply_reminds_its_claimer_anew_and_not_at_once(
+    store: Store, clock: ManualClock, alert: str
+) -> None:
+    await store.alerts.claim(alert, ANN)
+    clock.now += 5 * HOUR
+    assert [post.kind for post in await sweep(store, clock)] == ["unfinished"]
+    await store.alerts.handle(alert, ANN)
+    await store.alerts.reopen(alert)
+    clock.now += 3 * HOUR
+    assert await sweep(store, clock) == []
+    clock.now += HOUR
+    assert [post.kind for post in await sweep(store, clock)] == ["unfinished"]
+
+
+async def test_who_asked_is_reminded_of_each_reply_that_shares_its_message() -> None:
+    asked = [
+        Due(
+            alert=AlertRow(
+                id=f"al_{n}", kind="reply.interested", body=interested(n), claimed_by=f"U00000{n}"
+            ),
+            channel=CHANNEL,
+            what="back",
+            bundled=True,
+        )
+        for n in range(2)
+    ]
+    store: Store = None  # type: ignore[assignment] # it plans without one
+    reminders = Reminders(store, AlertPolicy(), Routing(), Unknown(), planned=lambda: None)
+    planned = [post for _, post in reminders.plan(asked, 900.0)]
+    assert [(post.alert_id, post.mention) for post in planned] == [("al_0", "U000000"), ("al_1", "U000001")]
+
+
 async def test_only_the_claimer_is_reminded_and_not_after_a_release(
     store: Store, clock: ManualClock, alert: str
 ) -> None:
