@@ -116,6 +116,22 @@ async def test_a_confirmation_counts_for_who_was_asked_once_and_in_time(served: 
     assert "no longer exists" in (await served.bot.say("yes q_0000000000000000"))[0]["text"]
 
 
+async def test_a_second_yes_is_answered_with_what_the_first_came_to(served: BotWithService) -> None:
+    (question,) = await served.bot.say("pause all", user=seed.BEN.id)
+    value = next(
+        line_of(element["value"])
+        for block in question["blocks"]
+        if block["type"] == "actions"
+        for element in block["elements"]
+        if line_of(element["value"]).startswith("yes ")
+    )
+    (first,) = await served.bot.say(value, user=seed.BEN.id)
+    assert "sequences are paused" in first["text"]
+    (second,) = await served.bot.say(value, user=seed.BEN.id)
+    assert second["seen_by"] == seed.BEN.id
+    assert "sequences are paused" in second["text"]
+
+
 async def test_a_typed_yes_confirms_nothing_in_slack(served: BotWithService) -> None:
     await served.bot.say("add kept@acme.example to " + (await served.sequences())[0]["id"])
     (question,) = await served.bot.say("remove kept@acme.example --yes")
