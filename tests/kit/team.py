@@ -273,7 +273,8 @@ class Team:
 
         told = await self.until(new, f"an answer to {line!r}")
         own = [one for one in told if one.data.get("seen_by")]
-        return (own or told)[-1]  # what an earlier click led to may come late, and stands before it
+        answer: Message = (own or told)[-1]
+        return answer  # what an earlier click led to may come late, and stands before it
 
     async def click(
         self, message: Message, label: str, *, user: str = "ann", near: str = "", **more: Any
