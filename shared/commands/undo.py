@@ -270,9 +270,10 @@ def _changed_since(found: Undoable, context: CommandContext) -> str:
 
     last = max(found.moved.values(), key=lambda one: one.at)
     count = show_number(len(found.moved), "sequence")
+    reason = f" · {clip(last.reason, length=200)}" if last.reason else ""
     return (
         f"{count} changed later and left as is. Last change: {who_did(last.actor)} at "
-        f"{_at(last, context)}: {clip(last.result, length=200)}"
+        f"{_at(last, context)}: {clip(last.result, length=200)}{reason}"
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from bot.jobs import turns
 from sandbox.slack import seed
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.interactions.alert_bot import card, in_thread, shown
@@ -27,8 +26,7 @@ pass_after = "1h"
 
 
 @pytest.fixture
-async def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BotHarness]:
-    monkeypatch.setattr(turns, "EVERY", 0.2)
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
     async with open_harness(tmp_path) as opened:
         opened.config(CONFIG)
         yield opened

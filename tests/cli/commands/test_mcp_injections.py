@@ -41,7 +41,7 @@ READING = (
 )
 KEPT = (
     *(guardrail_schema.rules, guardrail_schema.switches, installation_schema.webhook_subscriptions),
-    *(schema.subscriptions, schema.digests, schema.jobs, schema.rota_turns, schema.absences),
+    *(schema.subscriptions, schema.digests, schema.rota_turns, schema.absences),
 )
 """The bot's tables that a command changes."""
 
