@@ -70,9 +70,18 @@ def test_the_commit_comes_from_the_build_or_from_git(tmp_path: Path) -> None:
     assert re.fullmatch(r"[0-9a-f]{12}", read_commit(ROOT))
 
 
-HAPPEN_TO_BE = {"httpx2", "httpcore2", "h2", "hpack", "hyperframe", "truststore", "python-multipart"}
+HAPPEN_TO_BE = {
+    "greenlet",
+    "httpx2",
+    "httpcore2",
+    "h2",
+    "hpack",
+    "hyperframe",
+    "truststore",
+    "python-multipart",
+}
 """What libraries load where it is, as among the tests' packages, for what the program doesn't do: dnspython for DNS over
-HTTPS, Starlette for forms."""
+HTTPS, SQLAlchemy for asyncio, Starlette for forms."""
 
 
 @pytest.mark.e2e

@@ -101,6 +101,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         on_alarm: Callable[[Iterable[str]], object] = lambda _: None,
         notifier: TerminalNotifier | None = None,
         driver_class: type[Driver] | None = None,
+        notice: str = "",
     ) -> None:
         super().__init__(driver_class)
         self.now = now
@@ -113,6 +114,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self._folder = folder
         self._error_log = error_log
         self._own_error: OwnError | None = None
+        self._notice = notice
         self._seen_notice = ""
         self._last_input: datetime | None = None
         self._used_at: datetime | None = None
@@ -164,7 +166,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         notice = history.notice if history and history.notice != self._seen_notice else ""
         return self.workspaces.current.frame(
             now=self.now(),
-            notices=[text for text in (own, notice) if text],
+            notices=[text for text in (own, self._notice, notice) if text],
             mode=f"{self.running}…" if self.running else "",
             used_at=self._used_at,
         )
@@ -372,7 +374,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         has_own = any(one.where == where for one in state.alarms if one.is_on)
         done = state.acknowledge(where if has_own else None, now=self.now())
         if not done:
-            self._own_error = None
+            self._own_error, self._notice = None, ""
             self._seen_notice = state.history.notice if state.history else ""
         self.hand_frame()
 

@@ -80,6 +80,7 @@ async def run_dashboard(
         only_theme=plain_theme(environ),
         keys=options.keys,
         wall=wall,
+        notice=notice,
         folder=settings.state_dir / "exports",
         error_log=ErrorLog(),
         on_alarm=alarm_command.call,

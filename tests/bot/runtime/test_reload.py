@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.slack import seed
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness, signature
 from tests.waiting import until
 
@@ -100,15 +99,3 @@ async def test_settings_that_cannot_be_used_leave_the_bot_as_it_is(bot: BotHarne
         await bot.until_posted(1)
         process.send_signal(signal.SIGTERM)
         assert await process.wait() == 0
-
-
-async def test_a_limit_holds_under_a_channels_new_id_without_a_restart(bot: BotHarness) -> None:
-    bot.config(f'webhook_secret = "{FIRST}"\n[roles.channels]\n{seed.PRIVATE} = "reader"\n')
-    async with bot_process(bot):
-        await bot.control("channel", channel=seed.PRIVATE, id="C0SHARED07")
-
-        async def refused() -> bool:
-            answers = await bot.say("pause nothing", channel="C0SHARED07", user="ben")
-            return "don't have permission to run" in str(answers)
-
-        assert await until(refused)

@@ -93,10 +93,9 @@ async def test_a_viewer_exports_into_its_browser_and_changes_nothing(
         viewer = await browser.ws_connect(f"{address}ws?width=160&height=48")
         await see(viewer, b" at risk")
         await press(viewer, "2", "p", "y")
-        await see(viewer, b"This dashboard is read-only.")
         await press(viewer, ":", *"pause all", "\r")
-        await see(viewer, b"read-only")
-        await press(viewer, "\r", "\x1b", "e")
+        await see(viewer, b"Nothing was changed.")
+        await press(viewer, "\x1b", ":", *"export", "\r")
         key = await wait_for_packet(viewer, "deliver_file_start")
         async with browser.get(f"{address}download/{key}") as answer:
             assert "outreach-" in answer.headers["Content-Disposition"]
