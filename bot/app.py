@@ -48,15 +48,15 @@ from bot.slack.pause_rights import PauseRights
 from bot.slack.rota_people import RotaPeople
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import SlackError, WebApi, open_web_api
-from bot.store import LeaseTimings, Store, open_store
-from bot.store.db.lock import sole_owner
-from bot.store.instance import BEAT_SECONDS
-from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from bot.worker import Worker
 from shared.api.errors import OutreachError
 from shared.api.transport import Transport
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
+from shared.store import LeaseTimings, Store, open_store
+from shared.store.db.lock import sole_owner
+from shared.store.instance import BEAT_SECONDS
+from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""

@@ -19,14 +19,14 @@ from sqlalchemy.engine import URL
 
 from bot.app import Bot, open_bot
 from bot.http.asgi import Application, RequestGate, on_details_address, unavailable
-from bot.store import LeaseTimings
-from bot.store.db import migrate
-from bot.store.db.engine import DatabaseReplaced, unreachable, unusable
 from bot.telemetry import build, logs, metrics
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from shared.storage.allocator import give_memory_back
 from shared.storage.database import connection_advice
+from shared.store import LeaseTimings
+from shared.store.db import migrate
+from shared.store.db.engine import DatabaseReplaced, unreachable, unusable
 from shared.text.parent_watch import wait_for_parent_exit
 from shared.text.systemd_notify import systemd_notified
 

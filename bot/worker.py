@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import structlog
 
 from bot.runtime.wakeup import Wakeup
-from bot.store import Store
-from bot.store.jobs import Again, End, Job
 from shared.api.pace import boot_time
 from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.store.jobs import Again, End, Job
 
 POLL_SECONDS = 1.0
 """How soon a bot sees what another process has put."""

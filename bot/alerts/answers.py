@@ -11,8 +11,8 @@ from bot.blockkit import card_blocks
 from bot.blockkit.actions import change_of, change_of_value
 from bot.blockkit.card_blocks import Message
 from bot.blockkit.elements import Block
-from bot.store.queue.posts import Post
 from shared.domain.card import Card
+from shared.store.queue.posts import Post
 
 
 def write(message: Message) -> str:

@@ -11,13 +11,13 @@ from typing import Any
 
 from bot.alerts import rendering
 from bot.alerts.paused_domain import SENDING, inboxes_summary
-from bot.store.queue.alert_row import AlertRow
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import INCIDENT
 from shared.api.models import Inbox
 from shared.commands.arguments import clip
 from shared.domain.card import Card, Tone
 from shared.domain.health import Thresholds, verdict
+from shared.store.queue.alert_row import AlertRow
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.posts import INCIDENT
 from shared.text.formats import show_exact_span
 
 RECOVERED = "recovered"

@@ -11,12 +11,12 @@ from bot.alerts import answers, kinds, turns
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.actions import read_button, write_value
-from bot.store.queue import post_kinds
-from bot.store.queue.alert_row import AlertRow
-from bot.store.queue.post_kinds import ALERT
-from bot.store.queue.posts import Post
 from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
 from shared.domain.wall_clock import moment
+from shared.store.queue import post_kinds
+from shared.store.queue.alert_row import AlertRow
+from shared.store.queue.post_kinds import ALERT
+from shared.store.queue.posts import Post
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
 

@@ -10,16 +10,16 @@ from datetime import timedelta
 from bot.alerts import kinds, model, turns
 from bot.alerts.rendering import write_note
 from bot.alerts.turns import People, Unknown
-from bot.store.alerts.subjects import NAME
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import TURN
-from bot.store.queue.posts import INCIDENT
-from bot.store.queue.routing import Decision, PendingDelivery, TurnPlan
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import Routing, Rule
 from shared.domain.rota import Rota
 from shared.records.records import Subscription
+from shared.store.alerts.subjects import NAME
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.post_kinds import TURN
+from shared.store.queue.posts import INCIDENT
+from shared.store.queue.routing import Decision, PendingDelivery, TurnPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

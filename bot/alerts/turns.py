@@ -9,14 +9,14 @@ from typing import Protocol
 
 from bot.alerts.wording import about
 from bot.blockkit.actions import OnAlert
-from bot.store.alerts.turns import PASSES, Passed
-from bot.store.queue.alert_row import AlertRow
-from bot.store.queue.turns import Candidates
 from shared.api.events import Event
 from shared.commands.replies import Replies
 from shared.domain.alert_settings import ChannelPolicy
 from shared.domain.card import Button, Card, Tone
 from shared.domain.rota import Rota
+from shared.store.alerts.turns import PASSES, Passed
+from shared.store.queue.alert_row import AlertRow
+from shared.store.queue.turns import Candidates
 from shared.text.formats import show_exact_span, show_number
 
 

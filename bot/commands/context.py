@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.store import Store
 from shared.api.client import OutreachClient
 from shared.api.transport import Transport
 from shared.commands import Role
@@ -15,6 +14,7 @@ from shared.commands.running.context import CommandContext, open_client
 from shared.domain.wall_clock import moment
 from shared.records.audit import Actor
 from shared.settings import Settings, Workspace
+from shared.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,6 @@ from bot.commands.access import Access
 from bot.commands.answer import Answer
 from bot.commands.command_help import with_form
 from bot.slack.permissions import Person
-from bot.store import Store
-from bot.store.alerts.confirmations import Verdict
 from shared.commands import COMMANDS, Invocation
 from shared.commands.help import Help
 from shared.commands.result import Act, Question, Result
@@ -24,6 +22,8 @@ from shared.commands.running.run import carry_out, run
 from shared.commands.running.stored import read_question, write_question
 from shared.domain.card import Button, Card, Tone
 from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.store.alerts.confirmations import Verdict
 
 CONFIRM_SECONDS = 600.0
 RESULT_WITHIN = 10.0

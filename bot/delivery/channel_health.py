@@ -6,11 +6,11 @@ from collections.abc import Callable
 from secrets import token_hex
 
 from bot.alerts import rendering
-from bot.store.queue.leases import ChannelLease, ChannelRefused, Outcome, Settled, Unpostable
-from bot.store.queue.outbox import PlannedPost, new_id
-from bot.store.queue.post_kinds import NOTE
 from shared.domain.card import Card, Tone
 from shared.settings import Settings
+from shared.store.queue.leases import ChannelLease, ChannelRefused, Outcome, Settled, Unpostable
+from shared.store.queue.outbox import PlannedPost, new_id
+from shared.store.queue.post_kinds import NOTE
 
 _FIXES = {
     "not_in_channel": "The bot isn't in the channel. Type /invite @outreach there.",

@@ -9,11 +9,11 @@ import structlog
 
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack.messages import MessageSender
-from bot.store import Store
-from bot.store.queue.leases import Report
-from bot.store.queue.lookups import Look, Lookup
 from shared.api.pace import boot_time
 from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.store.queue.leases import Report
+from shared.store.queue.lookups import Look, Lookup
 
 POLL = 1.0
 """Seconds between checks for what other processes left."""

@@ -11,10 +11,10 @@ from bot.alerts import rendering
 from bot.blockkit.card_blocks import Message
 from bot.runtime.wakeup import Wakeup
 from bot.slack.messages import MessageSender
-from bot.store import Store
-from bot.store.queue.leases import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent, Unpostable
-from bot.store.queue.posts import Post
 from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.store.queue.leases import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent, Unpostable
+from shared.store.queue.posts import Post
 
 POLL = 0.5
 """Seconds between checks for work that other processes left: a claim in the dashboard is on its card within a second."""

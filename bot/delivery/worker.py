@@ -18,8 +18,12 @@ from bot.alerts.routing import Routes
 from bot.delivery.repainter import Draw
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack.messages import MessageSender
-from bot.store import Store
-from bot.store.queue.leases import (
+from bot.telemetry import metrics
+from shared.api.event_kinds import kind_of
+from shared.api.pace import boot_time
+from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.store.queue.leases import (
     RATE_LIMITED,
     ChannelLease,
     ChannelRefused,
@@ -30,12 +34,8 @@ from bot.store.queue.leases import (
     Unknown,
     Unpostable,
 )
-from bot.store.queue.post_kinds import ALERT
-from bot.store.queue.routing import Decide, Decision, PendingDelivery
-from bot.telemetry import metrics
-from shared.api.event_kinds import kind_of
-from shared.api.pace import boot_time
-from shared.records.records import RecordsUnavailable
+from shared.store.queue.post_kinds import ALERT
+from shared.store.queue.routing import Decide, Decision, PendingDelivery
 
 POLL = 1.0
 """Seconds between checks for work that other processes left."""

@@ -19,12 +19,12 @@ from bot.runtime.pacing import visit
 from bot.runtime.supervisor import Supervisor
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError, WebApi
-from bot.store import Store
-from bot.store.records.counts import Backlog
 from bot.telemetry import metrics
 from shared.api.errors import OutreachError
 from shared.api.pipeline import RequestCounts
 from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.store.records.counts import Backlog
 
 TIMEOUT = 8
 CHECK_TIMEOUT = 2

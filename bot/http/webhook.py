@@ -17,11 +17,11 @@ from typing import Any
 import structlog
 
 from bot.http.webhook_secrets import WebhookSecrets
-from bot.store import Store
-from bot.store.queue.intake import Arrival
 from bot.telemetry import metrics
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER, signature_matches
 from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.store.queue.intake import Arrival
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_UNVERIFIED_BYTES = 32 * 1024 * 1024

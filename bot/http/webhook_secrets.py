@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import structlog
 
-from bot.store.webhooks import StoredSecrets, WebhookSubscriptions
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
 from shared.storage.webhook_file import WebhookFileUnreadable
+from shared.store.webhooks import StoredSecrets, WebhookSubscriptions
 
 RELOAD_SPACING = 0.02
 """Seconds from one look into the database to the next, however many deliveries match no secret."""

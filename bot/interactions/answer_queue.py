@@ -14,10 +14,10 @@ from bot.alerts import answers
 from bot.commands.answer import Answer
 from bot.interactions.responders import Thread, render_answer
 from bot.slack.web_api import WebApi
-from bot.store import Store
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import ANSWER
 from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.post_kinds import ANSWER
 
 URGENCY = 3
 """Above every alert."""

@@ -12,10 +12,10 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from slack_bolt.response import BoltResponse
 
 from bot.slack.directory import UserDirectory
-from bot.store import Store
-from bot.store.queue.leases import Report
-from bot.store.queue.outbox import moved_to
 from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.store.queue.leases import Report
+from shared.store.queue.outbox import moved_to
 
 TAKEN_WITHIN = 1.0
 """Seconds for the database to say whether an event is new; an acknowledgement may take three."""

@@ -24,10 +24,10 @@ from bot.interactions.home_tab.home import HomeTab
 from bot.interactions.responders import ClickedCard, Thread
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import SlackError, WebApi
-from bot.store.queue.alert_row import AlertRow
 from shared.api.errors import OutreachError
 from shared.domain.card import Card
 from shared.settings import UnknownWorkspace, Workspace
+from shared.store.queue.alert_row import AlertRow
 
 PROGRESS_EVERY = 2.0
 """Seconds between two updates of a view that shows how far a search is."""

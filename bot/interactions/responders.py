@@ -19,9 +19,9 @@ from bot.blockkit.card_blocks import Message
 from bot.commands.answer import Answer
 from bot.commands.dispatch import failure
 from bot.slack.web_api import SlackError, WebApi, respond_to
-from bot.store import Store
 from shared.domain.card import Card
 from shared.records.records import RecordsUnavailable
+from shared.store import Store
 
 PROGRESS_AFTER = 2.0
 """Seconds after which a note says that the answer takes longer."""

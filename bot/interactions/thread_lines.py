@@ -6,11 +6,11 @@ import re
 
 from bot.blockkit.actions import ALERT, CLAIMING, LOOKS
 from bot.commands.alerts.named_replies import split_line
-from bot.store.queue.alert_row import AlertRow
 from shared.api.event_kinds import kind_of
 from shared.commands.help import Help
 from shared.commands.table import ALIASES
 from shared.domain.card import Button, Card
+from shared.store.queue.alert_row import AlertRow
 from shared.text.tokenize import join
 
 _LINES = (

@@ -11,10 +11,6 @@ import structlog
 from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
-from bot.store import Store
-from bot.store.alerts.sequence_changes import TimerReplaced, timer_of
-from bot.store.jobs import Again, End, Job
-from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError
 from shared.api.models import Sequence as Campaign
 from shared.commands.arguments import clip
@@ -26,6 +22,10 @@ from shared.commands.sequences import actor_of
 from shared.domain.card import Button, Card, Tone
 from shared.records.audit import AuditEntry
 from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.store.alerts.sequence_changes import TimerReplaced, timer_of
+from shared.store.jobs import Again, End, Job
+from shared.store.queue.outbox import PlannedPost
 from shared.text.formats import show_number
 
 RESUMED_AT_ONCE = 5

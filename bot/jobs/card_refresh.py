@@ -18,10 +18,6 @@ from bot.alerts import recovery
 from bot.commands.context import CommandContexts
 from bot.runtime.pacing import visit
 from bot.runtime.wakeup import Wakeup
-from bot.store import Store
-from bot.store.alerts.subjects import AT_ONCE, NAME, ShownSequence, first_whole_day
-from bot.store.queue.alert_row import AlertRow
-from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
@@ -34,6 +30,10 @@ from shared.domain_health.report import DomainReport
 from shared.guardrails.rule import subject_key
 from shared.records.guardrails import Incident
 from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.store.alerts.subjects import AT_ONCE, NAME, ShownSequence, first_whole_day
+from shared.store.queue.alert_row import AlertRow
+from shared.store.queue.outbox import PlannedPost
 
 EVERY = 10.0
 """Seconds between two checks."""

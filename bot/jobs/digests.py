@@ -9,12 +9,12 @@ import structlog
 from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
-from bot.store import Store
-from bot.store.jobs import Again, End, Job
 from shared.api.errors import OutreachError
 from shared.commands.running.digest_card import digest_card
 from shared.commands.running.run import with_workspace
 from shared.domain.card import Card
+from shared.store import Store
+from shared.store.jobs import Again, End, Job
 
 RETRY_SECONDS = 20.0
 """Until a digest that can't be rendered now is tried again."""

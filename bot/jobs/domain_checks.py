@@ -13,10 +13,6 @@ from secrets import SystemRandom
 import structlog
 
 from bot.alerts import domain_dns, rendering
-from bot.store import Store
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import DNS
-from bot.store.records.domains import Checked, DueDomain, News
 from shared.api.models import Inbox
 from shared.domain.alert_settings import Routing
 from shared.domain.wall_clock import moment
@@ -24,6 +20,10 @@ from shared.domain_health.following import Followed
 from shared.domain_health.lookup import CHECK_SECONDS, Lookup, Pace, next_due, resolvers_of, system_resolvers
 from shared.domain_health.report import CheckReport, Value
 from shared.settings.sections import DnsSection
+from shared.store import Store
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.post_kinds import DNS
+from shared.store.records.domains import Checked, DueDomain, News
 
 EVERY = 10.0
 """Seconds between two looks for domains that are due."""

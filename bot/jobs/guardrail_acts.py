@@ -15,9 +15,6 @@ import structlog
 from bot.alerts import guardrail_cards as cards
 from bot.alerts import rendering
 from bot.commands.context import CommandContexts
-from bot.store import Store
-from bot.store.alerts.incidents import Claim
-from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
 from shared.api.models import Sequence as Campaign
 from shared.commands.running.context import CommandContext
@@ -37,6 +34,9 @@ from shared.guardrails.rule import Rule, Scope, subject_key
 from shared.records.audit import Actor, AuditEntry, Before
 from shared.records.guardrails import Incident
 from shared.records.sequence_changes import UNDER_WAY
+from shared.store import Store
+from shared.store.alerts.incidents import Claim
+from shared.store.queue.outbox import PlannedPost
 
 RETRY_SECONDS = 5.0
 ATTEMPTS = 20

@@ -10,7 +10,6 @@ import structlog
 
 from bot.commands.context import CommandContexts
 from bot.runtime.pacing import visit
-from bot.store import Store
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox, StatsRow
@@ -21,6 +20,7 @@ from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.rule import subject_key
 from shared.history import History, HistoryUnavailable
 from shared.records.guardrails import CLOSED, HEALTH, POLL, CountSample, day_of, number_of
+from shared.store import Store
 
 EVERY = 300.0
 """Seconds between two readings: four requests each."""

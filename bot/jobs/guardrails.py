@@ -12,10 +12,6 @@ from bot.alerts import guardrail_cards as cards
 from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.guardrail_acts import GuardrailActs, footer_of, place_of
-from bot.store import Store
-from bot.store.alerts.incidents import HELD_EVERY, Claim
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import INCIDENT
 from shared.api.event_kinds import TROUBLES
 from shared.api.models import Sequence as Campaign
 from shared.commands.running.run import with_workspace
@@ -27,6 +23,10 @@ from shared.guardrails.evaluate import Finding, doubt, holding, is_on, measured,
 from shared.guardrails.rule import EVENT_OF, Action, Rule, Scope, subject_key
 from shared.guardrails.sentence import parse
 from shared.records.guardrails import ALL, CountSample, Happening, Incident, StoredRule, Switch
+from shared.store import Store
+from shared.store.alerts.incidents import HELD_EVERY, Claim
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.posts import INCIDENT
 
 EVERY = 30.0
 """Seconds between two evaluations."""

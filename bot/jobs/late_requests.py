@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import structlog
 
 from bot.commands.context import CommandContexts
-from bot.store import Store
-from bot.store.alerts import sequence_changes
-from bot.store.jobs import Again, Done, End, Job
 from shared.api.errors import OutreachError
 from shared.commands.running.hold import Held
 from shared.records.sequence_changes import Status
+from shared.store import Store
+from shared.store.alerts import sequence_changes
+from shared.store.jobs import Again, Done, End, Job
 
 log = structlog.get_logger("late requests")
 

@@ -15,12 +15,12 @@ import structlog
 
 from bot.commands.context import CommandContexts
 from bot.runtime.pacing import visit
-from bot.store import Store
-from bot.store.queue.intake import Compared, address
 from shared.api import Priority
 from shared.api.errors import OutreachError
 from shared.api.event_kinds import INTERESTED
 from shared.api.models import Lead, Page
+from shared.store import Store
+from shared.store.queue.intake import Compared, address
 
 EVERY = 900.0
 """Seconds between two checks."""

@@ -32,12 +32,12 @@ from bot.jobs.scheduler import JobScheduler
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack import rota_people
 from bot.slack.rota_people import RotaPeople
-from bot.store import Store
-from bot.store.jobs import DIGEST, LATE, RELEASE, REMIND, RESUME, End, Job
 from bot.worker import Kind
 from shared.domain.wall_clock import DAY
 from shared.history import History, HistoryUnavailable
 from shared.settings import Settings
+from shared.store import Store
+from shared.store.jobs import DIGEST, LATE, RELEASE, REMIND, RESUME, End, Job
 
 RESUMED_TOGETHER = 300
 """Pauses whose ends one message may tell of."""

@@ -18,12 +18,6 @@ from bot.alerts.wording import about, answer_link, campaign_of, facts_of
 from bot.blockkit.actions import OnAlert
 from bot.jobs import unacknowledged
 from bot.jobs.turns import PassingTurns
-from bot.store import Store
-from bot.store.alerts.reminders import ReminderTimes, ReminderWords
-from bot.store.jobs import End, Job
-from bot.store.queue.alert_row import Due
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import UNACKNOWLEDGED, UNFINISHED
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
 from shared.commands.leads import Lead
@@ -31,6 +25,12 @@ from shared.commands.replies import Replies
 from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.settings.sections import AlertPolicy
+from shared.store import Store
+from shared.store.alerts.reminders import ReminderTimes, ReminderWords
+from shared.store.jobs import End, Job
+from shared.store.queue.alert_row import Due
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.post_kinds import UNACKNOWLEDGED, UNFINISHED
 from shared.text.formats import show_exact_span, show_number
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user

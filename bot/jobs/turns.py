@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from bot.alerts import rendering, turns
 from bot.alerts.turns import People
-from bot.store.alerts.turns import Passed
-from bot.store.queue.alert_row import AlertRow
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import TURN
-from bot.store.queue.turns import Candidates
 from shared.domain.alert_settings import Routing
+from shared.store.alerts.turns import Passed
+from shared.store.queue.alert_row import AlertRow
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.post_kinds import TURN
+from shared.store.queue.turns import Candidates
 
 TOGETHER = 5
 """More turns than this that pass on in one channel at once become one message."""

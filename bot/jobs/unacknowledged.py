@@ -6,13 +6,13 @@ from datetime import timedelta
 
 from bot.alerts import rendering
 from bot.blockkit.actions import ACK, OnAlert
-from bot.store.queue.alert_row import Due
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import UNACKNOWLEDGED
-from bot.store.queue.posts import INCIDENT
 from shared.commands.arguments import clip
 from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Tone
+from shared.store.queue.alert_row import Due
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.post_kinds import UNACKNOWLEDGED
+from shared.store.queue.posts import INCIDENT
 from shared.text.formats import show_exact_span
 
 

@@ -14,10 +14,18 @@ from typing import Any
 from bot.blockkit.card_blocks import Message
 from bot.blockkit.plainer import key_of
 from bot.slack.web_api import ODD_ANSWER, SlackError, WebApi, plainer_body
-from bot.store.queue.leases import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
-from bot.store.queue.lookups import Look
-from bot.store.queue.slack_state import HISTORY, REPLIES
 from shared.api.pace import boot_time
+from shared.store.queue.leases import (
+    RATE_LIMITED,
+    ChannelRefused,
+    NotSent,
+    Outcome,
+    Sent,
+    Unknown,
+    Unpostable,
+)
+from shared.store.queue.lookups import Look
+from shared.store.queue.slack_state import HISTORY, REPLIES
 
 EVENT_TYPE = "outreach_alert"
 PAGES = 20

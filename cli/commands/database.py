@@ -14,14 +14,14 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
-from bot.store.db import migrate
-from bot.store.db.lock import sole_owner
 from cli.console import card_output, exit_codes
 from shared.commands.result import Result
 from shared.domain.card import Card, Fact, Tone
 from shared.settings import load
 from shared.storage.database import temporary_engine
 from shared.storage.private_file import create_private_file, make_private_folder
+from shared.store.db import migrate
+from shared.store.db.lock import sole_owner
 
 
 def run(options: Namespace) -> int:

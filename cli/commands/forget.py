@@ -12,13 +12,6 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from bot.slack.web_api import SlackError
-from bot.store import Store
-from bot.store.db.columns import metadata
-from bot.store.db.engine import portions
-from bot.store.db.lock import sole_owner
-from bot.store.db.schema import deliveries
-from bot.store.queue.intake import address
-from bot.store.records.erasure import PostedMessage, Traces
 from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
 from cli.console.resources import audit_entry, open_bot_store
@@ -29,6 +22,13 @@ from shared.history.engine import metadata as history
 from shared.settings import Settings, load
 from shared.storage.database import temporary_engine
 from shared.storage.redaction import Key, Redaction, clear_free_space, mentions, redact
+from shared.store import Store
+from shared.store.db.columns import metadata
+from shared.store.db.engine import portions
+from shared.store.db.lock import sole_owner
+from shared.store.db.schema import deliveries
+from shared.store.queue.intake import address
+from shared.store.records.erasure import PostedMessage, Traces
 from shared.text.formats import show_number
 
 ROUNDS = 3

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from bot.store.db import migrate
 from bot.telemetry.build import HOME, read_commit
 from cli.console import card_output, exit_codes
+from shared.store.db import migrate
 
 
 def run(options: Namespace) -> int:

@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
-from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from cli.console import card_output, exit_codes
 from cli.console.interactive import confirm, stopping
 from cli.console.resources import open_bot_store
@@ -30,6 +29,7 @@ from shared.domain.wall_clock import moment
 from shared.records.records import RecordsUnavailable
 from shared.settings import Need, Settings, Workspace, load
 from shared.storage.webhook_file import WebhookFileUnreadable
+from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.text.formats import show_number, show_time
 
 PATH = "/webhooks/outreach"

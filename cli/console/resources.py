@@ -20,12 +20,12 @@ from shared.storage.private_file import create_private_file
 from shared.text.tokenize import join
 
 if TYPE_CHECKING:
-    from bot.store import Store
     from shared.api.client import OutreachClient
     from shared.api.models import Sequence
     from shared.commands.running.context import CommandContext
     from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings, Workspace
+    from shared.store import Store
 
 
 async def named_sequence(client: OutreachClient, name: str, *, command: tuple[str, ...]) -> Sequence:
@@ -61,8 +61,8 @@ async def open_records(settings: Settings) -> AsyncIterator[Records]:
     """The records in the settings' database; where it does not open, one that says why when it is needed."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from bot.store import open_store
     from shared.storage.database import DatabaseUnusable
+    from shared.store import open_store
 
     async with contextlib.AsyncExitStack() as stack:
         try:
@@ -96,8 +96,8 @@ async def open_bot_store(settings: Settings) -> AsyncIterator[Store]:
     """The bot's database; raises `Failed` where it can't be used."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from bot.store import open_store
     from shared.storage.database import DatabaseUnusable
+    from shared.store import open_store
 
     try:
         async with open_store(settings.database) as store:

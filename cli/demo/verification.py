@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import aiohttp
 
-from bot.store.queue.intake import Arrival, alert_id
 from cli.demo.setup import WORKSPACE, Installation
 from shared.api.event_kinds import POSTED_AT_ONCE
+from shared.store.queue.intake import Arrival, alert_id
 
 LOOK_EVERY = 1.0
 COMMAND_EVERY = 5.0

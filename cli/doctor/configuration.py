@@ -10,14 +10,14 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from bot.store.db import migrate
-from bot.store.db.migrate import UnusableSchema
-from bot.store.db.schema import jobs
-from bot.store.records.counts import TIMERS_BY_WORKSPACE
 from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.records.records import AlertsSummary
 from shared.settings import Need, Settings, SettingsError, load
 from shared.storage.database import connection_advice, temporary_engine
+from shared.store.db import migrate
+from shared.store.db.migrate import UnusableSchema
+from shared.store.db.schema import jobs
+from shared.store.records.counts import TIMERS_BY_WORKSPACE
 
 DATABASE_FIX = "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See OUTREACH_DATABASE_URL."
 

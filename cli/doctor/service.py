@@ -11,9 +11,6 @@ from datetime import UTC, datetime
 import aiohttp
 from sqlalchemy.exc import SQLAlchemyError
 
-from bot.store.db.engine import Database
-from bot.store.instance import Instance, SeenBot
-from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from cli.doctor.finding import PATIENCE, Finding, bad, doubtful, good
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError, Unauthorized, Unreadable
@@ -23,6 +20,9 @@ from shared.api.pace import Priority
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, Workspace
 from shared.storage.webhook_file import WebhookFileUnreadable, read_webhook_file
+from shared.store.db.engine import Database
+from shared.store.instance import Instance, SeenBot
+from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.text.network_errors import describe_network_error
 from shared.text.sanitize import visible
 

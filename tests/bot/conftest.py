@@ -10,10 +10,10 @@ import structlog
 from bot import worker
 from bot.http import webhook
 from bot.interactions import responders
-from bot.store import Store, open_store
 from sandbox.service.api import guard
 from shared.commands.running import context
 from shared.storage.database import parse_url
+from shared.store import Store, open_store
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
 from tests.bot.manual_clock import ManualClock, arrive, post_all

@@ -25,12 +25,12 @@ import sqlalchemy as sa
 from bot.app import Bot, open_bot
 from bot.server import Server, server_config
 from bot.slack.socket_mode import SocketTimeouts
-from bot.store import LeaseTimings
-from bot.store.db.schema import channel_leases
 from sandbox.service import Service
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from shared import settings as shared_settings
+from shared.store import LeaseTimings
+from shared.store.db.schema import channel_leases
 from tests.bot.migrated import migrated_file
 from tests.event_loop import WATCH, blocks_written
 from tests.processes import running_async
@@ -48,7 +48,7 @@ SLOW = "This is taking longer than usual"
 RUN = """
 import sys
 from bot.server import run
-from bot.store import LeaseTimings
+from shared.store import LeaseTimings
 from shared.settings import load
 sys.exit(run(load(), pace={pace!r}, load=load))
 """

@@ -9,15 +9,15 @@ from bot.alerts import rendering
 from bot.alerts.routing import Routes
 from bot.alerts.turns import People, Unknown
 from bot.jobs.reminders import Reminders
-from bot.store import Store
-from bot.store.jobs import RELEASE, REMIND, wake_all
-from bot.store.queue.intake import Arrival
-from bot.store.queue.leases import Sent
-from bot.store.queue.posts import Post
 from shared.domain.alert_settings import Routing
 from shared.domain.card import Card
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy
+from shared.store import Store
+from shared.store.jobs import RELEASE, REMIND, wake_all
+from shared.store.queue.intake import Arrival
+from shared.store.queue.leases import Sent
+from shared.store.queue.posts import Post
 
 ANN = Actor(name="ann", id="U1", face="slack")
 CHANNEL = "C1"

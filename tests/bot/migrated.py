@@ -14,8 +14,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 
-from bot.store.db import migrate
 from shared.storage.database import open_engine, parse_url
+from shared.store.db import migrate
 
 
 def migrated_file(path: Path) -> str:

@@ -27,10 +27,10 @@ import pytest
 from bot.app import Bot, open_bot
 from bot.jobs.scheduler import JobScheduler
 from bot.server import Server, server_config
-from bot.store import LeaseTimings
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from shared import settings as shared_settings
+from shared.store import LeaseTimings
 from tests.bot.migrated import migrated_file
 from tests.kit import clock
 from tests.kit.build import SECRET, signature
@@ -44,7 +44,7 @@ ANSWER_SECONDS = 30.0
 _PROGRAM = """
 import sys
 from bot.server import run
-from bot.store import LeaseTimings
+from shared.store import LeaseTimings
 from shared.settings import load
 sys.exit(run(load(), pace={pace!r}, load=load))
 """

@@ -9,17 +9,17 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.slack.messages import MessageSender
-from bot.store import jobs
-from bot.store.alerts import sequence_changes, turns
-from bot.store.db.engine import Transaction
-from bot.store.db.schema import jobs as job_rows
-from bot.store.queue import leases, outbox, routing
-from bot.store.queue.alert_row import AlertRow
-from bot.store.queue.intake import Arrival
-from bot.store.queue.lookups import Look
-from bot.store.queue.turns import Candidates, Turn
 from shared.api.pace import Turns
 from shared.domain.rota import next_of
+from shared.store import jobs
+from shared.store.alerts import sequence_changes, turns
+from shared.store.db.engine import Transaction
+from shared.store.db.schema import jobs as job_rows
+from shared.store.queue import leases, outbox, routing
+from shared.store.queue.alert_row import AlertRow
+from shared.store.queue.intake import Arrival
+from shared.store.queue.lookups import Look
+from shared.store.queue.turns import Candidates, Turn
 from tests.simulation.loop import PROCESS
 
 

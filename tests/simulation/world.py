@@ -20,13 +20,13 @@ import sqlalchemy as sa
 
 from bot.app import Bot, open_bot
 from bot.commands.context import CommandContexts, open_contexts
-from bot.store import LeaseTimings
-from bot.store.alerts import turns
-from bot.store.queue.intake import Arrival, alert_id
 from shared import settings as shared_settings
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.storage import database
+from shared.store import LeaseTimings
+from shared.store.alerts import turns
+from shared.store.queue.intake import Arrival, alert_id
 from tests.bot.harness import SECRET, interested, signature
 from tests.bot.migrated import migrated_file
 from tests.simulation.invariants import (

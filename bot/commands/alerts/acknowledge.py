@@ -7,10 +7,10 @@ from datetime import UTC
 
 from bot.blockkit.actions import ACK
 from bot.commands.alerts.alert_actions import GONE, ActionResult
-from bot.store import Store
 from shared.domain.card import Card, Tone
 from shared.domain.wall_clock import find_zone, moment
 from shared.records.audit import Actor, AuditEntry
+from shared.store import Store
 from shared.text.formats import show_time
 
 

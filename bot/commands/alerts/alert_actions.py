@@ -16,9 +16,6 @@ from bot.alerts.wording import about, answer_link
 from bot.blockkit.actions import OnAlert
 from bot.slack import permissions
 from bot.slack.permissions import Person
-from bot.store import Store
-from bot.store.alerts.claims import Trace
-from bot.store.queue.alert_row import AlertChange, AlertRow
 from shared.api.event_kinds import kind_of
 from shared.commands import Invocation, Role, invocation
 from shared.commands.arguments import clip
@@ -26,6 +23,9 @@ from shared.commands.leads import Lead
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import find_zone, instant, moment
 from shared.records.audit import Actor, AuditEntry
+from shared.store import Store
+from shared.store.alerts.claims import Trace
+from shared.store.queue.alert_row import AlertChange, AlertRow
 from shared.text.formats import show_time
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user

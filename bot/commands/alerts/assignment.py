@@ -16,14 +16,14 @@ from bot.commands.access import Access, actor_of
 from bot.commands.alerts.alert_actions import GONE, ActionResult, lead_of, unchanged_card
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
-from bot.store import Store
-from bot.store.alerts.claims import Trace
-from bot.store.queue.alert_row import AlertRow
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.wall_clock import moment
 from shared.records.audit import Actor, AuditEntry
 from shared.settings import CLAIM
+from shared.store import Store
+from shared.store.alerts.claims import Trace
+from shared.store.queue.alert_row import AlertRow
 from shared.text.slack_ids import is_user
 
 

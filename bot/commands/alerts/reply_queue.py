@@ -19,14 +19,14 @@ from bot.commands.context import CommandContexts
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, role_of
 from bot.slack.web_api import open_web_api
-from bot.store import Store, open_store
-from bot.store.queue.alert_row import AlertRow
 from shared.commands import Role
 from shared.domain.card import Action, Card, Tone
 from shared.domain.reply_queue import MOST_QUEUED, Change, Permission, QueuedReplies, QueuedReply, Verb
 from shared.domain.wall_clock import find_zone, moment
 from shared.records.audit import Actor
 from shared.settings import CLAIM, Settings
+from shared.store import Store, open_store
+from shared.store.queue.alert_row import AlertRow
 from shared.text.quotations import without_quotation
 
 FACE = "dashboard"

@@ -26,8 +26,6 @@ from bot.slack import permissions
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, Reach
 from bot.slack.web_api import SlackError, WebApi
-from bot.store.queue.alert_row import AlertRow
-from bot.store.records.records import BEGINNING
 from shared.api.errors import OutreachError
 from shared.commands import COMMANDS
 from shared.commands.arguments import clip
@@ -35,6 +33,8 @@ from shared.domain.wall_clock import find_zone, moment
 from shared.records.records import RecordsUnavailable
 from shared.records.replies import OpenReply
 from shared.settings import UnknownWorkspace, Workspace
+from shared.store.queue.alert_row import AlertRow
+from shared.store.records.records import BEGINNING
 from shared.text.formats import show_time
 from shared.text.links import lead_link
 from shared.text.quotations import without_quotation

@@ -12,15 +12,15 @@ from pathlib import Path
 from bot.alerts import rendering
 from bot.interactions import forms
 from bot.interactions.forms import FormRequest
-from bot.store import Store, open_store
-from bot.store.queue.leases import Sent
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import Post
 from shared.commands import parse
 from shared.commands.subscribe import Subscribe
 from shared.domain.card import Card
 from shared.records.records import Subscription
 from shared.storage.database import parse_url
+from shared.store import Store, open_store
+from shared.store.queue.leases import Sent
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.posts import Post
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep
 from tests.shared.doubles import NOW, MemoryRecords, open_harness

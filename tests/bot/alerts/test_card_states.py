@@ -25,9 +25,6 @@ from bot.jobs.auto_resume import Tally as Resumed
 from bot.jobs.auto_resume import resumed_card
 from bot.slack import permissions
 from bot.slack.permissions import Person
-from bot.store.jobs import Job
-from bot.store.queue.alert_row import AlertRow, Due
-from bot.store.queue.posts import Post
 from sandbox.slack import blockkit
 from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
@@ -36,6 +33,9 @@ from shared.commands.resume import Resume
 from shared.commands.running.error_cards import error_card
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.health import DEFAULT
+from shared.store.jobs import Job
+from shared.store.queue.alert_row import AlertRow, Due
+from shared.store.queue.posts import Post
 from tests.bot.harness import interested
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -14,7 +14,6 @@ from bot.alerts import recovery
 from bot.commands.context import open_contexts
 from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.register import open_histories
-from bot.store import open_store
 from sandbox.service import Service
 from sandbox.slack import seed
 from shared import settings as shared_settings
@@ -23,6 +22,7 @@ from shared.domain.card import Tone
 from shared.domain.health import DEFAULT
 from shared.domain.snapshot import Reading, Snapshot
 from shared.history import History
+from shared.store import open_store
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.clock import moment

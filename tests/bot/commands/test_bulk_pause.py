@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from bot.store.db.schema import jobs
 from sandbox.slack import seed
 from shared.records.sequence_changes import Timer
+from shared.store.db.schema import jobs
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.bot.interactions.test_clicks import click

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.store.db.schema import audit
 from sandbox.slack import seed
+from shared.store.db.schema import audit
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.bot.interactions.test_clicks import click

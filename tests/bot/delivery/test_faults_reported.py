@@ -14,15 +14,15 @@ import pytest
 import sqlalchemy as sa
 
 from bot.delivery.worker import isolated
-from bot.store import Store, open_store
-from bot.store.db import schema
-from bot.store.db.engine import Transaction
-from bot.store.queue.intake import Arrival
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.routing import Decision, PendingDelivery
 from sandbox.slack import seed
 from shared.records.records import AlertsSummary
 from shared.storage.database import parse_url
+from shared.store import Store, open_store
+from shared.store.db import schema
+from shared.store.db.engine import Transaction
+from shared.store.queue.intake import Arrival
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.routing import Decision, PendingDelivery
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.waiting import until
 

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from bot.alerts.routing import Routes
 from bot.delivery.worker import ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE, DeliveryWorker
 from bot.runtime.wakeup import DeliverySignals
-from bot.store import Store
-from bot.store.db.schema import deliveries
-from bot.store.queue.intake import Arrival
+from shared.store import Store
+from shared.store.db.schema import deliveries
+from shared.store.queue.intake import Arrival
 from tests.bot.harness import interested
 
 

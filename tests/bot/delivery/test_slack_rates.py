@@ -10,10 +10,10 @@ import sqlalchemy as sa
 from bot.blockkit.card_blocks import Message
 from bot.slack.messages import MessageSender
 from bot.slack.web_api import open_web_api
-from bot.store.db.schema import posts
-from bot.store.queue.leases import Sent
 from sandbox.slack import seed
 from shared.api.pace import boot_time
+from shared.store.db.schema import posts
+from shared.store.queue.leases import Sent
 from tests.bot.harness import CHANNEL, BotHarness, interested
 from tests.clock import moment
 from tests.waiting import until

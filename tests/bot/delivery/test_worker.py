@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.store.db.schema import deliveries
-from bot.store.queue.leases import BUNDLE, LeaseTimings
 from sandbox.slack import seed
 from shared.records.records import AlertsSummary
+from shared.store.db.schema import deliveries
+from shared.store.queue.leases import BUNDLE, LeaseTimings
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 

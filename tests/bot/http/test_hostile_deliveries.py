@@ -16,14 +16,14 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.store import Store, open_store
-from bot.store.db import schema
-from bot.store.queue.intake import LONGEST_ADDRESS, Arrival, address, alert_id
-from bot.store.queue.routing import Decision, PendingDelivery
 from sandbox.slack import seed
 from shared.api.words import EVENT_KINDS
 from shared.records.records import RecordsUnavailable
 from shared.storage.database import parse_url
+from shared.store import Store, open_store
+from shared.store.db import schema
+from shared.store.queue.intake import LONGEST_ADDRESS, Arrival, address, alert_id
+from shared.store.queue.routing import Decision, PendingDelivery
 from tests.bot.harness import (
     CHANNEL,
     HASTE,

@@ -18,10 +18,10 @@ from bot.http.webhook import (
     DeliveryIntake,
     Overloaded,
 )
-from bot.store import Store
-from bot.store.db.schema import deliveries
-from bot.store.queue.intake import Arrival
 from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.store.db.schema import deliveries
+from shared.store.queue.intake import Arrival
 from tests.bot.harness import BotHarness, interested, signature
 from tests.waiting import until
 

@@ -12,12 +12,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.http import webhook
-from bot.store import open_store
-from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from bot.telemetry import metrics
 from shared.api.events import PROBE_SIGNATURE
 from shared.api.models import Subscription
 from shared.settings import load
+from shared.store import open_store
+from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness, signature
 
 STORED = "stored-secret"

@@ -15,11 +15,11 @@ from bot.commands.alerts.open_replies import OpenReplies
 from bot.interactions.home_tab import home_view
 from bot.interactions.home_tab.home_state import HomeState, Waiting
 from bot.slack.permissions import Person
-from bot.store.queue.alert_row import AlertRow
 from sandbox.slack import blockkit
 from shared.domain.card import Tone
 from shared.records.audit import Actor
 from shared.records.replies import OpenReply
+from shared.store.queue.alert_row import AlertRow
 from tests.bot.harness import interested
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, open_harness
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from bot.alerts.guardrail_cards import UNDO_HINT, notice, paused, suggestion
 from bot.alerts.rendering import write_note
-from bot.store.alerts.incidents import Claim
-from bot.store.queue.outbox import PlannedPost
 from sandbox.slack import seed
 from shared.guardrails.sentence import parse as parse_rule
 from shared.records.audit import Actor, AuditEntry, Before
 from shared.records.guardrails import Incident
+from shared.store.alerts.incidents import Claim
+from shared.store.queue.outbox import PlannedPost
 from tests.bot.harness import CHANNEL, BotHarness
 from tests.kit.clock import moment
 from tests.waiting import until

@@ -12,10 +12,10 @@ from bot.jobs import guardrail_samples
 from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.register import open_histories
-from bot.store import Store
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.domain.wall_clock import DAY
+from shared.store import Store
 from tests.bot.fake_service import KEY, open_remote
 from tests.bot.jobs.guarded_workspace import GuardedWorkspace
 from tests.bot.manual_clock import CHANNEL, ManualClock, arrive

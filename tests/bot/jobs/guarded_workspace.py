@@ -10,11 +10,11 @@ from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch
-from bot.store import Store
 from shared.domain.card import Card
 from shared.guardrails.defaults import SHIPPED
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import StoredRule, Switch
+from shared.store import Store
 from tests.bot.fake_service import Remote
 from tests.bot.manual_clock import MINUTE, ManualClock, arrive, post_all
 

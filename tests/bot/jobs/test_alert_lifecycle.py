@@ -16,9 +16,6 @@ from bot.alerts.turns import Unknown
 from bot.commands.alerts import alert_actions
 from bot.jobs.card_refresh import PAUSED_STATE, is_paused, paused_names
 from bot.jobs.reminders import Reminders, times_of
-from bot.store import Store, open_store
-from bot.store.jobs import DIGEST, REMIND, Job
-from bot.store.records.digests import DueDigest
 from shared.api.models import Sequence
 from shared.domain.alert_settings import QuietHours, Routing, Rule
 from shared.domain.card import Card, Tone
@@ -27,6 +24,9 @@ from shared.records.audit import Actor
 from shared.records.records import Subscription
 from shared.settings.sections import AlertPolicy
 from shared.storage.database import parse_url
+from shared.store import Store, open_store
+from shared.store.jobs import DIGEST, REMIND, Job
+from shared.store.records.digests import DueDigest
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
     ANN,

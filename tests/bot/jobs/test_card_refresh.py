@@ -16,11 +16,6 @@ from bot.alerts import paused_domain
 from bot.alerts.model import Alert
 from bot.jobs.card_refresh import CardRefresher
 from bot.runtime.wakeup import Wakeup
-from bot.store import Store, open_store
-from bot.store.alerts.subjects import AT_ONCE
-from bot.store.db.engine import Transaction
-from bot.store.db.schema import alerts, deliveries
-from bot.store.records.domains import Checked
 from shared.api.events import Event
 from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.card import Card
@@ -28,6 +23,11 @@ from shared.domain.health import Thresholds
 from shared.domain.wall_clock import DAY, moment
 from shared.domain_health.report import Action, Advice, Check, CheckReport, Code, DomainReport, Value
 from shared.records.audit import Actor
+from shared.store import Store, open_store
+from shared.store.alerts.subjects import AT_ONCE
+from shared.store.db.engine import Transaction
+from shared.store.db.schema import alerts, deliveries
+from shared.store.records.domains import Checked
 from tests.bot.harness import interested
 from tests.bot.manual_clock import HOUR, ManualClock, arrive
 from tests.growth import database_work

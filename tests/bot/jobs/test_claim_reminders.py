@@ -9,12 +9,12 @@ from bot.alerts import rendering
 from bot.alerts.turns import Unknown
 from bot.commands.alerts.alert_actions import released, taken_over
 from bot.jobs.reminders import Reminders
-from bot.store import Store
-from bot.store.queue.alert_row import AlertRow, Due
-from bot.store.queue.posts import Post
 from shared.domain.alert_settings import QuietHours, Routing
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy
+from shared.store import Store
+from shared.store.queue.alert_row import AlertRow, Due
+from shared.store.queue.posts import Post
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
     ANN,

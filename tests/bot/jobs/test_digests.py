@@ -13,13 +13,13 @@ import sqlalchemy as sa
 
 from bot.blockkit.actions import write_value
 from bot.slack.manifest import manifest
-from bot.store import open_store
-from bot.store.db.schema import digests
-from bot.store.jobs import DIGEST, wake_all
 from sandbox.service import Service
 from sandbox.slack import seed
 from shared.commands.inboxes import Inboxes
 from shared.settings import load
+from shared.store import open_store
+from shared.store.db.schema import digests
+from shared.store.jobs import DIGEST, wake_all
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.clock import moment
 from tests.waiting import until

@@ -15,8 +15,6 @@ from bot.alerts import rendering
 from bot.alerts.routing import Routes
 from bot.jobs import domain_checks
 from bot.jobs.domain_checks import DomainChecks
-from bot.store import Store
-from bot.store.queue.posts import Post
 from shared.api.models import Inbox
 from shared.domain.alert_settings import QuietHours, Routing
 from shared.domain.card import Card, Tone
@@ -24,6 +22,8 @@ from shared.domain_health.lookup import Lookup, Pace
 from shared.domain_health.report import Check, Value
 from shared.records.records import Subscription
 from shared.settings.sections import DnsSection
+from shared.store import Store
+from shared.store.queue.posts import Post
 from tests.bot.fake_service import KEY, open_remote
 from tests.bot.harness import CHANNEL as ALERTS
 from tests.bot.harness import bot_inside, open_harness

@@ -24,9 +24,6 @@ from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.register import Yesterday
 from bot.runtime.wakeup import Wakeup
-from bot.store.alerts.incidents import Claim
-from bot.store.db.schema import alerts
-from bot.store.jobs import DIGEST, LATE, REMIND, RESUME
 from bot.worker import Worker
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
@@ -35,6 +32,9 @@ from shared.domain.wall_clock import moment
 from shared.domain_health.lookup import Lookup
 from shared.guardrails.sentence import parse
 from shared.history import History
+from shared.store.alerts.incidents import Claim
+from shared.store.db.schema import alerts
+from shared.store.jobs import DIGEST, LATE, REMIND, RESUME
 from tests.bot.store.growth_cases import Skewed
 from tests.bot.store.skewed_data import WORKSPACE, Rehearsal
 from tests.bot.store.test_growth import skewed_stores

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from bot.store import open_store
 from shared.domain.wall_clock import DAY
 from shared.storage.database import parse_url
+from shared.store import open_store
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import BotHarness, bot_process, free_port, open_harness
 from tests.bot.manual_clock import ManualClock, arrive
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.e2e
 RULE = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 HASTE = """
 from bot.jobs import guardrail_samples, guardrails
-from bot.store.alerts import incidents
+from shared.store.alerts import incidents
 guardrails.EVERY, guardrail_samples.EVERY, guardrail_samples.BACKFILL, incidents.LEASE = 0.2, 0.5, 0, 2.0
 """
 DIE = """

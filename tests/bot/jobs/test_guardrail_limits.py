@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from bot.jobs.guardrails import GuardrailWatch
-from bot.store.alerts.incidents import Begun
 from shared.domain.card import Fact
 from shared.records.guardrails import Switch
+from shared.store.alerts.incidents import Begun
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE
 

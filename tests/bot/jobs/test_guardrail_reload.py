@@ -10,12 +10,12 @@ import pytest
 import sqlalchemy as sa
 
 from bot.jobs.guardrails import EVERY, RELOAD_SECONDS
-from bot.store import Store, open_store
-from bot.store.alerts.guardrails import SLOT
-from bot.store.db.guardrail_schema import samples
 from shared.guardrails.activity import HORIZON, Activity, portions
 from shared.guardrails.rule import Metric, Scope
 from shared.records.guardrails import CountSample, Happening
+from shared.store import Store, open_store
+from shared.store.alerts.guardrails import SLOT
+from shared.store.db.guardrail_schema import samples
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import HOUR, ManualClock
 from tests.growth import LINEAR

@@ -10,7 +10,6 @@ import pytest
 
 from bot.jobs import guardrail_acts, guardrail_samples
 from bot.jobs.guardrails import GuardrailWatch
-from bot.store.records.domains import Checked
 from shared.commands.running.run import carry_out
 from shared.commands.undo import UndoChange
 from shared.domain.card import Card
@@ -18,6 +17,7 @@ from shared.domain_health.report import Check, CheckReport, Code, DomainReport, 
 from shared.guardrails.activity import Activity
 from shared.records.guardrails import Switch
 from shared.records.records import RecordsUnavailable
+from shared.store.records.domains import Checked
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
 

@@ -7,8 +7,8 @@ import json
 import sqlalchemy as sa
 
 from bot.alerts import rendering
-from bot.store.db.schema import posts
 from shared.domain.card import Card
+from shared.store.db.schema import posts
 from tests.bot.jobs.guarded_workspace import GuardedWorkspace
 from tests.bot.manual_clock import HOUR, MINUTE, arrive
 

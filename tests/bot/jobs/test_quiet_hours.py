@@ -8,10 +8,10 @@ from datetime import UTC, datetime, time
 import pytest
 
 from bot.alerts.routing import Routes
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.routing import PendingDelivery
 from shared.domain.alert_settings import ChannelPolicy, QuietHours, Routing
 from shared.records.records import Subscription
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.routing import PendingDelivery
 from tests.bot.harness import interested
 
 NIGHT = {"start": time(20), "end": time(8)}

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from bot.commands.context import CommandContexts
 from bot.jobs.reconcile import PAGES, Reconciler
-from bot.store import Store, open_store
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
+from shared.store import Store, open_store
 from tests.bot.fake_service import KEY, Remote, open_remote
 from tests.bot.manual_clock import CHANNEL, ManualClock, routes
 from tests.growth import DatabaseWork, database_work

@@ -11,8 +11,8 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from bot.jobs.scheduler import Interval, JobScheduler
 from bot.runtime.supervisor import Supervisor
-from bot.store import Store
 from shared.records.sequence_changes import Timer
+from shared.store import Store
 from tests.bot.manual_clock import ManualClock
 
 

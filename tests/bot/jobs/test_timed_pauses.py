@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.store.db.schema import jobs
 from sandbox.service import Service
 from shared.api.client import OutreachClient
 from shared.records.records import RecordsUnavailable
+from shared.store.db.schema import jobs
 from tests.bot.harness import HASTE, bot_inside, open_harness
 from tests.waiting import until
 

@@ -12,14 +12,14 @@ import sqlalchemy as sa
 from bot.alerts import rendering
 from bot.alerts.routing import Routes
 from bot.alerts.turns import People, Unknown
-from bot.store import Store, open_store
-from bot.store.queue import outbox
-from bot.store.queue.alert_row import AlertRow
-from bot.store.queue.posts import Post
 from shared.domain.alert_settings import ChannelPolicy, QuietHours, Routing
 from shared.domain.rota import Rota, next_of
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy
+from shared.store import Store, open_store
+from shared.store.queue import outbox
+from shared.store.queue.alert_row import AlertRow
+from shared.store.queue.posts import Post
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, MINUTE, NO_REMINDERS, ManualClock, arrive, look, post_all, sweep
 

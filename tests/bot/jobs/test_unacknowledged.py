@@ -10,11 +10,11 @@ from datetime import timedelta
 import pytest
 
 from bot.alerts import rendering
-from bot.store import Store
-from bot.store.queue.posts import Post
 from shared.domain.alert_settings import Routing, Rule
 from shared.records.records import Subscription
 from shared.settings.sections import AlertPolicy
+from shared.store import Store
+from shared.store.queue.posts import Post
 from tests.bot.manual_clock import (
     ANN,
     CHANNEL,

@@ -21,10 +21,10 @@ from sqlalchemy.engine.default import DefaultDialect
 from bot import worker
 from bot.jobs import auto_resume
 from bot.server import run
-from bot.store.alerts import sequence_changes
 from shared.api import pace
 from shared.commands.running import hold as pauses
 from shared.settings import load
+from shared.store.alerts import sequence_changes
 from tests.bot.harness import HASTE
 
 Moment = Literal["before commit", "after commit", "before request", "under request", "after answer"]

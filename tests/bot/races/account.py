@@ -17,9 +17,6 @@ from bot.alerts.turns import Unknown
 from bot.commands.context import CommandContexts
 from bot.jobs import register
 from bot.runtime.wakeup import Wakeup
-from bot.store import Store, open_store
-from bot.store.db.schema import jobs
-from bot.store.jobs import LATE
 from bot.worker import Worker
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
@@ -31,6 +28,9 @@ from shared.commands.undo import UndoChange
 from shared.domain.card import Card
 from shared.records.audit import Actor
 from shared.records.sequence_changes import Timer
+from shared.store import Store, open_store
+from shared.store.db.schema import jobs
+from shared.store.jobs import LATE
 from tests.bot.manual_clock import CHANNEL, ManualClock
 from tests.shared.doubles import NoPacing
 

@@ -13,12 +13,12 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts import rendering
-from bot.store.alerts.sequence_changes import LATE_SECONDS, SequenceChanges
 from shared.api.errors import OutreachError, Uncertain
 from shared.commands import parse
 from shared.commands.running.run import run
 from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import LOCK_SECONDS
+from shared.store.alerts.sequence_changes import LATE_SECONDS, SequenceChanges
 from tests.bot.manual_clock import HOUR, ManualClock, arrive, post_all
 from tests.bot.races.account import Answer, Process, Remote, Request, open_process, pass_on
 from tests.waiting import until

@@ -12,11 +12,11 @@ import sqlalchemy as sa
 
 from bot.alerts import rendering
 from bot.jobs.guardrail_acts import GuardrailActs
-from bot.store.alerts.incidents import Claim
 from shared.commands.undo import UndoChange
 from shared.domain.card import Card
 from shared.guardrails import sentence
 from shared.records.guardrails import Incident
+from shared.store.alerts.incidents import Claim
 from tests.bot.manual_clock import HOUR, ManualClock, post_all
 from tests.bot.races.account import Process, Remote, Request, open_process, pass_on
 

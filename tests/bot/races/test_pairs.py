@@ -16,10 +16,10 @@ import pytest
 import sqlalchemy as sa
 
 from bot.jobs.guardrail_acts import GuardrailActs
-from bot.store.alerts.incidents import Claim
 from shared.api.errors import OutreachError
 from shared.domain.card import Tone
 from shared.guardrails import sentence
+from shared.store.alerts.incidents import Claim
 from tests.bot.manual_clock import HOUR, ManualClock
 from tests.bot.races.account import Answer, Process, Remote, Request, open_process
 

@@ -15,7 +15,7 @@ from tests.bot.harness import BotHarness, bot_process, interested, open_harness
 from tests.waiting import until
 
 REFRESH_FAILS = """
-from bot.store.alerts.subjects import Subjects
+from shared.store.alerts.subjects import Subjects
 async def workspaces(self):
     raise OverflowError("date value out of range")
 Subjects.workspaces = workspaces

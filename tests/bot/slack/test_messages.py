@@ -13,11 +13,11 @@ from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.slack.messages import EVENT_TYPE, PAGE, PAGES, MessageSender
 from bot.slack.web_api import open_web_api
-from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown, Unpostable
-from bot.store.queue.lookups import Look
 from sandbox.slack import seed
 from shared.api.pace import boot_time
 from shared.domain.card import Card
+from shared.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown, Unpostable
+from shared.store.queue.lookups import Look
 from tests.bot.harness import CHANNEL, BotHarness, open_harness
 from tests.clock import moment
 

@@ -8,21 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.alerts.routing import Routes
-from bot.store import Store
-from bot.store.alerts.claims import Trace
-from bot.store.alerts.incidents import Claim
-from bot.store.alerts.reminders import ReminderTimes, ReminderWords
-from bot.store.jobs import DIGEST, KINDS, RELEASE, REMIND, RESUME, Again, Job
-from bot.store.queue.intake import Arrival
-from bot.store.queue.leases import ChannelLease, Sent
-from bot.store.queue.lookups import Look
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import Post
-from bot.store.queue.turns import Candidates
-from bot.store.records.digests import DueDigest
-from bot.store.records.domains import Checked, DueDomain
-from bot.store.records.erasure import Traces
-from bot.store.webhooks import WebhookSubscriptions
 from shared.api.models import Subscription as WebhookSubscription
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import DomainReport
@@ -30,6 +15,21 @@ from shared.records.audit import Actor, AuditEntry
 from shared.records.guardrails import CountSample, Incident, StoredRule, Switch
 from shared.records.records import Subscription
 from shared.records.sequence_changes import ChangeResult, SequenceChange, Timer
+from shared.store import Store
+from shared.store.alerts.claims import Trace
+from shared.store.alerts.incidents import Claim
+from shared.store.alerts.reminders import ReminderTimes, ReminderWords
+from shared.store.jobs import DIGEST, KINDS, RELEASE, REMIND, RESUME, Again, Job
+from shared.store.queue.intake import Arrival
+from shared.store.queue.leases import ChannelLease, Sent
+from shared.store.queue.lookups import Look
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.posts import Post
+from shared.store.queue.turns import Candidates
+from shared.store.records.digests import DueDigest
+from shared.store.records.domains import Checked, DueDomain
+from shared.store.records.erasure import Traces
+from shared.store.webhooks import WebhookSubscriptions
 from tests.bot.harness import interested
 from tests.bot.store.skewed_data import (
     CALM,

@@ -14,11 +14,14 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from bot.store.db.domain_schema import changes, domains, senders
-from bot.store.db.engine import Database, Transaction, Work, portions
-from bot.store.db.guardrail_schema import incidents, rules, samples, switches, turns
-from bot.store.db.installation_schema import bot_processes, webhook_subscriptions
-from bot.store.db.schema import (
+from shared.domain.wall_clock import moment
+from shared.domain_health.encoding import encode_change, encode_report
+from shared.domain_health.report import Check, CheckReport, DomainChange, DomainReport, Value
+from shared.store.db.domain_schema import changes, domains, senders
+from shared.store.db.engine import Database, Transaction, Work, portions
+from shared.store.db.guardrail_schema import incidents, rules, samples, switches, turns
+from shared.store.db.installation_schema import bot_processes, webhook_subscriptions
+from shared.store.db.schema import (
     absences,
     alerts,
     audit,
@@ -35,13 +38,10 @@ from bot.store.db.schema import (
     sightings,
     subscriptions,
 )
-from bot.store.db.slack_schema import (
+from shared.store.db.slack_schema import (
     slack_events,
     slack_limits,
 )
-from shared.domain.wall_clock import moment
-from shared.domain_health.encoding import encode_change, encode_report
-from shared.domain_health.report import Check, CheckReport, DomainChange, DomainReport, Value
 from tests.bot.harness import interested
 from tests.growth import BY_INDEX
 

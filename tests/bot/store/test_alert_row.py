@@ -8,10 +8,10 @@ import pytest
 
 from bot.alerts import rendering
 from bot.jobs.reminders import reminder_card
-from bot.store import Store
-from bot.store.queue import alert_row
-from bot.store.queue.alert_row import AlertRow, Due
 from shared.api.events import Event, Unknown, read_event
+from shared.store import Store
+from shared.store.queue import alert_row
+from shared.store.queue.alert_row import AlertRow, Due
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, post_all
 

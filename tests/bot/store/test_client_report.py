@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
-from bot.store import Store
-from bot.store.db.schema import alerts
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import PeriodRecords
 from shared.records.replies import Waits
+from shared.store import Store
+from shared.store.db.schema import alerts
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from bot.store import Store
-from bot.store.alerts.confirmations import Verdict
 from shared.domain.wall_clock import moment
 from shared.records.audit import AuditEntry, Before
+from shared.store import Store
+from shared.store.alerts.confirmations import Verdict
 from tests.bot.manual_clock import ANN, ManualClock
 
 

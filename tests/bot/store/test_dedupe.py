@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 import pytest
 import sqlalchemy as sa
 
-from bot.store import Store, open_store
-from bot.store.db import schema
-from bot.store.queue import routing
-from bot.store.queue.intake import Arrival
-from bot.store.queue.routing import PendingDelivery
+from shared.store import Store, open_store
+from shared.store.db import schema
+from shared.store.queue import routing
+from shared.store.queue.intake import Arrival
+from shared.store.queue.routing import PendingDelivery
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, post_all, routes
 

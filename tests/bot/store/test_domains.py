@@ -8,10 +8,6 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from bot.store import Store, open_store
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import DNS
-from bot.store.records.domains import Checked, DueDomain, News
 from shared.domain.wall_clock import DAY, HOUR, moment
 from shared.domain_health.report import (
     Action,
@@ -24,6 +20,10 @@ from shared.domain_health.report import (
     LastGood,
     Value,
 )
+from shared.store import Store, open_store
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.post_kinds import DNS
+from shared.store.records.domains import Checked, DueDomain, News
 from tests.bot.manual_clock import ManualClock, arrive, routes
 
 LEASE = 60.0

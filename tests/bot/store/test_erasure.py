@@ -10,15 +10,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from bot.store import Store, open_store
-from bot.store.db.columns import metadata
-from bot.store.db.schema import posts
-from bot.store.jobs import Done
-from bot.store.queue.intake import Arrival
-from bot.store.queue.outbox import PlannedPost
-from bot.store.records.erasure import MANY_ALERTS, REDACTED
 from shared.records.audit import AuditEntry
 from shared.records.sequence_changes import Timer
+from shared.store import Store, open_store
+from shared.store.db.columns import metadata
+from shared.store.db.schema import posts
+from shared.store.jobs import Done
+from shared.store.queue.intake import Arrival
+from shared.store.queue.outbox import PlannedPost
+from shared.store.records.erasure import MANY_ALERTS, REDACTED
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, ManualClock, arrive, post_all, routes
 

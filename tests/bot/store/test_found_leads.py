@@ -11,10 +11,10 @@ from inspect import unwrap
 import pytest
 import sqlalchemy as sa
 
-from bot.store import Store, open_store
-from bot.store.db.engine import Transaction
-from bot.store.queue.intake import Arrival, FoundLeads
-from bot.store.queue.leases import Sent
+from shared.store import Store, open_store
+from shared.store.db.engine import Transaction
+from shared.store.queue.intake import Arrival, FoundLeads
+from shared.store.queue.leases import Sent
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
 from tests.waiting import until

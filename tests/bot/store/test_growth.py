@@ -13,13 +13,13 @@ import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 
-import bot.store
-from bot.store import Store
-from bot.store.db.engine import Repository
-from bot.store.db.schema import alerts, deliveries
-from bot.store.queue.leases import LeaseTimings
-from bot.store.webhooks import SecretCipher, WebhookSubscriptions
+import shared.store
 from shared.storage.database import parse_url
+from shared.store import Store
+from shared.store.db.engine import Repository
+from shared.store.db.schema import alerts, deliveries
+from shared.store.queue.leases import LeaseTimings
+from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from tests.bot.manual_clock import ManualClock
 from tests.bot.migrated import migrated_file, migrated_postgresql
 from tests.bot.store.growth_cases import CASES, EXEMPT, SHARES, Case, Skewed
@@ -32,7 +32,7 @@ FEW, MANY = 50, 500
 def methods() -> dict[str, Callable[..., object]]:
     """Every public method of every repository by `Class.method`, found in the modules of the store."""
     found: dict[str, Callable[..., object]] = {}
-    for module in pkgutil.walk_packages(bot.store.__path__, "bot.store."):
+    for module in pkgutil.walk_packages(shared.store.__path__, "shared.store."):
         if ".migrations" in module.name:
             continue
         for name, one in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.store import Store, open_store
-from bot.store.alerts import guardrails
-from bot.store.db.guardrail_schema import samples
 from shared.records.guardrails import CLOSED, CountSample
+from shared.store import Store, open_store
+from shared.store.alerts import guardrails
+from shared.store.db.guardrail_schema import samples
 from tests.bot.manual_clock import HOUR, ManualClock
 from tests.growth import LINEAR, DatabaseWork, database_work
 

@@ -10,12 +10,12 @@ import pytest
 import sqlalchemy as sa
 
 from bot.runtime.wakeup import Wakeup
-from bot.store import Store, open_store
-from bot.store import jobs as job_rows
-from bot.store.db.schema import jobs
-from bot.store.jobs import ASKED_FOR, Again, Done, End, How, Job
 from bot.worker import Kind, Worker
 from shared.records.records import RecordsUnavailable
+from shared.store import Store, open_store
+from shared.store import jobs as job_rows
+from shared.store.db.schema import jobs
+from shared.store.jobs import ASKED_FOR, Again, Done, End, How, Job
 from tests.bot.manual_clock import ManualClock
 
 LEASE = 10.0

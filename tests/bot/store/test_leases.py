@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.store import Store, open_store
-from bot.store.alerts.incidents import Claim
-from bot.store.queue.intake import Arrival
-from bot.store.queue.leases import (
+from shared.storage.database import parse_url
+from shared.store import Store, open_store
+from shared.store.alerts.incidents import Claim
+from shared.store.queue.intake import Arrival
+from shared.store.queue.leases import (
     ChannelLease,
     ChannelRefused,
     NotSent,
@@ -17,9 +18,8 @@ from bot.store.queue.leases import (
     Unknown,
     Unpostable,
 )
-from bot.store.queue.lookups import Look, Lookup
-from bot.store.queue.outbox import PlannedPost
-from shared.storage.database import parse_url
+from shared.store.queue.lookups import Look, Lookup
+from shared.store.queue.outbox import PlannedPost
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 
-from bot.store import Store, open_store
-from bot.store.queue.leases import BUNDLE, LONGEST_DOUBT, ChannelLease, Sent, Unknown, Unpostable
-from bot.store.queue.lookups import MOST_FAILED, Look, Lookup
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import Post
+from shared.store import Store, open_store
+from shared.store.queue.leases import BUNDLE, LONGEST_DOUBT, ChannelLease, Sent, Unknown, Unpostable
+from shared.store.queue.lookups import MOST_FAILED, Look, Lookup
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.posts import Post
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.store import Store
 from shared.domain.wall_clock import moment
 from shared.records.audit import Actor
+from shared.store import Store
 from tests.bot.harness import interested
 from tests.bot.manual_clock import HOUR, ManualClock, arrive, post_all
 

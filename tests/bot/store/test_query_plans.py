@@ -11,17 +11,17 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts.routing import Routes
-from bot.store import Store, open_store
-from bot.store.db.columns import metadata
-from bot.store.jobs import DIGEST, KINDS, RELEASE, REMIND, RESUME
-from bot.store.queue import retention
-from bot.store.queue.intake import Arrival
-from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
-from bot.store.queue.lookups import Look
-from bot.store.queue.outbox import PlannedPost
 from shared.domain.wall_clock import moment
 from shared.records.audit import Actor
 from shared.records.replies import Grouping
+from shared.store import Store, open_store
+from shared.store.db.columns import metadata
+from shared.store.jobs import DIGEST, KINDS, RELEASE, REMIND, RESUME
+from shared.store.queue import retention
+from shared.store.queue.intake import Arrival
+from shared.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
+from shared.store.queue.lookups import Look
+from shared.store.queue.outbox import PlannedPost
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock
 from tests.bot.store.growth_cases import NO_WORDS

@@ -7,17 +7,17 @@ from collections.abc import Awaitable, Callable
 import pytest
 import sqlalchemy as sa
 
-from bot.store import Store, open_store
-from bot.store.db.engine import AT_ONCE
-from bot.store.db.schema import alerts, channel_leases, deliveries, posts
-from bot.store.db.slack_schema import slack_limits
-from bot.store.jobs import RELEASE, put
-from bot.store.queue.leases import BUNDLE, ChannelLease, ChannelRefused, Outcome, Sent, Unknown
-from bot.store.queue.lookups import Look
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import ALERT, ANSWER
-from bot.store.queue.posts import INCIDENT
-from bot.store.queue.slack_state import POST, paced_posts
+from shared.store import Store, open_store
+from shared.store.db.engine import AT_ONCE
+from shared.store.db.schema import alerts, channel_leases, deliveries, posts
+from shared.store.db.slack_schema import slack_limits
+from shared.store.jobs import RELEASE, put
+from shared.store.queue.leases import BUNDLE, ChannelLease, ChannelRefused, Outcome, Sent, Unknown
+from shared.store.queue.lookups import Look
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.post_kinds import ALERT, ANSWER
+from shared.store.queue.posts import INCIDENT
+from shared.store.queue.slack_state import POST, paced_posts
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive
 from tests.growth import DatabaseWork, database_work

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from bot.store import Store, open_store
 from shared.records.records import RecordsUnavailable
 from shared.storage.database import parse_url
+from shared.store import Store, open_store
 from tests.bot.delivery.test_crashes import cut_everybody
 from tests.bot.harness import HASTE, bot_inside, interested, open_harness
 from tests.waiting import until

@@ -9,14 +9,14 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts import rendering
-from bot.store import Store, open_store
-from bot.store.db.schema import posts
-from bot.store.queue.leases import Sent, Unknown
-from bot.store.queue.lookups import MOST_FAILED, Look
-from bot.store.queue.posts import Post
 from shared.domain.alert_settings import Rule
 from shared.records.audit import Actor
 from shared.records.records import Subscription
+from shared.store import Store, open_store
+from shared.store.db.schema import posts
+from shared.store.queue.leases import Sent, Unknown
+from shared.store.queue.lookups import MOST_FAILED, Look
+from shared.store.queue.posts import Post
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes
 from tests.bot.store.test_same_reply import event

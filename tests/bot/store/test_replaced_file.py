@@ -15,10 +15,10 @@ import aiohttp
 import pytest
 import sqlalchemy as sa
 
-from bot.store import Store, open_store
-from bot.store.db.engine import DatabaseReplaced
-from bot.store.queue.intake import Arrival
 from shared.storage.database import parse_url
+from shared.store import Store, open_store
+from shared.store.db.engine import DatabaseReplaced
+from shared.store.queue.intake import Arrival
 from tests.bot.harness import START_BOUND, BotHarness, interested, open_harness
 from tests.bot.migrated import migrated_file
 from tests.processes import running_async

@@ -10,13 +10,13 @@ from datetime import datetime
 import pytest
 import sqlalchemy as sa
 
-from bot.store import Store, open_store
-from bot.store.db.engine import Transaction
-from bot.store.db.schema import alerts
 from shared.api import events
 from shared.domain.wall_clock import DAY, moment
 from shared.records.domains import DomainPast, DomainPause
 from shared.records.replies import MOST_OPEN, Grouping, Waits
+from shared.store import Store, open_store
+from shared.store.db.engine import Transaction
+from shared.store.db.schema import alerts
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive
 from tests.shared.waits import waits_of
@@ -104,7 +104,7 @@ async def test_open_replies_are_counted_exactly_and_only_a_page_is_decoded(
         decoded += 1
         return events.read_event(body)
 
-    monkeypatch.setattr("bot.store.queue.alert_row.read_event", counted)
+    monkeypatch.setattr("shared.store.queue.alert_row.read_event", counted)
     async with open_store(url, clock=clock) as store:
         await store.database.write(lambda tx: fill(tx, FEW))
         whole = await store.records.open_replies("w")

@@ -10,14 +10,14 @@ from itertools import permutations
 import pytest
 import sqlalchemy as sa
 
-from bot.store import Store, open_store
-from bot.store.queue.intake import Arrival
-from bot.store.queue.posts import Post
 from shared.domain.alert_settings import Rule
 from shared.domain.wall_clock import moment
 from shared.records.audit import Actor
 from shared.records.records import Subscription
 from shared.records.replies import ReceivedReplies
+from shared.store import Store, open_store
+from shared.store.queue.intake import Arrival
+from shared.store.queue.posts import Post
 from tests.bot.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
 
 EVERYTHING = tuple(Rule(subscription=Subscription(channel=one, event="*")) for one in (CHANNEL, "C2"))

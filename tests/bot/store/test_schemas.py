@@ -14,12 +14,12 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from bot.store import open_store
-from bot.store.db import columns, installation_schema, migrate
-from bot.store.db.engine import Transaction
-from bot.store.db.migrate import UnusableSchema
 from shared.records.sequence_changes import Timer
 from shared.storage.database import temporary_engine
+from shared.store import open_store
+from shared.store.db import columns, installation_schema, migrate
+from shared.store.db.engine import Transaction
+from shared.store.db.migrate import UnusableSchema
 from tests.bot.manual_clock import ManualClock
 
 ENDS_AT = datetime(2026, 11, 24, 16, 0, tzinfo=UTC)

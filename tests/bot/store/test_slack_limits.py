@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import pytest
 import sqlalchemy as sa
 
-from bot.store import Store, open_store
-from bot.store.db.schema import posts
-from bot.store.queue import slack_state
-from bot.store.queue.leases import ChannelLease, NotSent, Outcome, Sent, Settled
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import Post
 from shared.records.audit import Actor
 from shared.records.records import Subscription
+from shared.store import Store, open_store
+from shared.store.db.schema import posts
+from shared.store.queue import slack_state
+from shared.store.queue.leases import ChannelLease, NotSent, Outcome, Sent, Settled
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.posts import Post
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, post_all, routes
 

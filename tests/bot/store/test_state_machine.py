@@ -30,13 +30,21 @@ from hypothesis.stateful import (
 
 from bot.alerts.routing import Routes
 from bot.slack.messages import CLOCKS_APART
-from bot.store import LeaseTimings, open_store
-from bot.store.db.engine import Transaction
-from bot.store.db.schema import deliveries, posts
-from bot.store.queue.intake import Arrival
-from bot.store.queue.leases import ChannelLease, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
-from bot.store.queue.lookups import Look, Lookup
 from shared.storage.database import parse_url
+from shared.store import LeaseTimings, open_store
+from shared.store.db.engine import Transaction
+from shared.store.db.schema import deliveries, posts
+from shared.store.queue.intake import Arrival
+from shared.store.queue.leases import (
+    ChannelLease,
+    ChannelRefused,
+    NotSent,
+    Outcome,
+    Sent,
+    Unknown,
+    Unpostable,
+)
+from shared.store.queue.lookups import Look, Lookup
 from tests.bot.harness import interested
 from tests.bot.migrated import migrated_file
 

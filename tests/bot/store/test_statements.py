@@ -9,10 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.alerts.routing import Routes
-from bot.store import Store
-from bot.store.jobs import KINDS, REMIND, RESUME
-from bot.store.queue.intake import Arrival
-from bot.store.queue.leases import Sent
+from shared.store import Store
+from shared.store.jobs import KINDS, REMIND, RESUME
+from shared.store.queue.intake import Arrival
+from shared.store.queue.leases import Sent
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock
 from tests.bot.store.growth_cases import NO_WORDS

@@ -17,21 +17,21 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from bot.alerts.routing import Routes
-from bot.store import Store, open_store
-from bot.store.db import migrate, schema
-from bot.store.db.engine import SteadyClock
-from bot.store.db.schema import posts
-from bot.store.queue import retention
-from bot.store.queue.intake import Arrival
-from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
-from bot.store.queue.lookups import Look
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import Post
 from shared.records.audit import Actor
 from shared.records.records import Subscription
 from shared.records.sequence_changes import Timer
 from shared.storage import database
 from shared.storage.database import parse_url
+from shared.store import Store, open_store
+from shared.store.db import migrate, schema
+from shared.store.db.engine import SteadyClock
+from shared.store.db.schema import posts
+from shared.store.queue import retention
+from shared.store.queue.intake import Arrival
+from shared.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
+from shared.store.queue.lookups import Look
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.posts import Post
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from bot.store import open_store
-from bot.store.db import migrate
-from bot.store.db.lock import sole_owner
 from shared.records.sequence_changes import Timer
 from shared.settings import load
+from shared.store import open_store
+from shared.store.db import migrate
+from shared.store.db.lock import sole_owner
 from tests.cli.conftest import Shell
 from tests.cli.running_bot import deliver, running_bot
 from tests.docs_blocks import commands_of

@@ -16,16 +16,16 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts.routing import Routes
-from bot.store import Store, open_store
-from bot.store.db.columns import metadata as bot_tables
-from bot.store.queue.intake import Arrival
-from bot.store.queue.leases import Sent
 from cli.commands import forget
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from shared.history.engine import metadata as history_tables
 from shared.settings import load
 from shared.storage.database import parse_url, temporary_engine
+from shared.store import Store, open_store
+from shared.store.db.columns import metadata as bot_tables
+from shared.store.queue.intake import Arrival
+from shared.store.queue.leases import Sent
 from tests.bot.harness import interested
 from tests.cli.conftest import Shell
 from tests.clock import NOW

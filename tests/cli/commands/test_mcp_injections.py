@@ -17,9 +17,9 @@ import pytest
 import sqlalchemy as sa
 from mcp import Client, StdioServerParameters
 
-from bot.store.db import guardrail_schema, installation_schema, schema
 from sandbox.service import Service
 from sandbox.slack import seed
+from shared.store.db import guardrail_schema, installation_schema, schema
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
 from tests.cli.conftest import PROGRAM, ROOT
 from tests.injections import COMPANIES, INJECTIONS, NAMES, REPLIES, SUBJECTS, asked_calls

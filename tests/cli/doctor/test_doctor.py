@@ -17,14 +17,14 @@ from typing import Any, ClassVar
 import pytest
 
 from bot.slack.manifest import SCOPES
-from bot.store import open_store
-from bot.store.records.domains import Checked
 from cli.doctor.service import clock
 from cli.doctor.slack import scopes
 from shared.domain.card import Tone
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.records.sequence_changes import Timer
 from shared.settings import load
+from shared.store import open_store
+from shared.store.records.domains import Checked
 from tests.cli.conftest import ROOT, Run, Shell
 from tests.cli.running_bot import running_bot
 from tests.clock import moment

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from bot.store.db.engine import Database, unreachable
 from shared.records.records import RecordsUnavailable
 from shared.storage.database import connection_advice, open_engine, parse_url
+from shared.store.db.engine import Database, unreachable
 from tests.processes import running_async
 
 

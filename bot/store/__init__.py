@@ -1,6 +1,0 @@
-"""The bot's durable data: deliveries, alerts, posts, claims, timers, subscriptions, the audit."""
-
-from bot.store.queue.leases import LeaseTimings
-from bot.store.store import Store, open_store
-
-__all__ = ["LeaseTimings", "Store", "open_store"]

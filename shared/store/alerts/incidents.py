@@ -1,0 +1,336 @@
+"""Incidents of guardrails: stored before anything is done, reported in the transaction that completes the act.
+
+An incident is one row while its condition lasts, and only the process that inserts it acts. If that process dies, its
+lease expires, and another process continues from the row. Only one of them can complete it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from shared.api.event_kinds import DNS, PAUSED
+from shared.domain.wall_clock import DAY
+from shared.guardrails.rule import subject_key
+from shared.records.audit import AuditEntry
+from shared.records.guardrails import ALL, Incident
+from shared.store.alerts.changes import add_entry
+from shared.store.alerts.subjects import PAUSED_FOR
+from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.db.guardrail_schema import incidents, switches, turns
+from shared.store.db.schema import alerts, posts
+from shared.store.queue import outbox
+from shared.store.queue.outbox import PlannedPost
+
+LEASE = 60.0
+"""Seconds that an act may take; afterwards another process goes on with it."""
+HELD_EVERY = 300.0
+"""Seconds between two notes that a condition still holds."""
+LOOK_BACK = 30 * DAY
+_ACTED = ("decided", "acting", "done")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a rule wants to do about one subject."""
+
+    workspace: str
+    rule: str
+    sentence: str
+    action: str
+    subject: str
+    label: str
+    note: str
+    sequences: tuple[str, ...] = ()
+    extended: tuple[str, ...] = ()
+    """Those that are paused until earlier: the rule's limit is about what it pauses itself."""
+    resumes_at: float | None = None
+    per_day: int = 0
+    at_once: int = 0
+    """0: it pauses nothing."""
+    domain: str = ""
+    """Whose trouble it is, in small letters: all that is found on one is told once. Empty: it is told by itself."""
+    paused_now: frozenset[str] = frozenset()
+    """The sequences that are paused at this moment, by whomever."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """The incident, where the claim was the first; else why nothing began: `known`, `off`, `per day` or `at once`."""
+
+    incident: Incident | None = None
+    refusal: str = ""
+
+
+class Incidents(Repository):
+    """The incidents, and who works on them."""
+
+    @writes
+    def begin(
+        self,
+        tx: Transaction,
+        claim: Claim,
+        post: PlannedPost | None = None,
+        *,
+        together: Callable[[Sequence[Incident]], str] | None = None,
+    ) -> Begun:
+        """Begin an incident that is not under way yet, within its rule's limits.
+
+        `post` tells it at once, without an act. Where its domain's trouble is told already, nothing new is
+        posted: the card of its pause shows it, or the message about it is drawn anew by `together`.
+        """
+        turn = {"workspace": claim.workspace, "rule": claim.rule, "at": tx.now}
+        tx.execute(tx.upsert(turns, "at"), turn)
+        if refusal := _refusal(tx, claim):
+            return Begun(refusal=refusal)
+        told = ""
+        if post and claim.domain:
+            post, told = _placed(tx, claim, post)
+        new = tx.insert(incidents).values(
+            workspace=claim.workspace,
+            rule=claim.rule,
+            sentence=claim.sentence,
+            action=claim.action,
+            subject=claim.subject,
+            label=claim.label,
+            note=claim.note,
+            sequences=_ids((*claim.sequences, *claim.extended)),
+            state="done" if post else "decided",
+            began_at=tx.now,
+            held_at=tx.now,
+            resumes_at=claim.resumes_at,
+            lease_until=None if post else tx.now + LEASE,
+            domain=claim.domain,
+            told=told,
+        )
+        row = tx.execute(new.on_conflict_do_nothing().returning(incidents)).one_or_none()
+        if row is None:
+            return Begun(refusal="known")
+        if post and post.channel:
+            outbox.plan(tx, post, workspace=claim.workspace)
+        elif told and together:
+            _redraw(tx, told, together(_told_by(tx, claim.workspace, told)))
+        return Begun(incident=read_incident(row))
+
+    @reads
+    def open(self, tx: Transaction) -> Sequence[Incident]:
+        query = sa.select(incidents).where(incidents.c.ended_at.is_(None)).order_by(incidents.c.id)
+        return [read_incident(row) for row in tx.execute(query)]
+
+    @writes
+    def hand_over(self, tx: Transaction, incident: Incident, note: str) -> bool:
+        """Where a pause of the domain has a card by now, that shows the incident, and its message says so."""
+        card = _open_card(tx, incident.workspace, incident.domain) if incident.told else None
+        if card is None or card.kind != PAUSED:
+            return False
+        shown = _shown_by(incident.workspace, incident.told)
+        if not tx.execute(sa.update(incidents).where(shown).values(told="")).rowcount:
+            return False
+        return _redraw(tx, incident.told, note, condensed=True)
+
+    @reads
+    def timed(self, tx: Transaction) -> Sequence[Incident]:
+        under_way = (incidents.c.resumes_at > tx.now) & (incidents.c.state == "done")
+        return [read_incident(row) for row in tx.execute(sa.select(incidents).where(under_way))]
+
+    @writes
+    def take_interrupted(self, tx: Transaction, workspaces: Collection[str]) -> Sequence[Incident]:
+        """Lease abandoned acts: their process died, or the service failed."""
+        lease = incidents.c.lease_until
+        free = (lease <= tx.now) | (lease > tx.now + LEASE)
+        due = sa.select(incidents.c.id).where(
+            incidents.c.ended_at.is_(None),
+            incidents.c.state.in_(("decided", "acting")),
+            incidents.c.workspace.in_(workspaces),
+            free,
+        )
+        taken = (
+            sa.update(incidents)
+            .where(incidents.c.id.in_(due.with_for_update(skip_locked=True)))
+            .values(
+                lease_until=tx.now + LEASE,
+                token=incidents.c.token + 1,
+                attempts=incidents.c.attempts + 1,
+            )
+        )
+        return [read_incident(row) for row in tx.execute(taken.returning(incidents))]
+
+    @writes
+    def take_over(self, tx: Transaction) -> None:
+        """Let `take_interrupted` have what a dead process had leased; only for the one process that is alive."""
+        tx.execute(sa.update(incidents).where(incidents.c.lease_until > tx.now).values(lease_until=tx.now))
+
+    @writes
+    def acting(self, tx: Transaction, incident: Incident, sequences: Sequence[str]) -> bool:
+        """Write down what is about to be paused; False: another process has taken over, or the rule was turned off."""
+        if _is_off(tx, incident.workspace, incident.rule):
+            return False
+        change = _mine(incident).values(state="acting", sequences=_ids(sequences))
+        return tx.execute(change).rowcount == 1
+
+    @writes
+    def requesting(self, tx: Transaction, incident: Incident) -> bool:
+        """Write down, before the request, which pauses are asked of the service; False: as in `acting`."""
+        if _is_off(tx, incident.workspace, incident.rule):
+            return False
+        change = _mine(incident).values(requested=_ids(incident.requested), lease_until=tx.now + LEASE)
+        return tx.execute(change).rowcount == 1
+
+    @writes
+    def postpone(self, tx: Transaction, incident: Incident, *, seconds: float) -> None:
+        """Try again later what could not be done."""
+        kept = _ids(incident.requested)
+        tx.execute(_mine(incident).values(lease_until=tx.now + seconds, requested=kept))
+
+    @writes
+    def finish(
+        self,
+        tx: Transaction,
+        incident: Incident,
+        entry: AuditEntry,
+        *,
+        paused: Sequence[str],
+        extended: Sequence[str] = (),
+        draw: Any,
+        state: str = "done",
+    ) -> bool:
+        """End an act: its entry in the audit, its Undo and its message, together and once; False: another did.
+
+        `draw` makes the post from the number of the entry, which is 0 where there is nothing to undo.
+        """
+        done = _mine(incident).values(state=state, lease_until=None, sequences=_ids((*paused, *extended)))
+        if tx.execute(done).rowcount != 1:
+            return False
+        number = add_entry(tx, entry)
+        if entry.undoable:
+            tx.execute(sa.update(incidents).where(incidents.c.id == incident.id).values(change=number))
+        post: PlannedPost = draw(number if entry.undoable else 0)
+        if post.channel:
+            outbox.plan(tx, post, workspace=incident.workspace)
+        return True
+
+    @writes
+    def held(self, tx: Transaction, ids: Collection[int]) -> None:
+        """The conditions of these hold still."""
+        tx.execute(sa.update(incidents).where(incidents.c.id.in_(ids)).values(held_at=tx.now))
+
+    @writes
+    def end(self, tx: Transaction, incident: Incident, post: PlannedPost | None = None) -> bool:
+        """An incident is over; the next one about its subject is a new one. False: it was over already."""
+        still = (incidents.c.id == incident.id) & incidents.c.ended_at.is_(None)
+        ended = tx.execute(sa.update(incidents).where(still).values(ended_at=tx.now)).rowcount == 1
+        if ended and post and post.channel:
+            outbox.plan(tx, post, workspace=incident.workspace)
+        return ended
+
+
+def _placed(tx: Transaction, claim: Claim, post: PlannedPost) -> tuple[PlannedPost, str]:
+    """The message as it is to be planned, and the dedupe of the one that tells of the domain's trouble.
+
+    It has no channel where nothing is to be posted.
+    """
+    # Two rules that find one trouble at once, in two processes, take turns here: the second finds the first.
+    turn = {"workspace": claim.workspace, "rule": f"(domain) {claim.domain}", "at": tx.now}
+    tx.execute(tx.upsert(turns, "at"), turn)
+    card = _open_card(tx, claim.workspace, claim.domain)
+    if card and card.kind == PAUSED:
+        return replace(post, channel=""), ""
+    if card:  # its DNS is broken: what else is found goes to the thread of that card
+        return replace(post, alert_id=card.id), ""
+    c = incidents.c
+    open_ = (c.workspace == claim.workspace) & (c.domain == claim.domain) & c.ended_at.is_(None)
+    told = tx.scalar(sa.select(c.told).where(open_, c.told != "").order_by(c.id).limit(1))
+    return (replace(post, channel=""), told) if told else (post, post.dedupe)
+
+
+def _open_card(tx: Transaction, workspace: str, domain: str) -> sa.Row[str, str, str] | None:
+    """The alert of a domain's pause, or else of its broken DNS, while it is not over."""
+    c = alerts.c
+    query = sa.select(c.id, c.kind, c.domain).where(
+        c.workspace == workspace,
+        c.received_at > tx.now - PAUSED_FOR,
+        c.kind.in_((PAUSED, DNS)),
+        c.recovered_at.is_(None),
+    )
+    # In Python: a sequence or domain is compared by its key everywhere, which a database can't compute.
+    found = [
+        row for row in tx.execute(query.order_by(c.received_at.desc())) if subject_key(row.domain) == domain
+    ]
+    return min(found, key=lambda row: row.kind != PAUSED, default=None)
+
+
+def _shown_by(workspace: str, told: str) -> sa.ColumnElement[bool]:
+    """The open incidents of which one message tells."""
+    c = incidents.c
+    return (c.workspace == workspace) & (c.told == told) & c.ended_at.is_(None)
+
+
+def _told_by(tx: Transaction, workspace: str, told: str) -> Sequence[Incident]:
+    """The same as they stand, the oldest first."""
+    shown = _shown_by(workspace, told)
+    rows = tx.execute(sa.select(incidents).where(shown).order_by(incidents.c.id))
+    return [read_incident(row) for row in rows]
+
+
+def _redraw(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:
+    news = (posts.c.dedupe == dedupe) & (posts.c.note != note)
+    again = {"note": note, "version": posts.c.version + 1, "repaint_at": tx.now, **values}
+    return tx.execute(sa.update(posts).where(news).values(**again)).rowcount == 1
+
+
+def read_incident(row: sa.Row[Any]) -> Incident:
+    """A row of the incidents."""
+    kept: Mapping[str, Any] = row._asdict()
+    names = ("id", "workspace", "rule", "sentence", "action", "subject", "label", "began_at", "held_at")
+    more = ("ended_at", "state", "note", "token", "attempts", "resumes_at", "domain", "told")
+    values = {name: kept[name] for name in (*names, *more)}
+    sequences, requested = json.loads(row.sequences), json.loads(row.requested)
+    return Incident(sequences=tuple(sequences), requested=tuple(requested), **values)
+
+
+def _ids(sequences: Sequence[str]) -> str:
+    return json.dumps(list(sequences))
+
+
+def _mine(incident: Incident) -> sa.Update:
+    c = incidents.c
+    under_way = c.state.in_(("decided", "acting"))
+    return sa.update(incidents).where(c.id == incident.id, c.token == incident.token, under_way)
+
+
+def _is_off(tx: Transaction, workspace: str, rule: str) -> bool:
+    s = switches.c
+    mine = (s.workspace == workspace) & (s.rule == rule)
+    all_of_them = (s.workspace == ALL) & (s.rule == ALL)
+    off = sa.select(s.rule).where(mine | all_of_them, s.until.is_(None) | (s.until > tx.now))
+    return tx.scalars(off).first() is not None
+
+
+def _refusal(tx: Transaction, claim: Claim) -> str:
+    """Why nothing may begin, as the database stands now."""
+    c = incidents.c
+    which = (c.workspace == claim.workspace) & (c.rule == claim.rule)
+    if tx.scalar(sa.select(c.id).where(which, c.subject == claim.subject, c.ended_at.is_(None))):
+        return "known"
+    if _is_off(tx, claim.workspace, claim.rule):
+        return "off"
+    query = sa.select(c.began_at, c.action, c.sequences, c.state)
+    recent = tx.execute(query.where(which, c.began_at >= tx.now - LOOK_BACK)).all()
+    today = [one for one in recent if one.began_at >= tx.now - DAY and one.action == claim.action]
+    if claim.per_day and len(today) >= claim.per_day:
+        return "per day"
+    if claim.at_once:
+        acted = (one for one in recent if one.state in _ACTED and one.action == claim.action)
+        named = {
+            name
+            for one in acted
+            for name in json.loads(one.sequences)
+            if one.state != "done" or name in claim.paused_now
+        }
+        if len(named | set(claim.sequences)) > claim.at_once:
+            return "at once"
+    return ""

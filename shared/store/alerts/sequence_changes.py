@@ -1,0 +1,266 @@
+"""The locks of the sequences: one change at a time over all processes, each written down with the end of its pause.
+
+A change is bounded: its lock lasts `LOCK_SECONDS`, and only a living process renews it. A request that was never
+answered, because it timed out or its process died, may still be carried out later, after another change was confirmed.
+For `LATE_SECONDS` such a sequence is `doubtful`: whoever looks sends the confirmed status again if it is no longer so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import sqlalchemy as sa
+
+from shared.domain.wall_clock import moment
+from shared.records.audit import AuditEntry
+from shared.records.sequence_changes import (
+    LOCK_SECONDS,
+    UNDER_WAY,
+    ChangeResult,
+    SequenceChange,
+    Status,
+    Timer,
+)
+from shared.store import jobs
+from shared.store.alerts.changes import add_entry
+from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.db.schema import sequence_changes
+from shared.store.jobs import LATE, RESUME, Job
+from shared.store.queue import outbox
+from shared.store.queue.outbox import PlannedPost
+
+MOMENT = 0.001
+"""Two times that are closer are the same one: a date is rounded on its way."""
+LATE_EVERY = 5.0
+"""Seconds between two looks at a sequence that an unanswered request may still change."""
+
+Announcement = Callable[[Sequence[Job]], tuple[AuditEntry, PlannedPost | None]]
+"""What is written down and posted of pauses that ended together."""
+
+
+class Timers(Repository):
+    """The ends of timed pauses: jobs of the kind `resume`, whose key is the sequence's id."""
+
+    @writes
+    def finish(self, tx: Transaction, ended: Sequence[Job], tell: Announcement) -> bool:
+        """Delete those that are still ours, with their entry in the audit and their message; False: none was."""
+        ours = [job for job in ended if jobs.done(tx, job)]
+        if not ours:
+            return False
+        entry, post = tell(ours)
+        add_entry(tx, entry)
+        if post:
+            outbox.plan(tx, post, workspace=entry.workspace)
+        return True
+
+    @writes
+    def release(self, tx: Transaction, workspace: str, keys: Collection[str], *, due_at: float) -> None:
+        """Delete the ends of a pause that somebody else ended; one that was set anew, or is about to be, stays."""
+        locked = set(
+            tx.scalars(
+                sa.select(c.sequence).where(
+                    c.workspace == workspace, c.sequence.in_(keys), c.locked_until.is_not(None)
+                )
+            )
+        )
+        for key in sorted(keys):
+            timer = None if key in locked else find(tx, workspace, RESUME, key)
+            if timer and abs(timer.due_at.timestamp() - due_at) < MOMENT:
+                jobs.drop(tx, RESUME, workspace, key)
+
+
+def put(tx: Transaction, workspace: str, timer: Timer) -> None:
+    """Set a timer; one of the same kind and key is replaced, and whoever carries that out finishes nothing.
+
+    Its end is in its payload too: a try that fails puts the job off, and the pause ended when it ended.
+    """
+    ends_at = timer.due_at.timestamp()
+    payload = {**timer.payload, ENDS_AT: ends_at}
+    jobs.put(tx, timer.kind, timer.key, workspace=workspace, at=ends_at, payload=payload, how="replace")
+
+
+def find(tx: Transaction, workspace: str, kind: str, key: str) -> Timer | None:
+    row = jobs.find(tx, kind, workspace, key)
+    return None if row is None else read_timer(row)
+
+
+def read_timer(row: sa.Row[Any]) -> Timer:
+    return _timer(row.kind, row.key, jobs.read_payload(row.payload), due_at=row.due_at)
+
+
+def timer_of(job: Job) -> Timer:
+    """The timer that a job is the end of."""
+    return _timer(job.kind, job.key, job.payload, due_at=0.0)
+
+
+def _timer(kind: str, key: str, payload: Mapping[str, Any], *, due_at: float) -> Timer:
+    said = {name: text for name, text in payload.items() if isinstance(text, str)}
+    return Timer(kind=kind, key=key, due_at=moment(payload.get(ENDS_AT, due_at)), payload=said)
+
+
+ENDS_AT = "ends_at"
+"""The field of a timer's payload with its end in Unix seconds."""
+LATE_SECONDS = 120.0
+"""How long a service may take to carry out a request that it did not answer."""
+
+c = sequence_changes.c
+_LOCKED = (
+    sa.select(sequence_changes)
+    .where(c.workspace == sa.bindparam("workspace"), c.sequence == sa.bindparam("sequence"))
+    .with_for_update()
+)
+_NAMED = sa.select(sequence_changes).where(
+    c.workspace == sa.bindparam("workspace"), c.sequence.in_(sa.bindparam("sequences", expanding=True))
+)
+_LATE = {"paused": c.pause_late_until, "active": c.resume_late_until}
+
+
+class TimerReplaced(Exception):
+    """The timer that should end a pause was cancelled, set anew, or is carried out by another process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """A sequence that an unanswered request may still change."""
+
+    sequence: str
+    confirmed: Status | None
+    """What it must be; None: nothing is certain, somebody changes it, or nothing that may come contradicts it."""
+
+
+class SequenceChanges(Repository):
+    """Implements `shared.records.sequence_changes.SequenceChanges`."""
+
+    @reads
+    def revisions(self, tx: Transaction, workspace: str) -> Mapping[str, int]:
+        return _revisions(tx, c.workspace == workspace)
+
+    @writes
+    def begin(
+        self,
+        tx: Transaction,
+        workspace: str,
+        sequence: str,
+        *,
+        status: Status,
+        firing: Job | None = None,
+        if_confirmed: bool = False,
+    ) -> SequenceChange | None:
+        """As in the protocol; raises `TimerReplaced` where the end of a pause, `firing`, is no longer ours.
+
+        `if_confirmed`: None also where another status was confirmed last.
+        """
+        names = {"workspace": workspace, "sequence": sequence}
+        tx.execute(tx.insert_once(sequence_changes), names)
+        row = tx.execute(_LOCKED, names).one()
+        # Looked up under the row's lock: from here on nobody else can replace it.
+        if firing and not jobs.hold(tx, firing):
+            raise TimerReplaced
+        if row.locked_until is not None and tx.now < row.locked_until <= tx.now + LOCK_SECONDS:
+            return None
+        if if_confirmed and row.confirmed != status:
+            return None
+        values: dict[Any, Any] = {
+            "token": c.token + 1,
+            "locked_until": tx.now + LOCK_SECONDS,
+            "asked": status,
+        }
+        died = row.locked_until is not None
+        if died:
+            values |= _doubt(tx, row.asked)
+            _look_later(tx, workspace, sequence)
+        tx.execute(sa.update(sequence_changes).where(_which(workspace, sequence)).values(values))
+        return SequenceChange(
+            workspace=workspace,
+            sequence=sequence,
+            status=status,
+            token=row.token + 1,
+            revision=UNDER_WAY if died or _is_doubtful(row, now=tx.now) else row.revision,
+            number=row.revision + died,
+            timer=find(tx, workspace, RESUME, sequence),
+            confirmed=row.confirmed or "",
+        )
+
+    @writes
+    def renew(self, tx: Transaction, change: SequenceChange) -> bool:
+        renewed = sa.update(sequence_changes).where(_mine(change)).values(locked_until=tx.now + LOCK_SECONDS)
+        return tx.execute(renewed).rowcount == 1
+
+    @writes
+    def end(self, tx: Transaction, change: SequenceChange, result: ChangeResult) -> bool:
+        values: dict[Any, Any] = {"locked_until": None}
+        if result.late or result.outcome == "uncertain":
+            _look_later(tx, change.workspace, change.sequence)
+        if result.outcome == "uncertain":
+            values |= _doubt(tx, change.status)
+        elif result.outcome == "confirmed":
+            values |= {"confirmed": change.status, "revision": c.revision + 1}
+        if result.late:
+            values[_LATE[change.status]] = tx.now + LATE_SECONDS
+        if tx.execute(sa.update(sequence_changes).where(_mine(change)).values(values)).rowcount == 0:
+            # Ours was sent while another change had begun: what that one confirms is looked at again.
+            late = {_LATE[change.status]: tx.now + LATE_SECONDS, "revision": c.revision + 1}
+            which = _which(change.workspace, change.sequence)
+            tx.execute(sa.update(sequence_changes).where(which).values(late))
+            _look_later(tx, change.workspace, change.sequence)
+            return False
+        if not result.keep_timer:
+            if result.timer is None:
+                jobs.drop(tx, RESUME, change.workspace, change.sequence)
+            else:
+                put(tx, change.workspace, result.timer)
+        return True
+
+    @reads
+    def doubts(self, tx: Transaction, workspace: str, sequences: Collection[str]) -> Sequence[Doubt]:
+        """Those of these sequences that a late request may still change."""
+        rows = tx.execute(_NAMED, {"workspace": workspace, "sequences": [*sequences]})
+        return [_doubt_of(row, now=tx.now) for row in rows if _is_doubtful(row, now=tx.now)]
+
+
+def _doubt_of(row: sa.Row[Any], *, now: float) -> Doubt:
+    opposite = {"paused": row.resume_late_until, "active": row.pause_late_until}.get(row.confirmed)
+    contradicted = row.locked_until is None and opposite is not None and opposite > now
+    return Doubt(sequence=row.sequence, confirmed=cast("Status", row.confirmed) if contradicted else None)
+
+
+def _look_later(tx: Transaction, workspace: str, sequence: str) -> None:
+    """Have it looked at whether a request is carried out late, until none can be any more."""
+    jobs.put(tx, LATE, sequence, workspace=workspace, at=tx.now + LATE_EVERY, how="keep")
+
+
+def revisions_of(tx: Transaction, workspace: str, names: Collection[str]) -> dict[str, int]:
+    """The revisions of these sequences, within a transaction."""
+    found = _revisions(tx, (c.workspace == workspace) & c.sequence.in_(names))
+    return {name: found.get(name, 0) for name in names}
+
+
+def _revisions(tx: Transaction, which: sa.ColumnElement[bool]) -> dict[str, int]:
+    rows = tx.execute(sa.select(sequence_changes).where(which)).all()
+    return {
+        row.sequence: row.revision
+        if row.locked_until is None and not _is_doubtful(row, now=tx.now)
+        else UNDER_WAY
+        for row in rows
+    }
+
+
+def _is_doubtful(row: sa.Row[Any], *, now: float) -> bool:
+    """Whether an unanswered request may have changed the status since it was confirmed, or may do so."""
+    return any(until is not None and until > now for until in (row.pause_late_until, row.resume_late_until))
+
+
+def _doubt(tx: Transaction, status: str) -> dict[Any, Any]:
+    """What an unanswered request leaves: it may be carried out later, and what it contradicts isn't certain."""
+    still = sa.case((c.confirmed == status, c.confirmed), else_="")
+    return {_LATE[status]: tx.now + LATE_SECONDS, "confirmed": still, "revision": c.revision + 1}
+
+
+def _which(workspace: str, sequence: str) -> sa.ColumnElement[bool]:
+    return (c.workspace == workspace) & (c.sequence == sequence)
+
+
+def _mine(change: SequenceChange) -> sa.ColumnElement[bool]:
+    return _which(change.workspace, change.sequence) & (c.token == change.token)

@@ -1,0 +1,346 @@
+"""The bot's database: runs functions of a transaction outside of the event loop.
+
+SQLite has one writer, so one thread runs the work in order, and intake and delivery never wait for each other's busy
+handler. PostgreSQL has a few threads with one connection each, and its own clock for leases.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL
+
+from shared.records.records import RecordsUnavailable
+from shared.storage import database
+from shared.store.db import migrate
+
+P = ParamSpec("P")
+R = TypeVar("R", bound="Repository")
+T = TypeVar("T")
+CONTENDED = {"40P01", "23505"}
+"""A deadlock, or a hash that is there: another process was first, and the work is to see what that has left."""
+TRIES = 5
+READ_ONLY = "25006"
+"""The SQLSTATE of a write to a standby (https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
+PRIMARY_CODE = 0xFF
+"""The bits of a SQLite code that are its primary one (https://sqlite.org/rescode.html)."""
+WRITABLE = "Make the file and its folder writable for the user that runs the bot"
+PRIMARY = "Name the primary server in OUTREACH_DATABASE_URL, or add target_session_attrs=read-write to several hosts"
+REFUSED_CLASSES = {"22", "23", "54"}
+"""SQLSTATE classes that blame the values: data exception, integrity violation, program limit exceeded."""
+
+
+class ValuesRefused(RecordsUnavailable):
+    """The database works, and refuses what it was given; the same work fails again."""
+
+
+class DatabaseReplaced(RecordsUnavailable):
+    """The file was deleted or replaced under the running program; what was written just now may be in no file."""
+
+
+def blames_values(error: Exception) -> bool:
+    """Whether the values of a statement made it fail, and not the connection, the disk or the schema."""
+    if isinstance(error, UnicodeError | OverflowError):  # the driver cannot encode a value
+        return True
+    if not isinstance(error, sa.exc.DBAPIError) or error.connection_invalidated:
+        return False
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:  # SQLite, or psycopg before it sends anything
+        return isinstance(error, sa.exc.DataError | sa.exc.IntegrityError)
+    return state[:2] in REFUSED_CLASSES and state not in CONTENDED
+
+
+def unreachable(url: URL) -> str:
+    """Why the database cannot be connected to; empty when it can."""
+    return _obstacle(url, sa.Connection.close)
+
+
+def unusable(url: URL) -> str:
+    """Why the database cannot be connected to, or why this version can't use it; empty when it can."""
+    return _obstacle(url, lambda connection: migrate.read_state(connection).check())
+
+
+def _obstacle(url: URL, check: Callable[[sa.Connection], None]) -> str:
+    try:
+        with database.temporary_engine(url) as engine, engine.connect() as connection:
+            check(connection)
+    except (RecordsUnavailable, OSError) as error:
+        return str(error)
+    except sa.exc.SQLAlchemyError as error:
+        return str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+    return ""
+
+
+def _reason(error: Exception) -> str:
+    """Why the database did not do it, without a statement or its values."""
+    if blames_values(error):
+        return "refuses a value"
+    if isinstance(error, sa.exc.TimeoutError):
+        return "no response"
+    if reason := _refuses_writes(getattr(error, "orig", None)):
+        return reason
+    if isinstance(error, sa.exc.OperationalError):
+        return f"can't be used: {_first_line(error.orig)}"
+    return "can't be used"
+
+
+def _refuses_writes(original: BaseException | None) -> str:
+    """What the driver says, and what to do, where nothing can be written; empty otherwise."""
+    code = getattr(original, "sqlite_errorcode", 0) & PRIMARY_CODE
+    if code == sqlite3.SQLITE_READONLY:
+        return f"is read-only: {_first_line(original)}. {WRITABLE}"
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return f"can't be opened: {_first_line(original)}. {WRITABLE}"
+    if getattr(original, "sqlstate", "") == READ_ONLY:
+        return f"is read-only: {_first_line(original)}. {PRIMARY}"
+    return ""
+
+
+def _first_line(error: BaseException | None) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".")
+
+
+class Transaction:
+    """A connection within its transaction, and the time that its rows are stamped with."""
+
+    def __init__(self, connection: sa.Connection, clock: Callable[[sa.Connection], float]) -> None:
+        self.connection = connection
+        self.is_postgresql = connection.dialect.name == "postgresql"
+        self.dialect: Any = postgresql if self.is_postgresql else sqlite
+        self.execute, self.scalar, self.scalars = connection.execute, connection.scalar, connection.scalars
+        self._clock = clock
+
+    @cached_property
+    def now(self) -> float:
+        return self._clock(self.connection)
+
+    def insert(self, table: sa.Table) -> Any:
+        return self.dialect.insert(table)
+
+    def insert_once(self, table: sa.Table) -> Any:
+        return _insert_once(self.dialect, table)
+
+    def upsert(self, table: sa.Table, *names: str) -> Any:
+        """Insert a row, or set these columns of the one with the same primary key."""
+        return _upsert(self.dialect, table, names)
+
+
+@cache
+def _insert_once(dialect: Any, table: sa.Table) -> Any:
+    return dialect.insert(table).on_conflict_do_nothing()
+
+
+@cache
+def _upsert(dialect: Any, table: sa.Table, names: tuple[str, ...]) -> Any:
+    new = dialect.insert(table)
+    return new.on_conflict_do_update(
+        index_elements=table.primary_key.columns, set_={name: new.excluded[name] for name in names}
+    )
+
+
+Work = Callable[[Transaction], T]
+
+
+class SteadyClock:
+    """Unix seconds; a step backwards of the clock beneath is added up and undone, a step forwards is taken."""
+
+    def __init__(self, wall: Callable[[], float] = time.time) -> None:
+        self._wall = wall
+        self._last = wall()
+        self._undone = 0.0
+        self._lock = threading.Lock()
+
+    def __call__(self) -> float:
+        with self._lock:
+            wall = self._wall()
+            self._undone += max(0.0, self._last - wall)
+            self._last = wall
+            return wall + self._undone
+
+
+class Database:
+    """The engine, its threads and the clock that all rows are stamped with."""
+
+    def __init__(self, url: URL, *, clock: Callable[[], float] | None = None) -> None:
+        self.is_sqlite = url.get_backend_name() == "sqlite"
+        self._url = url
+        self._file: database.OpenFile | None = None
+        self.replaced = asyncio.Event()
+        """The file was deleted or replaced: the database must be opened again."""
+        self.engine = database.open_engine(url)
+        self._autocommit = database.autocommit(self.engine)
+        self._read_only = self.engine.execution_options(read_only=True)
+        self.clock = clock or SteadyClock()
+        self._ask_database = clock is None and not self.is_sqlite
+        self._writers = ThreadPoolExecutor(1 if self.is_sqlite else 4, thread_name_prefix="store")
+        self._readers = ThreadPoolExecutor(1, thread_name_prefix="store-read")
+        self._reporters = ThreadPoolExecutor(1, thread_name_prefix="store-report")
+        self._probes = ThreadPoolExecutor(1, thread_name_prefix="store-probe")
+
+    async def write(self, work: Work[T]) -> T:
+        """Run the work in one transaction. Raises `RecordsUnavailable` when the database refuses."""
+        return await self._run(self._writers, lambda: self._checked(lambda: self._write(work)))
+
+    async def append(self, work: Work[T]) -> T:
+        """Run work of one statement, which is its own transaction. Raises `RecordsUnavailable`."""
+        return await self._run(
+            self._writers, lambda: self._checked(lambda: self._transact(self._autocommit, work))
+        )
+
+    async def read(self, work: Work[T]) -> T:
+        """Run reading work, beside the writers. Raises `RecordsUnavailable`."""
+        return await self._run(self._readers, lambda: self._transact(self._read_only, work))
+
+    async def report(self, work: Work[T]) -> T:
+        """The same for what reads all of a time: buttons and cards don't wait for it."""
+        return await self._run(self._reporters, lambda: self._transact(self._read_only, work))
+
+    async def probe(self, work: Work[T]) -> T:
+        """The same for what waits for no other reading: health, metrics, webhook secrets."""
+        return await self._run(self._probes, lambda: self._transact(self._read_only, work))
+
+    async def run(self, job: Callable[[sa.Engine], T]) -> T:
+        """Run a job that opens its own transactions, as the SDK's stores do. Raises `RecordsUnavailable`."""
+        return await self._run(self._writers, lambda: self._checked(lambda: job(self.engine)))
+
+    async def _run(self, pool: ThreadPoolExecutor, job: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, job)
+        except DatabaseReplaced:
+            self.replaced.set()
+            raise
+        except (sa.exc.SQLAlchemyError, OSError, UnicodeError, OverflowError) as error:
+            kind = ValuesRefused if blames_values(error) else RecordsUnavailable
+            # The statement and its values stay out of the message: they may hold a lead's words.
+            raise kind(f"The bot's database {_reason(error)}.") from error
+
+    def _checked(self, job: Callable[[], T]) -> T:
+        """Run the job, and then see where it wrote: before that, a file could still be replaced unseen."""
+        try:
+            return job()
+        finally:
+            if self._file is not None and self._file.is_replaced():
+                raise DatabaseReplaced("The file of the bot's database was deleted or replaced.")
+
+    def _write(self, work: Work[T]) -> T:
+        for _ in range(TRIES - 1):
+            try:
+                return self._transact(self.engine, work)
+            except sa.exc.DBAPIError as error:
+                if getattr(error.orig, "sqlstate", "") not in CONTENDED:
+                    raise
+        return self._transact(self.engine, work)
+
+    def _transact(self, engine: sa.Engine, work: Work[T]) -> T:
+        with engine.begin() as connection:
+            return work(Transaction(connection, self._now))
+
+    def _now(self, connection: sa.Connection) -> float:
+        if not self._ask_database:
+            return self.clock()
+        return float(connection.scalar(sa.text("SELECT extract(epoch FROM clock_timestamp())")))
+
+    @classmethod
+    async def opened(cls, url: URL, *, clock: Callable[[], float] | None = None) -> Database:
+        """A database whose schema is up to date. Raises `RecordsUnavailable`."""
+        try:
+            opened = await asyncio.to_thread(cls, url, clock=clock)
+        except OSError as error:
+            raise RecordsUnavailable(
+                f"The bot's database {error.filename} can't be opened: {error.strerror}. {WRITABLE}."
+            ) from error
+        try:
+            await opened.migrate()
+        except RecordsUnavailable:
+            await opened.aclose()
+            raise
+        return opened
+
+    async def migrate(self) -> None:
+        """Bring the schema up to date. Raises `RecordsUnavailable`."""
+        await self._run(self._writers, self._migrate)
+
+    def _migrate(self) -> None:
+        migrate.upgrade(self.engine)
+        if self.is_sqlite:
+            self._file = database.OpenFile(self._url)
+
+    async def aclose(self) -> None:
+        for pool in (self._writers, self._readers, self._reporters, self._probes):
+            await asyncio.to_thread(pool.shutdown)
+        self.engine.dispose()
+        if self._file is not None:
+            self._file.remove_stale_journal()
+
+
+class Repository:
+    """The SQL of one subject. Each of its methods is one transaction and raises `RecordsUnavailable`."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+
+AT_ONCE = 500
+"""Rows that one transaction changes where there may be many: a running bot waits for each."""
+
+
+def portions(values: Sequence[T], size: int = AT_ONCE) -> Sequence[Sequence[T]]:
+    """Cut what a statement names into parts: engines limit its length, and a running bot waits for each."""
+    return [values[at : at + size] for at in range(0, len(values), size)]
+
+
+def writes(
+    method: Callable[Concatenate[R, Transaction, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """Run a method of a repository in its own transaction."""
+
+    @wraps(method)
+    async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.write(lambda tx: method(self, tx, *args, **kwargs))
+
+    return run
+
+
+def reads(
+    method: Callable[Concatenate[R, Transaction, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """Run a method of a repository in a reading transaction, beside the writers."""
+
+    @wraps(method)
+    async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.read(lambda tx: method(self, tx, *args, **kwargs))
+
+    return run
+
+
+def reports(
+    method: Callable[Concatenate[R, Transaction, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """Run a method of a repository in a reading transaction that may take long, beside the other readers."""
+
+    @wraps(method)
+    async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.report(lambda tx: method(self, tx, *args, **kwargs))
+
+    return run
+
+
+def probes(
+    method: Callable[Concatenate[R, Transaction, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """Run a method of a repository in a reading transaction that waits for no report."""
+
+    @wraps(method)
+    async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.probe(lambda tx: method(self, tx, *args, **kwargs))
+
+    return run

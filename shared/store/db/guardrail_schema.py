@@ -1,0 +1,91 @@
+"""The tables of guardrails. All times are Unix seconds."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from shared.store.db.columns import count, metadata, partial_index, serial, text, timestamp
+
+rules = sa.Table(  # those that were added by a command
+    "guardrails",
+    metadata,
+    text("workspace", primary_key=True),
+    text("name", primary_key=True),
+    text("sentence"),
+    text("added_by"),
+    text("added_name"),
+    timestamp("added_at", nullable=False),
+)
+
+switches = sa.Table(  # rules that are off or snoozed; workspace and rule are empty for all rules
+    "guardrail_switches",
+    metadata,
+    text("workspace", primary_key=True),
+    text("rule", primary_key=True),
+    text("by"),
+    timestamp("at", nullable=False),
+    timestamp("until"),  # NULL: until a person turns it on
+)
+
+turns = sa.Table(  # one row per rule, locked while an incident begins, so that limits hold over processes
+    "guardrail_turns",
+    metadata,
+    text("workspace", primary_key=True),
+    text("rule", primary_key=True),
+    timestamp("at", nullable=False),
+)
+
+incidents = (
+    sa.Table(  # one row per incident: claimed before the act, done with the message in one transaction
+        "guardrail_incidents",
+        metadata,
+        serial(),
+        text("workspace"),
+        text("rule"),
+        text("sentence"),
+        text("action"),
+        text("subject"),
+        text("label"),
+        text("note"),
+        sa.Column("sequences", sa.Text, nullable=False, server_default="[]"),  # ids, as JSON
+        sa.Column("requested", sa.Text, nullable=False, server_default="[]"),  # those asked of the service
+        text("state"),
+        timestamp("began_at", nullable=False),
+        timestamp("held_at", nullable=False),  # when its condition held last
+        timestamp("ended_at"),
+        timestamp("resumes_at"),
+        timestamp("lease_until"),
+        count("token"),
+        count("attempts"),
+        count("change"),  # the entry of the audit whose Undo rests its rule
+        text("domain"),  # whose trouble it is, in small letters; empty: it is told by itself
+        text("told"),  # the dedupe of the message that tells of it; empty: its domain's card does
+    )
+)
+_OPEN = incidents.c.ended_at.is_(None)
+partial_index(
+    "ix_guardrail_incidents_open",
+    incidents.c.workspace,
+    incidents.c.rule,
+    incidents.c.subject,
+    unique=True,
+    where=_OPEN,
+)
+sa.Index("ix_guardrail_incidents_began_at", incidents.c.workspace, incidents.c.began_at)
+sa.Index("ix_guardrail_incidents_change", incidents.c.change)
+
+samples = sa.Table(  # how far the counts of a service day stood, at most one row in each slot of a day
+    "guardrail_samples",
+    metadata,
+    text("workspace", primary_key=True),
+    sa.Column("day", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("slot", sa.BigInteger, primary_key=True, autoincrement=False),
+    text("scope", primary_key=True),
+    text("key", primary_key=True),
+    timestamp("at", nullable=False),
+    count("sends"),
+    count("replies"),
+    count("positive"),
+    timestamp("health"),
+)
+sa.Index("ix_guardrail_samples_at", samples.c.at)

@@ -1,0 +1,190 @@
+"""Creates or upgrades the schema at the start, safe with several processes.
+
+An empty database gets the tables as they are declared. A database with data goes through the migrations after the
+baseline. A database from before the baseline is refused with its pending timed pauses, and one that a newer version
+has upgraded is refused with that version. Alembic is imported only when needed, because its import takes longer than
+the rest of the start.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from shared.domain.wall_clock import moment
+from shared.records.records import RecordsUnavailable
+from shared.storage import database
+from shared.store.db import domain_schema, guardrail_schema, schema, slack_schema  # noqa: F401 # they declare tables
+from shared.store.db.columns import metadata
+from shared.store.db.installation_schema import alembic_version, releases
+from shared.text.formats import show_number
+from shared.text.sanitize import visible
+
+BASELINE = "0321"
+"""The schema of the first migration; older ones are four digits below it."""
+HEAD = "0321"
+MIGRATION_SECONDS = 3600.0
+SCRIPTS = Path(__file__).parent.parent / "migrations"
+_LOCK = 0x6F757472  # any number that no other program locks in this database
+
+
+class UnusableSchema(RecordsUnavailable):
+    """This version can neither use nor upgrade the schema of the database."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaState:
+    """Where a database's schema stands; `revision` is empty for an empty database."""
+
+    revision: str = ""
+    made_by: str = ""
+    """The version of the program that brought it there; empty when that was not written down."""
+    pending_pauses: str = ""
+    """A sentence about the timed pauses of a database from before the baseline, which nothing else would end."""
+
+    @property
+    def problem(self) -> str:
+        """Why this version can't use the database, and what to do; empty when it can."""
+        this = f"this is version {program_version()}"
+        if _is_older(self.revision):
+            return (
+                f"The bot's database has schema {self.revision}; {this}, which upgrades only from {BASELINE} on. "
+                f"{self.pending_pauses} Keep the old database as it is, and start with a new one: "
+                "another file or database in OUTREACH_DATABASE_URL."
+            )
+        if self.revision and self.revision not in _known():
+            made_by = f"version {self.made_by}" if self.made_by else "a newer version"
+            return f"The bot's database was made by {made_by}, {this}. Install that version or a newer one."
+        return ""
+
+    def check(self) -> None:
+        """Raise `UnusableSchema`."""
+        if self.problem:
+            raise UnusableSchema(self.problem)
+
+
+def _is_older(revision: str) -> bool:
+    """True for the schemas from before the baseline, which have lower numbers."""
+    return len(revision) == len(BASELINE) and revision.isdecimal() and revision < BASELINE
+
+
+@cache
+def _known() -> frozenset[str]:
+    """The revisions of this version. One that isn't among them is of a later one, however it is named."""
+    return frozenset(file.name.partition("_")[0] for file in (SCRIPTS / "versions").glob("[0-9]*.py"))
+
+
+def program_version() -> str:
+    """The installed version of the program."""
+    try:
+        return version("outreach-ops")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def upgrade(engine: sa.Engine) -> None:
+    """Apply what is missing; returns at once when nothing is. Raises `UnusableSchema`."""
+    with engine.connect().execution_options(read_only=True) as connection, connection.begin():
+        if current_revision(connection) == HEAD:
+            return
+    # On SQLite the transaction holds the write lock from its beginning.
+    with engine.begin() as connection, database.long_statements(connection, MIGRATION_SECONDS):
+        if connection.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        state = read_state(connection)
+        state.check()
+        if state.revision != HEAD:
+            if state.revision:
+                _run_alembic(connection)
+            else:
+                metadata.create_all(connection, checkfirst=False)  # tables of another program are an error
+                connection.execute(sa.insert(alembic_version).values(version_num=HEAD))
+            made = sa.insert(releases).values(revision=HEAD, version=program_version(), at=time.time())
+            connection.execute(made)
+
+
+def current_revision(connection: sa.Connection) -> str:
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return ""
+    return str(connection.scalar(sa.text("SELECT version_num FROM alembic_version")) or "")
+
+
+def read_state(connection: sa.Connection) -> SchemaState:
+    """Where the schema stands."""
+    revision = current_revision(connection)
+    if _is_older(revision):
+        return SchemaState(revision=revision, pending_pauses=_pending_pauses(connection))
+    if not sa.inspect(connection).has_table(releases.name):
+        return SchemaState(revision=revision)
+    query = sa.select(releases.c.version).where(releases.c.revision == revision)
+    return SchemaState(revision=revision, made_by=connection.scalar(query) or "")
+
+
+def _pending_pauses(connection: sa.Connection) -> str:
+    """A sentence that lists every timed pause of an older database with its end, and what to do about them.
+
+    The table was `timers` in all schemas before 0321, and is `jobs` since. A listed end may have passed: the
+    sequence is still paused.
+    """
+    table = "jobs" if sa.inspect(connection).has_table("jobs") else "timers"
+    query = sa.text(
+        f"SELECT workspace, key, payload, due_at FROM {table} WHERE kind = 'resume' ORDER BY due_at, id"  # noqa: S608
+    )
+    try:
+        rows = connection.execute(query).all()
+    except sa.exc.SQLAlchemyError:  # on PostgreSQL this also ends the transaction, which reads nothing more
+        return (
+            "Its timed pauses can't be read: look for sequences that nobody resumes with "
+            "`outreach sequences paused`, and resume them yourself."
+        )
+    if not rows:
+        return "No timed pause is pending in it."
+    pauses = "; ".join(
+        f"{_sequence_name(row.payload, row.key)} in workspace {visible(row.workspace)} "
+        f"until {_shown_end(_end_of(row.payload, row.due_at))}"
+        for row in rows
+    )
+    return (
+        f"{show_number(len(rows), 'timed pause')} in it won't end without the old version: {pauses}. "
+        "Resume these sequences yourself when their time has come."
+    )
+
+
+def _sequence_name(payload: str, sequence: str) -> str:
+    """The sequence's name and id, or its id alone where the payload doesn't hold a name."""
+    try:
+        name = json.loads(payload)["name"]
+    except (ValueError, LookupError, TypeError):
+        name = ""
+    return f"{visible(name)} ({visible(sequence)})" if isinstance(name, str) and name else visible(sequence)
+
+
+def _end_of(payload: str, due_at: float) -> float:
+    """When the pause ends; `due_at` is that of the next try where one failed."""
+    try:
+        return float(json.loads(payload)["ends_at"])
+    except (ValueError, LookupError, TypeError):
+        return due_at
+
+
+def _shown_end(due_at: float) -> str:
+    try:
+        return f"{moment(due_at):%d %b %Y %H:%M} UTC"
+    except (ValueError, OverflowError, OSError):
+        return "an unknown time"
+
+
+def _run_alembic(connection: sa.Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(SCRIPTS))
+    config.set_main_option("path_separator", "os")
+    command.upgrade(config, HEAD)

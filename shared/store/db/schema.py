@@ -1,0 +1,386 @@
+"""The bot's tables, for SQLite and PostgreSQL alike. All times are Unix seconds.
+
+Separate from the code that uses them, because tests compare the migrations with them on both engines.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from shared.store.db.columns import Serial, count, flag, metadata, partial_index, serial, text, timestamp
+
+deliveries = sa.Table(
+    "deliveries",
+    metadata,
+    serial(),
+    sa.Column("dkey", sa.LargeBinary, nullable=False),  # sha256(workspace, 0, raw body)
+    text("workspace"),
+    text("kind"),  # empty until the router has read the body
+    text("problem"),  # why it isn't a known event
+    sa.Column("body", sa.LargeBinary),  # NULL once pruned
+    flag("found"),  # found through the API, without a delivery
+    timestamp("received_at", nullable=False),
+    timestamp("last_at", nullable=False),
+    count("seen"),
+    sa.Column("pending", sa.Boolean, nullable=False),  # an arrival that the router has not looked at
+)
+sa.Index(
+    "ix_deliveries_pending",
+    deliveries.c.received_at,
+    deliveries.c.id,
+    sqlite_where=sa.text("pending = 1"),  # in the very words of a query, else SQLite leaves it unused
+    postgresql_where=deliveries.c.pending,
+)
+partial_index("ix_deliveries_dkey", deliveries.c.dkey, unique=True, where=sa.not_(deliveries.c.pending))
+partial_index("ix_deliveries_received_at", deliveries.c.received_at, where=sa.not_(deliveries.c.pending))
+_HAS_BODY = sa.not_(deliveries.c.pending) & deliveries.c.body.is_not(None)
+# With a column that is the same in all rows, as some indexes of posts have it.
+partial_index("ix_deliveries_body", deliveries.c.pending, deliveries.c.received_at, where=_HAS_BODY)
+partial_index(
+    "ix_deliveries_last_at", deliveries.c.workspace, deliveries.c.last_at, where=sa.not_(deliveries.c.pending)
+)
+
+alerts = sa.Table(
+    "alerts",
+    metadata,
+    text("id", primary_key=True),
+    sa.Column("delivery_id", Serial, sa.ForeignKey("deliveries.id"), nullable=False, unique=True),
+    text("workspace"),
+    text("kind"),
+    text("email"),
+    timestamp("received_at", nullable=False),
+    text("claimed_by"),
+    text("claimed_name"),
+    timestamp("claimed_at"),
+    text("sequence"),
+    text("domain"),
+    timestamp("waiting_since"),  # since when it can be claimed; NULL: it need not be
+    count("nudges"),  # how often it was pointed out: 1 reminded, 2 escalated
+    timestamp("snoozed_until"),
+    text("snoozed_name"),
+    text("handled_name"),
+    timestamp("handled_at"),
+    text("closed_reason"),  # the reason why it was closed as not interested
+    timestamp("worked_since"),  # when it was claimed, or reopened since
+    count("claim_nudges"),  # how often its claimer was reminded
+    text("standing"),  # the state of its sequence or domain, as JSON
+    timestamp("recovered_at"),
+    text("reply"),  # a hash of what the lead wrote: the same reply may arrive as several kinds of event
+    text("acked_name"),  # who takes care of a paused domain
+    timestamp("acked_at"),
+    timestamp("ack_due_at"),  # when to remind of it next; NULL: it need not be
+    count("ack_reminders"),
+    flag("undelivered"),  # found through the API, and its delivery has not come yet
+    text("assigned_name"),  # who assigned it to the person that has it; empty: they claimed it
+    text("rota"),  # the rota whose turns it follows; empty: none
+    text("owner"),  # whose turn it is, as long as nobody has claimed it; empty: the group's
+    text("owner_name"),
+    text("passed"),  # whose turn it was before, separated by spaces
+    timestamp("turn_ends_at"),  # when it passes on; NULL: it doesn't
+)
+partial_index("ix_alerts_turns", alerts.c.owner, where=alerts.c.turn_ends_at.is_not(None))
+partial_index("ix_alerts_snoozed_until", alerts.c.snoozed_until, where=alerts.c.snoozed_until.is_not(None))
+sa.Index("ix_alerts_email", alerts.c.email)
+sa.Index("ix_alerts_lead", alerts.c.workspace, alerts.c.email, alerts.c.received_at)
+sa.Index(
+    "ix_alerts_undelivered",
+    alerts.c.email,
+    alerts.c.undelivered,
+    sqlite_where=sa.text("undelivered = 1"),  # in the very words of a query
+    postgresql_where=alerts.c.undelivered,
+)
+_CLAIMED = (alerts.c.claimed_by != "") & alerts.c.handled_at.is_(None)
+partial_index("ix_alerts_claimed_by", alerts.c.claimed_by, alerts.c.claimed_at, where=_CLAIMED)
+_OPEN = (alerts.c.kind == "reply.interested") & alerts.c.handled_at.is_(None) & (alerts.c.sequence != "")
+partial_index(
+    "ix_alerts_sequence",
+    alerts.c.workspace,
+    alerts.c.sequence,
+    alerts.c.standing,
+    alerts.c.received_at,
+    where=_OPEN,
+)
+_PAUSED = (alerts.c.kind == "domain.paused") & alerts.c.recovered_at.is_(None)
+partial_index("ix_alerts_not_recovered", alerts.c.received_at, alerts.c.workspace, where=_PAUSED)
+sa.Index("ix_alerts_kind", alerts.c.workspace, alerts.c.kind, alerts.c.received_at)
+_UNCLAIMED = (alerts.c.kind == "reply.interested") & alerts.c.waiting_since.is_not(None)
+# With all that a query names, also the kind, which is the same in all rows: SQLite takes the index of all alerts of a
+# kind if this one is not enough by itself.
+partial_index(
+    "ix_alerts_unclaimed",
+    alerts.c.workspace,
+    alerts.c.kind,
+    alerts.c.received_at,
+    alerts.c.id,
+    alerts.c.waiting_since,
+    where=_UNCLAIMED,
+)
+partial_index(
+    "ix_alerts_claimed_at", alerts.c.workspace, alerts.c.claimed_at, where=alerts.c.claimed_at.is_not(None)
+)
+partial_index(
+    "ix_alerts_handled_at", alerts.c.workspace, alerts.c.handled_at, where=alerts.c.handled_at.is_not(None)
+)
+
+posts = sa.Table(
+    "posts",
+    metadata,
+    serial(),
+    sa.Column("dedupe", sa.Text, nullable=False, unique=True),
+    text("workspace"),
+    text("channel"),
+    text("kind"),
+    text("alert_id"),
+    text("note"),  # a Card as JSON, for messages that aren't alerts
+    count("urgency"),
+    text("state"),
+    flag("unsure"),  # an attempt ended without an answer: look it up before the next
+    flag("keyless"),  # posted without what it could be found by: it is neither looked up nor sent again
+    count("token"),
+    text("bundle"),  # the message it went out in, where several shared one
+    text("thread_ts"),
+    text("ts"),
+    text("error"),
+    flag("condensed"),
+    text("mention"),  # whom Slack is to call: U…, S… or here
+    count("undo"),  # the entry of the audit that its Undo button takes back
+    timestamp("held_until"),  # of a post that is held over a quiet time
+    count("attempts"),
+    count("refusals"),  # those in which Slack refused this very post
+    # Readings in a row that did not find it. -1: one is under way that began before this post was uncertain; it
+    # doesn't count.
+    count("lookups"),
+    count("failed_lookups"),  # those that did not get to an end
+    timestamp("tried_until"),  # from when on the newest attempt can no longer turn up in the channel
+    count("version"),
+    timestamp("repaint_at"),
+    flag("clicked"),  # a person waits for the repaint
+    flag("turned"),  # it shows another event than the message in Slack, which is not repainted yet
+    flag("frozen"),  # Slack lets nobody edit it: another message shows the state of its alert
+    timestamp("created_at", nullable=False),
+    timestamp("sent_at"),
+)
+partial_index(  # in the order in which a channel gets them, however many wait there
+    "ix_posts_waiting",
+    posts.c.channel,
+    posts.c.state,
+    posts.c.urgency.desc(),
+    posts.c.id,
+    where=posts.c.state != "sent",
+)
+# The state is among the columns of the next ones, though it is the same in all their rows: without statistics, SQLite
+# takes the index of which a query gives the most columns, and that must not be one of all posts of a channel.
+_IS_ANSWER = (posts.c.kind == "answer") & (posts.c.state == "ready")
+partial_index("ix_posts_answers", posts.c.channel, posts.c.state, posts.c.kind, posts.c.id, where=_IS_ANSWER)
+_IS_ALERT = (posts.c.kind == "alert") & (posts.c.state == "ready")
+partial_index(
+    "ix_posts_alerts",
+    posts.c.channel,
+    posts.c.state,
+    posts.c.kind,
+    posts.c.urgency.desc(),
+    posts.c.id,
+    where=_IS_ALERT,
+)
+_IS_REST = (posts.c.kind != "alert") & (posts.c.state == "ready")
+partial_index("ix_posts_rest", posts.c.channel, posts.c.state, posts.c.id, where=_IS_REST)
+partial_index(
+    "ix_posts_dead",
+    posts.c.channel,
+    posts.c.state,
+    posts.c.attempts,
+    posts.c.id,
+    where=posts.c.state == "dead",
+)
+partial_index(
+    "ix_posts_uncertain",
+    posts.c.channel,
+    posts.c.state,
+    posts.c.thread_ts,
+    where=posts.c.state == "uncertain",
+)
+partial_index("ix_posts_repaint_at", posts.c.repaint_at, where=posts.c.repaint_at.is_not(None))
+sa.Index(  # what people wait for, among all repaints that are due
+    "ix_posts_clicked",
+    posts.c.clicked,
+    posts.c.repaint_at,
+    sqlite_where=sa.text("repaint_at IS NOT NULL AND clicked = 1"),  # in the very words of a query
+    postgresql_where=posts.c.repaint_at.is_not(None) & posts.c.clicked,
+)
+partial_index(
+    "ix_posts_held_until", posts.c.channel, posts.c.held_until, where=posts.c.held_until.is_not(None)
+)
+sa.Index("ix_posts_alert_id", posts.c.alert_id)
+sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)
+_WITH_UNDO = posts.c.undo != 0
+partial_index("ix_posts_undo", posts.c.undo, where=_WITH_UNDO)
+partial_index("ix_posts_no_alerts", posts.c.created_at, where=posts.c.kind != "alert")
+
+channel_leases = sa.Table(  # one per channel: who posts there, how fast it may go, what is wrong with it
+    "channel_leases",
+    metadata,
+    text("channel", primary_key=True),
+    timestamp("due_at"),
+    timestamp("lease_until"),
+    count("token"),
+    timestamp("tat"),  # theoretical arrival time of GCRA: when the next message would be on schedule
+    text("trouble"),
+    timestamp("trouble_since"),
+)
+partial_index("ix_channel_leases_due_at", channel_leases.c.due_at, where=channel_leases.c.due_at.is_not(None))
+partial_index("ix_channel_leases_trouble", channel_leases.c.channel, where=channel_leases.c.trouble != "")
+
+lookups = (
+    sa.Table(  # one per channel or thread with uncertain posts: when it is read for them, and how far that is
+        "lookups",
+        metadata,
+        text("channel", primary_key=True),
+        text("thread_ts", primary_key=True),
+        timestamp("due_at", nullable=False),
+        timestamp("lease_until"),
+        count("token"),
+        text("position"),  # where the reading goes on; empty: at the newest message
+        timestamp("began_at"),  # when the reading began, which may miss later posts
+        timestamp("around"),  # the attempt whose time it reads
+    )
+)
+
+subscriptions = sa.Table(
+    "subscriptions",
+    metadata,
+    text("workspace", primary_key=True),
+    text("channel", primary_key=True),
+    text("event", primary_key=True),
+    text("sequence", primary_key=True),
+    text("inbox", primary_key=True),
+    flag("condensed"),
+)
+
+digests = sa.Table(
+    "digests",
+    metadata,
+    text("workspace", primary_key=True),
+    text("channel", primary_key=True),
+    text("every", primary_key=True),  # day or week
+    text("at"),  # a rhythm: `09:00 Europe/Berlin`, `mondays 09:00`
+    timestamp("done_until", nullable=False),  # the last time it was due and given
+)
+
+sightings = sa.Table(  # one row per delivery, without its text: for counts and causes
+    "sightings",
+    metadata,
+    sa.Column("delivery_id", Serial, primary_key=True, autoincrement=False),
+    text("workspace"),
+    text("kind"),
+    text("domain"),
+    text("sequence"),
+    text("detail"),
+    timestamp("at", nullable=False),
+    text("inbox"),
+)
+sa.Index("ix_sightings_at", sightings.c.at)
+sa.Index("ix_sightings_workspace", sightings.c.workspace, sightings.c.at)
+
+questions = sa.Table(  # confirmations that can still be answered
+    "questions",
+    metadata,
+    text("id", primary_key=True),
+    text("workspace"),
+    text("person"),
+    text("data"),  # the command, and what each answer carries out
+    timestamp("ends_at", nullable=False),
+    timestamp("given_at"),
+    text("result"),  # what the answer came to, for who taps it again
+)
+sa.Index("ix_questions_ends_at", questions.c.ends_at)
+
+jobs = sa.Table(  # what is due: see `shared.store.jobs`
+    "jobs",
+    metadata,
+    serial(),
+    text("kind"),
+    text("workspace"),
+    text("key"),
+    sa.Column("rank", sa.SmallInteger, nullable=False, server_default="1"),  # 0: a person waits for it
+    timestamp("due_at"),  # leased: the end of the lease; NULL: it sleeps
+    count("token"),  # random for each claim; 0: free
+    count("attempts"),
+    count("revision"),  # how often it was put
+    sa.Column("payload", sa.Text, nullable=False, server_default="{}"),
+    text("error"),
+    sa.UniqueConstraint("kind", "workspace", "key"),
+    postgresql_with={"autovacuum_vacuum_scale_factor": "0.01"},  # its rows change all the time
+)
+sa.Index("ix_jobs_due", jobs.c.kind, jobs.c.rank, jobs.c.due_at, jobs.c.id)
+
+sequence_changes = (
+    sa.Table(  # one row for each sequence that was ever changed, locked while somebody changes it
+        "sequence_changes",
+        metadata,
+        text("workspace", primary_key=True),
+        text("sequence", primary_key=True),
+        count("token"),
+        count("revision"),  # how often it was changed, or may have been
+        timestamp("locked_until"),
+        text("asked"),  # the status that the change under way, or the last one, asks for
+        text("confirmed"),  # the status that the service confirmed last; empty: unknown
+        # Until then the service may carry out an unanswered request to pause or resume it.
+        timestamp("pause_late_until"),
+        timestamp("resume_late_until"),
+    )
+)
+
+rota_turns = sa.Table(  # who had the last turn of a rota, locked while the next one is chosen
+    "rota_turns",
+    metadata,
+    text("rota", primary_key=True),
+    text("last"),
+)
+
+absences = sa.Table(  # people who said that they are away
+    "absences",
+    metadata,
+    text("person", primary_key=True),
+    text("name"),
+    timestamp("since", nullable=False),
+    timestamp("until"),  # NULL: until they say that they are back
+)
+
+audit = sa.Table(
+    "audit",
+    metadata,
+    serial(),
+    timestamp("at", nullable=False),
+    text("workspace"),
+    text("actor_name"),
+    text("actor_id"),
+    text("face"),
+    text("channel"),
+    text("command"),
+    text("result"),
+    text("effect"),
+    text("sequences"),  # JSON: the ids of those that it paused or resumed
+    text("reason"),  # of a pause
+    text("undoable"),  # JSON: those that an Undo takes back, as they were before
+    count("undoes"),  # the entry that it took back
+    text("undone_by"),
+    text("overtaken_by"),  # who changed since all that an Undo would take back
+    text("via"),  # `assistant`, or empty
+)
+# Assistants may read thousands of times a day: the list of changes does not walk over that.
+partial_index("ix_audit_acts", audit.c.workspace, audit.c.id, where=audit.c.effect != "read")
+partial_index("ix_audit_read", audit.c.workspace, audit.c.id, where=audit.c.effect == "read")
+partial_index("ix_audit_undoable", audit.c.workspace, audit.c.id, where=audit.c.undoable != "")
+partial_index("ix_audit_changes", audit.c.workspace, audit.c.at, where=audit.c.sequences != "")
+
+known_leads = (
+    sa.Table(  # interested leads, whether announced, there before the first start, or not yet announced
+        "known_leads",
+        metadata,
+        text("workspace", primary_key=True),
+        text("lead", primary_key=True),  # sha256 of the address; empty: the first look has been taken
+        timestamp("candidate_since"),  # without an alert since then; NULL: no news
+        timestamp("seen_at"),  # when the service last listed it, to about a day; NULL: kept
+    )
+)
+partial_index("ix_known_leads_seen_at", known_leads.c.seen_at, where=known_leads.c.seen_at.is_not(None))

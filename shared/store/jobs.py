@@ -1,0 +1,352 @@
+"""The one table of what is due: each row says when to look again, and what is true stays in its own row.
+
+A job is unique by kind, workspace and key, which makes it also the lock of what it is about. Its `due_at` is
+the end of the lease while somebody has it, and NULL while it sleeps. A claim gives it a random token: whoever
+lost it writes with an old token and changes nothing, also where SQLite has given the id to another row.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from shared.store.db.columns import NOW
+from shared.store.db.engine import Repository, Transaction, probes, writes
+from shared.store.db.schema import jobs
+
+DIGEST, LATE, RELEASE, REMIND, RESUME = "digest", "late", "release", "remind", "resume"
+KINDS = frozenset({DIGEST, LATE, RELEASE, REMIND, RESUME})
+"""What this version does by job; what is of another kind was put by a newer one, and waits for it."""
+ASKED_FOR, ORDINARY = 0, 1
+"""The ranks: a person waits for it, or nobody does."""
+ORPHANED_SECONDS = 30 * 86_400.0
+"""How long a due job of a workspace that left the settings is kept, should the workspace come back."""
+TOKEN_BITS = 62
+
+How = Literal["keep", "sooner", "replace"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Job:
+    """A job that was claimed: ours as long as its row has `token`."""
+
+    id: int
+    kind: str
+    key: str
+    token: int
+    workspace: str = ""
+    rank: int = ORDINARY
+    attempts: int = 1
+    """How often it was claimed since it was put, or since it last came to an end: crashes count."""
+    revision: int = 0
+    payload: Mapping[str, Any]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The end of a job; where it was put again meanwhile, it is due at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """A job to look at again after so many seconds; None: it sleeps until it is put."""
+
+    after: float | None
+    error: str = ""
+    attempts: int | None = None
+    """None: as they are."""
+
+
+End = Done | Again
+
+_c = jobs.c
+_WORKSPACES: sa.BindParameter[Any] = sa.bindparam("workspaces", expanding=True)
+# As a CASE, of which PostgreSQL expects that it holds for many rows: with an OR it expects that for hardly any,
+# and would sort all that is due instead of reading the index in its order.
+_KNOWN = sa.case((_c.workspace == "", sa.true()), else_=sa.func.lower(_c.workspace).in_(_WORKSPACES))
+_SECONDS = sa.bindparam("seconds", type_=sa.Double)
+_OURS = (_c.id == sa.bindparam("job")) & (_c.token == sa.bindparam("held"))
+_NAMED = sa.and_(*(_c[name] == sa.bindparam(f"{name}_") for name in ("kind", "workspace", "key")))
+_DUE = (
+    sa.select(_c.id)
+    .where(_c.kind == sa.bindparam("of_kind"), _c.rank == sa.bindparam("of_rank"), _c.due_at <= NOW, _KNOWN)
+    .order_by(_c.due_at, _c.id)
+    .limit(sa.bindparam("limit"))
+    .with_for_update(skip_locked=True)
+)
+_LEASED = {"token": sa.bindparam("new_token"), "due_at": NOW + _SECONDS, "attempts": _c.attempts + 1}
+_DONE = sa.delete(jobs).where(_OURS, _c.revision == sa.bindparam("seen"))
+_AGAIN = (
+    sa.update(jobs)
+    .where(_OURS)
+    .values(
+        token=0,
+        rank=ORDINARY,
+        attempts=sa.bindparam("tried"),
+        error=sa.bindparam("why"),
+        payload=sa.func.coalesce(sa.bindparam("kept", type_=sa.Text), _c.payload),
+        due_at=sa.case(
+            (_c.revision == sa.bindparam("seen"), sa.bindparam("at", type_=sa.Double)),
+            else_=sa.bindparam("changed_at", type_=sa.Double),
+        ),
+    )
+)
+_HOLD = sa.select(_c.id).where(_OURS).with_for_update()
+_RENEW = sa.update(jobs).where(_OURS).values(due_at=NOW + _SECONDS)
+# Each kind is found from the one before it in the index, however many jobs it has.
+_FIRST = sa.select(sa.func.min(_c.kind).label("kind")).cte("kinds", recursive=True)
+_NEXT = sa.select(sa.func.min(_c.kind)).where(_c.kind > _FIRST.c.kind).scalar_subquery()
+_EACH = _FIRST.union_all(sa.select(_NEXT).where(_FIRST.c.kind.is_not(None)))
+_ALL_KINDS = sa.select(_EACH.c.kind).where(_EACH.c.kind.is_not(None))
+
+
+@cache
+def _claim(*, is_postgresql: bool) -> sa.Update:
+    """The claim of what is due of one kind and rank.
+
+    PostgreSQL may run a subquery of IN more than once, and would lock more rows than it gives: an array is
+    made once.
+    """
+    mine = _c.id == sa.func.any(sa.func.array(_DUE.scalar_subquery())) if is_postgresql else _c.id.in_(_DUE)
+    return sa.update(jobs).where(mine).values(_LEASED).returning(jobs)
+
+
+@cache
+def _next_of(kinds: tuple[str, ...]) -> sa.Select[Any]:
+    """When the first job of each kind and rank is due: one look into the index each."""
+    firsts = [
+        sa.select(_c.due_at)
+        .where(_c.kind == kind, _c.rank == rank, _c.due_at.is_not(None), _KNOWN)
+        .order_by(_c.due_at)
+        .limit(1)
+        .scalar_subquery()
+        for kind in kinds
+        for rank in (ASKED_FOR, ORDINARY)
+    ]
+    return sa.select(*firsts)
+
+
+class Jobs(Repository):
+    """What is due, and who does it."""
+
+    @writes
+    def claim(
+        self, tx: Transaction, kind: str, *, lease: float, limit: int, workspaces: Collection[str]
+    ) -> Sequence[Job]:
+        """Lease what is due of a kind in these workspaces, first what a person waits for.
+
+        The case of the workspaces' names is ignored; jobs of none belong to all.
+        """
+        claimed: list[Job] = []
+        for rank in (ASKED_FOR, ORDINARY):
+            values = {
+                "of_kind": kind,
+                "of_rank": rank,
+                "limit": limit - len(claimed),
+                "workspaces": [name.lower() for name in workspaces],
+                "now": tx.now,
+                "seconds": lease,
+                "new_token": 1 + secrets.randbits(TOKEN_BITS),
+            }
+            rows = tx.execute(_claim(is_postgresql=tx.is_postgresql), values).all()
+            claimed += [_read(row) for row in sorted(rows, key=lambda row: int(row.id))]
+            if len(claimed) == limit:
+                break
+        return claimed
+
+    @probes
+    def waits(
+        self, tx: Transaction, kinds: Collection[str], workspaces: Collection[str]
+    ) -> Mapping[str, float]:
+        """After how many seconds something of each kind is due, 0 or less if it is; without those that rest."""
+        names = tuple(sorted(kinds))
+        row = tx.execute(_next_of(names), {"workspaces": [name.lower() for name in workspaces]}).one()
+        found = dict[str, float]()
+        for place, name in enumerate(names):
+            times = [at for at in row[2 * place : 2 * place + 2] if at is not None]
+            if times:
+                found[name] = min(times) - tx.now
+        return found
+
+    @probes
+    def unknown_kinds(self, tx: Transaction) -> Sequence[str]:
+        """The kinds that this version doesn't know."""
+        return unknown_kinds(tx)
+
+    @writes
+    def renew(self, tx: Transaction, claimed: Sequence[Job], *, lease: float) -> None:
+        """Keep the leases of those that are still ours."""
+        values = [{"job": one.id, "held": one.token, "now": tx.now, "seconds": lease} for one in claimed]
+        tx.execute(_RENEW, values)
+
+    @writes
+    def end(self, tx: Transaction, ends: Mapping[Job, End]) -> None:
+        """Write down how jobs ended, where they are still ours."""
+        for job, how in ends.items():
+            if isinstance(how, Done):
+                if not done(tx, job):
+                    again(tx, job, after=0.0)
+            else:
+                again(tx, job, after=how.after, error=how.error, attempts=how.attempts)
+
+    @writes
+    def sweep(self, tx: Transaction, leases: Mapping[str, float]) -> None:
+        """Free what is leased for longer than its kind allows: the clock was set back."""
+        for kind, seconds in leases.items():
+            too_far = (_c.kind == kind) & _c.rank.in_((ASKED_FOR, ORDINARY)) & (_c.due_at > tx.now + seconds)
+            tx.execute(sa.update(jobs).where(too_far, _c.token != 0).values(due_at=tx.now, token=0))
+
+    @writes
+    def take_over(self, tx: Transaction) -> None:
+        """Free what a dead process had leased; only for the one process that is alive."""
+        tx.execute(sa.update(jobs).where(_c.token != 0).values(due_at=tx.now, token=0))
+
+    @writes
+    def forget_orphans(self, tx: Transaction, workspaces: Collection[str]) -> int:
+        """Delete what has been due for `ORPHANED_SECONDS` in no workspace of the settings; returns how many."""
+        old = (
+            _c.kind.in_(KINDS) & _c.rank.in_((ASKED_FOR, ORDINARY)) & (_c.due_at < tx.now - ORPHANED_SECONDS)
+        )
+        known = sa.func.lower(_c.workspace).in_([name.lower() for name in workspaces])
+        return tx.execute(sa.delete(jobs).where(old, _c.workspace != "", sa.not_(known))).rowcount
+
+
+def put(
+    tx: Transaction,
+    kind: str,
+    key: str,
+    *,
+    at: float,
+    how: How,
+    workspace: str = "",
+    rank: int = ORDINARY,
+    payload: Mapping[str, Any] | None = None,
+) -> None:
+    """Have something looked at.
+
+    Where the job is there already, `keep` only wakes it if it sleeps, so that its pace and its trouble stay;
+    `sooner` brings it forward; both have whoever does it just now do it anew. `replace` makes it another job:
+    whoever does the former one has lost it.
+    """
+    values = {"kind": kind, "workspace": workspace, "key": key, "rank": rank, "due_at": at}
+    tx.execute(_put(tx.dialect, how), {**values, "payload": json.dumps(dict(payload or {}))})
+
+
+def put_all(tx: Transaction, kind: str, keys: Collection[str], *, at: float, how: How) -> None:
+    """Have several looked at, in one order for all processes."""
+    rows = [
+        {"kind": kind, "workspace": "", "key": key, "rank": ORDINARY, "due_at": at, "payload": "{}"}
+        for key in sorted(set(keys))
+    ]
+    if rows:
+        tx.execute(_put(tx.dialect, how), rows)
+
+
+def wake_all(tx: Transaction, kind: str) -> None:
+    """Have all jobs of a kind looked at now that nobody has."""
+    free = (_c.kind == kind) & (_c.token == 0)
+    tx.execute(sa.update(jobs).where(free).values(due_at=tx.now))
+
+
+@cache
+def _put(dialect: Any, how: How) -> Any:
+    new = dialect.insert(jobs)
+    wanted = new.excluded
+    sooner = (_c.due_at <= wanted.due_at, _c.due_at)
+    kept = (
+        sa.func.coalesce(_c.due_at, wanted.due_at) if how == "keep" else sa.case(sooner, else_=wanted.due_at)
+    )
+    changed: dict[str, Any] = {
+        "revision": _c.revision + 1,
+        "rank": sa.case((wanted.rank < _c.rank, wanted.rank), else_=_c.rank),
+        "due_at": sa.case((_c.token != 0, _c.due_at), else_=kept),
+    }
+    if how == "replace":
+        changed |= {name: wanted[name] for name in ("rank", "due_at", "payload")}
+        changed |= {"token": 0, "attempts": 0, "error": ""}
+    return new.on_conflict_do_update(index_elements=["kind", "workspace", "key"], set_=changed)
+
+
+def drop(tx: Transaction, kind: str, workspace: str, key: str) -> bool:
+    """Forget a job, whoever has it; returns whether there was one."""
+    named = {"kind_": kind, "workspace_": workspace, "key_": key}
+    return tx.execute(sa.delete(jobs).where(_NAMED), named).rowcount > 0
+
+
+def find(tx: Transaction, kind: str, workspace: str, key: str) -> sa.Row[Any] | None:
+    """The row of a job."""
+    return tx.execute(
+        sa.select(jobs).where(_NAMED), {"kind_": kind, "workspace_": workspace, "key_": key}
+    ).one_or_none()
+
+
+def hold(tx: Transaction, job: Job) -> bool:
+    """Lock a job until the end of the transaction; False: it was replaced, dropped or claimed by another."""
+    return tx.scalar(_HOLD, {"job": job.id, "held": job.token}) is not None
+
+
+def done(tx: Transaction, job: Job) -> bool:
+    """Delete a job that is done; False: it isn't ours any more, or was put again since it was claimed."""
+    return tx.execute(_DONE, {"job": job.id, "held": job.token, "seen": job.revision}).rowcount > 0
+
+
+def again(
+    tx: Transaction,
+    job: Job,
+    *,
+    after: float | None,
+    changed_after: float = 0.0,
+    error: str = "",
+    attempts: int | None = None,
+    payload: Mapping[str, Any] | None = None,
+) -> bool:
+    """Have a job looked at again; False: it isn't ours any more.
+
+    `after`: seconds; None lets it sleep. `changed_after`: the same where it was put again since it was claimed.
+    """
+    values = {
+        "job": job.id,
+        "held": job.token,
+        "seen": job.revision,
+        "tried": job.attempts if attempts is None else attempts,
+        "why": error,
+        "kept": None if payload is None else json.dumps(dict(payload)),
+        "at": None if after is None else tx.now + after,
+        "changed_at": tx.now + changed_after,
+    }
+    return tx.execute(_AGAIN, values).rowcount > 0
+
+
+def unknown_kinds(tx: Transaction) -> Sequence[str]:
+    return [kind for kind in tx.scalars(_ALL_KINDS) if kind not in KINDS]
+
+
+def read_payload(text: str) -> dict[str, Any]:
+    """What a job carries; what can't be read is missing, and stops no other job."""
+    try:
+        payload = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return payload if isinstance(payload, dict) else {}
+
+
+def _read(row: sa.Row[Any]) -> Job:
+    return Job(
+        id=row.id,
+        kind=row.kind,
+        key=row.key,
+        token=row.token,
+        workspace=row.workspace,
+        rank=row.rank,
+        attempts=row.attempts,
+        revision=row.revision,
+        payload=read_payload(row.payload),
+        error=row.error,
+    )

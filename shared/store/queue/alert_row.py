@@ -1,0 +1,132 @@
+"""A row of the alerts table, with the delivery that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+import sqlalchemy as sa
+
+from shared.api.events import Event, read_event
+from shared.domain.wall_clock import moment
+from shared.store.db.engine import Transaction
+from shared.store.db.schema import alerts, deliveries
+
+PRUNED = Event(kind="pruned")
+"""The event of a delivery whose body is deleted."""
+
+
+@dataclass(frozen=True, kw_only=True)  # without slots, to keep the event once it is decoded
+class AlertRow:
+    """An alert: which event it shows, who takes care of it, how its sequence or domain stands. Times are Unix seconds.
+
+    What a query leaves out has its default.
+    """
+
+    id: str
+    workspace: str = ""
+    kind: str = ""
+    email: str = ""
+    received_at: float = 0.0
+    sequence: str = ""
+    domain: str = ""
+    claimed_by: str = ""
+    claimed_name: str = ""
+    claimed_at: float | None = None
+    assigned_name: str = ""
+    """Who assigned it to the person that has it; empty: they claimed it."""
+    waiting_since: float | None = None
+    nudges: int = 0
+    snoozed_until: float | None = None
+    snoozed_name: str = ""
+    handled_name: str = ""
+    handled_at: float | None = None
+    closed_reason: str = ""
+    rota: str = ""
+    """The rota whose turns it follows; empty: none."""
+    owner: str = ""
+    """Whose turn it is, as long as nobody has claimed it; empty: the group's."""
+    owner_name: str = ""
+    passed: str = ""
+    """Whose turn it was before, separated by spaces."""
+    standing: str = ""
+    recovered_at: float | None = None
+    worked_since: float | None = None
+    """Since when the person that has it is to be done with it: the claim, or the last time it was reopened."""
+    claim_nudges: int = 0
+    turn_ends_at: float | None = None
+    ack_due_at: float | None = None
+    acked_name: str = ""
+    acked_at: float | None = None
+    ack_reminders: int = 0
+    body: bytes | None = None
+    """Of its delivery."""
+    seen: int = 0
+    """How often that came."""
+    found: bool = False
+    """Read from the API: its delivery never came."""
+
+    @cached_property
+    def event(self) -> Event:
+        """The event of its delivery; `PRUNED` where the body is deleted."""
+        read = read_event(self.body or b"")
+        return read if isinstance(read, Event) else PRUNED
+
+    @property
+    def is_pruned(self) -> bool:
+        return self.event is PRUNED
+
+    @property
+    def received(self) -> datetime:
+        return moment(self.received_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertChange:
+    """An alert after an act, and whether the act changed it."""
+
+    alert: AlertRow
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A reminder that is due in the thread of an alert's card in one channel."""
+
+    alert: AlertRow
+    channel: str
+    what: str
+    """remind, escalate, back (from a snooze), unfinished (claimed, and not done) or unacknowledged."""
+    mention: str = ""
+    round: int = 0
+    """How often its card was changed before, for all time."""
+    bundled: bool = False
+    """Its card shares a message with others."""
+
+
+def _columns(table: sa.Table) -> tuple[sa.ColumnElement[Any], ...]:
+    return tuple(table.c[field.name] for field in fields(AlertRow) if field.name in table.c)
+
+
+OWN = _columns(alerts)
+"""The columns of an alert without its delivery."""
+DELIVERED = tuple(column for column in _columns(deliveries) if column.name in {"body", "seen", "found"})
+COLUMNS = (*OWN, *DELIVERED)
+_NAMES = tuple(column.name for column in COLUMNS)
+ALERT_ROWS = sa.select(*COLUMNS).join(deliveries, deliveries.c.id == alerts.c.delivery_id)
+"""Alerts with their deliveries."""
+
+
+def alert_of(values: Sequence[Any]) -> AlertRow | None:
+    """The alert with these values of `COLUMNS`; None where an outer join found none."""
+    return None if values[0] is None else AlertRow(**dict(zip(_NAMES, values, strict=True)))
+
+
+def read_alerts(
+    tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any] | None = None
+) -> Sequence[AlertRow]:
+    """The rows of a query on columns of `AlertRow`."""
+    return [AlertRow(**row._asdict()) for row in tx.execute(query, values)]

@@ -1,0 +1,84 @@
+"""The repositories over the bot's one database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from sqlalchemy.engine import URL
+
+from shared.store.alerts.claims import Acknowledgements, Alerts
+from shared.store.alerts.confirmations import Confirmations
+from shared.store.alerts.guardrails import Guardrails
+from shared.store.alerts.incidents import Incidents
+from shared.store.alerts.reminders import Reminders
+from shared.store.alerts.sequence_changes import SequenceChanges, Timers
+from shared.store.alerts.subjects import Subjects
+from shared.store.alerts.turns import Turns
+from shared.store.db.engine import Database
+from shared.store.instance import Instance
+from shared.store.jobs import Jobs
+from shared.store.queue.dead_letters import DeadLetters
+from shared.store.queue.intake import Arrivals, FoundLeads
+from shared.store.queue.leases import ChannelLeases, LeaseTimings, Outcomes
+from shared.store.queue.lookups import Lookups
+from shared.store.queue.outbox import Outbox
+from shared.store.queue.repaints import Repaints
+from shared.store.queue.retention import Retention
+from shared.store.queue.routing import Deliveries
+from shared.store.queue.slack_state import SlackEvents
+from shared.store.records.digests import Digests
+from shared.store.records.domains import Domains
+from shared.store.records.erasure import Erasure
+from shared.store.records.records import CommandRecords
+from shared.store.records.reply_queue import ReplyQueueRecords
+
+
+class Store:
+    """What the bot must not forget, by subject; `records` is for the commands."""
+
+    def __init__(self, database: Database, timings: LeaseTimings) -> None:
+        self.database = database
+        self.acknowledgements = Acknowledgements(database)
+        self.alerts = Alerts(database)
+        self.arrivals = Arrivals(database)
+        self.changes = SequenceChanges(database)
+        self.confirmations = Confirmations(database)
+        self.dead_letters = DeadLetters(database)
+        self.deliveries = Deliveries(database)
+        self.digests = Digests(database)
+        self.domains = Domains(database)
+        self.erasure = Erasure(database)
+        self.found_leads = FoundLeads(database)
+        self.guardrails = Guardrails(database)
+        self.incidents = Incidents(database)
+        self.instance = Instance(database)
+        self.jobs = Jobs(database)
+        self.leases = ChannelLeases(database, timings)
+        self.lookups = Lookups(database, timings)
+        self.outbox = Outbox(database)
+        self.outcomes = Outcomes(database, timings)
+        self.records = CommandRecords(database)
+        self.reminders = Reminders(database)
+        self.repaints = Repaints(database)
+        self.reply_queue = ReplyQueueRecords(database)
+        self.retention = Retention(database)
+        self.slack_events = SlackEvents(database)
+        self.subjects = Subjects(database)
+        self.timers = Timers(database)
+        self.turns = Turns(database)
+
+
+@asynccontextmanager
+async def open_store(
+    url: URL, *, clock: Callable[[], float] | None = None, timings: LeaseTimings | None = None
+) -> AsyncIterator[Store]:
+    """Open the database, bring its schema up to date, and close it in the end.
+
+    Raises `RecordsUnavailable` when it cannot be opened.
+    """
+    database = await Database.opened(url, clock=clock)
+    try:
+        yield Store(database, timings or LeaseTimings())
+    finally:
+        await database.aclose()

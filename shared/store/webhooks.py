@@ -1,0 +1,184 @@
+"""The webhook subscriptions that `webhooks create` made, with the secrets that the service shows only once."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import SecretStr
+
+from shared.api.models import Subscription
+from shared.storage.webhook_file import read_webhook_file
+from shared.store.db.columns import NOW
+from shared.store.db.engine import Database, Repository, Transaction, probes, reads, writes
+from shared.store.db.installation_schema import webhook_subscriptions
+
+ENCRYPTED = "fernet:"
+SALT = b"outreach-ops webhook secrets"
+
+
+class SecretUnreadable(Exception):
+    """A secret is encrypted with a key that is not set here."""
+
+
+class SecretCipher:
+    """Encrypts with the first key and decrypts with any; without a key, secrets stay as they are."""
+
+    def __init__(self, keys: Sequence[SecretStr]) -> None:
+        self._keys = keys
+
+    @property
+    def encrypts(self) -> bool:
+        return bool(self._keys)
+
+    def encrypt(self, secret: str) -> str:
+        return ENCRYPTED + self._fernet.encrypt(secret.encode()).decode() if self._keys else secret
+
+    def decrypt(self, kept: str) -> str:
+        """Raises `SecretUnreadable`."""
+        if not kept.startswith(ENCRYPTED):
+            return kept
+        if not self._keys:
+            raise SecretUnreadable("The stored secrets are encrypted. Set OUTREACH_SECRET_KEY.")
+        from cryptography.fernet import InvalidToken
+
+        try:
+            return str(self._fernet.decrypt(kept.removeprefix(ENCRYPTED)).decode())
+        except InvalidToken:
+            raise SecretUnreadable(
+                "The stored secrets are encrypted with another key than OUTREACH_SECRET_KEY."
+            ) from None
+
+    @cached_property
+    def _fernet(self) -> Any:
+        from cryptography.fernet import Fernet, MultiFernet
+
+        return MultiFernet([Fernet(_derived(key.get_secret_value())) for key in self._keys])
+
+
+@lru_cache(maxsize=8)  # a twentieth of a second each, and every reload of the settings asks again
+def _derived(key: str) -> bytes:
+    raw = hashlib.scrypt(key.encode(), salt=SALT, n=2**14, r=8, p=1, dklen=32)
+    return base64.urlsafe_b64encode(raw)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSecrets:
+    """The readable secrets of each workspace, the newest first, and why others cannot be read."""
+
+    secrets: Mapping[str, tuple[str, ...]]
+    problems: Mapping[str, str]
+
+
+_ALL = sa.select(webhook_subscriptions).order_by(
+    webhook_subscriptions.c.created_at, webhook_subscriptions.c.id
+)
+_COUNTING = _ALL.where(webhook_subscriptions.c.ends_at.is_(None) | (webhook_subscriptions.c.ends_at > NOW))
+
+
+class WebhookSubscriptions(Repository):
+    """The subscriptions by workspace."""
+
+    def __init__(self, database: Database, cipher: SecretCipher) -> None:
+        super().__init__(database)
+        self._cipher = cipher
+
+    async def import_file(self, path: Path) -> None:
+        """Take over what earlier versions kept in a file, and delete it: its secrets stand there in clear.
+
+        Raises `WebhookFileUnreadable`.
+        """
+        found = await asyncio.to_thread(read_webhook_file, path)
+        if found:
+            await self.add(found)
+            await asyncio.to_thread(_delete, path)
+        await asyncio.to_thread(_delete, path.with_name(f"{path.name}.imported"))  # left by earlier versions
+
+    @writes
+    def add(self, tx: Transaction, subscriptions: Mapping[str, Iterable[Subscription]]) -> None:
+        """Keep what is not there yet; on disk when this returns."""
+        for workspace, some in subscriptions.items():
+            for number, one in enumerate(some):
+                values = {
+                    "workspace": workspace,
+                    "id": one.id,
+                    "url": one.url,
+                    "events": json.dumps(one.events),
+                    "secret": self._cipher.encrypt(one.secret),
+                    "created_at": tx.now + number / 1000,  # in their order
+                }
+                tx.execute(tx.insert_once(webhook_subscriptions), values)
+
+    @writes
+    def forget(self, tx: Transaction, workspace: str, ids: Sequence[str], *, after: float = 0.0) -> None:
+        """Now, or so many seconds from now."""
+        c = webhook_subscriptions.c
+        ending = sa.update(webhook_subscriptions).where((c.workspace == workspace) & c.id.in_(ids))
+        tx.execute(ending.values(ends_at=tx.now + after))
+        tx.execute(sa.delete(webhook_subscriptions).where(c.ends_at <= tx.now))
+
+    @reads
+    def ends(self, tx: Transaction, workspace: str) -> Mapping[str, float]:
+        """When the secrets end that do."""
+        c = webhook_subscriptions.c
+        query = sa.select(c.id, c.ends_at).where(c.workspace == workspace, c.ends_at.is_not(None))
+        return {row.id: row.ends_at for row in tx.execute(query)}
+
+    @reads
+    def list(self, tx: Transaction, workspace: str) -> tuple[Subscription, ...]:
+        """Those of a workspace, the oldest first; a secret that cannot be read is empty."""
+        mine = _COUNTING.where(webhook_subscriptions.c.workspace == workspace)
+        return tuple(
+            Subscription(
+                id=row.id,
+                url=row.url,
+                events=tuple(json.loads(row.events)),
+                secret=self._readable(row.secret),
+            )
+            for row in tx.execute(mine, {"now": tx.now})
+        )
+
+    @probes
+    def secrets(self, tx: Transaction) -> StoredSecrets:
+        """Those of all workspaces."""
+        secrets: dict[str, tuple[str, ...]] = {}
+        problems: dict[str, str] = {}
+        for row in tx.execute(_COUNTING, {"now": tx.now}):
+            try:
+                secret = self._cipher.decrypt(row.secret)
+            except SecretUnreadable as error:
+                problems[row.workspace] = str(error)
+            else:
+                secrets[row.workspace] = (secret, *secrets.get(row.workspace, ()))
+        return StoredSecrets(secrets=secrets, problems=problems)
+
+    @writes
+    def encrypt_all(self, tx: Transaction) -> None:
+        """Encrypt what was stored before there was a key."""
+        if not self._cipher.encrypts:
+            return
+        c = webhook_subscriptions.c
+        for row in tx.execute(_ALL.where(~c.secret.startswith(ENCRYPTED))).all():
+            mine = (c.workspace == row.workspace) & (c.id == row.id)
+            encrypted = self._cipher.encrypt(row.secret)
+            tx.execute(sa.update(webhook_subscriptions).where(mine).values(secret=encrypted))
+
+    def _readable(self, kept: str) -> str:
+        try:
+            return self._cipher.decrypt(kept)
+        except SecretUnreadable:
+            return ""
+
+
+def _delete(path: Path) -> None:
+    with contextlib.suppress(OSError):  # then it is imported again, which changes nothing
+        path.unlink(missing_ok=True)
