@@ -45,6 +45,7 @@ def ask_settings() -> tuple[Mapping[SettingPath, str], str]:
     _say("Slack (for alerts and commands; the shell and the dashboard work without it)")
     public = _ask_address()
     if public:
+        answers["OUTREACH_PUBLIC_URL"] = public
         _connect_slack(answers, public)
     return {path: answers[name] for path, name in VARIABLES.items() if answers.get(name)}, public
 

@@ -10,15 +10,20 @@ from urllib.parse import urlsplit
 from bot.http.asgi import SLACK
 from bot.slack.manifest import ADDRESS, manifest, render
 from cli.console import exit_codes
+from shared.settings import load
 
 
 def run(options: Namespace) -> int:
-    """Print it for the bot's public address, or for Socket Mode."""
-    if options.socket_mode == bool(options.url):
+    """Print it for the bot's public address (by default the one in the settings), or for Socket Mode."""
+    url = options.url
+    if not url and not options.socket_mode:
+        url = load(config=options.config).public_url
+    if options.socket_mode == bool(url):
         raise exit_codes.WrongUsage(
-            "name the bot's public address with --url, or --socket-mode, which needs none"
+            "name the bot's public address with --url or OUTREACH_PUBLIC_URL, "
+            "or --socket-mode, which needs none"
         )
-    address = "" if options.socket_mode else slack_address(options.url)
+    address = "" if options.socket_mode else slack_address(url)
     if options.json:  # as `.slack/hooks.json` hands it to Slack's own command line
         print(json.dumps(manifest(address or ADDRESS, socket_mode=options.socket_mode), ensure_ascii=False))
     else:

@@ -93,6 +93,12 @@ class Settings(WorkspaceSection):
     port: Annotated[int, Field(ge=0, le=65535)] = setting(
         3000, "The port on which the bot listens. 0 picks a free one.", variable="OUTREACH_PORT", example=3000
     )
+    public_url: of.PublicUrl | None = setting(
+        None,
+        "The bot's address from outside, for the “Claim & reply” button and the manifest.",
+        variable="OUTREACH_PUBLIC_URL",
+        example="https://bot.example.com",
+    )
     metrics_listen: of.HostPort | None = setting(
         None,
         "A separate address for /metrics and the detailed /readyz, which name workspaces and channels. /readyz on the "

@@ -182,9 +182,9 @@ def _seconds(value: float) -> float:
 
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 LeadPage = Annotated[str, AfterValidator(_lead_page)]
+PublicUrl = Annotated[WebAddress, AfterValidator(lambda text: text.rstrip("/"))]
 BaseUrl = Annotated[
-    WebAddress,
-    AfterValidator(lambda text: text.rstrip("/")),
+    PublicUrl,
     _check(lambda text: text.endswith("/v1"), "does not end in /v1.", "Add the version: https://HOST/v1"),
 ]
 HostPort = Annotated[

@@ -61,6 +61,7 @@ def test_the_answers_are_checked_and_make_a_private_file_that_works(
     settings = load(config=file, needs=tuple(Need), environ={})
     assert settings.workspaces["default"].alert_channel == seed.ALERTS
     assert settings.secret_keys
+    assert settings.public_url == "https://bot.example.com"
     empty.unset("SLACK_API_URL")
     assert empty.run("--config", str(file), "sequences", "--json").code == 0
 
@@ -166,6 +167,15 @@ def test_the_manifest_has_the_bots_address(offline: Shell, words: tuple[str, ...
 )
 def test_a_manifest_without_a_way_in_is_wrong_usage(offline: Shell, words: tuple[str, ...]) -> None:
     assert offline.run("manifest", *words).code == 2
+
+
+def test_the_manifest_takes_the_public_address_of_the_settings(offline: Shell) -> None:
+    offline.set("OUTREACH_PUBLIC_URL", "https://bot.example.com/")
+    assert "https://bot.example.com/slack/events" in offline.run("manifest").out
+    offline.set("OUTREACH_PUBLIC_URL", "bot.example.com")
+    refused = offline.run("manifest")
+    assert refused.code == 2
+    assert "OUTREACH_PUBLIC_URL" in refused.err
 
 
 def test_slacks_own_command_line_gets_the_manifest_as_json(offline: Shell) -> None:
