@@ -194,6 +194,7 @@ async def open_bot(
             details_apart=settings.details_address is not None,
         )
         scheduler = JobScheduler(supervisor)
+        checks = register.domain_checks(store, settings, signals)
         register.add_jobs(
             scheduler,
             store,
@@ -202,6 +203,7 @@ async def open_bot(
             signals=signals,
             permitted=PauseRights(slack, settings.roles),
             people=people,
+            checks=checks,
         )
         scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
         scheduler.every(FORGET_SECONDS, secrets.refresh, name="webhook_secrets")
@@ -215,7 +217,7 @@ async def open_bot(
             "card_refresh": refresher.run,
             "jobs": Worker(
                 store,
-                register.kinds(store, contexts, planned=signals.changed, people=people),
+                register.kinds(store, contexts, planned=signals.changed, people=people, checks=checks),
                 workspaces=contexts.clients,
                 wakeup=signals.jobs,
             ).run,

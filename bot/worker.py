@@ -62,6 +62,8 @@ class Kind:
     """Calls at a time."""
     group: Callable[[Job], Hashable] = _by_workspace
     lease: float = LEASE_SECONDS
+    alone: bool = False
+    """One at a time over all bots."""
     renewed: bool = False
     """Its lease is renewed while it runs: it may take longer, and whoever dies still delays it no longer."""
 
@@ -128,7 +130,11 @@ class Worker:
         # between must not act when the lease has run out.
         deadline = boot_time() + PATIENCE * kind.lease
         claimed = await self._store.jobs.claim(
-            kind.name, lease=kind.lease, limit=free * kind.batch, workspaces=self._workspaces
+            kind.name,
+            lease=kind.lease,
+            limit=1 if kind.alone else free * kind.batch,
+            workspaces=self._workspaces,
+            alone=kind.alone,
         )
         for group in _groups(kind, claimed):
             task = asyncio.create_task(self._serve(kind, group, deadline), name=f"job-{kind.name}")

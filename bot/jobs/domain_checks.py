@@ -1,12 +1,12 @@
 """Checks the DNS of the sending domains: when they are due, when their health falls, and when they are paused.
 
-One process at a time checks one domain, so that all of them together ask a few questions a second.
+One bot at a time checks one domain, so that all of them together ask a few questions a second.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from secrets import SystemRandom
 
@@ -17,20 +17,15 @@ from shared.api.models import Inbox
 from shared.domain.alert_settings import Routing
 from shared.domain.wall_clock import moment
 from shared.domain_health.following import Followed
-from shared.domain_health.lookup import CHECK_SECONDS, Lookup, Pace, next_due, resolvers_of, system_resolvers
+from shared.domain_health.lookup import Lookup, Pace, next_due, resolvers_of, system_resolvers
 from shared.domain_health.report import CheckReport, Value
 from shared.settings.sections import DnsSection
 from shared.store import Store
+from shared.store.jobs import End, Job
 from shared.store.queue.outbox import PlannedPost
 from shared.store.queue.post_kinds import DNS
 from shared.store.records.domains import Checked, DueDomain, News
 
-EVERY = 10.0
-"""Seconds between two looks for domains that are due."""
-LEASE_SECONDS = 3 * CHECK_SECONDS
-"""Longer than a check takes, which asks two resolvers."""
-AT_ONCE = 50
-"""Domains in one run of the job."""
 RECHECK = timedelta(minutes=30)
 """When what is newly broken or unknown is looked at again, so that its end is noticed soon."""
 NEW_FOR = timedelta(days=1)
@@ -43,7 +38,7 @@ log = structlog.get_logger("dns")
 
 
 class DomainChecks:
-    """`check` regularly; several processes can, and each domain is checked by one."""
+    """Handles jobs of the kind `domain`; several processes share them, and each domain is checked by one."""
 
     def __init__(
         self,
@@ -89,16 +84,11 @@ class DomainChecks:
         is_asked = _NAME.fullmatch(name) and not (self._asks_system and _RESERVED.fullmatch(name))
         return name if is_asked else ""
 
-    async def check(self) -> None:
-        """Check what is due. Raises `RecordsUnavailable`."""
-        if not await self._store.domains.is_due():
-            return
-        await self._store.domains.hurry_paused()
-        for _ in range(AT_ONCE):
-            due = await self._store.domains.claim(seconds=LEASE_SECONDS)
-            if due is None:
-                return
-            await self._check(due)
+    async def __call__(self, due: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Check these domains. Raises `RecordsUnavailable`."""
+        for job in due:
+            await self._check(await self._store.domains.due(job))
+        return {}
 
     async def _check(self, due: DueDomain) -> None:
         now = self._store.database.clock()

@@ -13,7 +13,6 @@ import structlog
 from bot.alerts.turns import People
 from bot.commands.context import CommandContexts
 from bot.jobs import (
-    domain_checks,
     guardrail_samples,
     guardrails,
     history_sampler,
@@ -37,7 +36,7 @@ from shared.domain.wall_clock import DAY
 from shared.history import History, HistoryUnavailable
 from shared.settings import Settings
 from shared.store import Store
-from shared.store.jobs import DIGEST, LATE, RELEASE, REMIND, RESUME, End, Job
+from shared.store.jobs import DIGEST, DOMAIN, LATE, RELEASE, REMIND, RESUME, End, Job
 
 RESUMED_TOGETHER = 300
 """Pauses whose ends one message may tell of."""
@@ -52,7 +51,12 @@ log = structlog.get_logger("jobs")
 
 
 def kinds(
-    store: Store, contexts: CommandContexts, *, planned: Callable[[], None], people: People
+    store: Store,
+    contexts: CommandContexts,
+    *,
+    planned: Callable[[], None],
+    people: People,
+    checks: DomainChecks | None = None,
 ) -> Sequence[Kind]:
     """What is done when it is due, with its handler."""
     settings = contexts.settings
@@ -74,6 +78,7 @@ def kinds(
         Kind(name=REMIND, handle=reminding, batch=REMINDED_TOGETHER, parallel=1),
         Kind(name=RELEASE, handle=release),
         Kind(name=DIGEST, handle=Digests(store, contexts, planned=planned), renewed=True),
+        *((Kind(name=DOMAIN, handle=checks, alone=True, renewed=True),) if checks else ()),
     )
 
 
@@ -86,8 +91,9 @@ def add_jobs(
     signals: DeliverySignals,
     permitted: Permitted,
     people: RotaPeople,
+    checks: DomainChecks | None,
 ) -> None:
-    """Schedule every job."""
+    """Schedule what ticks."""
     settings, planned = contexts.settings, signals.changed
     if settings.routes.rotas:
         scheduler.every(rota_people.EVERY, people.refresh, name="rota people", at_once=True)
@@ -96,14 +102,13 @@ def add_jobs(
     sampler = HistorySampler(contexts, histories)
     scheduler.every(history_sampler.EVERY, sampler.sample, name="history")
     guard = GuardrailWatch(store, contexts, planned=planned, permitted=permitted)
-    domains = _domain_checks(scheduler, store, settings, signals) if settings.dns.enabled else None
     counting = GuardrailSampler(
         store,
         contexts,
         histories,
         learn=guard.learn,
         saw=guard.saw,
-        watch=domains.watch if domains else None,
+        watch=checks.watch if checks else None,
     )
     scheduler.every(guardrails.EVERY, guard.check, name="guardrails")
     scheduler.every(guardrail_samples.EVERY, counting.sample, name="guardrail counts", at_once=True)
@@ -113,14 +118,11 @@ def add_jobs(
     scheduler.every(PRUNE_SECONDS, store.slack_events.forget_old, name="slack_events")
 
 
-def _domain_checks(
-    scheduler: JobScheduler, store: Store, settings: Settings, signals: DeliverySignals
-) -> DomainChecks:
-    checks = DomainChecks(
-        store, settings.routes, settings.dns, stored=signals.stored, changed=signals.changed
-    )
-    scheduler.every(domain_checks.EVERY, checks.check, name="domain checks")
-    return checks
+def domain_checks(store: Store, settings: Settings, signals: DeliverySignals) -> DomainChecks | None:
+    """The checks of the sending domains; None where the settings turn them off."""
+    if not settings.dns.enabled:
+        return None
+    return DomainChecks(store, settings.routes, settings.dns, stored=signals.stored, changed=signals.changed)
 
 
 async def _prune(store: Store, settings: Settings) -> None:

@@ -17,11 +17,12 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from shared.store.db.columns import NOW
-from shared.store.db.engine import Repository, Transaction, probes, writes
+from shared.store.db.engine import Repository, Transaction, portions, probes, writes
 from shared.store.db.schema import jobs
 
-DIGEST, LATE, RELEASE, REMIND, RESUME = "digest", "late", "release", "remind", "resume"
-KINDS = frozenset({DIGEST, LATE, RELEASE, REMIND, RESUME})
+DIGEST, DOMAIN, LATE, RELEASE = "digest", "domain", "late", "release"
+REMIND, RESUME = "remind", "resume"
+KINDS = frozenset({DIGEST, DOMAIN, LATE, RELEASE, REMIND, RESUME})
 """What this version does by job; what is of another kind was put by a newer one, and waits for it."""
 ASKED_FOR, ORDINARY = 0, 1
 """The ranks: a person waits for it, or nobody does."""
@@ -82,6 +83,12 @@ _DUE = (
     .with_for_update(skip_locked=True)
 )
 _LEASED = {"token": sa.bindparam("new_token"), "due_at": NOW + _SECONDS, "attempts": _c.attempts + 1}
+_LEASED_OF = (
+    sa.select(_c.id)
+    .where(_c.kind == sa.bindparam("of_kind"), _c.rank.in_((ASKED_FOR, ORDINARY)), _c.token != 0)
+    .where(_c.due_at > NOW, _c.due_at <= NOW + _SECONDS)  # a range of the index, as short as the lease
+    .limit(1)
+)
 _DONE = sa.delete(jobs).where(_OURS, _c.revision == sa.bindparam("seen"))
 _AGAIN = (
     sa.update(jobs)
@@ -138,13 +145,23 @@ class Jobs(Repository):
 
     @writes
     def claim(
-        self, tx: Transaction, kind: str, *, lease: float, limit: int, workspaces: Collection[str]
+        self,
+        tx: Transaction,
+        kind: str,
+        *,
+        lease: float,
+        limit: int,
+        workspaces: Collection[str],
+        alone: bool = False,
     ) -> Sequence[Job]:
         """Lease what is due of a kind in these workspaces, first what a person waits for.
 
-        The case of the workspaces' names is ignored; jobs of none belong to all.
+        The case of the workspaces' names is ignored; jobs of none belong to all. `alone`: nothing while any
+        process has a job of the kind.
         """
         claimed: list[Job] = []
+        if alone and tx.scalar(_LEASED_OF, {"of_kind": kind, "now": tx.now, "seconds": lease}) is not None:
+            return claimed
         for rank in (ASKED_FOR, ORDINARY):
             values = {
                 "of_kind": kind,
@@ -239,14 +256,29 @@ def put(
     tx.execute(_put(tx.dialect, how), {**values, "payload": json.dumps(dict(payload or {}))})
 
 
-def put_all(tx: Transaction, kind: str, keys: Collection[str], *, at: float, how: How) -> None:
+def put_all(
+    tx: Transaction, kind: str, keys: Collection[str], *, at: float, how: How, rank: int = ORDINARY
+) -> None:
     """Have several looked at, in one order for all processes."""
     rows = [
-        {"kind": kind, "workspace": "", "key": key, "rank": ORDINARY, "due_at": at, "payload": "{}"}
+        {"kind": kind, "workspace": "", "key": key, "rank": rank, "due_at": at, "payload": "{}"}
         for key in sorted(set(keys))
     ]
     if rows:
         tx.execute(_put(tx.dialect, how), rows)
+
+
+def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
+    """Have those of these looked at now that there are, before all that is merely due."""
+    sooner = sa.case((_c.due_at <= tx.now, _c.due_at), else_=tx.now)
+    values = {
+        "rank": ASKED_FOR,
+        "revision": _c.revision + 1,  # whoever looks at one just now does it anew
+        "due_at": sa.case((_c.token != 0, _c.due_at), else_=sooner),
+    }
+    for some in portions(sorted(set(keys))):
+        these = (_c.kind == kind) & (_c.workspace == "") & _c.key.in_(some)
+        tx.execute(sa.update(jobs).where(these).values(values))
 
 
 def wake_all(tx: Transaction, kind: str) -> None:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from shared.store.db.columns import count, metadata, partial_index, serial, text, timestamp
+from shared.store.db.columns import metadata, partial_index, serial, text, timestamp
 
-domains = sa.Table(  # one row per domain, leased to the process that checks it
+domains = sa.Table(  # one row per domain; a job of the kind `domain` checks it
     "domains",
     metadata,
     text("domain", primary_key=True),
-    timestamp("due_at", nullable=False),
-    timestamp("lease_until"),
-    count("token"),
     timestamp("checked_at"),
     text("report"),  # a DomainReport as JSON; empty: never checked
     text("broken"),  # the checks with a confirmed problem, separated by spaces
     text("incident"),  # JSON: by workspace, the alert about problems that aren't over
 )
-sa.Index("ix_domains_due_at", domains.c.due_at)
-sa.Index("ix_domains_lease_until", domains.c.lease_until)
 partial_index("ix_domains_broken", domains.c.domain, where=domains.c.broken != "")
 
 senders = sa.Table(  # the workspaces that send from a domain

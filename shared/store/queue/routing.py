@@ -19,9 +19,11 @@ import sqlalchemy as sa
 
 from shared.api.event_kinds import ONLY_WITH_WORDS, PAUSED, REPLIES, kind_of
 from shared.records.records import Subscription
+from shared.store import jobs
 from shared.store.db.columns import NOW
 from shared.store.db.engine import Repository, Transaction, ValuesRefused, blames_values, probes
 from shared.store.db.schema import alerts, deliveries, posts, sightings, subscriptions
+from shared.store.jobs import DOMAIN
 from shared.store.queue import intake, outbox
 from shared.store.queue.cards import look_now
 from shared.store.queue.intake import alert_id
@@ -449,6 +451,9 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
     for row, _ in decided:
         if row.is_new and row.id in joined:  # the card says what was reported last
             tx.execute(_TOLD_BY, {"alert": joined[row.id], "delivery": row.id})
+    # A paused domain is looked up before all that are merely due: its DNS may be why.
+    again = {d.domain for row, d in decided if row.ended and row.id not in joined and _is_incident(d)}
+    jobs.hurry(tx, DOMAIN, again | {d.domain for _, d in new if _is_incident(d)})
     own = [(row, d) for row, d in decided if shown[row.id] in {None, row.alert_id}]
     news = [(row, d) for row, d in own if row.id not in late]
     rows = [

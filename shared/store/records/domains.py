@@ -6,35 +6,35 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
-from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
 from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
 from shared.domain_health.report import DomainChange, DomainReport, Value
+from shared.store import jobs
 from shared.store.alerts.subjects import update_subject
 from shared.store.db.domain_schema import changes, domains, senders
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
-from shared.store.db.schema import alerts
+from shared.store.db.schema import jobs as job_rows
+from shared.store.jobs import DOMAIN, Job
 from shared.store.queue import intake
 from shared.store.queue.intake import Arrival, alert_id
 from shared.store.queue.outbox import PlannedPost
 
 FALL = 10.0
 """Points by which a domain's lowest score falls before it is checked at once."""
-AT_ONCE = 0.0
-"""When a domain is due that goes before all that are merely due."""
 FORGOTTEN_AFTER = 7 * DAY
 """Seconds without an inbox after which a domain is no longer checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueDomain:
-    """A domain that this process is to check, leased by `token`."""
+    """A domain that this process is to check, as long as it has the job."""
 
     domain: str
-    token: int
+    job: Job
     report: DomainReport | None = None
     """How it stood before; None: it was never checked."""
     incidents: Mapping[str, str] = field(default_factory=dict)
@@ -69,16 +69,6 @@ class Checked:
     news: News | None = None
 
 
-_PAUSED_SINCE = (
-    sa.select(domains.c.domain)
-    .join(alerts, alerts.c.domain == domains.c.domain)
-    .where(
-        alerts.c.kind == sa.literal(PAUSED, literal_execute=True),
-        alerts.c.recovered_at.is_(None),
-        sa.or_(domains.c.checked_at.is_(None), alerts.c.received_at > domains.c.checked_at),
-    )
-)
-"""The domains that the service paused after they were last checked, by the index of such alerts."""
 _IS_BROKEN = domains.c.broken != sa.literal("", literal_execute=True)
 """In the words of the index."""
 
@@ -92,7 +82,7 @@ class Domains(Repository):
         known = {
             row.domain: row for row in tx.execute(sa.select(senders).where(senders.c.workspace == workspace))
         }
-        fallen, noted = set(health.keys() - known.keys()), []
+        fallen, noted = set[str](), list[dict[str, Any]]()
         for domain, score in health.items():
             row = known.get(domain)
             best = row.health if row else None
@@ -105,67 +95,36 @@ class Domains(Repository):
                 noted.append({"workspace": workspace, "domain": domain, "seen_at": tx.now, "health": level})
         for chunk in portions(noted):
             tx.execute(tx.upsert(senders, "seen_at", "health"), [*chunk])
-        new = [{"domain": domain, "due_at": tx.now} for domain in sorted(fallen)]
-        for rows in portions(new):
-            tx.execute(tx.insert_once(domains), [*rows])
-        _hurry(tx, sorted(fallen & known.keys()))
+        jobs.put_all(tx, DOMAIN, health.keys() - known.keys(), at=tx.now, how="keep")
+        jobs.hurry(tx, DOMAIN, fallen)
 
     @reads
-    def is_due(self, tx: Transaction) -> bool:
-        """Whether a domain is to be checked, and no process checks one: asked often, and mostly in vain."""
-        c = domains.c
-        if tx.scalar(sa.select(c.domain).where(c.lease_until > tx.now).limit(1)) is not None:
-            return False
-        due = sa.select(c.domain).where(c.due_at <= tx.now)
-        return any(tx.scalar(query.limit(1)) is not None for query in (due, _PAUSED_SINCE))
-
-    @writes
-    def hurry_paused(self, tx: Transaction) -> None:
-        """Make those due that the service paused since they were last checked."""
-        late = sa.update(domains).where(domains.c.due_at > AT_ONCE, domains.c.domain.in_(_PAUSED_SINCE))
-        tx.execute(late.values(due_at=AT_ONCE))
-
-    @writes
-    def claim(self, tx: Transaction, *, seconds: float) -> DueDomain | None:
-        """Lease the domain that is due longest; None: none is, or another process checks one."""
-        c = domains.c
-        if tx.scalar(sa.select(sa.func.count()).where(c.lease_until > tx.now)):
-            return None
-        due = sa.select(domains).where(c.due_at <= tx.now).order_by(c.due_at, c.domain).limit(1)
-        row = tx.execute(due.with_for_update(skip_locked=True)).one_or_none()
-        if row is None:
-            return None
-        leased = sa.update(domains).where(c.domain == row.domain)
-        tx.execute(leased.values(lease_until=tx.now + seconds, token=row.token + 1))
-        users = sa.select(senders.c.workspace).where(senders.c.domain == row.domain)
+    def due(self, tx: Transaction, job: Job) -> DueDomain:
+        """The domain that a job is to check, as it stands."""
+        row = tx.execute(sa.select(domains).where(domains.c.domain == job.key)).one_or_none()
+        users = sa.select(senders.c.workspace).where(senders.c.domain == job.key)
         return DueDomain(
-            domain=row.domain,
-            token=row.token + 1,
-            report=decode_report(row.report) if row.report else None,
-            incidents=json.loads(row.incident) if row.incident else {},
+            domain=job.key,
+            job=job,
+            report=decode_report(row.report) if row and row.report else None,
+            incidents=json.loads(row.incident) if row and row.incident else {},
             workspaces=tuple(tx.scalars(users.order_by(senders.c.workspace))),
         )
 
     @writes
     def finish(self, tx: Transaction, due: DueDomain, checked: Checked) -> bool:
         """Write down a check with its changes and events; False: its lease had expired, and another process checks it."""
-        mine = (domains.c.domain == due.domain) & (domains.c.token == due.token)
-        written = tx.execute(
-            sa.update(domains)
-            .where(mine)
-            .values(
-                due_at=checked.due_at,
-                lease_until=None,
-                checked_at=tx.now,
-                report=encode_report(checked.report),
-                broken=" ".join(one.check for one in checked.report.problems),
-            )
-        )
-        if not written.rowcount:
+        if not jobs.again(tx, due.job, after=max(0.0, checked.due_at - tx.now), attempts=0):
             return False
+        values = {
+            "domain": due.domain,
+            "checked_at": tx.now,
+            "report": encode_report(checked.report),
+            "broken": " ".join(one.check for one in checked.report.problems),
+        }
         if checked.news:
-            incidents = _tell(tx, due, checked.news)
-            tx.execute(sa.update(domains).where(mine).values(incident=json.dumps(incidents)))
+            values["incident"] = json.dumps(_tell(tx, due, checked.news))
+        tx.execute(tx.upsert(domains, *values), values)
         rows = [
             {"domain": one.domain, "at": one.at.timestamp(), "change": encode_change(one)}
             for one in checked.changes
@@ -246,7 +205,9 @@ class Domains(Repository):
     def prune(self, tx: Transaction, *, changes_after: float) -> None:
         """Forget domains that nobody sends from, and changes that are older than so many seconds."""
         tx.execute(sa.delete(senders).where(senders.c.seen_at < tx.now - FORGOTTEN_AFTER))
-        tx.execute(sa.delete(domains).where(domains.c.domain.not_in(sa.select(senders.c.domain))))
+        known = sa.select(senders.c.domain)
+        tx.execute(sa.delete(domains).where(domains.c.domain.not_in(known)))
+        tx.execute(sa.delete(job_rows).where(job_rows.c.kind == DOMAIN, job_rows.c.key.not_in(known)))
         tx.execute(sa.delete(changes).where(changes.c.at < tx.now - changes_after))
 
 
@@ -266,9 +227,3 @@ def _tell(tx: Transaction, due: DueDomain, news: News) -> Mapping[str, str]:
         incidents[workspace] = alert
     intake.store_own(tx, new)
     return {} if news.recovered else incidents
-
-
-def _hurry(tx: Transaction, names: Sequence[str]) -> None:
-    for some in portions(names):
-        late = sa.update(domains).where(domains.c.domain.in_(some), domains.c.due_at > AT_ONCE)
-        tx.execute(late.values(due_at=AT_ONCE))

@@ -28,6 +28,7 @@ from shared.store.alerts.subjects import AT_ONCE
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts, deliveries
 from shared.store.records.domains import Checked
+from tests.bot.due import due_domain
 from tests.bot.harness import interested
 from tests.bot.manual_clock import HOUR, ManualClock, arrive
 from tests.growth import database_work
@@ -190,7 +191,7 @@ async def test_the_card_of_a_paused_domain_names_the_record_that_is_broken(
 
     async def found(*checks: CheckReport) -> tuple[Card, dict[str, str]]:
         await store.domains.watch("default", {"mail.example": 40.0})
-        due = await store.domains.claim(seconds=60)
+        due = await due_domain(store)
         assert due is not None
         checked = Checked(report=checked_report(clock, *checks), due_at=clock.now)
         assert await store.domains.finish(due, checked)

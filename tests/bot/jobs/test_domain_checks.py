@@ -13,8 +13,8 @@ import pytest
 
 from bot.alerts import rendering
 from bot.alerts.routing import Routes
-from bot.jobs import domain_checks
 from bot.jobs.domain_checks import DomainChecks
+from bot.worker import Kind
 from shared.api.models import Inbox
 from shared.domain.alert_settings import QuietHours, Routing
 from shared.domain.card import Card, Tone
@@ -22,8 +22,9 @@ from shared.domain_health.lookup import Lookup, Pace
 from shared.domain_health.report import Check, Value
 from shared.records.records import Subscription
 from shared.settings.sections import DnsSection
-from shared.store import Store
+from shared.store import Store, jobs
 from shared.store.queue.posts import Post
+from tests.bot.due import do_due, due_domain
 from tests.bot.fake_service import KEY, open_remote
 from tests.bot.harness import CHANNEL as ALERTS
 from tests.bot.harness import bot_inside, open_harness
@@ -46,10 +47,14 @@ class Checked:
     job: DomainChecks
     by: Routes
 
+    @property
+    def kind(self) -> Kind:
+        return Kind(name=jobs.DOMAIN, handle=self.job, alone=True, renewed=True)
+
     async def look(self, *, after: float = 0.0) -> list[Post]:
         """What is posted after the next check."""
         self.clock.now += after
-        await self.job.check()
+        await do_due(self.store, self.kind)
         await self.store.deliveries.route(self.by.decide)
         return await post_all(self.store, self.clock)
 
@@ -184,7 +189,7 @@ async def test_nobody_is_told_who_did_not_subscribe(checked: Checked) -> None:
 async def test_a_change_waits_for_the_end_of_quiet_hours(checked: Checked) -> None:
     checked.zones.add(SECOND)
     checked.clock.now += 14 * HOUR
-    await checked.job.check()
+    await do_due(checked.store, checked.kind)
     await checked.store.deliveries.route(checked.by.decide)
     assert (await checked.store.leases.claim(limit=5)).turns == ()
 
@@ -233,33 +238,14 @@ async def test_a_domain_is_checked_at_once_when_it_is_paused(checked: Checked) -
 )
 async def test_what_is_no_domain_is_never_asked_for(checked: Checked, address: str) -> None:
     await checked.job.watch("default", [Inbox(email=address)])
-    assert await checked.store.domains.claim(seconds=1) is None
+    assert await due_domain(checked.store) is None
 
 
 async def test_names_that_nobody_has_are_asked_only_of_resolvers_that_are_named(store: Store) -> None:
     job = DomainChecks(store, Routing(), DnsSection(), stored=lambda: None, changed=lambda: None)
     for domain in ("acme.example", "acme.test", "mail.example.com", "acme.invalid", "host.local"):
         await job.watch("default", [Inbox(email=f"sam@{domain}")])
-    assert await store.domains.claim(seconds=1) is None
-
-
-async def test_of_two_processes_one_checks_a_domain(checked: Checked) -> None:
-    other = DomainChecks(
-        checked.store,
-        Routing(),
-        DnsSection(),
-        stored=lambda: None,
-        changed=lambda: None,
-        lookup=Lookup([checked.server.address], pace=Pace(100_000.0)),
-    )
-    checked.clock.now += 7 * HOUR
-    assert await checked.store.domains.claim(seconds=60) is not None
-    count = len(checked.server.asked)
-    await other.check()
-    assert len(checked.server.asked) == count
-    checked.clock.now += 61
-    await other.check()
-    assert len(checked.server.asked) > count
+    assert await due_domain(store) is None
 
 
 async def test_a_card_of_a_delivery_without_changes_is_drawn(checked: Checked) -> None:
@@ -273,9 +259,8 @@ async def test_a_card_of_a_delivery_without_changes_is_drawn(checked: Checked) -
 
 
 async def test_a_running_bot_checks_the_domains_of_its_inboxes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(domain_checks, "EVERY", 0.2)
     hostile = "v=spf1 <!channel> *bold* \x1b[31m <https://x.example|bank> -all"
     zones = Zones(GOOD, SECOND)
     zones.remove(DOMAIN, "TXT")

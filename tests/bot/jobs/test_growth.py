@@ -24,7 +24,7 @@ from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.register import Yesterday
 from bot.runtime.wakeup import Wakeup
-from bot.worker import Worker
+from bot.worker import Kind, Worker
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.api.models import Inbox
@@ -34,7 +34,8 @@ from shared.guardrails.sentence import parse
 from shared.history import History
 from shared.store.alerts.incidents import Claim
 from shared.store.db.schema import alerts
-from shared.store.jobs import DIGEST, LATE, REMIND, RESUME
+from shared.store.jobs import DIGEST, DOMAIN, LATE, REMIND, RESUME
+from tests.bot.due import do_due
 from tests.bot.store.growth_cases import Skewed
 from tests.bot.store.skewed_data import WORKSPACE, Rehearsal
 from tests.bot.store.test_growth import skewed_stores
@@ -173,11 +174,15 @@ async def _watch_domains(at: Workplace) -> None:
     await _domain_checks(at).watch(WORKSPACE, inboxes)
 
 
+async def _check_domains(at: Workplace) -> None:
+    await do_due(at.skewed.store, Kind(name=DOMAIN, handle=_domain_checks(at), alone=True))
+
+
 CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     "AutoResume.__call__": lambda at: _fire(at, RESUME),
     "Digests.__call__": lambda at: _fire(at, DIGEST),
+    "DomainChecks.__call__": _check_domains,
     "DomainChecks.watch": _watch_domains,
-    "DomainChecks.check": lambda at: _domain_checks(at).check(),
     "GuardrailActs.act": _act,
     "GuardrailActs.release_timers": lambda at: _acts(at).release_timers(
         {WORKSPACE: (10.0**10, frozenset({"sq1"}))}

@@ -18,6 +18,7 @@ from shared.guardrails.activity import Activity
 from shared.records.guardrails import Switch
 from shared.records.records import RecordsUnavailable
 from shared.store.records.domains import Checked
+from tests.bot.due import due_domain
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
 
@@ -336,7 +337,7 @@ async def test_a_rule_about_dns_fires_for_a_domain_that_is_broken_and_once(guard
 
     async def check(value: Value) -> None:
         spf = CheckReport(check=Check.SPF, value=value, code=Code.MISSING, confirmed=True)
-        due = await domains.claim(seconds=10)
+        due = await due_domain(guarded.store)
         assert due is not None
         report = DomainReport(domain="mail.example", checks=(spf,))
         await domains.finish(due, Checked(report=report, due_at=guarded.clock.now))

@@ -30,6 +30,7 @@ from shared.store.records.digests import DueDigest
 from shared.store.records.domains import Checked, DueDomain
 from shared.store.records.erasure import Traces
 from shared.store.webhooks import WebhookSubscriptions
+from tests.bot.due import due_domain
 from tests.bot.harness import interested
 from tests.bot.store.skewed_data import (
     CALM,
@@ -514,8 +515,8 @@ RECORDS: Mapping[str, Case] = {
 
 async def _due_domain(one: Skewed) -> DueDomain:
     """One that this process is to check."""
-    await one.store.domains.watch(one.workspace, {"dns1.example": 10.0})
-    due = await one.store.domains.claim(seconds=60.0)
+    await one.store.domains.watch(one.workspace, {"new.example": 10.0})
+    due = await due_domain(one.store)
     assert due
     return due
 
@@ -526,15 +527,12 @@ async def _finish(one: Skewed, due: DueDomain) -> None:
     )
 
 
-PAUSED_DOMAINS = "it looks at every domain that is paused now"
 DOMAINS: Mapping[str, Case] = {
     "Domains.watch": lists(
         "it compares the domains of the workspace",
         lambda one: one.store.domains.watch(one.workspace, {"dns0.example": 90.0}),
     ),
-    "Domains.is_due": lists(PAUSED_DOMAINS, lambda one: one.store.domains.is_due()),
-    "Domains.hurry_paused": lists(PAUSED_DOMAINS, lambda one: one.store.domains.hurry_paused()),
-    "Domains.claim": flat(lambda one: one.store.domains.claim(seconds=60.0)),
+    "Domains.due": Case(given=_due_domain, act=lambda one, due: one.store.domains.due(due.job)),
     "Domains.finish": Case(act=_finish, given=_due_domain),
     "Domains.reports": lists(LISTED, lambda one: one.store.domains.reports()),
     "Domains.changes": flat(lambda one: one.store.domains.changes(["dns1.example"], moment(one.now - 2 * DAY))),

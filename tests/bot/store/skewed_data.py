@@ -307,7 +307,7 @@ def _domains(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
     names = [f"dns{n}.example" for n in numbers]
     return {
         domains: [
-            {"domain": name, "due_at": now + HOUR, "lease_until": None, "checked_at": now - DAY, "broken": "spf",
+            {"domain": name, "checked_at": now - DAY, "broken": "spf",
              "report": encode_report(DomainReport(domain=name, checks=(spf,)))}
             for name in names
         ],

@@ -25,6 +25,7 @@ from shared.records.sequence_changes import Timer
 from shared.settings import load
 from shared.store import open_store
 from shared.store.records.domains import Checked
+from tests.bot.due import due_domain
 from tests.cli.conftest import ROOT, Run, Shell
 from tests.cli.running_bot import running_bot
 from tests.clock import moment
@@ -201,7 +202,7 @@ def test_the_dns_of_domains_is_told_as_the_bot_found_it(slack: Shell) -> None:
         )
         async with open_store(load().database) as store:
             await store.domains.watch("default", {"mail.example": 90.0})
-            due = await store.domains.claim(seconds=60)
+            due = await due_domain(store)
             assert due is not None
             report = DomainReport(domain="mail.example", checks=(one,))
             await store.domains.finish(due, Checked(report=report, due_at=0.0))

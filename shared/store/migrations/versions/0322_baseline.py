@@ -3,7 +3,7 @@
 It has nothing to do: `shared.store.db.migrate` creates the tables of an empty database as they are declared.
 """
 
-revision = "0321"
+revision = "0322"
 down_revision = None
 
 

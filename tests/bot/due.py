@@ -1,0 +1,27 @@
+"""Does what is due, as a bot would, for tests that hold the clock."""
+
+from __future__ import annotations
+
+from bot.runtime.wakeup import Wakeup
+from bot.worker import Kind, Worker
+from shared.store import Store
+from shared.store.jobs import DOMAIN
+from shared.store.records.domains import DueDomain
+
+WORKSPACES = ("default", "acme", "beta", "work", "w")
+"""Those of the tests."""
+
+
+async def do_due(store: Store, *kinds: Kind) -> None:
+    """Have all that is due of these kinds done, and wait for it."""
+    worker = Worker(store, kinds, workspaces=WORKSPACES, wakeup=Wakeup())
+    names = {kind.name for kind in kinds}
+    while any(wait <= 0.0 for wait in (await store.jobs.waits(names, WORKSPACES)).values()):
+        await worker.round()
+        await worker.settle()
+
+
+async def due_domain(store: Store) -> DueDomain | None:
+    """The domain that is to be checked next, claimed; None: none is, or another is being checked."""
+    jobs = await store.jobs.claim(DOMAIN, lease=60.0, limit=1, workspaces=WORKSPACES, alone=True)
+    return await store.domains.due(jobs[0]) if jobs else None
