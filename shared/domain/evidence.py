@@ -1,6 +1,6 @@
 """Statistics of counts: intervals of rates, comparisons of rates, and changes. Pure.
 
-The method and its assumptions are in docs/evidence.md. Uses only the standard library; tests compare it with values of scipy.
+The method and its assumptions are in docs/measurements.md. Uses only the standard library; tests compare it with values of scipy.
 """
 
 from __future__ import annotations

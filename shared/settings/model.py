@@ -160,7 +160,7 @@ class Settings(WorkspaceSection):
         alias="guardrails",
     )
     dns: DnsSection = setting(
-        DnsSection(), "The checks of the sending domains' DNS (see docs/domain-health.md)."
+        DnsSection(), "The checks of the sending domains' DNS (see docs/guardrails.md)."
     )
     roles: Roles = setting(Roles(), "Roles in Slack: ids of users (U…) and user groups (S…), or members.")
     _origin: Origin = PrivateAttr(Origin())

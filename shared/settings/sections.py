@@ -1,6 +1,6 @@
 """The tables of the settings file, each key declared once: its type, default, meaning, variable and example.
 
-The loader, its messages, `outreach init` and docs/settings.md are made from these models.
+The loader, its messages and `outreach init` are made from these models.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commented `outreach.toml` of `outreach init` and of docs/settings.md, made from the models."""
+"""The commented `outreach.toml` that `outreach init` writes, made from the models."""
 
 from __future__ import annotations
 

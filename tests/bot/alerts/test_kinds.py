@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -68,10 +67,8 @@ def test_a_repeat_is_counted_in_the_footer() -> None:
     assert kinds.card(alert(seen=2)).footer == "received 2 times"
 
 
-def test_a_reply_found_without_its_delivery_says_found_late_as_the_docs_do() -> None:
+def test_a_reply_found_without_its_delivery_says_found_late() -> None:
     assert kinds.card(replace(alert(), found=True)).footer.startswith("found late")
-    for page in ("alerts", "operations"):
-        assert '"found late"' in (Path(__file__).parents[3] / "docs" / f"{page}.md").read_text()
 
 
 @pytest.mark.parametrize(

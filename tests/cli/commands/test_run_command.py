@@ -18,8 +18,7 @@ from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS, parse
 from shared.commands.leads import Add
 from shared.commands.table import Face
-from tests.cli.conftest import ROOT, Shell
-from tools import docs_pages
+from tests.cli.conftest import Shell
 
 READING = ("status", "sequences", "inboxes", "stats", "stats by step 7d", "leads", "open", "audit", "whoami")
 
@@ -334,10 +333,6 @@ def test_words_keep_their_meaning_on_the_way_from_the_shell() -> None:
     assert arguments('say "hi"', "reason", "it's late") == typed
     added = parse(run_command.line("add", ["a@b.co", "to", "sq_1", 'title=VP "Sales" EMEA'])).arguments
     assert added == Add(email="a@b.co", target=("sq_1",), fields={"title": 'VP "Sales" EMEA'})
-
-
-def test_the_page_of_commands_is_fresh() -> None:
-    assert (ROOT / "docs" / "commands.md").read_text() == docs_pages.commands_page()
 
 
 def test_init_writes_a_private_file_once(offline: Shell) -> None:

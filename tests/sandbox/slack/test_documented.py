@@ -25,7 +25,7 @@ async def run(block: Block) -> dict[str, Any]:
 
 
 async def test_the_stand_in_starts_as_its_page_shows() -> None:
-    block = shown("slack-stand-in.md")
+    block = shown("sandbox.md")
     slack: SlackStandIn = (await run(block))["slack"]
     listed = block.text.partition("# ")[2].strip().split(", ")
     assert listed == list(slack.announcement)
