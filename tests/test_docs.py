@@ -166,7 +166,7 @@ def test_every_other_command_of_the_pages_names_targets_and_files_that_exist() -
     assert not found, str(found)
 
 
-PROGRAMS_OF_OTHERS = {"make", "pip", "podman", "sha256sum", "skopeo", "python3", "pipx", "/opt/outreach/bin/pip", "apt", "git", "cd", "cp", "install", "systemctl",
+PROGRAMS_OF_OTHERS = {"make", "docker", "pip", "podman", "sha256sum", "skopeo", "python3", "pipx", "/opt/outreach/bin/pip", "apt", "git", "cd", "cp", "install", "systemctl",
                         "systemd-sysusers", "outreach()", "api", "api()", "curl", "V1=http://127.0.0.1:8000/v1"}  # fmt: skip
 
 
