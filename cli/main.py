@@ -90,7 +90,7 @@ def _unknown(word: str, line: Line) -> str:
     from shlex import join
 
     from shared.commands import COMMANDS
-    from shared.commands.table import ALIASES
+    from shared.commands.base import ALIASES
     from shared.text.sanitize import visible
 
     if word in COMMANDS:

@@ -10,7 +10,7 @@ import pytest
 
 from shared import commands
 from shared.assistants.tools import read_call, tools
-from shared.commands.table import discover
+from shared.commands.base import discover
 from tests.kit import Account, Shell, Team
 from tests.kit.fixtures import account, no_idle_waiting, screen, shell, team
 from tests.kit.screen import Screen
@@ -21,9 +21,9 @@ __all__ = ["account", "no_idle_waiting", "screen", "shell", "team"]
 SOURCE = '''
 """`weather`: says how it is."""
 
-from shared.commands.arguments import Arguments
-from shared.commands.result import Result
-from shared.commands.table import Command
+from shared.commands.base import Arguments
+from shared.commands.base import Result
+from shared.commands.base import Command
 from shared.domain.card import Card
 
 

@@ -12,9 +12,9 @@ from bot.commands import runner
 from bot.commands.answer import Answer
 from bot.interactions import answer_queue, responders
 from shared.commands import Invocation
-from shared.commands.result import Act, Question, Result
-from shared.commands.running import run as running
-from shared.commands.running.context import CommandContext
+from shared.commands import run as running
+from shared.commands.base import Act, Question, Result
+from shared.commands.run import CommandContext
 from shared.domain.card import Button, Card
 from tui.feed import pending_changes
 

@@ -13,7 +13,7 @@ from typing import Any
 from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import facts_of, footer, when
 from shared.api.event_kinds import DNS
-from shared.commands.arguments import clip
+from shared.commands.base import clip
 from shared.commands.domain import Domain
 from shared.commands.status import Status
 from shared.domain.card import Button, Card, Fact, Tone

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.alerts.wording import show_time
-from shared.commands.arguments import clip
+from shared.commands.base import clip
 from shared.commands.guardrails import Guard
 from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause

@@ -23,7 +23,7 @@ from bot.alerts.wording import (
 from bot.blockkit.actions import OnAlert
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
-from shared.commands.arguments import clip
+from shared.commands.base import clip
 from shared.commands.leads import Lead, Remove
 from shared.domain.card import Button, Card, Tone
 from shared.records.records import Subscription

@@ -14,7 +14,7 @@ from typing import Any
 from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import facts_of, footer, when
 from bot.blockkit.actions import ACK, OnAlert
-from shared.commands.arguments import DOMAIN, clip
+from shared.commands.base import DOMAIN, clip
 from shared.commands.domain import Domain
 from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause

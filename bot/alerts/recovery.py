@@ -12,7 +12,7 @@ from typing import Any
 from bot.alerts import rendering
 from bot.alerts.paused_domain import SENDING, inboxes_summary
 from shared.api.models import Inbox
-from shared.commands.arguments import clip
+from shared.commands.base import clip
 from shared.domain.card import Card, Tone
 from shared.domain.health import Thresholds, verdict
 from shared.store.queue.alert_row import AlertRow

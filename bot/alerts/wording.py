@@ -8,7 +8,7 @@ from datetime import date, datetime
 from bot.alerts.model import Alert
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
-from shared.commands.arguments import clip
+from shared.commands.base import clip
 from shared.domain.card import Fact
 from shared.text import links
 

@@ -13,8 +13,7 @@ from typing import Annotated, Any
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from shared.commands import COMMANDS, Invocation, UsageError, find_command, invocation, parse, render
-from shared.commands.arguments import Arguments
-from shared.commands.result import Act
+from shared.commands.base import Act, Arguments
 from shared.commands.undo import UndoChange
 from shared.domain.card import Action, Button, Tone, Typed
 

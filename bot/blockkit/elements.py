@@ -24,7 +24,7 @@ from slack_sdk.models.blocks import (
 from bot.blockkit.actions import write_value
 from shared.api.words import LEAD_STATUSES
 from shared.commands import COMMANDS
-from shared.commands.table import ALIASES
+from shared.commands.base import ALIASES
 from shared.commands.tasks import ON_A_REPLY, TASKS
 from shared.commands.times import RANGES
 from shared.domain.card import Button, Confirm, Tone

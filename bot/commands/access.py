@@ -12,10 +12,10 @@ from bot.slack import permissions
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, Reach
 from shared.commands import Command, Invocation, Role
+from shared.commands.base import Problem
 from shared.commands.channels import HERE, InChannel
-from shared.commands.result import Problem
+from shared.commands.run import CommandContext
 from shared.commands.running import sources
-from shared.commands.running.context import CommandContext
 from shared.domain.card import Card, Tone
 from shared.domain.wall_clock import find_zone
 from shared.records.audit import Actor, AuditEntry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from shared.commands.result import Problem
+from shared.commands.base import Problem
 from shared.domain.card import Card
 
 

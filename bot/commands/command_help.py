@@ -8,11 +8,11 @@ from bot.blockkit.actions import OpenForm
 from bot.commands.answer import Answer
 from bot.slack.permissions import Person
 from shared.commands import COMMANDS, Command
+from shared.commands.base import ALIASES
 from shared.commands.help import EVERYTHING, Help
 from shared.commands.replies import Replies
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext
 from shared.commands.status import Status
-from shared.commands.table import ALIASES
 from shared.commands.tasks import TASKS, command_of
 from shared.domain.card import Button, Card, Tone
 
@@ -27,7 +27,7 @@ _BUTTONS = (
 )
 
 
-async def overview(context: CommandContext, person: Person) -> Answer:
+async def overview(_: Help, context: CommandContext, person: Person) -> Answer:
     """The card for `help` without a command."""
     lines = filter(None, (_task(task, context) for task in TASKS))
     buttons = tuple(button for button in _BUTTONS if context.allows(_command_of(button)))

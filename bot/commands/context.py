@@ -10,7 +10,7 @@ from datetime import datetime
 from shared.api.client import OutreachClient
 from shared.api.transport import Transport
 from shared.commands import Role
-from shared.commands.running.context import CommandContext, open_client
+from shared.commands.run import CommandContext, open_client
 from shared.domain.wall_clock import moment
 from shared.records.audit import Actor
 from shared.settings import Settings, Workspace

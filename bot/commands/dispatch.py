@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import UTC
+from typing import Any
 
 import structlog
 
@@ -32,11 +33,10 @@ from shared import commands
 from shared.api.errors import OutreachError
 from shared.commands import COMMANDS, Invocation, Role, UsageError, invocation
 from shared.commands.doctor import Doctor
+from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Help
 from shared.commands.replies import Replies
-from shared.commands.running.context import CommandContext
-from shared.commands.running.error_cards import error_card, failed_card
-from shared.commands.running.near_miss import resolve_near_miss
+from shared.commands.run import CommandContext, resolve_near_miss
 from shared.commands.running.reply_lists import own_replies, read_unclaimed
 from shared.domain.card import Action, Card, Typed
 from shared.domain.wall_clock import find_zone
@@ -52,8 +52,8 @@ _NO_NAMES = frozenset({"", "privategroup", "directmessage"})
 log = structlog.get_logger("acts")
 
 
-BotCommand = Callable[[CommandContext, Person], Awaitable[Answer]]
-"""Answers a command without arguments, for commands that only the bot can answer."""
+BotCommand = Callable[[Any, CommandContext, Person], Awaitable[Answer]]
+"""Answers a command that only the bot can answer, by its arguments."""
 
 
 class CommandDispatcher:
@@ -262,12 +262,9 @@ class CommandDispatcher:
         context = self._access.context(readable.workspace, person, channel=channel)
         context = replace(context, progress=progress) if progress else context
         match readable.arguments:
-            case Replies(page=page, mine=mine, period=None):
-                return await self._bot_commands["replies"](
-                    replace(context, page=page or 1, mine=mine), person
-                )
-            case Help(command=None) | Doctor():
-                return await self._bot_commands[readable.command.name](context, person)
+            case Replies(period=None) | Help(command=None) | Doctor():
+                answer = self._bot_commands[readable.command.name]
+                return await answer(readable.arguments, context, person)
         try:
             return await self._runner.run(readable, person, context=context)
         except OutreachError as error:

@@ -14,12 +14,10 @@ from bot.commands.answer import Answer
 from bot.commands.command_help import with_form
 from bot.slack.permissions import Person
 from shared.commands import COMMANDS, Invocation
+from shared.commands.base import Act, Question, Result
+from shared.commands.errors import error_card
 from shared.commands.help import Help
-from shared.commands.result import Act, Question, Result
-from shared.commands.running.context import CommandContext
-from shared.commands.running.error_cards import error_card
-from shared.commands.running.run import carry_out, run
-from shared.commands.running.stored import read_question, write_question
+from shared.commands.run import CommandContext, carry_out, read_question, run, write_question
 from shared.domain.card import Button, Card, Tone
 from shared.records.records import RecordsUnavailable
 from shared.store import Store

@@ -11,7 +11,7 @@ from bot.slack.manifest import SCOPES, SPARE
 from bot.slack.permissions import Person
 from bot.slack.web_api import WebApi
 from shared.commands.doctor import Doctor
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext
 from shared.commands.running.overview import REJECTIONS
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.formats import show_number
@@ -29,7 +29,7 @@ class SelfTest:
     state: Callable[[], Awaitable[Mapping[str, Any]]]
     """The state of `/readyz`, after Slack and the service were asked once more."""
 
-    async def __call__(self, context: CommandContext, _: Person) -> Answer:
+    async def __call__(self, _asked: Doctor, context: CommandContext, _: Person) -> Answer:
         state = await self.state()
         facts = (
             _fact("Service", state["workspaces"][context.workspace.name]["api"]),

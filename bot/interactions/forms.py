@@ -14,7 +14,7 @@ from bot.blockkit import modal_blocks, plainer
 from bot.blockkit.elements import LABEL, OPTION_VALUE, Block, cut, plain
 from shared.api.event_kinds import EVENTS
 from shared.api.models import Sequence as Campaign
-from shared.commands.table import ALIASES
+from shared.commands.base import ALIASES
 from shared.domain.card import Card
 from shared.text.sanitize import visible
 

@@ -32,8 +32,8 @@ from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.web_api import SlackError, WebApi
 from shared.commands import UsageError, invocation
+from shared.commands.base import ALIASES
 from shared.commands.status import Status
-from shared.commands.table import ALIASES
 from shared.domain.card import Action, Typed
 from shared.text.tokenize import from_slack
 

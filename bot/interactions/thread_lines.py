@@ -7,8 +7,8 @@ import re
 from bot.blockkit.actions import ALERT, CLAIMING, LOOKS
 from bot.commands.alerts.named_replies import split_line
 from shared.api.event_kinds import kind_of
+from shared.commands.base import ALIASES
 from shared.commands.help import Help
-from shared.commands.table import ALIASES
 from shared.domain.card import Button, Card
 from shared.store.queue.alert_row import AlertRow
 from shared.text.tokenize import join

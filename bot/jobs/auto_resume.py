@@ -13,11 +13,10 @@ from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from shared.api.errors import NotFound, OutreachError
 from shared.api.models import Sequence as Campaign
-from shared.commands.arguments import clip
+from shared.commands.base import clip
 from shared.commands.pause import Pause
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext, who_did
 from shared.commands.running.hold import Busy, Held, send_status
-from shared.commands.running.outcome import who_did
 from shared.commands.sequences import actor_of
 from shared.domain.card import Button, Card, Tone
 from shared.records.audit import AuditEntry

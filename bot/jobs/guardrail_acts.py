@@ -17,7 +17,7 @@ from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
 from shared.api.models import Sequence as Campaign
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext, with_workspace
 from shared.commands.running.hold import (
     RESUME_TIMER,
     Busy,
@@ -26,7 +26,6 @@ from shared.commands.running.hold import (
     read_revisions,
     target_of,
 )
-from shared.commands.running.run import with_workspace
 from shared.domain.card import Card
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON

@@ -14,7 +14,7 @@ from bot.commands.context import CommandContexts
 from bot.jobs.guardrail_acts import GuardrailActs, footer_of, place_of
 from shared.api.event_kinds import TROUBLES
 from shared.api.models import Sequence as Campaign
-from shared.commands.running.run import with_workspace
+from shared.commands.run import with_workspace
 from shared.domain.card import Card
 from shared.guardrails.activity import HORIZON, Activity, days, portions
 from shared.guardrails.backtest import CLEAR_SECONDS

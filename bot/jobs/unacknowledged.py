@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from bot.alerts import rendering
 from bot.blockkit.actions import ACK, OnAlert
-from shared.commands.arguments import clip
+from shared.commands.base import clip
 from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Tone
 from shared.store.queue.alert_row import Due

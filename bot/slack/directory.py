@@ -16,7 +16,7 @@ import structlog
 
 from bot.slack.permissions import Organization, Person
 from bot.slack.web_api import SlackError, WebApi
-from shared.commands.running.context import Place
+from shared.commands.run import Place
 from shared.settings import MEMBERS
 
 FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0

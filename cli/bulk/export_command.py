@@ -71,7 +71,7 @@ def _export_through(options: Namespace, form: str) -> None:
 
 
 async def _export(options: Namespace, *, as_csv: bool) -> int:
-    from shared.commands.running.context import open_client
+    from shared.commands.run import open_client
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))

@@ -23,7 +23,7 @@ from cli.bulk.journal import Tally
 from cli.bulk.row_reader import Batch, Reader, RowResult
 from cli.console import card_output, exit_codes
 from cli.console.progress import ProgressUpdate, progress_bar
-from shared.commands.result import Result
+from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
 from shared.text.formats import show_number
 
@@ -83,7 +83,7 @@ def _try_out(found: Survey, assignments: Sequence[Assignment], *, as_json: bool)
 async def _import(options: Namespace, found: Survey, assignments: Sequence[Assignment]) -> int:
     from cli.console.interactive import attended, confirm, stopping
     from cli.console.resources import named_sequence, record
-    from shared.commands.running.context import open_client
+    from shared.commands.run import open_client
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))

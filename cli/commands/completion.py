@@ -113,7 +113,7 @@ def _sequences(*, parsed_args: Namespace, **_: object) -> Iterable[str]:
 
 async def _sequence_names(options: Namespace) -> list[str]:
     from shared.api.pace import Priority
-    from shared.commands.running.context import open_client
+    from shared.commands.run import open_client
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))

@@ -16,7 +16,7 @@ from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
 from cli.console.resources import audit_entry, open_bot_store
 from cli.console.slack_channels import open_web_api
-from shared.commands.result import Result
+from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Tone
 from shared.history.engine import metadata as history
 from shared.settings import Settings, load

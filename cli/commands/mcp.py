@@ -28,9 +28,8 @@ from shared.assistants.reading import WouldChangeError, reading_only
 from shared.assistants.session import AssistantSession, Caller, Outcome
 from shared.assistants.tools import Tool
 from shared.commands import Invocation
-from shared.commands.result import Question, Result
-from shared.commands.running.outcome import need_records
-from shared.commands.running.run import run as run_command
+from shared.commands.base import Question, Result
+from shared.commands.run import run as run_command
 from shared.records.audit import ASSISTANT
 from shared.settings import Need, Settings, load
 
@@ -63,7 +62,7 @@ async def _serve(settings: Settings) -> None:
                 raise WouldChangeError
             return done
 
-        caller = Caller(actor=actor, records=need_records(own), now=own.now, settings=settings)
+        caller = Caller(actor=actor, records=own.need_records(), now=own.now, settings=settings)
         await _serve_stdio(_server(AssistantSession(caller, act)))
 
 

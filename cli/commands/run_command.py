@@ -18,14 +18,13 @@ from cli.console.resources import write_private
 from cli.console.slack_channels import place_finder, with_channel_id, with_channel_names
 from shared.api.errors import OutreachError
 from shared.commands import Command, Invocation, parse
-from shared.commands.arguments import Arguments, OnSequences
+from shared.commands.base import Arguments, OnSequences, Problem, Question, Result
 from shared.commands.channels import InChannel
 from shared.commands.leads import Lead, Remove
-from shared.commands.result import Problem, Question, Result
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
-    from shared.commands.running.context import CommandContext
+    from shared.commands.run import CommandContext
 
 STDOUT = "-"
 PAGES_SEARCHED = 500
@@ -44,7 +43,7 @@ def run(command: Command, options: Namespace) -> int:
     try:
         result = asyncio.run(_answer(invocation, options))
     except OutreachError as error:
-        from shared.commands.running.error_cards import failed_card
+        from shared.commands.errors import failed_card
 
         card_output.show(failed_card(error, invocation), stream=sys.stderr)
         return exit_codes.FAILED
@@ -78,7 +77,7 @@ def _quoted(word: str) -> str:
 async def _answer(invocation: Invocation, options: Namespace) -> Result:
     from cli.console.progress import ProgressUpdate, progress_bar
     from cli.console.resources import open_context
-    from shared.commands.running.run import run as run_command
+    from shared.commands.run import run as run_command
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))
@@ -111,7 +110,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Result:
 
 async def _confirmed(question: Question, context: CommandContext, *, yes: bool) -> Result:
     """Show what would be done, and do exactly that after a yes."""
-    from shared.commands.running.run import carry_out
+    from shared.commands.run import carry_out
 
     card, choice = question.card, question.choices[0]
     if question.is_open:

@@ -22,8 +22,8 @@ from shared.api.errors import Uncertain
 from shared.api.event_kinds import NAME_OF, word_of
 from shared.api.models import Subscription
 from shared.api.words import EVENT_KINDS, EventKind
-from shared.commands.result import Result
-from shared.commands.running.context import open_client
+from shared.commands.base import Result
+from shared.commands.run import open_client
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
 from shared.records.records import RecordsUnavailable

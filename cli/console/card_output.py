@@ -20,7 +20,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from cli.console import exit_codes
-from shared.commands.result import Result
+from shared.commands.base import Result
 from shared.domain.card import Button, Card, Column, Fact, Table, Tone
 from shared.text import formats
 from shared.text.csv_cells import csv_cell

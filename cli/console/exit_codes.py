@@ -97,7 +97,7 @@ def _explain(fault: Exception) -> int:
         print_error(str(fault))
         return WRONG_USAGE
     if isinstance(fault, OutreachError | RecordsUnavailable | DatabaseUnusable):
-        from shared.commands.running.error_cards import error_card
+        from shared.commands.errors import error_card
 
         card_output.show(error_card(fault, ""), stream=sys.stderr)
         return FAILED

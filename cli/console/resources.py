@@ -22,7 +22,7 @@ from shared.text.tokenize import join
 if TYPE_CHECKING:
     from shared.api.client import OutreachClient
     from shared.api.models import Sequence
-    from shared.commands.running.context import CommandContext
+    from shared.commands.run import CommandContext
     from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings, Workspace
     from shared.store import Store
@@ -116,7 +116,7 @@ def _reason(fault: Exception) -> str:
 @contextlib.asynccontextmanager
 async def open_context(settings: Settings, workspace: Workspace) -> AsyncIterator[CommandContext]:
     """Open the context of a command that is run from a shell."""
-    from shared.commands.running.context import CommandContext, open_client
+    from shared.commands.run import CommandContext, open_client
     from shared.domain.local_zone import local_zone
 
     async with open_client(settings, workspace) as client, open_records(settings) as records:

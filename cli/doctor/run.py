@@ -10,8 +10,8 @@ from cli.console import card_output, exit_codes
 from cli.doctor import configuration, dns, service, slack
 from cli.doctor.finding import PATIENCE, Finding, bad
 from shared.api.errors import OutreachError
-from shared.commands.result import Result
-from shared.commands.running.context import open_client
+from shared.commands.base import Result
+from shared.commands.run import open_client
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.settings import Need, Settings, Workspace, load
 from shared.text.formats import show_number

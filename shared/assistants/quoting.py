@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shared.commands.result import Result
-from shared.commands.table import Command
+from shared.commands.base import Command, Result
 from shared.domain.card import Card, Table
 from shared.text.sanitize import visible_lines
 

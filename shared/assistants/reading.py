@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from shared.api.client import OutreachClient
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext
 from shared.records.audit import AuditEntry
 from shared.records.records import Records
 

@@ -18,8 +18,8 @@ from shared.assistants import quoting
 from shared.assistants.reading import WouldChangeError
 from shared.assistants.tools import CallError, Tool, read_call, tools
 from shared.commands import Command, Invocation, UsageError
-from shared.commands.result import Problem, Result
-from shared.commands.running.error_cards import error_card
+from shared.commands.base import Problem, Result
+from shared.commands.errors import error_card
 from shared.records.audit import Actor, AuditEntry, Effect
 from shared.records.records import Records, RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace

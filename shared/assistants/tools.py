@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from shared.commands import COMMANDS, Command, Invocation, UsageError, parse, render
-from shared.commands.arguments import Arguments
+from shared.commands.base import Arguments
 
 LARGEST_CALL = 8_000
 """Characters of a call's arguments as JSON."""

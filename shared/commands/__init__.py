@@ -8,11 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shared.commands.arguments import ArgumentError, Arguments, clip
+from shared.commands.base import (
+    ALIASES,
+    COMMANDS,
+    ArgumentError,
+    Arguments,
+    Command,
+    Face,
+    clip,
+    discover,
+    find_command,
+)
 from shared.commands.help import Help
-from shared.commands.table import ALIASES, COMMANDS, Command, Face, Role, discover, find_command
 from shared.commands.tasks import ON_A_REPLY, TASKS
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
+from shared.domain.roles import Role
 from shared.text.tokenize import Word, from_slack, join, names_workspace, split
 
 __all__ = [

@@ -8,14 +8,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
 from shared.commands import times
-from shared.commands.arguments import ArgumentError, Arguments, Words, clip, texts
-from shared.commands.table import Command, Face, Role
+from shared.commands.base import ArgumentError, Arguments, Command, Face, Words, clip, texts
+from shared.domain.roles import Role
 from shared.text.formats import short_duration
 from shared.text.tokenize import parse_duration
 
 if TYPE_CHECKING:
-    from shared.commands.result import Question, Result
-    from shared.commands.running.context import CommandContext
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shared.commands.arguments import Arguments
+from shared.commands.base import Arguments
 from shared.text.tokenize import Word, parse_channel
 
 HERE = ""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from shared.commands import times
-from shared.commands.arguments import ArgumentError, Words, clip, did_you_mean, none_left
+from shared.commands.base import ArgumentError, Command, Words, clip, did_you_mean, none_left
 from shared.commands.channels import HERE, InChannel, read_channel, write_channel
-from shared.commands.table import Command, Role
+from shared.domain.roles import Role
 from shared.domain.wall_clock import Recurrence, parse_recurrence
 
 if TYPE_CHECKING:
-    from shared.commands.result import Question, Result
-    from shared.commands.running.context import CommandContext
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

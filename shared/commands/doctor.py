@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shared.commands.arguments import Arguments
-from shared.commands.table import Command, Face, Role
+from shared.commands.base import Arguments, Command, Face
+from shared.domain.roles import Role
 
 if TYPE_CHECKING:
-    from shared.commands.result import Question, Result
-    from shared.commands.running.context import CommandContext
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
 
 
 class Doctor(Arguments):

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from shared.commands.arguments import ArgumentError, Arguments, Words, none_left
-from shared.commands.table import Command
+from shared.commands.base import ArgumentError, Arguments, Command, Words, none_left
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
-    from shared.commands.result import Question, Result
-    from shared.commands.running.context import CommandContext
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

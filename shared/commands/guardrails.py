@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
-from shared.commands.arguments import ArgumentError, Arguments, Words, clip, did_you_mean, none_left
-from shared.commands.table import Command, Role
+from shared.commands.base import ArgumentError, Arguments, Command, Words, clip, did_you_mean, none_left
+from shared.domain.roles import Role
 from shared.text.formats import short_duration
 from shared.text.tokenize import parse_duration, quote
 
 if TYPE_CHECKING:
-    from shared.commands.result import Question, Result
-    from shared.commands.running.context import CommandContext
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
 
 Act = Literal["list", "add", "test", "remove", "snooze", "off", "on"]
 ACTS: tuple[Act, ...] = get_args(Act)

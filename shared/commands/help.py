@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from shared.commands.arguments import Arguments, Words, one_of
-from shared.commands.table import ALIASES, COMMANDS, Command
+from shared.commands.base import ALIASES, COMMANDS, Arguments, Command, Words, one_of
 
 if TYPE_CHECKING:
-    from shared.commands.result import Question, Result
-    from shared.commands.running.context import CommandContext
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
 
 
 EVERYTHING = "all"

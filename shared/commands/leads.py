@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from shared.api.words import LEAD_STATUSES, LeadStatus
-from shared.commands.arguments import (
+from shared.commands.base import (
     EMAIL,
     ArgumentError,
     Arguments,
+    Command,
     OnSequence,
     Words,
     clip,
@@ -19,12 +20,12 @@ from shared.commands.arguments import (
     texts,
     write_target,
 )
-from shared.commands.table import Command, Role
+from shared.domain.roles import Role
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
-    from shared.commands.result import Question, Result
-    from shared.commands.running.context import CommandContext
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -9,21 +9,22 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
 from shared.commands import times
-from shared.commands.arguments import (
+from shared.commands.base import (
     ArgumentError,
+    Command,
     OnSequences,
     Words,
     clip,
     need_target,
     texts,
 )
-from shared.commands.table import Command, Role
+from shared.domain.roles import Role
 from shared.text.formats import short_duration
 from shared.text.tokenize import parse_duration, quote
 
 if TYPE_CHECKING:
-    from shared.commands.result import Question, Result
-    from shared.commands.running.context import CommandContext
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

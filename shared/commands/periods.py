@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 from shared.commands import times
-from shared.commands.arguments import (
+from shared.commands.base import (
     ArgumentError,
     Words,
     clip,

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from shared.commands import times
-from shared.commands.arguments import ArgumentError, Arguments, Words, clip, none_left, unknown_word
+from shared.commands.base import ArgumentError, Arguments, Command, Words, clip, none_left, unknown_word
 from shared.commands.periods import Period, named_range, period_length, read_period
-from shared.commands.table import Command
 
 if TYPE_CHECKING:
-    from shared.commands.result import Question, Result
-    from shared.commands.running.context import CommandContext
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

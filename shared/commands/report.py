@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from shared.commands import times
-from shared.commands.arguments import ArgumentError, Arguments, Words, none_left
+from shared.commands.base import ArgumentError, Arguments, Command, Face, Words, none_left
 from shared.commands.periods import Period, period_length, read_period
-from shared.commands.table import Command, Face
 from shared.text.tokenize import Word
 
 if TYPE_CHECKING:
-    from shared.commands.result import Question, Result
-    from shared.commands.running.context import CommandContext
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
 
 
 LONGEST_REPORT = 366

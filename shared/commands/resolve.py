@@ -13,7 +13,7 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shared.commands.arguments import ALL, clip
+from shared.commands.base import ALL, clip
 from shared.commands.sequences import Sequences
 from shared.domain.card import Action, Button, Card, Row, Table, Tone, columns, number
 from shared.text.sanitize import visible

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from shared.commands.arguments import OnSequences, Words, need_target
-from shared.commands.table import Command, Role
+from shared.commands.base import Command, OnSequences, Words, need_target
+from shared.domain.roles import Role
 
 if TYPE_CHECKING:
-    from shared.commands.result import Question, Result
-    from shared.commands.running.context import CommandContext
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
 
 
 class Resume(OnSequences):

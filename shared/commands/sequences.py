@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from shared.api.words import SEQUENCE_STATUSES
-from shared.commands.arguments import Arguments, Words, one_of
-from shared.commands.result import Result
-from shared.commands.table import Command
+from shared.commands.base import Arguments, Command, Result, Words, one_of
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
 from shared.records.audit import Actor
 from shared.text.formats import plural, show_number, show_time
 
 if TYPE_CHECKING:
     from shared.api.models import Sequence
-    from shared.commands.running.context import CommandContext
+    from shared.commands.run import CommandContext
     from shared.records.audit import AuditEntry
     from shared.records.sequence_changes import Timer
 
@@ -72,7 +70,7 @@ async def _run(arguments: Sequences, context: CommandContext) -> Result:
 async def _paused(shown: list[Sequence], context: CommandContext) -> Result:
     """Who paused each, why, and until when; what was paused elsewhere, or long ago, is unknown."""
     from shared.api.models import as_dict
-    from shared.commands.running.outcome import who_did
+    from shared.commands.run import who_did
 
     changes, timers = await _pauses([sequence.id for sequence in shown], context)
     rows, data = [], []

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from shared.api.words import GROUPINGS, Grouping
 from shared.commands import times
-from shared.commands.arguments import ArgumentError, Arguments, Words, none_left, unknown_word
+from shared.commands.base import ArgumentError, Arguments, Command, Words, none_left, unknown_word
 from shared.commands.periods import Period, named_range, period_length, read_period
-from shared.commands.table import Command
 from shared.text.tokenize import Word
 
 if TYPE_CHECKING:
-    from shared.commands.result import Question, Result
-    from shared.commands.running.context import CommandContext
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
 
 
 PERSON: Literal["person"] = "person"

@@ -6,16 +6,26 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from shared.commands.arguments import Arguments, clip
-from shared.commands.result import Act, Choice, Problem, Question, Result, refused
-from shared.commands.table import COMMANDS, Command, Role
+from shared.commands.base import (
+    COMMANDS,
+    Act,
+    Arguments,
+    Choice,
+    Command,
+    Problem,
+    Question,
+    Result,
+    clip,
+    refused,
+)
 from shared.domain.card import Button, Card, Tone
+from shared.domain.roles import Role
 from shared.text.formats import show_number, show_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shared.commands.running.context import CommandContext
+    from shared.commands.run import CommandContext
     from shared.commands.running.hold import Changed, Target
     from shared.commands.running.pausing import Tally
     from shared.records.audit import AuditEntry, Before, Undoable
@@ -46,9 +56,8 @@ class UndoChange(Act):
         return "undo"
 
     async def carry_out(self, context: CommandContext) -> Result:
-        from shared.commands.running.outcome import changes_of
 
-        records = changes_of(context)
+        records = context.changes
         found = await records.undoable(context.workspace.name, self.change)
         if found is None or found.entry.at < context.now() - KEPT:
             return _too_late()
@@ -92,11 +101,9 @@ async def _with_rest(result: Result, change: int, context: CommandContext) -> Re
 
 async def _run(_: Undo, context: CommandContext) -> Result | Question:
     """Ask about the person's newest change that is not undone: which it was, and what undoing it does."""
-    from shared.commands.running.outcome import changes_of
-
     since = context.now() - WITHIN
     name = context.workspace.name
-    found = await changes_of(context).last_undoable(name, context.actor, since)
+    found = await context.changes.last_undoable(name, context.actor, since)
     if found is None:
         card = Card(
             title="Nothing to undo",
@@ -266,7 +273,7 @@ def _moved_on(found: Undoable, context: CommandContext) -> Result:
 
 
 def _changed_since(found: Undoable, context: CommandContext) -> str:
-    from shared.commands.running.outcome import who_did
+    from shared.commands.run import who_did
 
     last = max(found.moved.values(), key=lambda one: one.at)
     count = show_number(len(found.moved), "sequence")

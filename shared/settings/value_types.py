@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
 
 from shared.api.event_kinds import EVENTS
-from shared.commands.table import ALIASES, COMMANDS
+from shared.commands.base import ALIASES, COMMANDS
 from shared.domain.roles import Role
 from shared.domain.themes import NOTIFICATIONS, THEMES
 from shared.domain.wall_clock import find_zone, parse_time

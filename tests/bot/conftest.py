@@ -11,7 +11,7 @@ from bot import worker
 from bot.http import webhook
 from bot.interactions import responders
 from sandbox.service.api import guard
-from shared.commands.running import context
+from shared.commands import run
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from tests.bot.fake_service import Remote, open_remote
@@ -34,7 +34,7 @@ structlog.configure(
 def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests to the service wait for no turn and are never too many, and timers are looked for often: the rate has
     tests of its own in tests/shared. No answer is announced as slow, and no delivery refused, because the machine is slow."""
-    monkeypatch.setattr(context, "SharedBudget", UnpacedBudget)
+    monkeypatch.setattr(run, "SharedBudget", UnpacedBudget)
     monkeypatch.setattr(guard, "RATE", 10_000)
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)

@@ -11,7 +11,7 @@ from bot import worker
 from bot.http import webhook
 from bot.interactions import responders
 from shared.api import pipeline
-from shared.commands.running import context
+from shared.commands import run
 from tests.bot.migrated import copy_instead_of_migrating
 from tests.bot.unpaced import UnpacedBudget
 from tests.clock import CLOCK
@@ -26,7 +26,7 @@ from tests.rate_limit import lift_rate_limit
 @pytest.fixture
 def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rate, timers and patience have promises of their own; nothing else waits for them."""
-    monkeypatch.setattr(context, "SharedBudget", UnpacedBudget)
+    monkeypatch.setattr(run, "SharedBudget", UnpacedBudget)
     monkeypatch.setattr(pipeline, "FIRST_DELAY_SECONDS", 0.01)
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)

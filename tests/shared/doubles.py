@@ -17,10 +17,8 @@ from pydantic import SecretStr
 from shared.api import OutreachClient
 from shared.api.pace import LocalBudget
 from shared.commands import Invocation, Role, parse
-from shared.commands.result import Act, Question, Result
-from shared.commands.running.context import CommandContext
-from shared.commands.running.run import carry_out, run
-from shared.commands.running.session import SessionChanges
+from shared.commands.base import Act, Question, Result
+from shared.commands.run import CommandContext, SessionChanges, carry_out, run
 from shared.domain.card import Button, Card
 from shared.domain_health.report import DomainChange, DomainReport, Value
 from shared.records.audit import Absence, Actor, AuditEntry, Undoable

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from bot.commands.context import CommandContexts
 from shared.api.errors import OutreachError
 from shared.commands import parse
-from shared.commands.result import Question
-from shared.commands.running.run import carry_out, run
+from shared.commands.base import Question
+from shared.commands.run import carry_out, run
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
 

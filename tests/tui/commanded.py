@@ -11,8 +11,8 @@ from pydantic import SecretStr
 
 from shared.api.client import OutreachClient
 from shared.api.models import Sequence
-from shared.commands.result import Question, Result
-from shared.commands.running.context import CommandContext
+from shared.commands.base import Question, Result
+from shared.commands.run import CommandContext
 from shared.domain.card import Card, Tone
 from shared.records.audit import Actor
 from shared.settings import Workspace

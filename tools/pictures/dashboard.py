@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
-from shared.commands.result import Result
+from shared.commands.base import Result
 from shared.domain.reply_queue import Permission, QueuedReplies, QueuedReply
 from shared.history import History
 from shared.storage.database import parse_url

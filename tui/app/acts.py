@@ -16,9 +16,8 @@ from textual.notifications import SeverityLevel
 from textual.worker import Worker
 
 from shared.commands import UsageError, invocation, parse
-from shared.commands.arguments import DOMAIN, Arguments
+from shared.commands.base import DOMAIN, Act, Arguments, Problem, Question, Result
 from shared.commands.pause import Pause, read_end
-from shared.commands.result import Act, Problem, Question, Result
 from shared.commands.resume import Resume
 from shared.commands.running.pausing import SetStatus
 from shared.commands.undo import Undo

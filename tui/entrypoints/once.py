@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 from sqlalchemy.engine import URL
 
-from shared.commands.running.context import open_client
+from shared.commands.run import open_client
 from shared.domain import evidence
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, take_snapshot, to_json
 from shared.domain.workspace_verdict import PAUSED, conditions_of, judge_reading

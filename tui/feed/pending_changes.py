@@ -12,11 +12,10 @@ from datetime import datetime
 
 from shared.api.models import Sequence
 from shared.commands import Invocation
-from shared.commands.result import Act, Problem, Question, Result
-from shared.commands.running.context import CommandContext
-from shared.commands.running.error_cards import error_card, failed_card
+from shared.commands.base import Act, Problem, Question, Result
+from shared.commands.errors import error_card, failed_card
+from shared.commands.run import CommandContext, carry_out, run
 from shared.commands.running.pausing import SetStatus
-from shared.commands.running.run import carry_out, run
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
 from tui.model.board import Board

@@ -17,9 +17,8 @@ from pathlib import Path
 from shared.api import OutreachClient
 from shared.api.errors import OutreachError
 from shared.api.pace import Priority
-from shared.commands.result import Question, Result
-from shared.commands.running.context import CommandContext, open_client
-from shared.commands.running.session import SessionChanges
+from shared.commands.base import Question, Result
+from shared.commands.run import CommandContext, SessionChanges, open_client
 from shared.domain.card import Fact, Tone
 from shared.domain.dns_facts import advice, dns_facts, in_dns
 from shared.domain.local_zone import local_zone

@@ -17,8 +17,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from shared.commands import invocation
-from shared.commands.arguments import Arguments
-from shared.commands.result import Act, Question
+from shared.commands.base import Act, Arguments, Question
 from shared.domain.card import Button as CardButton
 from shared.domain.card import Card
 from shared.text.sanitize import visible

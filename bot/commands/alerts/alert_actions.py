@@ -18,7 +18,7 @@ from bot.slack import permissions
 from bot.slack.permissions import Person
 from shared.api.event_kinds import kind_of
 from shared.commands import Invocation, Role, invocation
-from shared.commands.arguments import clip
+from shared.commands.base import clip
 from shared.commands.leads import Lead
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import find_zone, instant, moment

@@ -16,7 +16,7 @@ from bot.commands.access import Access, actor_of
 from bot.commands.alerts.alert_actions import GONE, ActionResult, lead_of, unchanged_card
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
-from shared.commands.arguments import clip
+from shared.commands.base import clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.wall_clock import moment
 from shared.records.audit import Actor, AuditEntry

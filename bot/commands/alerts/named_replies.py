@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bot.blockkit.actions import ALERT, ASSIGN, OnAlert, read_person
-from shared.commands.arguments import clip
+from shared.commands.base import clip
 from shared.commands.replies import Replies
 from shared.domain.card import Button, Card, Tone, Typed
 from shared.records.replies import OpenReply

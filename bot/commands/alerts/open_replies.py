@@ -11,7 +11,7 @@ from bot.commands.answer import Answer
 from bot.slack.permissions import Person
 from shared.commands import Invocation
 from shared.commands.replies import Replies
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext
 from shared.commands.running.reply_lists import LATE_SECONDS, PAGE, own_replies, own_title, read_unclaimed
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.records.replies import OpenReply
@@ -24,10 +24,10 @@ class OpenReplies:
 
     links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 
-    async def __call__(self, context: CommandContext, _: Person) -> Answer:
-        if context.mine:
+    async def __call__(self, asked: Replies, context: CommandContext, _: Person) -> Answer:
+        if asked.mine:
             return await self._mine(context)
-        page = max(1, context.page)
+        page = asked.page or 1
         waiting = await read_unclaimed(context, page=page)
         while waiting.count and not waiting.replies:  # claimed since the button of this page was shown
             page = min(page - 1, -(-waiting.count // PAGE))
@@ -48,7 +48,7 @@ class OpenReplies:
                 buttons=_turning(page, pages, context),
             ),
             items=items,
-            settles=context.page > 1,
+            settles=(asked.page or 1) > 1,
         )
 
     async def _mine(self, context: CommandContext) -> Answer:

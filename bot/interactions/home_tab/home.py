@@ -28,7 +28,7 @@ from bot.slack.permissions import Person, Reach
 from bot.slack.web_api import SlackError, WebApi
 from shared.api.errors import OutreachError
 from shared.commands import COMMANDS
-from shared.commands.arguments import clip
+from shared.commands.base import clip
 from shared.domain.wall_clock import find_zone, moment
 from shared.records.records import RecordsUnavailable
 from shared.records.replies import OpenReply

@@ -18,8 +18,8 @@ from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
 from bot.blockkit.tables import MARKS
 from bot.interactions.home_tab.home_state import HomeState, Waiting
 from shared.api.models import Sequence as Campaign
-from shared.commands.arguments import DOMAIN
 from shared.commands.away import Back
+from shared.commands.base import DOMAIN
 from shared.commands.help import Help
 from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause

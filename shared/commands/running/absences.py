@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from shared.commands.away import Away, Back
-from shared.commands.result import Problem, Result
-from shared.commands.running.context import CommandContext
-from shared.commands.running.outcome import need_records
+from shared.commands.base import Problem, Result
+from shared.commands.run import CommandContext
 from shared.domain.card import Card, Fact, Tone
 from shared.records.audit import Absence
 from shared.text.formats import show_time
@@ -26,7 +25,9 @@ async def away(arguments: Away, context: CommandContext) -> Result:
             problem = f"{arguments.until} isn't in the next twelve months"
             card = Card(title=problem, tone=Tone.WARN, text=("You are still here. Nothing was changed.",))
             return Result(card=card, problem=Problem(text=problem, argument="until"))
-    await need_records(context).turns.leave(context.actor, until=None if until is None else until.timestamp())
+    await context.need_records().turns.leave(
+        context.actor, until=None if until is None else until.timestamp()
+    )
     end = show_end(until, context)
     return Result(
         card=Card(
@@ -40,7 +41,7 @@ async def away(arguments: Away, context: CommandContext) -> Result:
 
 async def back(_: Back, context: CommandContext) -> Result:
     """`back`: the person gets turns again."""
-    if not await need_records(context).turns.come_back(context.actor.id):
+    if not await context.need_records().turns.come_back(context.actor.id):
         return Result(card=Card(title="You aren't away", text=("Nothing was changed.",)))
     card = Card(title=f"@{context.actor.name} is back", tone=Tone.GOOD)
     return Result(card=card, audit="back")

@@ -14,9 +14,8 @@ from shared.api.pace import Priority
 from shared.commands.digest import Digest
 from shared.commands.inboxes import Inboxes
 from shared.commands.replies import Replies
+from shared.commands.run import CommandContext
 from shared.commands.running import people
-from shared.commands.running.context import CommandContext
-from shared.commands.running.outcome import need_records
 from shared.commands.running.overview import Part, read_part
 from shared.commands.running.reply_lists import LATE_SECONDS
 from shared.commands.running.stats_table import group_names, label_of, total_facts
@@ -135,7 +134,7 @@ async def _days(context: CommandContext, *, last: date) -> tuple[StatsRow, ...]:
 
 async def _claim_counts(context: CommandContext) -> Mapping[str, int]:
     since = context.now() - timedelta(days=CLAIM_DAYS)
-    return await need_records(context).claim_counts(context.workspace.name, since)
+    return await context.need_records().claim_counts(context.workspace.name, since)
 
 
 async def _by_sequence(context: CommandContext, period: Period) -> tuple[tuple[str, StatsRow], ...]:
@@ -146,7 +145,7 @@ async def _by_sequence(context: CommandContext, period: Period) -> tuple[tuple[s
 
 
 async def _claims(context: CommandContext, period: Period) -> Claims:
-    records, name = need_records(context), context.workspace.name
+    records, name = context.need_records(), context.workspace.name
     late = float(LATE_SECONDS)
     now = await records.claim_times(name, *period.span, late=late)
     before = await records.claim_times(name, *period.before.span, late=late)
@@ -156,7 +155,7 @@ async def _claims(context: CommandContext, period: Period) -> Claims:
 
 async def _arrivals(context: CommandContext, period: Period) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """The events of the period, and of the one before it: none where these are not all known."""
-    records, name = need_records(context), context.workspace.name
+    records, name = context.need_records(), context.workspace.name
     came, before = period.span, period.before.span
     heard = await records.guardrails.heard_since(name)
     known = heard is not None and heard <= before[0].timestamp()
@@ -164,7 +163,7 @@ async def _arrivals(context: CommandContext, period: Period) -> tuple[Mapping[st
 
 
 async def _open(context: CommandContext) -> UnclaimedReplies:
-    return await need_records(context).open_replies(context.workspace.name, most=0)
+    return await context.need_records().open_replies(context.workspace.name, most=0)
 
 
 def _numbers(part: Part[tuple[StatsRow, ...]], *, length: int, compared: bool) -> tuple[Fact, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext
 from shared.domain_health.lookup import Lookup, resolvers_of, system_resolvers
 from shared.domain_health.report import DomainReport
 

@@ -10,17 +10,14 @@ from datetime import datetime, timedelta
 from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.api.pace import Priority
-from shared.commands.arguments import DOMAIN, clip, did_you_mean
+from shared.commands.base import COMMANDS, DOMAIN, Problem, Result, clip, did_you_mean
 from shared.commands.domain import Domain
 from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
-from shared.commands.result import Problem, Result
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext
 from shared.commands.running.dns_now import look_up
-from shared.commands.running.outcome import need_records
 from shared.commands.running.overview import Part, read_part
 from shared.commands.status import Status
-from shared.commands.table import COMMANDS
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.dns_facts import advice, as_data, dns_fact, dns_facts, in_dns, problem_text, problems_of
 from shared.domain.evidence import rate_of
@@ -139,7 +136,7 @@ async def _sent(own: Sequence[Inbox], context: CommandContext) -> StatsRow:
 
 
 async def _recorded(name: str, context: CommandContext) -> Recorded:
-    records, now = need_records(context), context.now()
+    records, now = context.need_records(), context.now()
     workspace = context.workspace.name
     asked = in_dns(name)
     reports, changes, week, month = await asyncio.gather(
@@ -159,7 +156,7 @@ async def _changed(
         return {}
     names = {name.casefold() for name in recorded.value.month.sequences}
     labels = {one.id: one.label for one in campaigns.value if one.label.casefold() in names}
-    found = await read_part(need_records(context).last_changes(context.workspace.name, list(labels)))
+    found = await read_part(context.need_records().last_changes(context.workspace.name, list(labels)))
     return {labels[name]: entry for name, entry in (found.value or {}).items() if name in labels}
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from shared.commands import COMMANDS
+from shared.commands.base import Act, Choice, Question, Result, refused
 from shared.commands.guardrails import Guard
-from shared.commands.result import Act, Choice, Question, Result, refused
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext
 from shared.commands.running.guard_backtest import backtest_rule, load_activity, missing_sequence
-from shared.commands.running.outcome import need_records
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
@@ -50,10 +49,10 @@ async def guard(arguments: Guard, context: CommandContext) -> Result | Question:
 
 async def list_rules(context: CommandContext) -> Result:
     """Every rule with its state, its last firing and how near it is to fire again."""
-    records, workspace = need_records(context).guardrails, context.workspace.name
+    records, workspace = context.need_records().guardrails, context.workspace.name
     rules = await _rules(context)
     spans = spans_of(one.rule for one in rules.values())
-    activity = await load_activity(need_records(context), context, spans)
+    activity = await load_activity(context.need_records(), context, spans)
     now = context.now().timestamp()
     incidents = await records.incidents(workspace, now - HORIZON)
     switches = await records.switches(workspace)
@@ -125,7 +124,7 @@ def _data(one: Standing, named: NamedRule) -> dict[str, object]:
 async def _rules(context: CommandContext) -> dict[str, NamedRule]:
     workspace = context.workspace.name
     configured: Mapping[str, str] = context.settings.guardrails(workspace) if context.settings else {}
-    return catalog(configured, await need_records(context).guardrails.rules(workspace))
+    return catalog(configured, await context.need_records().guardrails.rules(workspace))
 
 
 async def _add(arguments: Guard, context: CommandContext) -> Result | Question:
@@ -169,7 +168,7 @@ async def _added(name: str, rule: Rule, context: CommandContext) -> Result:
     stored = StoredRule(
         name=name, sentence=str(rule), added_by=context.actor.id, added_name=context.actor.name
     )
-    if not await need_records(context).guardrails.add_rule(context.workspace.name, stored):
+    if not await context.need_records().guardrails.add_rule(context.workspace.name, stored):
         return refused(f"There is already a rule named {name}", why="the name is taken", argument="name")
     card = Card(
         title=f"Guardrail {name} is on",
@@ -228,7 +227,7 @@ async def _remove(arguments: Guard, context: CommandContext) -> Result:
             why="not added",
             argument="name",
         )
-    await need_records(context).guardrails.remove_rule(context.workspace.name, name)
+    await context.need_records().guardrails.remove_rule(context.workspace.name, name)
     again = Button(label="Add it again", action=Guard(act="add", rule=str(known[name].rule), name=name))
     card = Card(title=f"Guardrail {name} was removed", tone=Tone.GOOD, buttons=(again,))
     return Result(card=card, audit=f"guardrail {name} removed")
@@ -238,7 +237,7 @@ async def _snooze(arguments: Guard, context: CommandContext) -> Result:
     name = arguments.name
     if name not in (known := await _rules(context)):
         return _unknown(name, known)
-    records, workspace = need_records(context).guardrails, context.workspace.name
+    records, workspace = context.need_records().guardrails, context.workspace.name
     on = Button(label="Turn on", action=Guard(act="on", name=name), tone=Tone.GOOD)
     # What a person turned off stays off: a snooze would turn it on again at its end.
     if any(one.rule == name and one.until is None for one in await records.switches(workspace)):
@@ -281,7 +280,7 @@ class AllOff(Act):
 
 async def _switch_off(name: str, context: CommandContext) -> Result:
     switch = Switch(rule=name, by=context.actor.name, at=context.now().timestamp())
-    await need_records(context).guardrails.switch_off(context.workspace.name, switch)
+    await context.need_records().guardrails.switch_off(context.workspace.name, switch)
     what = f"Guardrail {name} is" if name else "All guardrails of all outreach workspaces are"
     text = (
         "It does nothing until someone turns it on."
@@ -317,7 +316,7 @@ async def _ask_all_off(context: CommandContext) -> Question:
 
 async def _on(arguments: Guard, context: CommandContext) -> Result:
     name = arguments.name
-    records = need_records(context).guardrails
+    records = context.need_records().guardrails
     if name and name not in (known := await _rules(context)):
         return _unknown(name, known)
     changed = await records.switch_on(context.workspace.name, name)

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from shared.api.errors import OutreachError
+from shared.commands.base import Result
 from shared.commands.guardrails import Guard
-from shared.commands.result import Result
-from shared.commands.running.context import CommandContext
-from shared.commands.running.outcome import need_records
+from shared.commands.run import CommandContext
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.activity import HORIZON, Activity, days, portions
@@ -55,7 +54,7 @@ async def load_activity(
 
 async def backtest_rule(name: str, rule: Rule, context: CommandContext, *, is_new: bool = False) -> Result:
     """What a rule would have done in the last 30 days; a new one can be added from there."""
-    activity = await load_activity(need_records(context), context)
+    activity = await load_activity(context.need_records(), context)
     end = context.now().timestamp()
     start = end - LOOK_BACK.total_seconds()
     result = await asyncio.to_thread(backtest, rule, activity, start=start, end=end)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from shared.commands import help_card
+from shared.commands.base import Problem, Result
 from shared.commands.doctor import Doctor
 from shared.commands.help import EVERYTHING, Help
-from shared.commands.result import Problem, Result
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext
 from shared.domain.card import Card
 
 

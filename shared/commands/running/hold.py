@@ -17,8 +17,7 @@ from shared.api.errors import OutreachError, Unavailable, Uncertain, Unreadable
 from shared.api.models import Sequence
 from shared.api.pace import Priority
 from shared.api.pipeline import failed_attempts
-from shared.commands.running.context import CommandContext
-from shared.commands.running.outcome import need_records
+from shared.commands.run import CommandContext
 from shared.records.audit import Before
 from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import (
@@ -175,7 +174,7 @@ def target_of(sequence: Sequence, revisions: Mapping[str, int] | None) -> Target
 
 async def hold(name: str, status: Status, *, context: CommandContext) -> Held:
     """Lock a sequence as soon as it is free. Raises `Busy`, `RecordsUnavailable`."""
-    changes = need_records(context).changes
+    changes = context.need_records().changes
     for _ in range(round(PATIENCE / LOOK_EVERY)):
         change = await changes.begin(context.workspace.name, name, status=status)
         if change:
@@ -232,7 +231,7 @@ async def _pause(
         # Before the request, so that a crash leaves nothing paused forever. An earlier timer that is due may already be
         # carried out, and deleted with its announcement at any moment.
         held.has_own_timer = True
-        await need_records(context).set_timer(context.workspace.name, timer)
+        await context.need_records().set_timer(context.workspace.name, timer)
     if not is_paused:
         await held.send(lambda name: send_status(name, "paused", context=context))
     note = FORGOTTEN if before and not timer else ""

@@ -8,11 +8,10 @@ from datetime import timedelta
 
 from shared.api.models import Inbox
 from shared.api.pace import Priority
-from shared.commands.arguments import clip, did_you_mean
+from shared.commands.base import Problem, Result, clip, did_you_mean
 from shared.commands.domain import Domain
 from shared.commands.inboxes import Domains, Inboxes
-from shared.commands.result import Problem, Result
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
 from shared.domain.health import DomainHealth, Thresholds, roll_up, show_counts, verdict
 from shared.domain.totals import rate, total

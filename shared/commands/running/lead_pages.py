@@ -13,14 +13,12 @@ from shared.api.models import AddResult, Lead, names_of
 from shared.api.pace import Priority
 from shared.api.values import fold
 from shared.api.words import LEAD_STATUSES, LeadStatus
-from shared.commands.arguments import clip, did_you_mean
+from shared.commands.base import Act, Choice, Problem, Question, Result, clip, did_you_mean, refusal
 from shared.commands.leads import Add, Leads, Remove
 from shared.commands.leads import Lead as LeadCommand
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved
-from shared.commands.result import Act, Choice, Problem, Question, Result, refusal
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext, which_sequence
 from shared.commands.running.lead_search import PAGE, Search, search
-from shared.commands.running.outcome import find_sequence, which_sequence, with_sequence
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.records.audit import Effect
 from shared.records.records import RecordsUnavailable
@@ -48,7 +46,7 @@ async def list_leads(arguments: Leads, context: CommandContext) -> Result:
     """`leads [SEQUENCE] [STATUS]`: the newest hundred, or `context.limit`."""
     status, sequence = arguments.status, None
     if arguments.target:
-        found = await find_sequence(arguments.target, context=context)
+        found = await context.find_sequence(arguments.target)
         if not isinstance(found, Resolved):
             return _which(found, arguments)
         sequence = found.sequence
@@ -82,7 +80,7 @@ async def _newest(
 
 def _which(found: Ambiguous | NoMatch, arguments: Leads) -> Result:
     """Which sequence; where none is near, a status may have been meant."""
-    card = found.card(with_sequence(arguments), changes=False)
+    card = found.card(lambda name: replace(arguments, target=(name,)), changes=False)
     if isinstance(found, NoMatch) and not found.nearest:
         text = (*card.text, f"As a status: {did_you_mean(found.query, LEAD_STATUSES)}")
         card = replace(card, text=text)
@@ -154,7 +152,7 @@ async def _sequence_id(reply: LeadReply | None, context: CommandContext) -> str 
     """The id of the sequence that a reply names, where only one has that name."""
     if reply is None or not reply.sequence:
         return None
-    found = await find_sequence((reply.sequence,), context=context)
+    found = await context.find_sequence((reply.sequence,))
     return found.sequence.id if isinstance(found, Resolved) else None
 
 
@@ -224,7 +222,7 @@ async def _place(lead: Lead, reply: LeadReply | None, context: CommandContext) -
     facts: list[Fact] = []
     sequence, step = told.get("sequenceid"), told.get("step")
     if isinstance(sequence, str) and not (reply and reply.sequence):
-        found = await find_sequence((sequence,), context=context)
+        found = await context.find_sequence((sequence,))
         facts.append(
             Fact(label="Sequence", value=found.sequence.label if isinstance(found, Resolved) else sequence)
         )
@@ -260,7 +258,7 @@ def _others(raw: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 async def add(arguments: Add, context: CommandContext) -> Result:
     """`add EMAIL to SEQUENCE [field=value …]`."""
-    found = await find_sequence(arguments.target, context=context)
+    found = await context.find_sequence(arguments.target)
     if not isinstance(found, Resolved):
         return which_sequence(found, arguments)
     result = await context.client.add_leads(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shared.api.models import Lead, Page
 from shared.api.pace import Priority
 from shared.api.words import LEAD_STATUSES, LeadStatus
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext
 
 PAGE = 100
 PAGES_FIRST = 20

@@ -14,12 +14,11 @@ from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.api.pace import Priority
 from shared.api.words import COUNTS
+from shared.commands.base import Problem, Result
 from shared.commands.inboxes import Inboxes
 from shared.commands.replies import Replies
-from shared.commands.result import Problem, Result
+from shared.commands.run import CommandContext
 from shared.commands.running.absences import away_facts
-from shared.commands.running.context import CommandContext
-from shared.commands.running.outcome import need_records
 from shared.commands.sequences import Sequences
 from shared.commands.stats import Stats
 from shared.commands.status import Status
@@ -149,19 +148,19 @@ async def _total_today(context: CommandContext) -> StatsRow:
 
 
 async def _absences(context: CommandContext) -> Sequence[Absence]:
-    return await need_records(context).turns.absences()
+    return await context.need_records().turns.absences()
 
 
 async def _bot_is_running(context: CommandContext) -> bool:
-    return await need_records(context).bot_is_running()
+    return await context.need_records().bot_is_running()
 
 
 async def _dns_reports(context: CommandContext) -> Mapping[str, DomainReport]:
-    return await need_records(context).domains.reports()
+    return await context.need_records().domains.reports()
 
 
 async def _alerts_summary(context: CommandContext) -> AlertsSummary:
-    return await need_records(context).summary(context.workspace.name)
+    return await context.need_records().summary(context.workspace.name)
 
 
 def _service(seen: Overview) -> Fact:

@@ -12,12 +12,24 @@ from typing import Literal
 from shared.api.errors import NotFound, OutreachError, Uncertain
 from shared.api.models import Sequence
 from shared.api.pace import Priority
-from shared.commands.arguments import ALL, DOMAIN, OnSequences, clip, did_you_mean
+from shared.commands.base import (
+    ALL,
+    DOMAIN,
+    Act,
+    Choice,
+    OnSequences,
+    Problem,
+    Question,
+    Result,
+    clip,
+    did_you_mean,
+    refusal,
+    refused,
+)
 from shared.commands.pause import Pause, end_mistake
 from shared.commands.resolve import END_WORDS, Ambiguous, NoMatch, Resolved, resolve_sequence
-from shared.commands.result import Act, Choice, Problem, Question, Result, refusal, refused
 from shared.commands.resume import Resume
-from shared.commands.running.context import CommandContext
+from shared.commands.run import NO_RECORDS, CommandContext, which_sequence
 from shared.commands.running.hold import (
     FORGOTTEN,
     Changed,
@@ -28,7 +40,6 @@ from shared.commands.running.hold import (
     read_timers,
     target_of,
 )
-from shared.commands.running.outcome import NO_RECORDS, need_records, which_sequence
 from shared.commands.sequences import Sequences, sequence_table
 from shared.commands.times import LEAP_DAY
 from shared.domain.card import Button, Card, Fact, Tone
@@ -484,7 +495,7 @@ def _which_end(arguments: Pause, found: Resolved) -> Result:
 
 async def _bot_runs(context: CommandContext) -> bool:
     try:
-        return await need_records(context).bot_is_running()
+        return await context.need_records().bot_is_running()
     except RecordsUnavailable:
         return False
 
@@ -592,7 +603,7 @@ async def _of_domain(domain: str, scope: Scope) -> Result | Question:
     """The sequences that were seen on a domain; the service doesn't list them, so that a person may choose all."""
     context, verb = scope.context, VERB[scope.act.status]
     since = context.now() - LOOK_BACK
-    names = await need_records(context).domain_sequences(context.workspace.name, domain, since)
+    names = await context.need_records().domain_sequences(context.workspace.name, domain, since)
     folded = {name.casefold() for name in names}
     seen = [one for one in scope.listing.sequences if one.label.casefold() in folded]
     if not seen and (domains := await _other_domains(domain, context)):

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from shared.commands.base import Result
 from shared.commands.periods import Period
 from shared.commands.replies import Replies
-from shared.commands.result import Result
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext
 from shared.commands.running.day_range import range_of
-from shared.commands.running.outcome import need_records
 from shared.commands.running.reply_lists import LATE_SECONDS
 from shared.commands.stats import Stats
 from shared.domain.card import Button, Card, Chart, Fact, Row, Table, columns, number
@@ -85,7 +84,7 @@ async def stats_by_person(period: Period, context: CommandContext) -> Result:
 
 async def read_speeds(context: CommandContext, start: datetime, end: datetime) -> Speeds:
     """Everyone who claimed or marked done in the period; the most claims first."""
-    records, workspace = need_records(context), context.workspace.name
+    records, workspace = context.need_records(), context.workspace.name
     claims = await records.claim_times(workspace, start, end, by="person", late=LATE_SECONDS)
     everybody = await records.claim_times(workspace, start, end, late=LATE_SECONDS)
     return speeds_of(claims, everybody, await records.done_counts(workspace, start, end))

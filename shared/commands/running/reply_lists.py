@@ -9,13 +9,12 @@ from typing import Any
 from shared.api.event_kinds import EVENTS
 from shared.commands import COMMANDS
 from shared.commands.audit import Audit
+from shared.commands.base import Problem, Result
 from shared.commands.help import Help
 from shared.commands.periods import Period
 from shared.commands.replies import Replies
-from shared.commands.result import Problem, Result
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext, who_did
 from shared.commands.running.day_range import range_of
-from shared.commands.running.outcome import need_records, who_did
 from shared.commands.whoami import Whoami
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.records.audit import Actor, AuditEntry
@@ -58,7 +57,7 @@ async def _unclaimed(arguments: Replies, context: CommandContext) -> Result:
             problem=Problem(text="no such page", argument="page"),
         )
     rows = [_row(reply, context) for reply in waiting.replies]
-    seen = bool(waiting.count) or await need_records(context).bot_is_running()
+    seen = bool(waiting.count) or await context.need_records().bot_is_running()
     return Result(
         card=Card(
             title=f"{show_number(waiting.count, 'unclaimed reply')}"
@@ -86,7 +85,7 @@ def _which(page: int, waiting: UnclaimedReplies) -> tuple[str, ...]:
 
 async def read_unclaimed(context: CommandContext, *, page: int = 0) -> UnclaimedReplies:
     """Unclaimed interested replies, the oldest first: one page, or as many as are listed."""
-    records, name = need_records(context), context.workspace.name
+    records, name = context.need_records(), context.workspace.name
     if not page:
         return await records.open_replies(name)
     first = min(page - 1, LAST_PAGE) * PAGE
@@ -119,7 +118,7 @@ async def _received(period: Period, context: CommandContext) -> Result:
     """Who replied, by the days of the reader's zone, as far as the bot was told."""
     asked = range_of(period, today=context.now().astimezone(context.zone).date())
     start, end = asked.moments(context.zone)
-    known = await need_records(context).received_replies(context.workspace.name, start, end, most=LISTED)
+    known = await context.need_records().received_replies(context.workspace.name, start, end, most=LISTED)
     rows = tuple(_received_row(one, context) for one in known.replies)
     text = []
     if known.known_from is None:
@@ -175,13 +174,13 @@ def own_title(count: int) -> str:
 async def own_replies(context: CommandContext) -> Sequence[OpenReply]:
     """What the person has claimed and not marked done, the claim that is longest ago first."""
     person = context.actor.id or context.actor.name
-    claims = await need_records(context).own_replies(person)
+    claims = await context.need_records().own_replies(person)
     return [reply for workspace, reply in claims if workspace == context.workspace.name]
 
 
 async def audit(_: Audit, context: CommandContext) -> Result:
     """`audit`: the newest changes first; what was refused changed nothing, and is shown apart."""
-    records, workspace, most = need_records(context), context.workspace.name, context.limit or AUDITED
+    records, workspace, most = context.need_records(), context.workspace.name, context.limit or AUDITED
     # Each by itself: many refused commands, which anybody can type, would hide the changes.
     refused = await records.audit(workspace, most, refused=True)
     read = await records.assistant_calls(workspace, context.limit or AUDIT_CALLS)

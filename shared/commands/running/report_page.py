@@ -10,9 +10,10 @@ from typing import Any
 
 from shared.api.models import Inbox, StatsRow
 from shared.api.pace import Priority
+from shared.commands.base import Result
 from shared.commands.periods import Period
 from shared.commands.report import Report
-from shared.commands.result import Result
+from shared.commands.run import CommandContext
 from shared.commands.running.client_report import (
     MOST_REPLIES,
     REPLY_WINDOW,
@@ -23,9 +24,7 @@ from shared.commands.running.client_report import (
     report_data,
     without_leads,
 )
-from shared.commands.running.context import CommandContext
 from shared.commands.running.day_range import Range, range_of
-from shared.commands.running.outcome import need_records
 from shared.commands.running.overview import Part, read_part
 from shared.commands.running.stats_table import group_names, label_of, read_past, total_facts
 from shared.domain import evidence
@@ -182,14 +181,14 @@ async def _buckets(context: CommandContext, asked: Range) -> tuple[Bucket, ...]:
 
 async def _period(context: CommandContext, asked: Range) -> PeriodRecords:
     start, end = asked.moments(UTC)
-    return await need_records(context).period(context.workspace.name, start, end, late=REPLY_WINDOW)
+    return await context.need_records().period(context.workspace.name, start, end, late=REPLY_WINDOW)
 
 
 async def _positive(
     context: CommandContext, asked: Range, *, most: int | None, named: bool
 ) -> tuple[PositiveReply, ...]:
     """Where all are listed, each day by itself: one long reading is interrupted by PostgreSQL."""
-    records, name = need_records(context), context.workspace.name
+    records, name = context.need_records(), context.workspace.name
     start, end = asked.moments(UTC)
     if most is not None:
         return tuple(await records.positive_replies(name, start, end, most=most, named=named))

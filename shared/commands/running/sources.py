@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shared.api.event_kinds import POSTED_AT_ONCE
-from shared.commands.running.context import CommandContext
-from shared.commands.running.outcome import need_records
+from shared.commands.run import CommandContext
 from shared.domain.alert_settings import Rule
 from shared.records.records import Subscription
 from shared.settings import DEFAULT, Settings, Workspace
@@ -47,7 +46,7 @@ async def list_sources(context: CommandContext, channel: str) -> tuple[Line, ...
     """The channel's whole set, over all workspaces. Raises `RecordsUnavailable`."""
     found: list[Line] = []
     for workspace in list_workspaces(context):
-        typed = await need_records(context).subscriptions(workspace.name, channel)
+        typed = await context.need_records().subscriptions(workspace.name, channel)
         rules = channel_rules(context.settings, workspace, channel)
         found += (Line(workspace=workspace.name, subscription=one, origin="subscribe") for one in typed)
         found += (_ruled(rule, workspace, context.settings) for rule in rules)

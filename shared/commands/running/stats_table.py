@@ -11,11 +11,10 @@ from shared.api.models import StatsRow, as_dict
 from shared.api.pace import Priority
 from shared.api.values import fold
 from shared.api.words import Grouping
-from shared.commands.arguments import clip
+from shared.commands.base import Result, clip
 from shared.commands.periods import Period
-from shared.commands.result import Result
+from shared.commands.run import CommandContext
 from shared.commands.running import people
-from shared.commands.running.context import CommandContext
 from shared.commands.running.day_range import Range, range_of
 from shared.commands.stats import STATS_GROUPS, Stats
 from shared.domain import evidence

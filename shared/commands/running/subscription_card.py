@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from shared.api.event_kinds import EVENTS, kind_of, word_of
 from shared.commands import render
+from shared.commands.base import Result
 from shared.commands.channels import HERE
-from shared.commands.result import Result
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext
 from shared.commands.running.sources import Line, list_workspaces
 from shared.commands.subscribe import Unsubscribe
 from shared.domain.alert_settings import Routing

@@ -7,15 +7,13 @@ from datetime import datetime, tzinfo
 
 from shared.api.event_kinds import EVENTS
 from shared.api.pace import Priority
-from shared.commands.arguments import clip, did_you_mean
+from shared.commands.base import Result, clip, did_you_mean, refusal, refused
 from shared.commands.channels import InChannel
 from shared.commands.digest import Digest
 from shared.commands.resolve import Resolved
-from shared.commands.result import Result, refusal, refused
+from shared.commands.run import CommandContext, Place
 from shared.commands.running import sources
-from shared.commands.running.context import CommandContext, Place
 from shared.commands.running.digest_card import digest_card
-from shared.commands.running.outcome import find_sequence, need_records
 from shared.commands.running.subscription_card import card_of, name_events, policy
 from shared.commands.subscribe import Subscribe, Subscriptions, Unsubscribe
 from shared.domain.card import Button, Card, Tone
@@ -53,7 +51,7 @@ async def subscriptions(arguments: Subscriptions, context: CommandContext) -> Re
 
 async def _digests(context: CommandContext, channel: str) -> str:
     names = [workspace.name for workspace in sources.list_workspaces(context)]
-    times = [(name, await need_records(context).digest_at(name, channel)) for name in names]
+    times = [(name, await context.need_records().digest_at(name, channel)) for name in names]
     texts = [
         f"{show_times(at)}{f' for {name}' if len(names) > 1 else ''}, next {_next(at, context)}"
         for name, at in times
@@ -64,7 +62,7 @@ async def _digests(context: CommandContext, channel: str) -> str:
 
 async def subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     """`subscribe EVENT… [sequence=…] [inbox=…] [here|#channel] [condensed]`: exactly what is listed."""
-    records = need_records(context)
+    records = context.need_records()
     channel = _channel(arguments, context)
     if not channel:
         return _nowhere()
@@ -108,7 +106,7 @@ async def _whole_set(title: str, context: CommandContext, channel: str) -> Card:
 async def _sequence_name(arguments: Subscribe, context: CommandContext) -> str | Result:
     if not arguments.sequence:
         return ""
-    found = await find_sequence([arguments.sequence], context=context)
+    found = await context.find_sequence([arguments.sequence])
     if isinstance(found, Resolved):
         return found.sequence.label
     card = found.card(lambda known: replace(arguments, sequence=known))
@@ -133,7 +131,7 @@ async def _inbox_problem(arguments: Subscribe, context: CommandContext) -> Resul
 
 async def unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result:
     """`unsubscribe EVENT… [sequence=…] [inbox=…] [here|#channel]`; `all` without a filter ends every one."""
-    records = need_records(context)
+    records = context.need_records()
     channel = _channel(arguments, context)
     if not channel:
         return _nowhere()
@@ -155,7 +153,7 @@ async def unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result
 
 async def _forget_if_unused(context: CommandContext, channel: str) -> None:
     """Nothing is posted to the channel any more: rejected messages are dropped, and its error is cleared."""
-    records = need_records(context)
+    records = context.need_records()
     names = [workspace.name for workspace in sources.list_workspaces(context)]
     digests = [await records.digest_at(name, channel) for name in names]
     if not any(digests) and not await sources.list_sources(context, channel):
@@ -196,7 +194,7 @@ async def digest(arguments: Digest, context: CommandContext) -> Result:
     channel = _channel(arguments, context)
     if not channel:
         return _nowhere()
-    records, at = need_records(context), arguments.at
+    records, at = context.need_records(), arguments.at
     before = await records.digest_at(context.workspace.name, channel)
     place = Place(channel=channel)
     if action == "at":

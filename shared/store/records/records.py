@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from shared.api.event_kinds import ONLY_WITH_WORDS, PAUSED, REPLIES
-from shared.commands.arguments import clip
+from shared.commands.base import clip
 from shared.domain.paused_domains import pause_reason
 from shared.domain.wall_clock import DAY, MORNING, Recurrence, moment, parse_recurrence
 from shared.records.audit import Actor, AuditEntry, Undoable

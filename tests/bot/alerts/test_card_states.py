@@ -29,8 +29,8 @@ from sandbox.slack import blockkit
 from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
+from shared.commands.errors import error_card
 from shared.commands.resume import Resume
-from shared.commands.running.error_cards import error_card
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.health import DEFAULT
 from shared.store.jobs import Job

@@ -22,7 +22,7 @@ from bot.blockkit.actions import (
 )
 from bot.blockkit.elements import OPTION_VALUE
 from shared.commands import COMMANDS, Invocation, UsageError, invocation
-from shared.commands.arguments import Arguments
+from shared.commands.base import Arguments
 from shared.commands.digest import Digest
 from shared.commands.guardrails import Guard
 from shared.commands.help import Help

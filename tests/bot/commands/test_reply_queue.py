@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from bot.commands.alerts.reply_queue import SlackReplyQueue, open_reply_queue
 from sandbox.slack import seed
 from shared import settings as shared_settings
-from shared.commands.running.outcome import who_did
+from shared.commands.run import who_did
 from shared.commands.running.reply_lists import where
 from shared.domain.card import Button
 from shared.domain.reply_queue import QueuedReply

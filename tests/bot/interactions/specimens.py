@@ -26,9 +26,9 @@ from shared.api.errors import Unauthorized
 from shared.api.event_kinds import DNS, EVENTS, INTERESTED, PAUSED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox, Sequence
+from shared.commands.errors import error_card
 from shared.commands.leads import Lead
 from shared.commands.pause import Pause
-from shared.commands.running.error_cards import error_card
 from shared.commands.undo import UndoChange
 from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
 from shared.domain.health import DEFAULT, roll_up

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,6 +15,7 @@ from bot.interactions.home_tab import home_view
 from bot.interactions.home_tab.home_state import HomeState, Waiting
 from bot.slack.permissions import Person
 from sandbox.slack import blockkit
+from shared.commands.replies import Replies
 from shared.domain.card import Tone
 from shared.records.audit import Actor
 from shared.records.replies import OpenReply
@@ -49,7 +49,7 @@ async def listed(harness: CommandHarness, *, mine: bool) -> str:
     records = harness.records
     assert isinstance(records, MemoryRecords)
     records.replies, records.owned = [ADA], {"U1": [ADA]}
-    answer = await OpenReplies(links=_links)(replace(harness.context, mine=mine), ANN)
+    answer = await OpenReplies(links=_links)(Replies(mine=mine), harness.context, ANN)
     drawn = card_list.render_with(answer.card, answer.items)
     assert blockkit.problems(drawn.blocks) == []
     return json.dumps(drawn.blocks, ensure_ascii=False)

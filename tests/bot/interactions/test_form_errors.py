@@ -9,7 +9,7 @@ import pytest
 from bot.commands.answer import Answer
 from bot.interactions.form_input import FormInput
 from bot.interactions.forms import FormRequest, form_view
-from shared.commands.result import Problem
+from shared.commands.base import Problem
 from shared.commands.status import Status
 from shared.domain.card import Button, Card
 

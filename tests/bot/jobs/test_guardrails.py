@@ -10,7 +10,7 @@ import pytest
 
 from bot.jobs import guardrail_acts, guardrail_samples
 from bot.jobs.guardrails import GuardrailWatch
-from shared.commands.running.run import carry_out
+from shared.commands.run import carry_out
 from shared.commands.undo import UndoChange
 from shared.domain.card import Card
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value

@@ -21,9 +21,8 @@ from bot.worker import Worker
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.commands import parse
-from shared.commands.result import Question
-from shared.commands.running.context import CommandContext
-from shared.commands.running.run import carry_out, run
+from shared.commands.base import Question
+from shared.commands.run import CommandContext, carry_out, run
 from shared.commands.undo import UndoChange
 from shared.domain.card import Card
 from shared.records.audit import Actor

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from bot.alerts import rendering
 from shared.api.errors import OutreachError, Uncertain
 from shared.commands import parse
-from shared.commands.running.run import run
+from shared.commands.run import run
 from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import LOCK_SECONDS
 from shared.store.alerts.sequence_changes import LATE_SECONDS, SequenceChanges

@@ -16,8 +16,8 @@ from cli.main import main
 from cli.parser import command_line, help_screen
 from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS, parse
+from shared.commands.base import Face
 from shared.commands.leads import Add
-from shared.commands.table import Face
 from tests.cli.conftest import Shell
 
 READING = ("status", "sequences", "inboxes", "stats", "stats by step 7d", "leads", "open", "audit", "whoami")

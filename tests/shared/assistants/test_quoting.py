@@ -23,7 +23,7 @@ from shared.assistants.quoting import (
     summary,
 )
 from shared.commands import COMMANDS, parse
-from shared.commands.result import Problem, Result
+from shared.commands.base import Problem, Result
 from shared.domain.card import Card, Fact, Row, Table, columns
 from tests.injections import INJECTIONS, asked_calls
 from tests.shared.commands.test_record_commands import reply

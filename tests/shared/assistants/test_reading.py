@@ -6,8 +6,8 @@ import pytest
 
 from shared.assistants.reading import CLIENT_READS, PARTS, RECORDS_READS, WouldChangeError, reading_only
 from shared.commands import COMMANDS, parse
-from shared.commands.result import Question, Result
-from shared.commands.running.run import carry_out, run
+from shared.commands.base import Question, Result
+from shared.commands.run import carry_out, run
 from tests.shared.doubles import CommandHarness, open_harness, result_of
 
 LINES = {

@@ -12,8 +12,8 @@ from shared.assistants.quoting import QUOTED
 from shared.assistants.reading import reading_only
 from shared.assistants.session import ONLY_READING, AssistantSession, Caller
 from shared.commands import Invocation
-from shared.commands.result import Result
-from shared.commands.running.run import run
+from shared.commands.base import Result
+from shared.commands.run import run
 from shared.domain.card import Card
 from shared.records.audit import Actor
 from shared.settings import Settings

@@ -12,10 +12,9 @@ import pytest
 from sandbox.service import Service
 from shared.api import OutreachClient
 from shared.commands import COMMANDS, parse
-from shared.commands.result import Act
-from shared.commands.running.context import CommandContext, open_client
-from shared.commands.running.error_cards import error_card
-from shared.commands.running.run import carry_out, run
+from shared.commands.base import Act
+from shared.commands.errors import error_card
+from shared.commands.run import CommandContext, carry_out, open_client, run
 from shared.domain.card import Tone
 from shared.domain.snapshot import SOURCES, take_snapshot
 from shared.history import History

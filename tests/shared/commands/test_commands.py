@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shared.api.event_kinds import EVENTS
 from shared.commands import COMMANDS, Role, UsageError, help_card, parse, render, times
-from shared.commands.arguments import Arguments, OnSequence
+from shared.commands.base import Arguments, OnSequence
 from shared.commands.digest import Digest
 from shared.commands.guardrails import Guard
 from shared.commands.help import Help

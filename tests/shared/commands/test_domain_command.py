@@ -12,7 +12,7 @@ import pytest
 
 from shared.commands import parse
 from shared.commands.domain import Domain
-from shared.commands.running.run import run
+from shared.commands.run import run
 from shared.domain.card import Tone
 from shared.domain.dns_facts import as_data, dns_fact, dns_overview
 from shared.domain_health.report import (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shared.api import errors
 from shared.commands import UsageError, parse
-from shared.commands.running.error_cards import error_card
+from shared.commands.errors import error_card
 from shared.domain.card import Tone
 from shared.records.records import RecordsUnavailable
 from tests.shared.doubles import facts, text

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from shared.api.errors import OutreachError
 from shared.commands import parse
-from shared.commands.arguments import OnSequence
-from shared.commands.running.error_cards import error_card
+from shared.commands.base import OnSequence
+from shared.commands.errors import error_card
 from shared.domain.card import Card
 from tests.shared.doubles import KEY, open_harness, text
 

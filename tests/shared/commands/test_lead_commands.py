@@ -11,7 +11,7 @@ import pytest
 from shared.api.errors import OutreachError
 from shared.commands import UsageError, parse
 from shared.commands.leads import Add
-from shared.commands.running.run import run
+from shared.commands.run import run
 from shared.domain.card import Tone
 from shared.records.replies import LeadReply
 from tests.shared.doubles import CommandHarness, facts, said, text

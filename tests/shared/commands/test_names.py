@@ -6,9 +6,9 @@ import pytest
 
 from shared.api.event_kinds import EVENTS, NAME_OF, word_of
 from shared.commands import COMMANDS, Face, UsageError, find_command, help_card, invocation, parse
+from shared.commands.base import ALIASES
 from shared.commands.guardrails import ACTS
 from shared.commands.subscribe import Subscribe
-from shared.commands.table import ALIASES
 from shared.commands.tasks import TASKS, command_of
 
 

@@ -12,9 +12,8 @@ import pytest
 
 from shared.api.models import Inbox
 from shared.commands import COMMANDS, Role, parse
+from shared.commands.run import NO_RECORDS, run
 from shared.commands.running import inbox_lists as inboxes
-from shared.commands.running.outcome import NO_RECORDS
-from shared.commands.running.run import run
 from shared.domain import evidence
 from shared.domain.card import Tone
 from shared.domain.evidence import Contest, Rate

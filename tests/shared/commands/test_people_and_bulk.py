@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from shared.commands import parse
+from shared.commands.run import run
 from shared.commands.running.digest_card import digest_card
-from shared.commands.running.run import run
 from shared.domain.card import Card
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, said
 from tests.shared.waits import Claim

@@ -25,9 +25,8 @@ from shared.api.words import COUNTS
 from shared.commands import parse
 from shared.commands.leads import Lead, Remove
 from shared.commands.periods import Period
-from shared.commands.running.context import CommandContext
+from shared.commands.run import CommandContext, run
 from shared.commands.running.report_page import read_report
-from shared.commands.running.run import run
 from shared.records.audit import Actor
 from shared.settings import Workspace
 from tests.clock import NOW

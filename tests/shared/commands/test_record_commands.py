@@ -11,10 +11,8 @@ import pytest
 from pydantic import SecretStr
 
 from shared.commands import Role, parse
-from shared.commands.running.context import UNCHECKED
+from shared.commands.run import NO_RECORDS, UNCHECKED, run
 from shared.commands.running.digest_card import digest_card
-from shared.commands.running.outcome import NO_RECORDS
-from shared.commands.running.run import run
 from shared.commands.subscribe import Subscribe, Unsubscribe
 from shared.domain.card import Card, Tone
 from shared.records.audit import Actor, AuditEntry, Before

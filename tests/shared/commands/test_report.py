@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from shared.commands import UsageError, parse
-from shared.commands.running.run import run
+from shared.commands.run import run
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.records.audit import Actor, AuditEntry
 from shared.records.domains import DomainIncident

@@ -11,7 +11,7 @@ import pytest
 from shared.api.errors import OutreachError, Refused, Uncertain
 from shared.commands import UsageError, parse
 from shared.commands.pause import Pause
-from shared.commands.running.outcome import NO_RECORDS
+from shared.commands.run import NO_RECORDS
 from shared.domain.card import Tone
 from shared.records.audit import Actor
 from shared.records.records import RecordsUnavailable

@@ -9,8 +9,7 @@ import pytest
 
 from shared.commands import parse
 from shared.commands.channels import InChannel
-from shared.commands.running.context import CommandContext
-from shared.commands.running.run import run
+from shared.commands.run import CommandContext, run
 from shared.domain.card import Tone
 from shared.settings import load
 from tests.shared.doubles import CommandHarness, said, text

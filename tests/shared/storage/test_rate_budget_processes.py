@@ -118,7 +118,7 @@ async def until_asked(server: ScriptedServer, count: int) -> None:
 
 SPELLING = """
 import asyncio
-from shared.commands.running.context import open_client
+from shared.commands.run import open_client
 from shared.settings import load
 
 async def main():

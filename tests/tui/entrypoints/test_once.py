@@ -18,7 +18,7 @@ import pytest
 
 from cli.main import main
 from sandbox.service import Service
-from shared.commands.running.context import open_client
+from shared.commands.run import open_client
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.history import History
 from tests.rate_limit import lift_rate_limit

@@ -11,8 +11,8 @@ from sandbox.service import Service
 from shared import settings as shared_settings
 from shared.api import OutreachClient
 from shared.commands import invocation
+from shared.commands.base import Result
 from shared.commands.guardrails import Guard
-from shared.commands.result import Result
 from shared.records.guardrails import Incident
 from shared.records.records import Records
 from shared.settings import Settings

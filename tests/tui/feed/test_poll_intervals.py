@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from sandbox.service import Service
-from shared.commands.running.context import open_client
+from shared.commands.run import open_client
 from shared.domain.snapshot import SOURCES
 from shared.settings import SettingsError, load
 from tests.clock import moment

@@ -1,0 +1,348 @@
+"""What a command is made of: arguments, a table entry, and what it answers. Pure, and light to import.
+
+A command is a module of this package with a `COMMAND`, or a `FAMILY` of several; to add one, add a module: nothing else
+names it. Every start of the program imports them all, so a command imports the client and what reads with it in its functions.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from shared.api.words import LEAD_STATUSES
+from shared.domain.card import Card, Tone
+from shared.domain.roles import Role
+from shared.text.tokenize import Word, quote
+
+if TYPE_CHECKING:
+    from shared.commands.run import CommandContext
+    from shared.records.audit import Before, Effect
+
+Words = tuple[Word, ...]
+ALL, DOMAIN = "all", "domain:"
+EMAIL = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
+
+
+class ArgumentError(Exception):
+    """The words after the verb make no sense; the message says which, `hint` what would."""
+
+    def __init__(self, problem: str, *, hint: str = "") -> None:
+        self.problem, self.hint = problem, hint
+        super().__init__(problem)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Arguments:
+    """What one command is given; a frozen dataclass where that is anything.
+
+    `read` and `write` are inverses: `read(split(" ".join(write()))) == self`.
+    """
+
+    verb: ClassVar[str]
+
+    # Once for all: a dataclass compiles its own for each class, at every start of the program.
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        fields = (f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({', '.join(fields)})"
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        """Raises `ArgumentError`."""
+        none_left(words)
+        return cls()
+
+    def write(self) -> Iterable[str]:
+        """The words that a person would type after the verb."""
+        return ()
+
+    @property
+    def line(self) -> str:
+        """The command as a person would type it."""
+        return " ".join([self.verb, *self.write()])
+
+    @property
+    def only_reads(self) -> bool:
+        """Of a command that changes something: whether it changes nothing with these."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OnSequence(Arguments):
+    """Of a command about a sequence: the words that name it, none where any is meant."""
+
+    target: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OnSequences(OnSequence):
+    """The arguments of a command about one sequence, or about several."""
+
+    ids: tuple[str, ...] = ()
+    """The sequences that a person has chosen by pointing at them, in place of `target`."""
+
+    @property
+    def scope(self) -> str:
+        """`all`, `domain:acme.com`, or nothing: one sequence is meant."""
+        text = self.target[0].lower() if len(self.target) == 1 else ""
+        return text if text == ALL or (text.startswith(DOMAIN) and len(text) > len(DOMAIN)) else ""
+
+    def write(self) -> Iterable[str]:
+        return write_target(self.target or self.ids)
+
+
+def clip(text: str, *, length: int = 60) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def did_you_mean(word: str, known: Collection[str]) -> str:
+    """A hint naming the nearest of the known words, or all of them."""
+    import difflib  # late: only a mistake pays for its import
+
+    near = difflib.get_close_matches(word.lower()[:40], known, n=1, cutoff=0.5)
+    return f"Did you mean {near[0]}?" if near else f"Choose from: {', '.join(known)}."
+
+
+def unknown_word(word: Word, known: Collection[str]) -> ArgumentError:
+    return ArgumentError(f"“{clip(word.text)}” isn't an option here.", hint=did_you_mean(word.text, known))
+
+
+def none_left(words: Words, *, known: Collection[str] = ()) -> None:
+    if words:
+        hint = did_you_mean(words[0].text, known) if known else ""
+        raise ArgumentError(f"“{clip(words[0].text)}” isn't expected here.", hint=hint)
+
+
+def texts(words: Iterable[Word]) -> tuple[str, ...]:
+    return tuple(word.text for word in words)
+
+
+def one_of(words: Words, known: Collection[str]) -> str | None:
+    """One of the known words, or none."""
+    if not words:
+        return None
+    none_left(words[1:])
+    if not words[0].is_one_of(*known):
+        raise unknown_word(words[0], known)
+    return words[0].text.lower()
+
+
+TARGET_KEYWORDS = (
+    "for",
+    "until",
+    "till",
+    "til",
+    "reason",
+    "reason:",
+    "to",
+    "by",
+    "here",
+    "condensed",
+    "full",
+    *LEAD_STATUSES,
+)
+
+
+def write_target(target: tuple[str, ...]) -> list[str]:
+    lengths = (word.lower() for word in target if word[:1].isdigit())  # `2h` alone is the end of a pause
+    words = [quote(word, keywords=(*TARGET_KEYWORDS, *lengths)) for word in target]
+    return [quote(" ".join(target))] if words[1:] and words[0].startswith('"') else words
+
+
+def need_target(words: Words) -> tuple[str, ...]:
+    if not any(word.text.strip() for word in words):
+        raise ArgumentError(
+            "Which sequence?", hint="Enter its id, its name, or a word of its name that fits only one."
+        )
+    return texts(words)
+
+
+Rows = tuple[Mapping[str, object], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why nothing was done, and the argument that is to blame for it, if one is."""
+
+    text: str
+    argument: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a command came to. No front end reads the card to learn it."""
+
+    card: Card
+    rows: Rows = ()
+    """The same as objects, with the service's names as keys, for `--json`."""
+    audit: str = ""
+    """What the audit says; empty where nothing was done or refused: a look, no change."""
+    effect: Effect = ""
+    sequences: tuple[str, ...] = ()
+    """The ids of those that were paused or resumed."""
+    until: datetime | None = None
+    """When a pause ends."""
+    reason: str = ""
+    undoable: Mapping[str, Before] = field(default_factory=dict)
+    """Those of `sequences` that an Undo takes back, as they were before."""
+    undoes: int = 0
+    """The number of the entry in the audit that this took back."""
+    problem: Problem | None = None
+    """What was asked was not done, and no error either: several fit, none fits. A shell exits with 1."""
+
+    @property
+    def refused(self) -> bool:
+        return self.problem is not None
+
+    @property
+    def changed(self) -> bool:
+        """Something was done, or may have been; it is news for others."""
+        return bool(self.audit) and not self.refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act(ABC):
+    """A change as data, with everything resolved to ids: nothing is read or looked up again to carry it out."""
+
+    @property
+    @abstractmethod
+    def verb(self) -> str:
+        """The command whose permission it needs."""
+
+    @abstractmethod
+    async def carry_out(self, context: CommandContext) -> Result:
+        """Raises `OutreachError`, `RecordsUnavailable`."""
+
+    @property
+    def line(self) -> str:
+        """The command that a person may type instead."""
+        return self.verb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One answer to a question: the label of its button, and what it carries out."""
+
+    label: str
+    act: Act
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a command asks before it changes anything. A face draws it and hands an act back to `carry_out`."""
+
+    card: Card
+    """What will change, without buttons."""
+    choices: tuple[Choice, ...]
+    """The first is what the command says."""
+    asks: bool = True
+    """False: only where everything is asked first, such as after a key in the dashboard."""
+    is_open: bool = False
+    """True: the command says none of the choices, so that nobody may confirm it unseen."""
+    no: str = "Cancel"
+    line: str = ""
+    """The command, for the audit."""
+
+
+def refused(title: str, *text: str, why: str, argument: str = "") -> Result:
+    """The result of a command that may not or can't be carried out; nothing was changed."""
+    return refusal(Card(title=title, tone=Tone.WARN, text=text), why=why, argument=argument)
+
+
+def refusal(card: Card, *, why: str, argument: str = "") -> Result:
+    problem = Problem(text=why, argument=argument)
+    return Result(card=card, audit=f"refused: {why}", effect="refused", problem=problem)
+
+
+Run = Callable[[Any, Any], Awaitable[Result | Question]]
+"""What a command does, from its arguments and its context."""
+
+
+class Face(StrEnum):
+    """Where a command is given."""
+
+    SLACK = "slack"
+    SHELL = "shell"
+    DASHBOARD = "dashboard"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One verb."""
+
+    arguments: type[Arguments]
+    run: Run
+    """Gives a result, or the question that it asks first. Raises `OutreachError`, `RecordsUnavailable`."""
+    summary: str
+    rank: int
+    """Its place in lists of commands."""
+    usage: str = ""
+    changes: bool = False
+    asks: bool = False
+    """It asks before some of what it does; a shell takes --yes."""
+    role: Role = Role.READER
+    reads: bool = False
+    """Of a command that changes something: with some arguments it only reads."""
+    newest_only: bool = False
+    """Shows the newest entries of a long list; a shell takes --limit and --all."""
+    examples: tuple[str, ...] = ()
+    faces: frozenset[Face] = frozenset(Face)
+    aliases: tuple[str, ...] = ()
+    """Other names, which mean exactly the same."""
+    own_fields: frozenset[str] = frozenset()
+    """Fields of its rows with ids, statuses and times; an assistant gets every other text as quoted from outside."""
+    assistants: bool = True
+    """Whether an assistant may give it in a person's name."""
+
+    @property
+    def name(self) -> str:
+        return self.arguments.verb
+
+    @property
+    def bare(self) -> bool:
+        return not self.usage or self.usage.startswith("[")
+
+    @property
+    def synopsis(self) -> str:
+        return f"{self.name} {self.usage}".rstrip()
+
+
+NO_COMMANDS = frozenset({"base", "errors", "run", "times"})
+"""The modules of this package without a command."""
+COMMANDS: dict[str, Command] = {}
+"""By name, in the order of lists."""
+ALIASES: dict[str, str] = {}
+"""The name that each alias stands for."""
+
+
+def find_command(word: str) -> Command | None:
+    """The command of a name or an alias, in any case."""
+    name = word.lower()
+    return COMMANDS.get(ALIASES.get(name, name))
+
+
+def discover(package: str, folders: Iterable[str]) -> None:
+    """Find the commands of all modules of a package, which lie in these folders."""
+    found_in = pkgutil.iter_modules(folders)
+    names = [one.name for one in found_in if not one.ispkg and one.name not in NO_COMMANDS]
+    modules = [importlib.import_module(f"{package}.{name}") for name in names]
+    found = [one.COMMAND for one in modules if hasattr(one, "COMMAND")]
+    found += [command for one in modules for command in getattr(one, "FAMILY", ())]
+    found.sort(key=lambda one: one.rank)
+    COMMANDS.clear()
+    COMMANDS.update((command.name, command) for command in found)
+    ALIASES.clear()
+    ALIASES.update((alias, command.name) for command in found for alias in command.aliases)

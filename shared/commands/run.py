@@ -1,0 +1,457 @@
+"""Runs commands and carries out the answers to their questions: every face does it by these two functions, in a context."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, tzinfo
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+from shared.api.client import OutreachClient
+from shared.api.errors import OutreachError, Unreachable
+from shared.api.models import Inbox, StatsRow
+from shared.api.models import Sequence as Campaign
+from shared.api.pace import Priority, SharedBudget, budget_key
+from shared.api.pipeline import failed_attempts
+from shared.api.words import Grouping
+from shared.commands import Invocation, invocation, near_miss
+from shared.commands.base import (
+    COMMANDS,
+    Act,
+    Arguments,
+    Choice,
+    Command,
+    OnSequence,
+    OnSequences,
+    Question,
+    Result,
+    refusal,
+)
+from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
+from shared.commands.undo import UNDO, UndoChange
+from shared.domain.card import Button, Card, Tone
+from shared.domain.roles import Role
+from shared.domain.snapshot import service_day
+from shared.records.audit import Actor, AuditEntry, Undoable
+from shared.records.records import Records, RecordsUnavailable
+from shared.settings import DEFAULT, Settings, UnknownWorkspace, Workspace
+from shared.text.formats import show_time
+
+if TYPE_CHECKING:
+    import httpx
+
+NO_RECORDS = "The bot's database isn't reachable from here."
+UNCHECKED = "Not checked with Slack: this channel may not exist, or may not accept messages."
+SILENCE_SECONDS = 4.5
+"""A person has an answer within ten seconds: after two looks at whether the service answers anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A channel to post to. `refusal` says why that is impossible, `fix` what to do about it; `error` is Slack's word."""
+
+    channel: str
+    error: str = ""
+    refusal: str = ""
+    fix: str = ""
+    note: str = ""
+    """What the answer adds where it is taken as it is."""
+
+
+async def show_as_is(who: str) -> str:
+    return who
+
+
+async def no_link(_alert: str) -> str:
+    return ""
+
+
+async def sees_every_channel(_channel: str) -> bool:
+    return True
+
+
+async def take_as_is(channel: str) -> Place:
+    return Place(channel=channel, note=UNCHECKED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandContext:
+    """What a command of one person, or of one timer, runs with. `now` gives aware times in UTC."""
+
+    workspace: Workspace
+    client: OutreachClient
+    actor: Actor
+    records: Records | None
+    now: Callable[[], datetime]
+    session: SessionChanges | None = None
+    """What this process has changed, for an Undo without records."""
+    asks_always: bool = False
+    """Every change is asked about first: a key is pressed by mistake more easily than a line is typed."""
+    unseen: bool = False
+    """What is asked is answered by yes without being shown, so that nothing is read only to show it."""
+    pages_searched: int = 20
+    """How many pages are gone through for one lead: the service offers no search, so each is a request."""
+    progress: Callable[[int], None] = lambda _count: None
+    """Told how many leads a search has looked at."""
+    role: Role = Role.ADMIN
+    """Who sits at the machine may do everything; Slack says who its people are."""
+    permits: Callable[[Command], bool] | None = None
+    """Where the settings say more than roles."""
+    settings: Settings | None = None
+    """What is set for all workspaces together; None: nothing is known beside this one."""
+    problems: Callable[[], Sequence[str]] = tuple
+    """What the running bot knows to be wrong with itself."""
+    zone: tzinfo = UTC
+    """In which the reader's times of day are."""
+    limit: int | None = None
+    """How many entries of a list to show; None: the command's default."""
+    display_name: Callable[[str], Awaitable[str]] = show_as_is
+    """How people say whom an id in the settings means."""
+    permalink: Callable[[str], Awaitable[str]] = no_link
+    """The address of an alert's card, for faces that can lead there; empty where there is none."""
+    find_place: Callable[[str], Awaitable[Place]] = take_as_is
+    """Says if a channel exists and takes posts; only Slack knows."""
+    sees_channel: Callable[[str], Awaitable[bool]] = sees_every_channel
+    """Says if the reader may know of a channel; private ones are for their members."""
+
+    def allows(self, command: Command) -> bool:
+        return self.role.includes(command.role) if self.permits is None else self.permits(command)
+
+    def show(self, at: datetime) -> str:
+        """A moment as the reader reads it."""
+        return show_time(at, now=self.now(), zone=self.zone)
+
+    @property
+    def today(self) -> date:
+        """The day by the service's calendar, by which it counts."""
+        return service_day(self.client, now=self.now())
+
+    @property
+    def local_day(self) -> date:
+        """The day of the reader."""
+        return self.now().astimezone(self.zone).date()
+
+    def need_records(self) -> Records:
+        """The bot's records; raises `RecordsUnavailable` where there are none."""
+        if self.records is None:
+            raise RecordsUnavailable(NO_RECORDS)
+        return self.records
+
+    @property
+    def changes(self) -> Records | SessionChanges:
+        """Where the changes are that can be undone; raises `RecordsUnavailable` where they are nowhere."""
+        return self.session if self.records is None and self.session else self.need_records()
+
+    # A person waits for these, so they go before whatever a poll has asked for.
+
+    async def sequences(self) -> tuple[Campaign, ...]:
+        return await self.client.list_sequences(priority=Priority.INTERACTIVE)
+
+    async def inboxes(self) -> tuple[Inbox, ...]:
+        return await self.client.list_inboxes(priority=Priority.INTERACTIVE)
+
+    async def stats(
+        self, start: date | None = None, end: date | None = None, *, by: Grouping = "sequence"
+    ) -> tuple[StatsRow, ...]:
+        return await self.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE)
+
+    async def find_sequence(
+        self, words: Sequence[str], *, greedy: bool = False
+    ) -> Resolved | Ambiguous | NoMatch:
+        """The sequence that the words name, of those that the service has now."""
+        return resolve_sequence(await self.sequences(), words, greedy=greedy)
+
+
+def which_sequence(found: Ambiguous | NoMatch, arguments: OnSequence) -> Result:
+    """The question which sequence is meant."""
+    card = found.card(lambda name: replace(arguments, target=(name,)))
+    return refusal(card, why="no single sequence", argument="target")
+
+
+def who_did(actor: Actor) -> str:
+    """`@ann`, as cards and threads call people of Slack; others by their names."""
+    is_of_slack = actor.face == "slack" or (actor.face == "dashboard" and actor.id)
+    return f"@{actor.name}" if is_of_slack else actor.name
+
+
+def setting_hint(argument: str) -> str:
+    """How to give an argument of the client another value in the settings."""
+    if argument == "api_key":
+        return "Create a new key in the account settings and set OUTREACH_API_KEY."
+    if argument == "base_url":
+        return "If it has moved, set OUTREACH_BASE_URL to its new address."
+    section, _, name = argument.removeprefix("fields.").partition(".")
+    return f'Set its path in outreach.toml under [fields.{section}]: {name} = "path.to.it"'
+
+
+@asynccontextmanager
+async def open_client(
+    settings: Settings,
+    workspace: Workspace,
+    *,
+    transport: httpx.AsyncBaseTransport | None = None,
+    look: bool = True,
+) -> AsyncIterator[OutreachClient]:
+    """A client that shares its key's budget with every other process; closes both at the end.
+
+    `look`: read the state of the budget at once instead of with the first request.
+    """
+    key = workspace.api_key.get_secret_value()
+    budget = SharedBudget(settings.budget_database, key=budget_key(key), rate=workspace.rate)
+    async with (
+        budget if look else aclosing(budget),
+        OutreachClient(
+            base_url=workspace.base_url,
+            api_key=key,
+            pacer=budget,
+            fields={str(key): paths for key, paths in workspace.fields.items()},
+            transport=transport,
+            explain=setting_hint,
+        ) as client,
+    ):
+        yield client
+
+
+class SessionChanges:
+    """The changes that one process has made, for its Undo where the bot's database isn't at hand.
+
+    It has the methods of `Records` that an Undo needs; nobody else's changes are in it.
+    """
+
+    def __init__(self) -> None:
+        self._entries: list[AuditEntry] = []
+
+    async def record(self, entry: AuditEntry) -> int:
+        self._entries.append(replace(entry, number=len(self._entries) + 1))
+        return len(self._entries)
+
+    async def last_undoable(self, workspace: str, actor: Actor, since: datetime) -> Undoable | None:
+        for entry in reversed(self._entries):
+            counts = entry.undoable and not entry.undone_by and entry.at >= since
+            if counts and entry.actor == actor and entry.workspace == workspace:
+                return self._with_later(entry)
+        return None
+
+    async def undoable(self, workspace: str, number: int) -> Undoable | None:
+        found = self._entries[number - 1 : number] if number else []
+        return self._with_later(found[0]) if found and found[0].workspace == workspace else None
+
+    async def take_undo(self, number: int, by: str) -> bool:
+        is_free = not self._entries[number - 1].undone_by
+        if is_free:
+            self._change(number, undone_by=by)
+        return is_free
+
+    async def give_back_undo(self, number: int) -> None:
+        self._change(number, undone_by="")
+
+    def _change(self, number: int, *, undone_by: str) -> None:
+        self._entries[number - 1] = replace(self._entries[number - 1], undone_by=undone_by)
+
+    def _with_later(self, entry: AuditEntry) -> Undoable:
+        later = [one for one in self._entries[entry.number :] if not (one.undone_by or one.undoes)]
+        moved = {name: one for one in later for name in one.sequences if name in entry.undoable}
+        return Undoable(entry=entry, moved=moved)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCommand(Act):
+    """Runs a command whose arguments are its whole meaning, after a face has asked about it."""
+
+    arguments: Arguments
+
+    @property
+    def verb(self) -> str:
+        return self.arguments.verb
+
+    async def carry_out(self, context: CommandContext) -> Result:
+        done = await COMMANDS[self.verb].run(self.arguments, context)
+        return await done.choices[0].act.carry_out(context) if isinstance(done, Question) else done
+
+
+async def run(asked: Invocation, context: CommandContext) -> Result | Question:
+    """Carry a command out, or ask first; what changes something, or fails at it, is in the audit.
+
+    Raises `OutreachError`, `RecordsUnavailable` and, for a line that names another workspace than the context's,
+    `UnknownWorkspace`; `error_card` turns them into cards.
+    """
+    named, own = asked.workspace, context.workspace.name
+    if named is not None and named.casefold() != own.casefold():
+        raise UnknownWorkspace(named, known=[own])
+    command, line = asked.command, asked.line or asked.command.name
+    if context.asks_always and asked.changes and not command.asks:
+        card = Card(title=f"{command.summary}?", tone=Tone.WARN, text=(asked.line,))
+        choice = Choice(label=command.name.capitalize(), act=RunCommand(arguments=asked.arguments))
+        return Question(card=card, choices=(choice,), line=asked.line)
+    doing = command.run(asked.arguments, context)
+    if command.asks or not asked.changes:
+        doing = _answered_in_time(doing, context)
+    done = await _recorded(doing, line, changes=asked.changes, context=context)
+    is_named = named is not None
+    if isinstance(done, Result):
+        return replace(done, card=_in_workspace(done.card, context, is_named=is_named))
+    if done.asks or context.asks_always:
+        return replace(done, line=line, card=_in_workspace(done.card, context, is_named=is_named))
+    return await carry_out(done.choices[0].act, context, line=line, is_named=is_named)
+
+
+async def carry_out(act: Act, context: CommandContext, *, line: str = "", is_named: bool = False) -> Result:
+    """Carry out the answer to a question, or what a button has as data; raises as `run` does."""
+    done = await _recorded(act.carry_out(context), line or act.line, changes=True, context=context)
+    assert isinstance(done, Result)
+    return replace(done, card=_in_workspace(done.card, context, is_named=is_named))
+
+
+async def _answered_in_time(
+    doing: Awaitable[Result | Question], context: CommandContext
+) -> Result | Question:
+    """What only reads, until it is done or the service has answered nothing for some seconds.
+
+    Raises the true cause: the last failure of a request, or that there was no answer at all.
+    """
+    with failed_attempts() as failures:
+        task = asyncio.ensure_future(doing)
+        try:
+            answered = -1
+            while not (await asyncio.wait({task}, timeout=SILENCE_SECONDS))[0]:
+                counts = context.client.counts
+                now = counts.requests - counts.retried - counts.throttled
+                if now == answered or failures:
+                    raise failures[-1] if failures else Unreachable(cause="It doesn't answer.")
+                answered = now
+            return task.result()
+        finally:
+            task.cancel()
+
+
+async def _recorded(
+    doing: Awaitable[Result | Question], line: str, *, changes: bool, context: CommandContext
+) -> Result | Question:
+    """What came of it, once it is in the audit, with the Undo of what was changed."""
+    try:
+        done = await doing
+    except (OutreachError, RecordsUnavailable) as error:
+        if changes:
+            failed = Result(card=Card(title=""), audit=f"failed: {error}", effect="failed")
+            await _write_audit(failed, line, context)
+        raise
+    if isinstance(done, Question) or not done.audit:
+        return done
+    number, problem = await _write_audit(done, line, context)
+    card = done.card
+    if problem:  # it is shown, and undoes nothing
+        footer = " ".join(filter(None, (card.footer, f"Not in the audit log: {problem}")))
+        return replace(done, card=replace(card, footer=footer))
+    if not done.undoable:
+        return done
+    undo = Button(label=UNDO, action=UndoChange(change=number))
+    return replace(done, card=replace(card, buttons=(undo, *card.buttons)))
+
+
+async def _write_audit(result: Result, line: str, context: CommandContext) -> tuple[int, str]:
+    """Write an entry of the audit; its number, or the reason why it isn't written."""
+    entry = AuditEntry(
+        at=context.now(),
+        actor=context.actor,
+        workspace=context.workspace.name,
+        command=line,
+        result=result.audit,
+        effect=result.effect,
+        sequences=result.sequences,
+        reason=result.reason,
+        undoable=result.undoable,
+        undoes=result.undoes,
+    )
+    try:
+        return await context.changes.record(entry), ""
+    except RecordsUnavailable as error:
+        return 0, str(error) or NO_RECORDS
+
+
+def _in_workspace(card: Card, context: CommandContext, *, is_named: bool) -> Card:
+    """The card with its workspace, where there are several."""
+    own = context.workspace.name
+    if not is_named and own == DEFAULT:
+        return card
+    card = with_workspace(card, workspace=own)
+    if context.settings is not None and len(context.settings.workspaces) > 1:
+        card = replace(card, footer=" · ".join(filter(None, (f"Workspace {own}", card.footer))))
+    return card
+
+
+def with_workspace(card: Card, *, workspace: str) -> Card:
+    """The buttons mean the workspace that the card is about, wherever and whenever they are pressed."""
+    buttons = tuple(
+        replace(button, workspace=workspace)
+        if isinstance(button.action, Arguments | Act) and not button.workspace
+        else button
+        for button in card.buttons
+    )
+    return replace(card, buttons=buttons)
+
+
+async def resolve_near_miss(card: Card, meant: Invocation, context: CommandContext) -> Card:
+    """The card of a misspelled command whose button names the one sequence that its words fit, by its id.
+
+    Where none or several fit, the button runs the words as they were typed, and the command asks which is meant.
+    Raises `OutreachError`.
+    """
+    arguments = meant.arguments
+    if not isinstance(arguments, OnSequence) or not arguments.target:
+        return card
+    if isinstance(arguments, OnSequences) and arguments.scope:
+        return card
+    found = await context.find_sequence(arguments.target)
+    if not isinstance(found, Resolved):
+        return card
+    named = replace(arguments, target=(found.sequence.id,))
+    # The id is the first word of the line that could be one: what follows it is as it was typed.
+    shown = named.line.replace(found.sequence.id, found.sequence.label, 1)
+    return near_miss(card.title, invocation(named, workspace=meant.workspace), shown=shown)
+
+
+# A question as text, for a face that keeps it until it is answered.
+
+ROOT = __name__.partition(".commands.")[0]
+"""The package in which acts are looked for."""
+_ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}
+
+
+def write_question(question: Question) -> str:
+    """The command, and what each choice carries out."""
+    choices = []
+    for choice in question.choices:
+        kind = type(choice.act)
+        name = f"{kind.__module__.removeprefix(ROOT)}:{kind.__name__}"
+        choices.append({"act": name, "data": _adapter(kind).dump_python(choice.act, mode="json")})
+    return json.dumps({"line": question.line, "choices": choices}, ensure_ascii=False)
+
+
+def read_question(text: str) -> tuple[str, tuple[Act, ...]]:
+    """The command and the acts of a question that was written. Raises ValueError for another version's."""
+    kept = json.loads(text)
+    return kept["line"], tuple(_read_act(one["act"], one["data"]) for one in kept["choices"])
+
+
+def _read_act(named: str, data: Any) -> Act:
+    module, _, name = named.partition(":")
+    try:
+        kind = getattr(importlib.import_module(ROOT + module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"unknown act {named}") from error
+    if not issubclass(kind, Act):
+        raise ValueError(f"{named} is no act")  # noqa: TRY004 # of what was kept
+    act: Act = _adapter(kind).validate_python(data)
+    return act
+
+
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
