@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .client import OutreachClient
     from .errors import (
         InvalidRequest,
+        NoResponse,
         NotFound,
         OutreachError,
         RateLimited,
@@ -46,6 +47,7 @@ __all__ = [
     "Lead",
     "LeadStatus",
     "LocalBudget",
+    "NoResponse",
     "NotFound",
     "OutreachClient",
     "OutreachError",

@@ -8,6 +8,7 @@
     ├── RateLimited           429: wait `retry_after` seconds
     ├── Unavailable           nothing was changed; try again later
     │   ├── Unreachable       no connection
+    │   │   └── NoResponse    connected, but nothing came in time
     │   └── ServiceBroken     5xx, HTML, or an incomplete response
     ├── Uncertain             sent, but no response: the change may have been made
     └── Unreadable            2xx in an unknown format; a `[fields]` line fixes it
@@ -111,6 +112,12 @@ class Unreachable(Unavailable):
     """The outreach service can't be reached. Nothing was changed."""
 
     advice = "Check `base_url`, the network and the proxy, then try again."
+
+
+class NoResponse(Unreachable):
+    """The outreach service didn't respond in time. Nothing was changed."""
+
+    advice = "Try again in a moment: the service is slow to respond."
 
 
 class ServiceBroken(Unavailable):

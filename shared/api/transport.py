@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx
 
-from .errors import OutreachError, Uncertain, Unreachable, Unreadable
+from .errors import NoResponse, OutreachError, Uncertain, Unreachable, Unreadable
 from .messages import Reply, Request, plain
 from .version import VERSION
 
@@ -222,6 +222,8 @@ def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
 def _broken_off(request: Request, error: Exception, *, was_sent: bool) -> OutreachError:
     if not was_sent:
         return Unreachable(endpoint=request.endpoint, cause=cause(error))
+    if request.reads and isinstance(error, (httpx.TimeoutException, TimeoutError)):
+        return NoResponse(endpoint=request.endpoint)
     if request.reads:
         message = "The connection was lost before a response arrived."
         return Unreachable(message, endpoint=request.endpoint, cause=cause(error))

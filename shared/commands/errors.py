@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from shared.api.errors import (
     InvalidRequest,
+    NoResponse,
     NotFound,
     OutreachError,
     RateLimited,
@@ -27,6 +28,7 @@ MESSAGES: dict[type[Exception], tuple[str, str]] = {
     NotFound: ("Not found", "It may have been deleted, or belong to another outreach workspace."),
     InvalidRequest: ("The service rejects this request", "Correct the value it names, then try again."),
     RateLimited: ("Too many requests", "Nothing was changed."),
+    NoResponse: ("The outreach service is slow to respond", "Try again in a moment."),
     Unreachable: ("The outreach service can't be reached", "Try again in a moment."),
     ServiceBroken: (
         "The outreach service returned an error",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from shared.api.errors import (
+    NoResponse,
     OutreachError,
     RateLimited,
     Refused,
@@ -24,7 +25,7 @@ SHOWN = 3
 
 
 def cause_of(error: OutreachError) -> str:
-    """What happened, without an end: `The service rejects the API key (401)`. Only no answer is unreachable."""
+    """What happened, without an end: `The service rejects the API key (401)`. Only no connection is unreachable."""
     if isinstance(error, Unauthorized):
         return REJECTED
     if isinstance(error, RateLimited):
@@ -35,7 +36,7 @@ def cause_of(error: OutreachError) -> str:
         return f"The service returned an error ({error.status})"
     if isinstance(error, Refused):
         return f"The service rejects the request ({error.status})"
-    return UNREACHABLE
+    return SLOW if isinstance(error, NoResponse) else UNREACHABLE
 
 
 def which_failed(cause: str, sources: Sequence[str]) -> str:

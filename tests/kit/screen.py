@@ -38,6 +38,12 @@ class Screen:
     async def type(self, text: str) -> None:
         await self.press(*text)
 
+    async def refresh(self) -> None:
+        """Have everything read again, as the palette's "refresh" does."""
+        await self.press("colon")
+        await self.type("refresh")
+        await self.press("enter")
+
     async def until(self, words: str) -> str:
         """Wait until these words are on the screen; the whole of it."""
 

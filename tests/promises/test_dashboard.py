@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import pytest
+
 from tests.kit import Account
-from tests.kit.screen import Screen
+from tests.kit.screen import Screen, open_screen
 from tests.kit.waiting import until
 
 
@@ -56,6 +61,75 @@ async def test_a_name_that_several_have_asks_which_and_changes_nothing(
 ) -> None:
     before = await account.sequences()
     await screen.until("DOMAINS")
-    await say(screen, "pause zzz")
-    await screen.until("No sequence")
+    await say(screen, "pause webinar")
+    for one in before:
+        if "webinar" in one["name"].lower():
+            await screen.until(one["id"])
+    await screen.press("escape")
     assert await account.sequences() == before
+
+
+async def test_the_past_changes_nothing_by_key_or_command(account: Account, screen: Screen) -> None:
+    before = await account.sequences()
+    await screen.until("DOMAINS")
+    await back_in_time(screen)
+    for line in ("pause all", f"pause {before[0]['id']}", "undo"):
+        await say(screen, line)
+        await screen.until("You are viewing the past")
+    await screen.press("2", "p", "y", "u")
+    await screen.press("1", "p", "y")
+    assert await account.sequences() == before
+    assert not account.asked("PATCH")
+    await screen.press("escape")
+    await screen.until("p pause")
+
+
+async def back_in_time(screen: Screen) -> None:
+    """Press until a moment is shown: the first one is kept once everything was read."""
+
+    async def is_back() -> bool:
+        await screen.press("left_square_bracket")
+        return "REPLAY" in screen.text
+
+    await until(is_back)
+
+
+async def test_each_page_has_its_key_and_esc_goes_up(screen: Screen) -> None:
+    await screen.until("DOMAINS")
+    for keys, path, words in (
+        ("2", "› Sequences", "Positive rate"),
+        ("3", "› Replies", "bot's database"),
+        ("4", "› Incidents", "INCIDENTS"),
+        ("w", "› Wall", "HEALTHY"),
+        ("1", "default ", "INBOXES OF"),
+        ("enter", "› ", "HEALTH (lowest)"),
+        ("enter", "@", "SAME DOMAIN"),
+    ):
+        await screen.press(keys)
+        text = await screen.until(words)
+        assert path in text.splitlines()[0], keys
+    await screen.press("escape", "escape")
+    text = await screen.until("INBOXES OF")
+    assert "›" not in text.splitlines()[0]
+
+
+async def test_help_lists_the_keys_of_the_page(screen: Screen) -> None:
+    await screen.until("DOMAINS")
+    await screen.press("question_mark")
+    text = await screen.until("Keys: Board")
+    for key in "1234w/spPua[]@:q":
+        assert re.search(rf"(?m)(^|[│ ]){re.escape(key)} +[A-Z]", text), key
+
+
+@pytest.mark.parametrize("size", [(40, 12), (60, 20), (80, 24)])
+async def test_a_narrow_screen_tells_verdict_and_alarm(
+    account: Account, tmp_path: Path, no_idle_waiting: None, size: tuple[int, int]
+) -> None:
+    async with open_screen(account, tmp_path, size=size) as screen:
+        await screen.until("healthy")
+        await account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
+        await screen.refresh()
+        text = await screen.until("paused")
+        assert re.match(r" *◆ 1 of \d+ domains paused", text.splitlines()[1])
+        assert "1 alarm" in text.splitlines()[1]
+        assert re.search(r"(?m)^ *‖ +\S+ +paused", text), "the domain that can't send"

@@ -58,6 +58,12 @@ class Commanded:
             asks_always=True,
         )
 
+    @property
+    def paused(self) -> set[str]:
+        """The ids of the sequences that are paused at the service."""
+        account = cast("Account", self.context.client)
+        return {one.id for one in account.sequences.values() if one.status == "paused"}
+
     async def run(self, asked: Asked) -> Result | Question:
         if isinstance(asked, Yes):
             return await self._carry_out(asked)

@@ -24,6 +24,7 @@ async def test_the_verdict_never_says_better_when_it_is_worse() -> None:
             assert moment.is_lit, text
             counted = f"{len(moment.paused)} of" if len(moment.paused) < moment.domains else "All"
             assert f"{counted} {moment.domains} domains paused" in moment.wall, text
+            assert "since" in moment.wall, text
             assert "alarm" in moment.banner, text
         else:
             assert "paused" not in moment.wall, text

@@ -133,7 +133,7 @@ class Acts:
         assert isinstance(done, Result)
         if done.changed and done.card.tone not in {Tone.WARN, Tone.BAD}:
             self._receipt(done, state)
-        elif changes or self.app.screen is not page:
+        elif (changes and not done.card.buttons) or self.app.screen is not page:
             self._tell(done.card)
         else:
             self._show(done.card)

@@ -83,6 +83,8 @@ def place(
         spared = sum(c.width - c.least for c in kept if c.least) or 1
         share = min(1.0, short / spared)
         kept = [replace(c, width=c.width - ceil((c.width - c.least) * share)) if c.least else c for c in kept]
+    while len(kept) > 1 and _needed(kept) > room:
+        kept.pop()
     spare = max(0, room - _needed(kept))
     wants = {c.id: max(0, needs.get(c.id, 0) - c.width) for c in kept if c.grow or c.least}
     for number, (name, want) in enumerate(sorted(wants.items(), key=lambda item: item[1])):

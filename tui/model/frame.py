@@ -7,7 +7,7 @@ start and one cause on every page, on the wall and in `--once`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 
@@ -113,10 +113,21 @@ class Frame:
     # -- what is wrong -------------------------------------------------------------------------------
 
     @cached_property
+    def troubles(self) -> tuple[Condition, ...]:
+        """What is wrong, the worst first; dated by its alarm where no history is recorded."""
+        return tuple(self._dated(one) for one in self.board.conditions)
+
+    def _dated(self, condition: Condition) -> Condition:
+        alarm = self.alarm_of.get(condition.where)
+        if condition.since or alarm is None or alarm.key != condition.key:
+            return condition
+        return replace(condition, since=alarm.text_since, began=alarm.since, is_older=alarm.since_or_earlier)
+
+    @cached_property
     def conditions(self) -> Mapping[str, Condition]:
         """What is wrong by domain; the service's own trouble under an empty name."""
         found: dict[str, Condition] = {}
-        for one in self.board.conditions:
+        for one in self.troubles:
             if one.is_of_domain or one.key == SERVICE:
                 found.setdefault(one.where, one)
         return found
@@ -170,7 +181,7 @@ class Frame:
         if firing:
             return f"guardrail {firing.rule}"
         if domain.paused:
-            return "no reason recorded"
+            return "reason unknown"
         return "; ".join(domain.reasons).removeprefix(_state_of(domain)).lstrip(",; ")
 
     # -- domains -------------------------------------------------------------------------------------
@@ -259,7 +270,7 @@ class Frame:
 
     def _worst_condition(self) -> Condition | None:
         """The first to begin of the worst kind of trouble that any domain has."""
-        of_domains = [one for one in self.board.conditions if one.is_of_domain]
+        of_domains = [one for one in self.troubles if one.is_of_domain]
         worst = [one for one in of_domains if one.kind == of_domains[0].kind]
         return min(worst, key=lambda one: (one.since is None, one.since), default=None)
 
@@ -285,12 +296,16 @@ class Frame:
 
     def figures(self, room: int) -> Words:
         """`Sends 35,441 ▲2% (full days) · today 1,208`, then the others; in a short form where the room is small."""
-        for is_long in (True, False):
-            found = [_figure(figure, is_long=is_long) for figure in self.board.figures]
-            pieces = [piece for figure in found for piece in (*figure, ("   ", Ink.TEXT))]
+        forms = [
+            (True, len(self.board.figures)),
+            *((False, n) for n in range(len(self.board.figures), 0, -1)),
+        ]
+        for is_long, number in forms:
+            found = [_figure(figure, is_long=is_long) for figure in self.board.figures[:number]]
+            pieces = [piece for figure in found for piece in (*figure, ("   ", Ink.TEXT))][:-1]
             if width_of(pieces) <= room:
-                break
-        return Words((("", Ink.TEXT), *pieces))
+                return Words(tuple(pieces))
+        return Words()
 
 
 def _figure(figure: Figure, *, is_long: bool) -> list[Piece]:
@@ -329,16 +344,22 @@ def _cause(line: DomainLine, _: int) -> Sequence[Piece]:
     return (seen, (visible(line.cause), Ink.TEXT))
 
 
+def _since(line: DomainLine, width: int) -> Sequence[Piece]:
+    """`before 14:16`, or `<14:16` where that doesn't fit."""
+    since = line.since if len(line.since) <= width else line.since.replace("before ", "<")
+    return ((since, Ink.MUTED),)
+
+
 DOMAINS = (
     Column(SIGN, "", 1, _sign),
     Column(
         "domain", "Domain", 20, text_of(lambda x: x.key, Ink.STRONG), least=14, sort=lambda x: x.key, grow=1
     ),
     Column(
-        "state", "State", 10, lambda x, _: ((x.state, TONE_INK[x.tone]),), least=7, sort=lambda x: x.state
+        "state", "State", 10, lambda x, _: ((x.state, TONE_INK[x.tone]),), least=9, sort=lambda x: x.state
     ),
     Column("cause", "Cause", 22, _cause, least=10, sort=lambda x: x.cause, grow=3),
-    Column("since", "Since", 12, text_of(lambda x: x.since, Ink.MUTED), least=6, sort=lambda x: x.since),
+    Column("since", "Since", 12, _since, least=6, sort=lambda x: x.since),
     Column(
         "lowest",
         "Lowest",

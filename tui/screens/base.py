@@ -138,7 +138,9 @@ class Page(SafeScreen[None]):
     def watch_frame(self, frame: Frame | None) -> None:
         if frame is None or not self.is_mounted:
             return
-        self.set_class(frame.is_past, "-past")
+        if frame.is_past is not self.has_class("-past"):
+            self.set_class(frame.is_past, "-past")
+            self.refresh_bindings()  # what the past refuses isn't shown
         self.head.show(frame, self.app.path)
         self.show(frame)
 

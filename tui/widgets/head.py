@@ -111,6 +111,8 @@ class Head(ErrorBoundary, Vertical):
         headline, room = frame.headline, self.app.size.width - 5
         ink = Ink.MUTED if headline.is_stale else TONE_INK[headline.tone]
         hint = self._alarm_hint(frame)
+        if hint and len(headline.fitted(0)) + width_of(hint) > room:
+            hint = [(hint[0][0].partition("  ")[0], hint[0][1])]  # without its key
         text = headline.fitted(room - width_of(hint))
         self.verdict.set_class(bool(frame.new_alarms) and not frame.is_past, "-alarm")
         self.verdict.set_class(headline.tone is Tone.BAD and not frame.new_alarms, "-caution")

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from shared.api.errors import (
+    NoResponse,
     OutreachError,
     RateLimited,
     ServiceBroken,
@@ -15,7 +16,7 @@ from shared.api.errors import (
     Unreachable,
     Unreadable,
 )
-from shared.domain.failures import RATE_LIMITED, REJECTED, UNREACHABLE, UNREADABLE, cause_of
+from shared.domain.failures import RATE_LIMITED, REJECTED, SLOW, UNREACHABLE, UNREADABLE, cause_of
 from shared.domain.workspace_verdict import Condition
 from tests.tui.accounts import NOW, account, board_of
 from tui.model.alarms import (
@@ -161,6 +162,7 @@ def test_a_service_that_is_not_read_recovers_no_domain() -> None:
         (Unreadable(), UNREADABLE),
         (ServiceBroken(status=503), "The service returned an error (503)"),
         (Unreachable(), UNREACHABLE),
+        (NoResponse(), SLOW),
     ],
 )
 def test_only_a_missing_answer_is_called_unreachable(error: OutreachError, cause: str) -> None:

@@ -64,8 +64,30 @@ async def test_undo_takes_back_what_the_palette_paused() -> None:
     async with at_desk() as desk:
         await desk.write("colon", "pause sq_1", "enter", "y")
         await desk.until("Press u to undo")
+        assert desk.service.paused == {"sq_1", "sq_2"}
         await desk.press("u")
         await desk.until("Fintech ops leaders is active again")
+        assert desk.service.paused == {"sq_2"}
+
+
+@pytest.mark.parametrize(("typed", "until"), [("2h", "16:32"), ("until 18:30", "18:30")])
+async def test_a_capital_p_asks_for_the_time_then_pauses_until_it(typed: str, until: str) -> None:
+    async with at_desk() as desk:
+        await desk.press("2")
+        await desk.write("P", typed, "enter")
+        assert f"until {until}" in desk.text
+        assert desk.service.paused == {"sq_2"}
+        await desk.press("y")
+        await desk.until("Press u to undo")
+        assert desk.service.paused == {"sq_0", "sq_2"}
+
+
+async def test_what_is_no_time_is_said_and_pauses_nothing() -> None:
+    async with at_desk() as desk:
+        await desk.press("2")
+        await desk.write("P", "soonish", "enter")
+        assert "“soonish” isn't a duration, a day or a time." in desk.toasts
+        assert desk.service.paused == {"sq_2"}
 
 
 async def test_a_failure_is_told_and_leaves_the_sequence_as_it_was() -> None:
@@ -146,7 +168,8 @@ async def test_an_hour_back_takes_two_keys(recorded: HistoryAccess) -> None:
 async def test_a_moment_without_data_is_named_with_the_one_that_is_shown(recorded: HistoryAccess) -> None:
     async with at_desk(history=recorded) as desk:
         await desk.write("at", "9h", "enter")
-        await desk.until("No data at 05:32. This is 12:02, the nearest moment with data.")
+        assert "No data at 05:32. This is 12:02, the nearest moment with data." in desk.toasts
+        assert "REPLAY 12:02:07" in desk.text
 
 
 @pytest.mark.parametrize("keys", [("tab",), ("s",), ("slash", "a", "enter")])

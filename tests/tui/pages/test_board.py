@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from shared.api.models import Inbox, Sequence
 from shared.domain.failures import RATE_LIMITED, REJECTED, UNREADABLE
 from shared.domain.snapshot import Reading
+from shared.history import History
 from shared.records.domains import DomainPast, DomainPause
+from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, account, board_of, failing
 from tests.tui.pages.desk import PAUSED, Desk, at_desk, crisis, inboxes
+from tui.feed.history_access import HistoryAccess
 from tui.model.board import DomainFacts
 from tui.widgets.table import ListTable
 
@@ -117,6 +121,19 @@ async def test_the_page_of_a_domain_tells_what_feeds_it_and_what_was_before() ->
         await desk.press("enter")
         assert desk.shown("feeding") == ["sq_1", "sq_2"]
         assert "paused 21 Feb 14:32 for" in desk.text
+
+
+async def test_a_plot_names_the_time_that_it_shows_and_no_more(tmp_path: Path) -> None:
+    """Ten minutes were titled "14 days"."""
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
+        for minutes in (10, 5, 0):
+            at = NOW - timedelta(minutes=minutes)
+            await store.add(account(now=at), now=at)
+        async with at_desk(history=HistoryAccess(store, workspace="acme")) as desk:
+            await desk.press("enter")
+            axis = [line for line in desk.text.splitlines() if line.rstrip().endswith("14:32")][-1]
+            assert axis.split()[-2:] == ["14:21", "14:32"]
+            assert "days" not in "".join(line for line in desk.text.splitlines() if "HEALTH" in line)
 
 
 async def test_sequences_of_one_name_are_told_apart() -> None:
