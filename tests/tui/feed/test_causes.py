@@ -23,7 +23,6 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"status": 401}, REJECTED),
     ({"body": "half"}, UNREADABLE),
     ({"status": 429, "retry_after": "1"}, RATE_LIMITED),
-    ({"body": "html"}, UNREADABLE),
     ({"status": 503}, "The service returned an error (503)"),
     ({"cut": True}, UNREACHABLE),
     ({"delay": 60.0}, SLOW),
