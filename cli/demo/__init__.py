@@ -6,10 +6,14 @@ import asyncio
 import json
 import signal
 import sys
+import time
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any
 
 from cli.console.interactive import stopping
 from cli.console.resources import open_records, open_replies
 from cli.demo.setup import DemoFailed, Installation, set_up
+from cli.demo.story import SCENARIO, Story
 from cli.demo.verification import Verifier
 
 
@@ -22,11 +26,13 @@ async def run_demo(
     scenario: str,
 ) -> int:
     """Run the demo until it is stopped or `seconds` have passed; 1 if an alert was lost or doubled."""
+    show = _log if headless else _show
     try:
         with stopping(signal.SIGHUP) as stop:
             async with set_up(seed=seed, speed=speed, scenario=scenario) as installation:
                 verifier = Verifier(installation)
-                await _show(installation, verifier, stop, headless=headless, seconds=seconds)
+                running = show(installation, verifier, has_story=scenario == SCENARIO)
+                await _until(stop, running, seconds=seconds)
                 result = await verifier.close()
     except DemoFailed as failure:
         print(f"outreach demo: {failure}", file=sys.stderr)
@@ -35,22 +41,12 @@ async def run_demo(
     return 0 if result.passed else 1
 
 
-async def _show(
-    installation: Installation,
-    verifier: Verifier,
-    stop: asyncio.Event,
-    *,
-    headless: bool,
-    seconds: float | None,
-) -> None:
-    if headless:
-        print(json.dumps(dict(installation.announcement)), flush=True)
-    tasks: set[asyncio.Task[object]] = {
+async def _until(stop: asyncio.Event, running: Coroutine[Any, Any, None], *, seconds: float | None) -> None:
+    """Run it until it ends, somebody stops the demo, or so many seconds have passed."""
+    tasks: set[asyncio.Task[Any]] = {
         asyncio.create_task(stop.wait(), name="demo-stop"),
-        asyncio.create_task(_watch(verifier, headless=headless), name="demo-verifier"),
+        asyncio.create_task(running, name="demo-running"),
     }
-    if not headless:
-        tasks.add(asyncio.create_task(_dashboard(installation), name="demo-dashboard"))
     try:
         done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
@@ -61,20 +57,52 @@ async def _show(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _watch(verifier: Verifier, *, headless: bool) -> None:
-    async for line in verifier.watch(try_commands=headless):
-        if headless:
-            print(line, file=sys.stderr, flush=True)
+async def _log(installation: Installation, verifier: Verifier, *, has_story: bool) -> None:
+    """Log what happens on stderr: the story's sentences, and each message in the alert channel."""
+    began = time.monotonic()
+
+    def tell(line: str) -> None:
+        print(f"{time.monotonic() - began:6.1f} s  {line}", file=sys.stderr, flush=True)
+
+    print(json.dumps(dict(installation.announcement)), flush=True)
+    await verifier.warm_up()
+    async with asyncio.TaskGroup() as tasks:
+        if has_story:
+            tasks.create_task(Story(installation, tell).play(), name="demo-story")
+        async for text in verifier.watch(try_commands=True):
+            tell(f"In Slack: {text}")
 
 
-async def _dashboard(installation: Installation) -> None:
+async def _show(installation: Installation, verifier: Verifier, *, has_story: bool) -> None:
+    """Show the dashboard until it is closed; the story's sentences come up on it."""
     from shared import settings
     from tui.app.run import run_dashboard
 
-    await run_dashboard(
-        lambda: settings.load(environ=installation.environ),
-        open_records=open_records,
-        open_replies=open_replies,
-        environ=installation.environ,
-        notice=f"Slack: {installation.announcement['slack_page']}",
-    )
+    sentences = asyncio.Queue[str]()
+    story = Story(installation, sentences.put_nowait)
+    background = [asyncio.create_task(_each(verifier), name="demo-verifier")]
+    if has_story:
+        background.append(asyncio.create_task(story.play(), name="demo-story"))
+    try:
+        await run_dashboard(
+            lambda: settings.load(environ=installation.environ),
+            open_records=open_records,
+            open_replies=open_replies,
+            environ=installation.environ,
+            notice=f"Slack: {installation.announcement['slack_page']}",
+            tips=_taken_from(sentences),
+        )
+    finally:
+        for task in background:
+            task.cancel()
+        await asyncio.gather(*background, return_exceptions=True)
+
+
+async def _each(verifier: Verifier) -> None:
+    async for _ in verifier.watch(try_commands=False):
+        pass
+
+
+async def _taken_from(sentences: asyncio.Queue[str]) -> AsyncIterator[str]:
+    while True:
+        yield await sentences.get()

@@ -43,6 +43,29 @@ class Installation:
     bot: processes.Supervised
     http: aiohttp.ClientSession
 
+    async def service(self, path: str, body: object = None) -> dict[str, Any]:
+        """Read from the service's control API, or with a body let something happen there."""
+        return await self._ask(f"{self.announcement['control_url']}{path}", body)
+
+    async def slack(self, path: str, body: object = None) -> dict[str, Any]:
+        """Look at Slack, or with a body act there as a person."""
+        return await self._ask(f"{self.announcement['slack_control_url']}/{path}", body)
+
+    async def sequences(self) -> list[dict[str, Any]]:
+        """The account's sequences, as the service lists them."""
+        key = {"Authorization": f"Bearer {self.announcement['api_keys'][ACCOUNT]}"}
+        found = await self._ask(f"{self.announcement['base_url']}/sequences", None, headers=key)
+        return list(found["data"])
+
+    async def _ask(
+        self, url: str, body: object, *, headers: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        method = "GET" if body is None else "POST"
+        async with self.http.request(method, url, json=body, headers=headers) as answer:
+            answer.raise_for_status()
+            found: dict[str, Any] = await answer.json()
+            return found
+
 
 @contextlib.asynccontextmanager
 async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Installation]:
@@ -89,6 +112,8 @@ def _settings(announced: Mapping[str, Any], *, port: int, folder: Path) -> dict[
         "OUTREACH_ALERT_CHANNEL": announced["slack_alert_channel"],
         "OUTREACH_STATE_DIR": str(folder),
         "OUTREACH_PORT": str(port),
+        # So that `Claim & reply` leads to the bot, as with an address that people reach.
+        "OUTREACH_PUBLIC_URL": f"http://127.0.0.1:{port}",
         "OUTREACH_POLL_SECONDS": str(POLL_SECONDS),
         # The zones of the account's domains; without it the demo would ask the system's resolvers.
         "OUTREACH_DNS_RESOLVERS": ",".join(announced["dns_resolvers"]),

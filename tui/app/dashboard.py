@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -57,6 +57,7 @@ LOOK_EVERY = timedelta(seconds=15)
 SCRUBBED = timedelta(hours=24)
 """What the lanes below a past board cover."""
 MOST_TOASTS = 2
+TIP_SECONDS = 25.0
 SEEK_HINT = "Go to a time: 14:02, yesterday 9:00, 21 Nov 14:02, or how long ago: 20m, 3h. Esc cancels."
 ACTIONS = (
     Offer(line="export", about="Write this view as CSV, text and SVG", action="app.export"),
@@ -102,6 +103,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         notifier: TerminalNotifier | None = None,
         driver_class: type[Driver] | None = None,
         notice: str = "",
+        tips: AsyncIterator[str] | None = None,
     ) -> None:
         super().__init__(driver_class)
         self.now = now
@@ -115,6 +117,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self._error_log = error_log
         self._own_error: OwnError | None = None
         self._notice = notice
+        self._tips = tips
         self._seen_notice = ""
         self._last_input: datetime | None = None
         self._used_at: datetime | None = None
@@ -144,6 +147,12 @@ class DashboardApp(ErrorBoundary, App[int]):
         self._start(first)
         for number, state in enumerate(others, start=1):
             self.set_timer(number * STAGGER, partial(self._start, state))
+        if self._tips:
+            self.run_worker(self._show_tips(self._tips), exit_on_error=False)
+
+    async def _show_tips(self, tips: AsyncIterator[str]) -> None:
+        async for tip in tips:
+            self.toast(tip, timeout=TIP_SECONDS)
 
     def _start(self, state: WorkspaceState) -> None:
         if state.feed:

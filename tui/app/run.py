@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 
 from shared.settings import Settings
@@ -49,11 +49,13 @@ async def run_dashboard(
     environ: Mapping[str, str] = os.environ,
     wall: bool = False,
     notice: str = "",
+    tips: AsyncIterator[str] | None = None,
     is_viewer: bool = False,
     workspace: str | None = None,
 ) -> int:
     """Show the dashboard until it is closed or its terminal is gone; returns the exit code.
 
+    `tips` come up on the page one after another, as they are said.
     A viewer in a browser only reads, and leaves notifications, the alarm command and systemd to other dashboards.
     Raises what `load` raises.
     """
@@ -81,6 +83,7 @@ async def run_dashboard(
         keys=options.keys,
         wall=wall,
         notice=notice,
+        tips=tips,
         folder=settings.state_dir / "exports",
         error_log=ErrorLog(),
         on_alarm=alarm_command.call,

@@ -1,22 +1,90 @@
-"""What the demo's verifier does in Slack."""
+"""What the demo's verifier does in Slack, and how it reads what both sides show."""
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import aiohttp
+import pytest
 
 from cli.demo.setup import Installation
-from cli.demo.verification import Verifier
+from cli.demo.verification import Result, Verifier
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.settings import Settings
+from shared.store.queue.intake import Arrival, alert_id
+
+INTERESTED = {"event": "reply.interested", "lead": {"email": "ada@lead.example"}, "sequence": "Clinics"}
+PAUSED = {"event": "domain.paused", "domain": "useacme.example", "rate": 0.07}
 
 
 async def test_the_verifiers_own_command_stays_out_of_the_channels() -> None:
     async with SlackStandIn(settings=Settings(request_url=None)) as slack, aiohttp.ClientSession() as http:
-        announcement = {**slack.announcement, "control_url": ""}
-        verifier = Verifier(cast("Installation", SimpleNamespace(announcement=announcement, http=http)))
-        await verifier._try_command()
+        installation = Installation(
+            announcement=slack.announcement, environ={}, bot=cast("Any", None), http=http
+        )
+        await Verifier(installation)._try_command()
         texts = {one.name: len(one.everything()) for one in slack.workspace.channels.values()}
     assert {name for name, count in texts.items() if count} == {"dm-ben"}
+
+
+class _Seen:
+    """What the service and Slack would show: deliveries with their bodies, and messages with their alerts."""
+
+    def __init__(self, *bodies: dict[str, Any], posts: list[tuple[dict[str, Any], float]]) -> None:
+        self.announcement = {"slack_alert_channel": "C1"}
+        self.bot = SimpleNamespace(restarts=0)
+        self._bodies = bodies
+        self._posts = posts
+
+    async def service(self, path: str, body: object = None) -> dict[str, Any]:
+        if path == "/summary":
+            kinds = {"lead.bounced": 3, "reply.interested": 1, "domain.paused": 2}
+            states = {"delivered": len(self._bodies)}
+            deliveries = {"by_state": states, "by_kind": kinds}
+            return {"worst_second": {}, "rate_limited": 0, "requests": 9, "deliveries": deliveries}
+        kind = path.rpartition("=")[2]
+        shown = [
+            {"body": json.dumps(one), "state": "delivered", "first_sent": 100.0 + place}
+            for place, one in enumerate(self._bodies)
+            if one["event"] == kind
+        ]
+        return {"data": shown}
+
+    async def slack(self, path: str, body: object = None) -> dict[str, Any]:
+        messages = []
+        for place, (about, edited) in enumerate(self._posts):
+            alert = alert_id(Arrival(workspace="default", body=json.dumps(about).encode(), at=0.0).dkey)
+            metadata = {"event_payload": {"alert_id": alert}}
+            messages.append(
+                {"channel": "C1", "ts": f"{place}", "text": "", "posted_at": 110.0, "metadata": metadata}
+                | ({"edited": {"ts": str(edited)}} if edited else {})
+            )
+        return {"messages": messages}
+
+
+async def _result(seen: _Seen, monkeypatch: pytest.MonkeyPatch) -> Result:
+    monkeypatch.setattr("cli.demo.verification.SETTLE_SECONDS", 0.0)
+    return await Verifier(cast("Installation", seen)).close()
+
+
+async def test_an_alert_without_a_card_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = await _result(_Seen(INTERESTED, PAUSED, posts=[(INTERESTED, 0)]), monkeypatch)
+    assert (lost.lost, lost.doubled, lost.passed) == (1, 0, False)
+
+
+async def test_an_alert_with_two_cards_is_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
+    doubled = await _result(_Seen(INTERESTED, posts=[(INTERESTED, 0), (INTERESTED, 0)]), monkeypatch)
+    assert (doubled.lost, doubled.doubled, doubled.passed) == (0, 1, False)
+
+
+async def test_a_second_pause_on_the_domains_own_card_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = PAUSED | {"rate": 0.08}
+    edited = await _result(_Seen(PAUSED, again, posts=[(PAUSED, 120.0)]), monkeypatch)
+    assert edited.passed
+    assert "without a card          3 bounces: counted in the digest; 1 on the card" in "\n".join(
+        edited.lines
+    )
+    left = await _result(_Seen(PAUSED, again, posts=[(PAUSED, 0)]), monkeypatch)
+    assert left.lost == 1

@@ -1,0 +1,35 @@
+"""The demo's story, played quickly against the real sandbox and the real bot."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.demo import story
+from cli.demo.setup import set_up
+from cli.demo.verification import Verifier
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+
+async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for pause in ("CALM_SECONDS", "READING_SECONDS", "BOUNCES_EVERY"):
+        monkeypatch.setattr(story, pause, 0.2)
+    told: list[str] = []
+    async with set_up(seed=7, speed=60.0, scenario=story.SCENARIO) as installation:
+        verifier = Verifier(installation)
+        await verifier.warm_up()
+        await story.Story(installation, told.append).play()
+        sequences = {one["name"]: one["status"] for one in await installation.sequences()}
+        channel = installation.announcement["slack_alert_channel"]
+        messages = (await installation.slack(f"messages?channel={channel}"))["messages"]
+        result = await verifier.close()
+    assert len(told) == 9, told[-1]
+    assert sequences[story.SEQUENCE] == "active", "Undo resumed what the guardrail had paused"
+    paused = [one for one in messages if any(story.SEQUENCE in str(then) for then in one["revisions"])]
+    assert paused, "the guardrail's card was edited by Undo"
+    claimed = [one for one in messages if any("Claim" in str(then) for then in one["revisions"])]
+    assert any("@cleo" in str(one["blocks"]) or "U0CLEO0003" in str(one["blocks"]) for one in claimed)
+    assert result.passed, result.lines
+    assert any(" of 2" in line or " of 3" in line for line in result.lines if line.startswith("delivery"))
