@@ -38,6 +38,7 @@ from bot.interactions.listeners import Listeners
 from bot.interactions.slack_apps import SlackApps
 from bot.jobs import register
 from bot.jobs.card_refresh import CardRefresher
+from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.reminders import times_of
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime.supervisor import Supervisor
@@ -56,6 +57,7 @@ from shared.settings import Settings
 from shared.store import LeaseTimings, Store, open_store
 from shared.store.db.lock import sole_owner
 from shared.store.instance import BEAT_SECONDS
+from shared.store.jobs import EVALUATE
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 
 GRACE = 3.0
@@ -94,7 +96,7 @@ async def open_bot(
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.database, timings=pace))
         if stack.enter_context(sole_owner(settings.database)):
-            for leased in (store.leases, store.jobs, store.incidents):
+            for leased in (store.leases, store.jobs):
                 await leased.take_over()
         await store.reminders.note_times(times_of(settings.alerts))
         supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
@@ -195,14 +197,18 @@ async def open_bot(
         )
         scheduler = JobScheduler(supervisor)
         checks = register.domain_checks(store, settings, signals)
+        guard = GuardrailWatch(
+            store, contexts, planned=signals.changed, permitted=PauseRights(slack, settings.roles)
+        )
+        await store.jobs.keep_going(EVALUATE, settings.workspaces)
         register.add_jobs(
             scheduler,
             store,
             contexts,
             histories=histories,
             signals=signals,
-            permitted=PauseRights(slack, settings.roles),
             people=people,
+            guard=guard,
             checks=checks,
         )
         scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
@@ -217,7 +223,9 @@ async def open_bot(
             "card_refresh": refresher.run,
             "jobs": Worker(
                 store,
-                register.kinds(store, contexts, planned=signals.changed, people=people, checks=checks),
+                register.kinds(
+                    store, contexts, planned=signals.changed, people=people, guard=guard, checks=checks
+                ),
                 workspaces=contexts.clients,
                 wakeup=signals.jobs,
             ).run,

@@ -1,6 +1,6 @@
 """Carries out the pauses of guardrails: decided in the database, and completed there together with their message.
 
-A process can die at any point, and a request's outcome can be unknown. The next process reads the decision and the
+A process can die at any point, and a request's outcome can be unknown. Who has the job next reads the decision and the
 sequences' status, and sends the request again, which is safe because pausing twice changes nothing.
 """
 
@@ -29,12 +29,14 @@ from shared.commands.running.hold import (
 from shared.domain.card import Card
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
+from shared.guardrails.evaluate import is_on
 from shared.guardrails.rule import Rule, Scope, subject_key
 from shared.records.audit import Actor, AuditEntry, Before
-from shared.records.guardrails import Incident
+from shared.records.guardrails import ALL, Incident
 from shared.records.sequence_changes import UNDER_WAY
 from shared.store import Store
 from shared.store.alerts.incidents import Claim
+from shared.store.jobs import Again, Done, End, Job
 from shared.store.queue.outbox import PlannedPost
 
 RETRY_SECONDS = 5.0
@@ -66,6 +68,7 @@ class Targets:
 class Progress:
     """The progress of an act: labels by id of paused sequences, and errors by label of the others."""
 
+    job: Job
     incident: Incident
     paused: dict[str, str] = field(default_factory=dict)
     extended: dict[str, str] = field(default_factory=dict)
@@ -80,14 +83,14 @@ class Progress:
 
 
 class GuardrailActs:
-    """`act` on a claim; `resume_interrupted` acts of dead processes."""
+    """`act` decides on a claim; called with jobs of the kind `act`, it carries out what was decided."""
 
     def __init__(self, store: Store, contexts: CommandContexts, *, planned: Callable[[], None]) -> None:
-        self._store, self._contexts, self._planned = store, contexts, planned
+        self.store, self._contexts, self._planned = store, contexts, planned
 
     async def act(self, claim: Claim, rule: Rule) -> str:
-        """Pause the claim's sequences; returns the reason if a suggestion is due instead."""
-        now = self._store.database.clock()
+        """Decide to pause the claim's sequences; returns the reason if a suggestion is due instead."""
+        now = self.store.database.clock()
         resumes_at = now + rule.duration.total_seconds() if rule.duration else None
         earlier = await self._ending_earlier(claim.workspace, resumes_at)
         try:
@@ -107,18 +110,19 @@ class GuardrailActs:
             extended=tuple(one.id for one in targets.timed),
             resumes_at=resumes_at,
             at_once=rule.at_once,
+            left=tuple(one.label for one in targets.left),
             paused_now=frozenset(one.id for one in known if one.status == "paused"),
         )
-        begun = await self._store.incidents.begin(claim)
+        begun = await self.store.incidents.begin(claim)
         if begun.incident is None:
             return _LIMITS.get(begun.refusal, "").format(rule=rule)
         log.info("guardrail acts", workspace=claim.workspace, rule=claim.rule, sequences=claim.sequences)
-        await self._carry_out(begun.incident, left=[one.label for one in targets.left])
+        self._planned()
         return ""
 
     async def _ending_earlier(self, workspace: str, resumes_at: float | None) -> frozenset[str]:
         """The sequences that are paused, and would resume before the rule's pause ends."""
-        timers = await self._store.records.timers(workspace, RESUME_TIMER)
+        timers = await self.store.records.timers(workspace, RESUME_TIMER)
         return frozenset(
             timer.key for timer in timers if resumes_at is None or timer.due_at.timestamp() < resumes_at
         )
@@ -149,25 +153,32 @@ class GuardrailActs:
 
     async def _of_domain(self, claim: Claim, able: Sequence[Campaign]) -> list[Campaign]:
         """Those seen on the domain, the ones with most events first: the service does not tell who sends from it."""
-        since = self._store.database.clock() - HORIZON
-        counts = await self._store.guardrails.seen_on(claim.workspace, claim.subject, since)
+        since = self.store.database.clock() - HORIZON
+        counts = await self.store.guardrails.seen_on(claim.workspace, claim.subject, since)
         named = [one for one in able if subject_key(one.label) in counts]
         return sorted(named, key=lambda one: -counts[subject_key(one.label)])
 
-    async def resume_interrupted(self, *, is_off: Callable[[Incident], bool]) -> None:
-        """Continue acts whose process died or whose requests failed."""
-        for incident in await self._store.incidents.take_interrupted(self._contexts.clients):
-            age = self._store.database.clock() - incident.began_at
-            if is_off(incident):
-                await self._give_up(incident)
-            elif incident.state == "decided" and age > TOO_LATE:
-                await self._finish(
-                    incident, {}, why="The bot was down for more than an hour: the decision was too old."
-                )
-            else:
-                await self._carry_out(incident)
+    async def __call__(self, decided: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Carry out what was decided, or go on with what was interrupted."""
+        return {job: end for job in decided if (end := await self._act_on(job))}
 
-    async def _give_up(self, incident: Incident) -> None:
+    async def _act_on(self, job: Job) -> End | None:
+        """None where the end of the job is written with the outcome of the act, or somebody else has it now."""
+        incident = await self.store.incidents.decided(job)
+        if incident is None:
+            return Done()
+        now = self.store.database.clock()
+        switches = await self.store.guardrails.switches(incident.workspace)
+        if any(one.rule in {incident.rule, ALL} and is_on(one, now=now) for one in switches):
+            await self._give_up(job, incident)
+        elif incident.state == "decided" and now - incident.began_at > TOO_LATE:
+            why = "The bot was down for more than an hour: the decision was too old."
+            await self._finish(job, incident, {}, why=why)
+        else:
+            return await self._carry_out(job, incident)
+        return None
+
+    async def _give_up(self, job: Job, incident: Incident) -> None:
         """End an act that was turned off; report what it has already paused, with an Undo."""
         paused: dict[str, str] = {}
         if incident.state == "acting":
@@ -175,15 +186,15 @@ class GuardrailActs:
                 known = await self._context(incident).client.list_sequences()
             except OutreachError as error:
                 log.warning("pause not proven", rule=incident.rule, error=type(error).__name__)
-                return await self._store.incidents.postpone(incident, seconds=RETRY_SECONDS)
+                return await self.store.incidents.postpone(job, incident, seconds=RETRY_SECONDS)
             done = (one for one in known if one.id in incident.requested and one.status == "paused")
             paused = {one.id: one.label for one in done}
         undoable = {name: Before(label=label, status="active") for name, label in paused.items()}
-        return await self._finish(incident, paused, undoable=undoable, why=TURNED_OFF)
+        return await self._finish(job, incident, paused, undoable=undoable, why=TURNED_OFF)
 
-    async def _carry_out(self, incident: Incident, *, left: Sequence[str] = ()) -> None:
+    async def _carry_out(self, job: Job, incident: Incident) -> End | None:
         context = self._context(incident)
-        progress = Progress(incident=incident)
+        progress = Progress(job=job, incident=incident)
         revisions = await read_revisions(context)
         earlier = await self._ending_earlier(incident.workspace, incident.resumes_at)
         try:
@@ -195,8 +206,8 @@ class GuardrailActs:
                     for name in incident.sequences
                     if name not in known or known[name].status == "active" or name in earlier
                 ]
-                if not await self._store.incidents.acting(incident, able):
-                    return None
+                if not await self.store.incidents.acting(job, incident, able):
+                    return Again(after=RETRY_SECONDS)  # to be given up, unless somebody else has it
                 progress.incident = replace(incident, state="acting", sequences=tuple(able))
             await self._pause(progress, known, context, revisions=revisions, earlier=earlier)
         except OutreachError as error:
@@ -210,19 +221,22 @@ class GuardrailActs:
         elif failed:
             first = next(iter(failed.values()))
             log.warning("pause not proven", rule=incident.rule, error=type(first).__name__)
-            if incident.attempts < ATTEMPTS:
-                return await self._store.incidents.postpone(incident, seconds=RETRY_SECONDS)
+            if job.attempts < ATTEMPTS:
+                await self.store.incidents.postpone(job, incident, seconds=RETRY_SECONDS)
+                return None
             doubt = " `sequences paused` shows what it may have paused." if incident.state == "acting" else ""
             why = f"The service did not confirm the pause: {first}{doubt}"
-        return await self._finish(
+        await self._finish(
+            job,
             incident,
             paused,
             extended=progress.extended,
             undoable=progress.undoable,
-            left=left,
+            left=job.payload.get("left", ()),
             failed=tuple(failed),
             why=why,
         )
+        return None
 
     async def _pause(
         self,
@@ -255,14 +269,14 @@ class GuardrailActs:
             if one.status == "active":
                 requested = tuple(dict.fromkeys((*asked, name)))
                 progress.incident = replace(progress.incident, requested=requested)
-            if not await self._store.incidents.requesting(progress.incident):
+            if not await self.store.incidents.requesting(progress.job, progress.incident):
                 progress.stopped = True
                 return
             await self._pause_one(progress, one, context, asked=asked)
 
     async def _resumed_since(self, incident: Incident) -> frozenset[str]:
         """The sequences that somebody has resumed since the incident began: the rule doesn't insist."""
-        changes = await self._store.records.last_changes(incident.workspace, incident.sequences)
+        changes = await self.store.records.last_changes(incident.workspace, incident.sequences)
         began = moment(incident.began_at)
         return frozenset(name for name, one in changes.items() if one.effect == "resumed" and one.at > began)
 
@@ -299,6 +313,7 @@ class GuardrailActs:
 
     async def _finish(
         self,
+        job: Job,
         incident: Incident,
         paused: Mapping[str, str],
         *,
@@ -331,7 +346,7 @@ class GuardrailActs:
 
         result = f"{', '.join(f'{label} ({name})' for name, label in done.items())} paused"
         entry = AuditEntry(
-            at=moment(self._store.database.clock()),
+            at=moment(self.store.database.clock()),
             actor=actor_of(incident),
             workspace=incident.workspace,
             command=f"pause: {incident.sentence}",
@@ -341,8 +356,8 @@ class GuardrailActs:
             undoable={name: undoable[name] for name in done if name in undoable},
         )
         state = "done" if done else "failed"
-        if await self._store.incidents.finish(
-            incident, entry, paused=tuple(paused), extended=tuple(extended), draw=draw, state=state
+        if await self.store.incidents.finish(
+            job, incident, entry, paused=tuple(paused), extended=tuple(extended), draw=draw, state=state
         ):
             self._planned()
 
@@ -364,13 +379,13 @@ class GuardrailActs:
 
     async def release_timers(self, seen: Mapping[str, tuple[float, frozenset[str]]]) -> None:
         """Cancel the timers of pauses whose sequences were seen active: `seen` is when, and which, by workspace."""
-        for one in await self._store.incidents.timed():
+        for one in await self.store.incidents.timed():
             at, active = seen.get(one.workspace, (0.0, frozenset()))
             if at < one.began_at + SETTLED:
                 continue
             if one.resumes_at is not None:
                 names = active.intersection(one.sequences)
-                await self._store.timers.release(one.workspace, names, due_at=one.resumes_at)
+                await self.store.timers.release(one.workspace, names, due_at=one.resumes_at)
 
 
 _LIMITS = {

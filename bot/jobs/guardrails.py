@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -25,6 +25,7 @@ from shared.guardrails.sentence import parse
 from shared.records.guardrails import ALL, CountSample, Happening, Incident, StoredRule, Switch
 from shared.store import Store
 from shared.store.alerts.incidents import HELD_EVERY, Claim
+from shared.store.jobs import Again, End, Job
 from shared.store.queue.outbox import PlannedPost
 from shared.store.queue.posts import INCIDENT
 
@@ -55,7 +56,7 @@ class Account:
 
 
 class GuardrailWatch:
-    """`check` regularly; several processes can, and each incident is handled and reported once."""
+    """Handles jobs of the kind `evaluate`; each incident is handled and reported once, whoever evaluates."""
 
     def __init__(
         self,
@@ -67,7 +68,7 @@ class GuardrailWatch:
     ) -> None:
         self._store, self._contexts, self._planned = store, contexts, planned
         self._permitted = permitted
-        self._acts = GuardrailActs(store, contexts, planned=planned)
+        self.acts = GuardrailActs(store, contexts, planned=planned)
         self._accounts: dict[str, Account] = {name: Account() for name in contexts.clients}
         self._routed: dict[int, float] = {}
         self._loaded_at, self._read_until = float("-inf"), 0.0
@@ -86,20 +87,26 @@ class GuardrailWatch:
         account = self._accounts[workspace]
         account.sequences, account.seen_at = sequences, at
 
-    async def check(self) -> None:
-        """Continue interrupted acts, then evaluate every rule. Raises `RecordsUnavailable`."""
+    async def __call__(self, due: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Evaluate every rule of these workspaces. Raises `RecordsUnavailable`."""
+        await self._evaluate({job.workspace.lower() for job in due})
+        return {job: Again(after=EVERY, attempts=0) for job in due}
+
+    async def _evaluate(self, due: Collection[str]) -> None:
         stored, switches = (
             await self._store.guardrails.all_rules(),
             await self._store.guardrails.all_switches(),
         )
         await self._read(self._spans_of(stored))
         all_off = any(is_on(one, now=self._now) for one in switches.get(ALL, ()))
-        await self._acts.resume_interrupted(
-            is_off=lambda one: all_off or _off(one.rule, switches.get(one.workspace, ()), now=self._now)
-        )
-        open_ = {(one.workspace, one.rule, one.subject): one for one in await self._store.incidents.open()}
+        workspaces = [name for name in self._accounts if name.lower() in due]
+        open_ = {
+            (one.workspace, one.rule, one.subject): one
+            for one in await self._store.incidents.open()
+            if one.workspace in workspaces
+        }
         held: set[tuple[str, str, str]] = set()
-        for workspace in self._accounts:
+        for workspace in workspaces:
             rules = {} if all_off else self._catalog(workspace, stored.get(workspace, ()))
             off = switches.get(workspace, ())
             rules = {name: one for name, one in rules.items() if not _off(name, off, now=self._now)}
@@ -115,7 +122,9 @@ class GuardrailWatch:
         """The events since the last check; once an hour, or where a rule looks further back, all events."""
         now = self._now
         await self._hear()
-        if not (0 <= now - self._loaded_at < RELOAD_SECONDS and spans <= self._spans):
+        # What came while other bots evaluated is read again as far back as deliveries may be routed late.
+        recent = 0 <= now - self._read_until < OVERLAP / 2
+        if not (recent and 0 <= now - self._loaded_at < RELOAD_SECONDS and spans <= self._spans):
             await self._reload(now, spans)
         else:
             found = await self._store.guardrails.happened(now - OVERLAP)
@@ -222,7 +231,7 @@ class GuardrailWatch:
         why = ""
         if rule.action is Action.ACT:
             why = await self._not_permitted(workspace, named)
-            why = why or await self._acts.act(claim, rule)
+            why = why or await self.acts.act(claim, rule)
             if not why:
                 return
         await self._say(claim, rule, why)
@@ -338,7 +347,7 @@ class GuardrailWatch:
         if still:
             await self._store.incidents.held(still)
         for place, one in open_.items():
-            if place in held or one.workspace not in self._accounts or one.state not in {"done", "failed"}:
+            if place in held or one.state not in {"done", "failed"}:
                 continue
             if one.rule == DATA:
                 card = cards.trusted_again(footer=footer_of(self._contexts, one.workspace))
@@ -354,7 +363,7 @@ class GuardrailWatch:
             name: (one.seen_at, frozenset(s.id for s in one.sequences if s.status == "active"))
             for name, one in self._accounts.items()
         }
-        await self._acts.release_timers(seen)
+        await self.acts.release_timers(seen)
 
 
 def _judge(

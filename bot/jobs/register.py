@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -14,7 +14,6 @@ from bot.alerts.turns import People
 from bot.commands.context import CommandContexts
 from bot.jobs import (
     guardrail_samples,
-    guardrails,
     history_sampler,
     reconcile,
 )
@@ -22,7 +21,7 @@ from bot.jobs.auto_resume import AutoResume, told_together
 from bot.jobs.digests import Digests
 from bot.jobs.domain_checks import DomainChecks
 from bot.jobs.guardrail_samples import GuardrailSampler
-from bot.jobs.guardrails import GuardrailWatch, Permitted
+from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.late_requests import LateRequests
 from bot.jobs.reconcile import Reconciler
@@ -36,13 +35,14 @@ from shared.domain.wall_clock import DAY
 from shared.history import History, HistoryUnavailable
 from shared.settings import Settings
 from shared.store import Store
-from shared.store.jobs import DIGEST, DOMAIN, LATE, RELEASE, REMIND, RESUME, End, Job
+from shared.store.jobs import ACT, DIGEST, DOMAIN, EVALUATE, LATE, RELEASE, REMIND, RESUME, End, Job
 
 RESUMED_TOGETHER = 300
 """Pauses whose ends one message may tell of."""
 LOOKED_AT_TOGETHER = 100
 REMINDED_TOGETHER = 200
 """Alerts that one transaction looks at; more than five reminders of a channel are one message."""
+EVALUATED_TOGETHER = 1_000
 REVIVE_SECONDS = 60.0
 PRUNE_SECONDS = 3600.0
 MOST_PORTIONS = 1000
@@ -56,6 +56,7 @@ def kinds(
     *,
     planned: Callable[[], None],
     people: People,
+    guard: GuardrailWatch,
     checks: DomainChecks | None = None,
 ) -> Sequence[Kind]:
     """What is done when it is due, with its handler."""
@@ -64,6 +65,10 @@ def kinds(
     reminding = Reminders(
         store, settings.alerts, settings.routes, people, planned=planned, link=settings.links.lead
     )
+
+    def together(_job: Job) -> Hashable:
+        """One reading of what happened serves all workspaces."""
+        return None
 
     async def release(claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
         """Post what was held until the end of the quiet hours."""
@@ -78,6 +83,8 @@ def kinds(
         Kind(name=REMIND, handle=reminding, batch=REMINDED_TOGETHER, parallel=1),
         Kind(name=RELEASE, handle=release),
         Kind(name=DIGEST, handle=Digests(store, contexts, planned=planned), renewed=True),
+        Kind(name=EVALUATE, handle=guard, group=together, batch=EVALUATED_TOGETHER, parallel=1, renewed=True),
+        Kind(name=ACT, handle=guard.acts, renewed=True),
         *((Kind(name=DOMAIN, handle=checks, alone=True, renewed=True),) if checks else ()),
     )
 
@@ -89,19 +96,18 @@ def add_jobs(
     *,
     histories: Mapping[str, History],
     signals: DeliverySignals,
-    permitted: Permitted,
     people: RotaPeople,
+    guard: GuardrailWatch,
     checks: DomainChecks | None,
 ) -> None:
     """Schedule what ticks."""
-    settings, planned = contexts.settings, signals.changed
+    settings = contexts.settings
     if settings.routes.rotas:
         scheduler.every(rota_people.EVERY, people.refresh, name="rota people", at_once=True)
     reconciler = Reconciler(store, contexts, found=signals.stored)
     scheduler.every(reconcile.EVERY, reconciler.reconcile, name="reconcile", at_once=True)
     sampler = HistorySampler(contexts, histories)
     scheduler.every(history_sampler.EVERY, sampler.sample, name="history")
-    guard = GuardrailWatch(store, contexts, planned=planned, permitted=permitted)
     counting = GuardrailSampler(
         store,
         contexts,
@@ -110,7 +116,6 @@ def add_jobs(
         saw=guard.saw,
         watch=checks.watch if checks else None,
     )
-    scheduler.every(guardrails.EVERY, guard.check, name="guardrails")
     scheduler.every(guardrail_samples.EVERY, counting.sample, name="guardrail counts", at_once=True)
     scheduler.every(guardrail_samples.EVERY, guard.release_timers, name="guardrail timers")
     scheduler.every(REVIVE_SECONDS, store.dead_letters.revive, name="revive")

@@ -39,5 +39,6 @@ class DeliverySignals:
         self.posts.set()
 
     def changed(self) -> None:
+        self.jobs.set()
         self.posts.set()
         self.repaints.set()

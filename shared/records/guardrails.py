@@ -99,8 +99,6 @@ class Incident:
     """Those of them whose pause was asked of the service: only these can be paused by the rule."""
     note: str = ""
     """What was measured, in words."""
-    token: int = 0
-    attempts: int = 0
     resumes_at: float | None = None
 
 

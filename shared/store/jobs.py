@@ -20,9 +20,10 @@ from shared.store.db.columns import NOW
 from shared.store.db.engine import Repository, Transaction, portions, probes, writes
 from shared.store.db.schema import jobs
 
+ACT, EVALUATE = "act", "evaluate"
 DIGEST, DOMAIN, LATE, RELEASE = "digest", "domain", "late", "release"
 REMIND, RESUME = "remind", "resume"
-KINDS = frozenset({DIGEST, DOMAIN, LATE, RELEASE, REMIND, RESUME})
+KINDS = frozenset({ACT, DIGEST, DOMAIN, EVALUATE, LATE, RELEASE, REMIND, RESUME})
 """What this version does by job; what is of another kind was put by a newer one, and waits for it."""
 ASKED_FOR, ORDINARY = 0, 1
 """The ranks: a person waits for it, or nobody does."""
@@ -106,6 +107,7 @@ _AGAIN = (
     )
 )
 _HOLD = sa.select(_c.id).where(_OURS).with_for_update()
+_LOCK = sa.select(_c.id).where(_NAMED).with_for_update()
 _RENEW = sa.update(jobs).where(_OURS).values(due_at=NOW + _SECONDS)
 # Each kind is found from the one before it in the index, however many jobs it has.
 _FIRST = sa.select(sa.func.min(_c.kind).label("kind")).cte("kinds", recursive=True)
@@ -196,6 +198,12 @@ class Jobs(Repository):
     def unknown_kinds(self, tx: Transaction) -> Sequence[str]:
         """The kinds that this version doesn't know."""
         return unknown_kinds(tx)
+
+    @writes
+    def keep_going(self, tx: Transaction, kind: str, workspaces: Collection[str]) -> None:
+        """Have something looked at again and again in each of these workspaces."""
+        for name in sorted(workspaces):
+            put(tx, kind, "", workspace=name, at=tx.now, how="keep")
 
     @writes
     def renew(self, tx: Transaction, claimed: Sequence[Job], *, lease: float) -> None:
@@ -304,6 +312,11 @@ def _put(dialect: Any, how: How) -> Any:
         changed |= {name: wanted[name] for name in ("rank", "due_at", "payload")}
         changed |= {"token": 0, "attempts": 0, "error": ""}
     return new.on_conflict_do_update(index_elements=["kind", "workspace", "key"], set_=changed)
+
+
+def lock(tx: Transaction, kind: str, workspace: str, key: str = "") -> None:
+    """Let nobody else who locks this job go on before the end of the transaction, whoever has it."""
+    tx.execute(_LOCK, {"kind_": kind, "workspace_": workspace, "key_": key})
 
 
 def drop(tx: Transaction, kind: str, workspace: str, key: str) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bot.jobs.guardrails import GuardrailWatch
 from bot.runtime.wakeup import Wakeup
 from bot.worker import Kind, Worker
 from shared.store import Store
-from shared.store.jobs import DOMAIN
+from shared.store.jobs import ACT, DOMAIN, EVALUATE, wake_all
 from shared.store.records.domains import DueDomain
 
 WORKSPACES = ("default", "acme", "beta", "work", "w")
@@ -19,6 +20,18 @@ async def do_due(store: Store, *kinds: Kind) -> None:
     while any(wait <= 0.0 for wait in (await store.jobs.waits(names, WORKSPACES)).values()):
         await worker.round()
         await worker.settle()
+
+
+async def evaluate(watch: GuardrailWatch) -> None:
+    """Have the guardrails evaluated now, and what they decide carried out."""
+    store = watch.acts.store
+    await store.jobs.keep_going(EVALUATE, ["default"])
+    await store.database.write(lambda tx: wake_all(tx, EVALUATE))
+    await do_due(
+        store,
+        Kind(name=EVALUATE, handle=watch, renewed=True),
+        Kind(name=ACT, handle=watch.acts, renewed=True),
+    )
 
 
 async def due_domain(store: Store) -> DueDomain | None:

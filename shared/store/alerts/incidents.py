@@ -1,7 +1,7 @@
 """Incidents of guardrails: stored before anything is done, reported in the transaction that completes the act.
 
-An incident is one row while its condition lasts, and only the process that inserts it acts. If that process dies, its
-lease expires, and another process continues from the row. Only one of them can complete it.
+An incident is one row while its condition lasts, inserted together with the job that acts on it. Whoever has the job
+acts. If that process dies, its lease expires, and another continues from the row. Only one of them can complete it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from shared.domain.wall_clock import DAY
 from shared.guardrails.rule import subject_key
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import ALL, Incident
+from shared.store import jobs
 from shared.store.alerts.changes import add_entry
 from shared.store.alerts.subjects import PAUSED_FOR
 from shared.store.db.engine import Repository, Transaction, reads, writes
-from shared.store.db.guardrail_schema import incidents, switches, turns
+from shared.store.db.guardrail_schema import incidents, switches
 from shared.store.db.schema import alerts, posts
+from shared.store.jobs import ACT, EVALUATE, Job
 from shared.store.queue import outbox
 from shared.store.queue.outbox import PlannedPost
 
-LEASE = 60.0
-"""Seconds that an act may take; afterwards another process goes on with it."""
 HELD_EVERY = 300.0
 """Seconds between two notes that a condition still holds."""
 LOOK_BACK = 30 * DAY
@@ -54,6 +54,8 @@ class Claim:
     """0: it pauses nothing."""
     domain: str = ""
     """Whose trouble it is, in small letters: all that is found on one is told once. Empty: it is told by itself."""
+    left: tuple[str, ...] = ()
+    """The names of those that the rule's limit leaves."""
     paused_now: frozenset[str] = frozenset()
     """The sequences that are paused at this moment, by whomever."""
 
@@ -83,8 +85,8 @@ class Incidents(Repository):
         `post` tells it at once, without an act. Where its domain's trouble is told already, nothing new is
         posted: the card of its pause shows it, or the message about it is drawn anew by `together`.
         """
-        turn = {"workspace": claim.workspace, "rule": claim.rule, "at": tx.now}
-        tx.execute(tx.upsert(turns, "at"), turn)
+        # Two who evaluate a workspace begin one after the other: limits hold, and one trouble of a domain is told once.
+        jobs.lock(tx, EVALUATE, claim.workspace)
         if refusal := _refusal(tx, claim):
             return Begun(refusal=refusal)
         told = ""
@@ -103,13 +105,15 @@ class Incidents(Repository):
             began_at=tx.now,
             held_at=tx.now,
             resumes_at=claim.resumes_at,
-            lease_until=None if post else tx.now + LEASE,
             domain=claim.domain,
             told=told,
         )
         row = tx.execute(new.on_conflict_do_nothing().returning(incidents)).one_or_none()
         if row is None:
             return Begun(refusal="known")
+        if not post:
+            left = {"left": [*claim.left]}
+            jobs.put(tx, ACT, str(row.id), workspace=claim.workspace, at=tx.now, payload=left, how="keep")
         if post and post.channel:
             outbox.plan(tx, post, workspace=claim.workspace)
         elif told and together:
@@ -137,59 +141,38 @@ class Incidents(Repository):
         under_way = (incidents.c.resumes_at > tx.now) & (incidents.c.state == "done")
         return [read_incident(row) for row in tx.execute(sa.select(incidents).where(under_way))]
 
-    @writes
-    def take_interrupted(self, tx: Transaction, workspaces: Collection[str]) -> Sequence[Incident]:
-        """Lease abandoned acts: their process died, or the service failed."""
-        lease = incidents.c.lease_until
-        free = (lease <= tx.now) | (lease > tx.now + LEASE)
-        due = sa.select(incidents.c.id).where(
-            incidents.c.ended_at.is_(None),
-            incidents.c.state.in_(("decided", "acting")),
-            incidents.c.workspace.in_(workspaces),
-            free,
-        )
-        taken = (
-            sa.update(incidents)
-            .where(incidents.c.id.in_(due.with_for_update(skip_locked=True)))
-            .values(
-                lease_until=tx.now + LEASE,
-                token=incidents.c.token + 1,
-                attempts=incidents.c.attempts + 1,
-            )
-        )
-        return [read_incident(row) for row in tx.execute(taken.returning(incidents))]
+    @reads
+    def decided(self, tx: Transaction, job: Job) -> Incident | None:
+        """The incident that a job is to act on; None where that is over."""
+        query = sa.select(incidents).where(incidents.c.id == int(job.key), _UNDER_WAY)
+        row = tx.execute(query).one_or_none()
+        return read_incident(row) if row else None
 
     @writes
-    def take_over(self, tx: Transaction) -> None:
-        """Let `take_interrupted` have what a dead process had leased; only for the one process that is alive."""
-        tx.execute(sa.update(incidents).where(incidents.c.lease_until > tx.now).values(lease_until=tx.now))
-
-    @writes
-    def acting(self, tx: Transaction, incident: Incident, sequences: Sequence[str]) -> bool:
+    def acting(self, tx: Transaction, job: Job, incident: Incident, sequences: Sequence[str]) -> bool:
         """Write down what is about to be paused; False: another process has taken over, or the rule was turned off."""
         if _is_off(tx, incident.workspace, incident.rule):
             return False
-        change = _mine(incident).values(state="acting", sequences=_ids(sequences))
-        return tx.execute(change).rowcount == 1
+        return _change(tx, job, incident, state="acting", sequences=_ids(sequences))
 
     @writes
-    def requesting(self, tx: Transaction, incident: Incident) -> bool:
+    def requesting(self, tx: Transaction, job: Job, incident: Incident) -> bool:
         """Write down, before the request, which pauses are asked of the service; False: as in `acting`."""
         if _is_off(tx, incident.workspace, incident.rule):
             return False
-        change = _mine(incident).values(requested=_ids(incident.requested), lease_until=tx.now + LEASE)
-        return tx.execute(change).rowcount == 1
+        return _change(tx, job, incident, requested=_ids(incident.requested))
 
     @writes
-    def postpone(self, tx: Transaction, incident: Incident, *, seconds: float) -> None:
+    def postpone(self, tx: Transaction, job: Job, incident: Incident, *, seconds: float) -> None:
         """Try again later what could not be done."""
-        kept = _ids(incident.requested)
-        tx.execute(_mine(incident).values(lease_until=tx.now + seconds, requested=kept))
+        if _change(tx, job, incident, requested=_ids(incident.requested)):
+            jobs.again(tx, job, after=seconds)
 
     @writes
     def finish(
         self,
         tx: Transaction,
+        job: Job,
         incident: Incident,
         entry: AuditEntry,
         *,
@@ -202,8 +185,8 @@ class Incidents(Repository):
 
         `draw` makes the post from the number of the entry, which is 0 where there is nothing to undo.
         """
-        done = _mine(incident).values(state=state, lease_until=None, sequences=_ids((*paused, *extended)))
-        if tx.execute(done).rowcount != 1:
+        done = {"state": state, "sequences": _ids((*paused, *extended))}
+        if not (_change(tx, job, incident, **done) and jobs.done(tx, job)):
             return False
         number = add_entry(tx, entry)
         if entry.undoable:
@@ -233,9 +216,6 @@ def _placed(tx: Transaction, claim: Claim, post: PlannedPost) -> tuple[PlannedPo
 
     It has no channel where nothing is to be posted.
     """
-    # Two rules that find one trouble at once, in two processes, take turns here: the second finds the first.
-    turn = {"workspace": claim.workspace, "rule": f"(domain) {claim.domain}", "at": tx.now}
-    tx.execute(tx.upsert(turns, "at"), turn)
     card = _open_card(tx, claim.workspace, claim.domain)
     if card and card.kind == PAUSED:
         return replace(post, channel=""), ""
@@ -286,7 +266,7 @@ def read_incident(row: sa.Row[Any]) -> Incident:
     """A row of the incidents."""
     kept: Mapping[str, Any] = row._asdict()
     names = ("id", "workspace", "rule", "sentence", "action", "subject", "label", "began_at", "held_at")
-    more = ("ended_at", "state", "note", "token", "attempts", "resumes_at", "domain", "told")
+    more = ("ended_at", "state", "note", "resumes_at", "domain", "told")
     values = {name: kept[name] for name in (*names, *more)}
     sequences, requested = json.loads(row.sequences), json.loads(row.requested)
     return Incident(sequences=tuple(sequences), requested=tuple(requested), **values)
@@ -296,10 +276,15 @@ def _ids(sequences: Sequence[str]) -> str:
     return json.dumps(list(sequences))
 
 
-def _mine(incident: Incident) -> sa.Update:
-    c = incidents.c
-    under_way = c.state.in_(("decided", "acting"))
-    return sa.update(incidents).where(c.id == incident.id, c.token == incident.token, under_way)
+_UNDER_WAY = incidents.c.state.in_(("decided", "acting"))
+
+
+def _change(tx: Transaction, job: Job, incident: Incident, **values: str) -> bool:
+    """Change an incident that is being acted on; False: another process has the job now, or it is over."""
+    if not jobs.hold(tx, job):
+        return False
+    mine = sa.update(incidents).where(incidents.c.id == incident.id, _UNDER_WAY)
+    return tx.execute(mine.values(values)).rowcount == 1
 
 
 def _is_off(tx: Transaction, workspace: str, rule: str) -> bool:

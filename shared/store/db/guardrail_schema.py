@@ -27,16 +27,8 @@ switches = sa.Table(  # rules that are off or snoozed; workspace and rule are em
     timestamp("until"),  # NULL: until a person turns it on
 )
 
-turns = sa.Table(  # one row per rule, locked while an incident begins, so that limits hold over processes
-    "guardrail_turns",
-    metadata,
-    text("workspace", primary_key=True),
-    text("rule", primary_key=True),
-    timestamp("at", nullable=False),
-)
-
 incidents = (
-    sa.Table(  # one row per incident: claimed before the act, done with the message in one transaction
+    sa.Table(  # one row per incident: written before the act, done with the message in one transaction
         "guardrail_incidents",
         metadata,
         serial(),
@@ -54,9 +46,6 @@ incidents = (
         timestamp("held_at", nullable=False),  # when its condition held last
         timestamp("ended_at"),
         timestamp("resumes_at"),
-        timestamp("lease_until"),
-        count("token"),
-        count("attempts"),
         count("change"),  # the entry of the audit whose Undo rests its rule
         text("domain"),  # whose trouble it is, in small letters; empty: it is told by itself
         text("told"),  # the dedupe of the message that tells of it; empty: its domain's card does

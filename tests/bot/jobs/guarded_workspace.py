@@ -15,6 +15,7 @@ from shared.guardrails.defaults import SHIPPED
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import StoredRule, Switch
 from shared.store import Store
+from tests.bot.due import evaluate
 from tests.bot.fake_service import Remote
 from tests.bot.manual_clock import MINUTE, ManualClock, arrive, post_all
 
@@ -64,7 +65,7 @@ class GuardedWorkspace:
         ends = self.clock.now + seconds
         while True:
             await self.sampler.sample()
-            await self.watch.check()
+            await evaluate(self.watch)
             posted += await self.posted_cards()
             if self.clock.now >= ends:
                 return posted

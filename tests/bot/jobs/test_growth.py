@@ -34,8 +34,8 @@ from shared.guardrails.sentence import parse
 from shared.history import History
 from shared.store.alerts.incidents import Claim
 from shared.store.db.schema import alerts
-from shared.store.jobs import DIGEST, DOMAIN, LATE, REMIND, RESUME
-from tests.bot.due import do_due
+from shared.store.jobs import ACT, DIGEST, DOMAIN, LATE, REMIND, RESUME
+from tests.bot.due import do_due, evaluate
 from tests.bot.store.growth_cases import Skewed
 from tests.bot.store.skewed_data import WORKSPACE, Rehearsal
 from tests.bot.store.test_growth import skewed_stores
@@ -119,7 +119,7 @@ def stores(
 
 async def _fire(at: Workplace, kind: str) -> None:
     """Do all that is due of a kind."""
-    kinds = register.kinds(at.skewed.store, at.contexts, planned=at.plan, people=Unknown())
+    kinds = register.kinds(at.skewed.store, at.contexts, planned=at.plan, people=Unknown(), guard=_watch(at))
     mine = [one for one in kinds if one.name == kind]
     worker = Worker(at.skewed.store, mine, workspaces=at.contexts.clients, wakeup=Wakeup())
     await worker.round()
@@ -150,7 +150,8 @@ async def _act(at: Workplace) -> None:
         workspace=WORKSPACE, rule="new", sentence=str(rule), action=rule.action, subject="q1", label="Q1", note=""
     )  # fmt: skip
     at.service.sequences[1]["status"] = "active"
-    await GuardrailActs(at.skewed.store, at.contexts, planned=at.plan).act(claim, rule)
+    await _acts(at).act(claim, rule)
+    await do_due(at.skewed.store, Kind(name=ACT, handle=_acts(at)))
     assert at.service.sequences[1]["status"] == "paused"
 
 
@@ -187,9 +188,9 @@ CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     "GuardrailActs.release_timers": lambda at: _acts(at).release_timers(
         {WORKSPACE: (10.0**10, frozenset({"sq1"}))}
     ),
-    "GuardrailActs.resume_interrupted": lambda at: _acts(at).resume_interrupted(is_off=lambda _: False),
+    "GuardrailActs.__call__": lambda at: do_due(at.skewed.store, Kind(name=ACT, handle=_acts(at))),
     "GuardrailSampler.sample": lambda at: _sampler(at).sample(),
-    "GuardrailWatch.check": lambda at: _watch(at).check(),
+    "GuardrailWatch.__call__": lambda at: evaluate(_watch(at)),
     "GuardrailWatch.release_timers": lambda at: _watch(at).release_timers(),
     "HistorySampler.sample": lambda at: HistorySampler(at.contexts, at.histories).sample(),
     "LateRequests.__call__": lambda at: _fire(at, LATE),

@@ -27,8 +27,7 @@ pytestmark = pytest.mark.e2e
 RULE = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 HASTE = """
 from bot.jobs import guardrail_samples, guardrails
-from shared.store.alerts import incidents
-guardrails.EVERY, guardrail_samples.EVERY, guardrail_samples.BACKFILL, incidents.LEASE = 0.2, 0.5, 0, 2.0
+guardrails.EVERY, guardrail_samples.EVERY, guardrail_samples.BACKFILL = 0.2, 0.5, 0
 """
 DIE = """
 import os, signal
@@ -65,7 +64,7 @@ class Crisis:
             return [one for one in await self.bot.messages() if "Guardrail bounces-5" in one["text"]]
 
         await until(found)
-        await asyncio.sleep(5)  # twice a lease, and many looks
+        await asyncio.sleep(5)  # many looks
         return await found()
 
     def second_bot(self) -> BotHarness:

@@ -10,6 +10,7 @@ from bot.jobs.guardrails import GuardrailWatch
 from shared.domain.card import Fact
 from shared.records.guardrails import Switch
 from shared.store.alerts.incidents import Begun
+from tests.bot.due import evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE
 
@@ -34,8 +35,8 @@ async def test_guard_off_between_decision_and_pause_pauses_nothing(
 ) -> None:
     begin = guarded.store.incidents.begin
 
-    async def begin_and_turn_off(*claim: Any) -> Begun:
-        begun = await begin(*claim)
+    async def begin_and_turn_off(*claim: Any, **how: Any) -> Begun:
+        begun = await begin(*claim, **how)
         await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
         return begun
 
@@ -133,7 +134,7 @@ async def test_a_rule_only_suggests_when_its_author_lost_the_permission(
     guarded.sent(100)
     await guarded.sampler.sample()
     await guarded.bounce(6)
-    await strict.check()
+    await evaluate(strict)
     (card,) = await guarded.posted_cards()
     assert card.title == "Guardrail rule suggests pausing Q3 founders"
     assert "@ann, who added the rule, no longer has permission to pause sequences" in card.text[1]

@@ -16,6 +16,7 @@ from shared.records.guardrails import CountSample, Happening
 from shared.store import Store, open_store
 from shared.store.alerts.guardrails import SLOT
 from shared.store.db.guardrail_schema import samples
+from tests.bot.due import evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import HOUR, ManualClock
 from tests.growth import LINEAR
@@ -83,7 +84,7 @@ async def test_memory_of_ten_times_as_many_inboxes_is_ten_times_as_much(guarded:
         store_counts(guarded.store, inboxes, now=guarded.clock.now)
         guarded.watch._loaded_at = float("-inf")
         tracemalloc.start()
-        await guarded.watch.check()
+        await evaluate(guarded.watch)
         account = guarded.watch._accounts["default"]
         counts = account.activity._counts[Scope.INBOX]
         assert len(counts) == inboxes
@@ -119,7 +120,7 @@ async def test_readings_are_taken_in_beside_the_event_loop_and_in_portions(
     await guarded.rule(ACTS)
     store_counts(guarded.store, 20, now=guarded.clock.now)
     await guarded.sampler.sample()
-    await guarded.watch.check()
+    await evaluate(guarded.watch)
     assert max(portion) <= 4 * 20 + 10  # an hour of each inbox, and of the workspace
     assert threads
     assert threading.get_ident() not in threads
@@ -130,9 +131,9 @@ async def test_a_rule_with_a_longer_window_reads_the_readings_where_it_begins(
 ) -> None:
     await guarded.rule(ACTS)
     store_counts(guarded.store, 1, now=guarded.clock.now)
-    await guarded.watch.check()
+    await evaluate(guarded.watch)
     await guarded.rule("notify about inbox when replies < 1% of at least 50 sends in 12d", name="later")
-    await guarded.watch.check()
+    await evaluate(guarded.watch)
     daily = guarded.watch._accounts["default"].activity._counts[Scope.INBOX]["sam0@mail.example"]
     edge = guarded.clock.now - 12 * DAY
     assert len([at for at in daily.at if abs(at - edge) < HOUR]) == 2

@@ -18,7 +18,7 @@ from shared.guardrails.activity import Activity
 from shared.records.guardrails import Switch
 from shared.records.records import RecordsUnavailable
 from shared.store.records.domains import Checked
-from tests.bot.due import due_domain
+from tests.bot.due import due_domain, evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
 
@@ -156,7 +156,7 @@ async def both_bounce(guarded: GuardedWorkspace, *, status: int = 500) -> str:
 async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none(
     guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guardrail_acts, "ATTEMPTS", 2)
+    monkeypatch.setattr(guardrail_acts, "ATTEMPTS", 3)
     other = await both_bounce(guarded)
     assert guarded.remote.patched == [(other, "paused")]
     (card,) = await guarded.advance(10 * MINUTE)
@@ -222,8 +222,7 @@ async def test_a_process_that_dies_between_two_pauses_leaves_a_persons_pause_to_
         return done
 
     monkeypatch.setattr(guarded.contexts.clients["default"], "pause_sequence", pause_and_die)
-    with pytest.raises(RecordsUnavailable):
-        await guarded.advance()
+    assert await guarded.advance() == []
     monkeypatch.undo()
     guarded.remote.sequences[other]["status"] = "paused"  # by a person
     (card,) = await guarded.advance(10 * MINUTE)
@@ -242,7 +241,7 @@ async def test_a_large_past_is_read_beside_the_event_loop(
 
     monkeypatch.setattr(Activity, "add", noted)
     await guarded.bounce(3)
-    await guarded.watch.check()
+    await evaluate(guarded.watch)
     assert threads
     assert threading.get_ident() not in threads
 
@@ -253,9 +252,9 @@ async def test_two_watches_on_one_database_act_and_report_once(guarded: GuardedW
     await guarded.sampler.sample()
     await guarded.bounce(6)
     other = GuardrailWatch(guarded.store, guarded.contexts, planned=lambda: None, permitted=None)
-    await guarded.watch.check()
-    await other.check()
-    await guarded.watch.check()
+    await evaluate(guarded.watch)
+    await evaluate(other)
+    await evaluate(guarded.watch)
     assert len(await guarded.posted_cards()) == 1
     assert len(guarded.remote.patched) == 1
 

@@ -16,6 +16,8 @@ import sqlalchemy as sa
 from bot.alerts.turns import Unknown
 from bot.commands.context import CommandContexts
 from bot.jobs import register
+from bot.jobs.guardrail_acts import GuardrailActs
+from bot.jobs.guardrails import GuardrailWatch
 from bot.runtime.wakeup import Wakeup
 from bot.worker import Worker
 from shared import settings as shared_settings
@@ -113,6 +115,7 @@ class Process:
     contexts: CommandContexts
     worker: Worker
     clock: ManualClock
+    acts: GuardrailActs
 
     def context(self, person: str = "ann") -> CommandContext:
         actor = Actor(name=person, id=person.upper(), face="slack", channel=CHANNEL)
@@ -177,6 +180,7 @@ async def open_process(
         store = await stack.enter_async_context(open_store(url, clock=clock))
         settings = shared_settings.load(environ=environ)
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
-        kinds = register.kinds(store, contexts, planned=lambda: None, people=Unknown())
+        guard = GuardrailWatch(store, contexts, planned=lambda: None)
+        kinds = register.kinds(store, contexts, planned=lambda: None, people=Unknown(), guard=guard)
         worker = Worker(store, kinds, workspaces=["default"], wakeup=Wakeup())
-        yield Process(store=store, contexts=contexts, worker=worker, clock=clock)
+        yield Process(store=store, contexts=contexts, worker=worker, clock=clock, acts=guard.acts)

@@ -11,7 +11,6 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts import rendering
-from bot.jobs.guardrail_acts import GuardrailActs
 from shared.commands.undo import UndoChange
 from shared.domain.card import Card
 from shared.guardrails import sentence
@@ -35,17 +34,14 @@ async def process(url: sa.URL, remote: Remote, clock: ManualClock, tmp_path: Pat
         yield opened
 
 
-def acts(process: Process) -> GuardrailActs:
-    return GuardrailActs(process.store, process.contexts, planned=lambda: None)
-
-
 async def fire(process: Process, duration: str = "for 4h ") -> None:
     rule = sentence.parse(RULE.format(duration=duration))
     claim = Claim(
         workspace="default", rule="rule", sentence=str(rule), action=rule.action, subject="",
         label="workspace", note="bounces are high",
     )  # fmt: skip
-    await acts(process).act(claim, rule)
+    await process.acts.act(claim, rule)
+    await process.fire()
 
 
 async def posted(process: Process, clock: ManualClock) -> Card:
@@ -93,7 +89,7 @@ async def test_a_guardrail_does_not_insist_after_a_person_resumed(
     clock.now += 1
     assert "active again" in (await process.say(f"resume {ONE}")).title
     clock.now += 60
-    await acts(process).resume_interrupted(is_off=lambda _one: False)
+    await process.fire()
     assert remote.statuses == {ONE: "active"}
     card = await posted(process, clock)
     assert "Someone resumed it after the rule fired." in card.text
@@ -127,10 +123,10 @@ async def test_a_timer_that_a_person_set_since_is_not_released(
     await process.say(f"resume {ONE}")
     await process.say(f"pause {ONE} for 2h")
     clock.now += 300
-    await acts(process).release_timers({"default": (clock.now, frozenset([ONE]))})
+    await process.acts.release_timers({"default": (clock.now, frozenset([ONE]))})
     assert await hours_left(process) == {ONE: 2}
     due_at = incident.resumes_at
     assert due_at is not None
     await process.plan([ONE], seconds=due_at - clock.now, by="guardrail rule")
-    await acts(process).release_timers({"default": (clock.now, frozenset([ONE]))})
+    await process.acts.release_timers({"default": (clock.now, frozenset([ONE]))})
     assert await hours_left(process) == {}

@@ -15,7 +15,6 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from bot.jobs.guardrail_acts import GuardrailActs
 from shared.api.errors import OutreachError
 from shared.domain.card import Tone
 from shared.guardrails import sentence
@@ -85,7 +84,8 @@ async def _guardrail(_race: Race, process: Process) -> None:
     claim = Claim(
         workspace="default", rule="rule", sentence=str(RULE), action=RULE.action, subject="", label="all", note=""
     )  # fmt: skip
-    await GuardrailActs(process.store, process.contexts, planned=lambda: None).act(claim, RULE)
+    await process.acts.act(claim, RULE)
+    await process.fire()
 
 
 ACTS: dict[str, Callable[[Race, Process], Awaitable[None]]] = {
@@ -184,8 +184,6 @@ async def settle(race: Race) -> None:
     race.remote.before = race.remote.after = _nothing
     for _ in range(3):
         race.ours.clock.now += 70
-        acts = GuardrailActs(race.ours.store, race.ours.contexts, planned=lambda: None)
-        await acts.resume_interrupted(is_off=lambda _one: False)
         await race.theirs.fire()
 
 

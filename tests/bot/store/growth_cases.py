@@ -19,7 +19,7 @@ from shared.store import Store
 from shared.store.alerts.claims import Trace
 from shared.store.alerts.incidents import Claim
 from shared.store.alerts.reminders import ReminderTimes, ReminderWords
-from shared.store.jobs import DIGEST, KINDS, RELEASE, REMIND, RESUME, Again, Job
+from shared.store.jobs import ACT, DIGEST, EVALUATE, KINDS, RELEASE, REMIND, RESUME, Again, Job
 from shared.store.queue.intake import Arrival
 from shared.store.queue.leases import ChannelLease, Sent
 from shared.store.queue.lookups import Look
@@ -121,11 +121,15 @@ def _claim(one: Skewed) -> Claim:
     )  # fmt: skip
 
 
-async def _incident(one: Skewed) -> Incident:
-    """One that has begun to act."""
+async def _act(one: Skewed) -> tuple[Job, Incident]:
+    """One that is to act."""
     begun = await one.store.incidents.begin(_claim(one))
     assert begun.incident
-    return begun.incident
+    return await _job(one, ACT), begun.incident
+
+
+async def _incident(one: Skewed) -> Incident:
+    return (await _act(one))[1]
 
 
 async def _job(one: Skewed, kind: str = RESUME) -> Job:
@@ -233,6 +237,7 @@ ALERTS: Mapping[str, Case] = {
         given=_job, act=lambda one, job: one.store.jobs.end({job: Again(after=9.0)})
     ),
     "Jobs.sweep": flat(lambda one: one.store.jobs.sweep(dict.fromkeys(KINDS, 10.0))),
+    "Jobs.keep_going": flat(lambda one: one.store.jobs.keep_going(EVALUATE, [one.workspace])),
     "Jobs.take_over": lists("it frees them all", lambda one: one.store.jobs.take_over()),
     "Jobs.forget_orphans": lists(DUE, lambda one: one.store.jobs.forget_orphans(["other"])),
     "Timers.finish": Case(
@@ -293,17 +298,16 @@ GUARDRAILS: Mapping[str, Case] = {
     "Incidents.begin": lists("the limits of its rule count thirty days", lambda one: one.store.incidents.begin(_claim(one), NOTE)),
     "Incidents.open": lists(LISTED, lambda one: one.store.incidents.open()),
     "Incidents.timed": lists(LISTED, lambda one: one.store.incidents.timed()),
-    "Incidents.take_interrupted": lists(DUE, lambda one: one.store.incidents.take_interrupted([one.workspace])),
-    "Incidents.take_over": lists("it frees them all", lambda one: one.store.incidents.take_over()),
-    "Incidents.acting": Case(given=_incident, act=lambda one, incident: one.store.incidents.acting(incident, ["sq1"])),
-    "Incidents.requesting": Case(given=_incident, act=lambda one, incident: one.store.incidents.requesting(incident)),
+    "Incidents.decided": Case(given=_act, act=lambda one, given: one.store.incidents.decided(given[0])),
+    "Incidents.acting": Case(given=_act, act=lambda one, given: one.store.incidents.acting(*given, ["sq1"])),
+    "Incidents.requesting": Case(given=_act, act=lambda one, given: one.store.incidents.requesting(*given)),
     "Incidents.postpone": Case(
-        given=_incident, act=lambda one, incident: one.store.incidents.postpone(incident, seconds=60.0)
+        given=_act, act=lambda one, given: one.store.incidents.postpone(*given, seconds=60.0)
     ),
     "Incidents.finish": Case(
-        given=_incident,
-        act=lambda one, incident: one.store.incidents.finish(
-            incident, _entry(one), paused=["sq1"], draw=lambda _undo: NOTE
+        given=_act,
+        act=lambda one, given: one.store.incidents.finish(
+            *given, _entry(one), paused=["sq1"], draw=lambda _undo: NOTE
         ),
     ),
     "Incidents.held": flat(lambda one: one.store.incidents.held([1, 2])),

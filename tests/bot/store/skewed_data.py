@@ -19,7 +19,7 @@ from shared.domain_health.encoding import encode_change, encode_report
 from shared.domain_health.report import Check, CheckReport, DomainChange, DomainReport, Value
 from shared.store.db.domain_schema import changes, domains, senders
 from shared.store.db.engine import Database, Transaction, Work, portions
-from shared.store.db.guardrail_schema import incidents, rules, samples, switches, turns
+from shared.store.db.guardrail_schema import incidents, rules, samples, switches
 from shared.store.db.installation_schema import bot_processes, webhook_subscriptions
 from shared.store.db.schema import (
     absences,
@@ -265,19 +265,18 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
 def _guardrails(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
     incident = {
         "workspace": WORKSPACE, "rule": "rule0", "sentence": "", "action": "tell", "label": "", "note": "", "state": "done",
-        "held_at": now - HOUR, "token": 1, "ended_at": None, "lease_until": None, "resumes_at": None, "change": 0,
+        "held_at": now - HOUR, "ended_at": None, "resumes_at": None, "change": 0,
     }  # fmt: skip
     return {
         rules: [
             {"workspace": WORKSPACE, "name": f"rule{n}", "sentence": SENTENCE, "added_at": now} for n in numbers
         ],
         switches: [{"workspace": WORKSPACE, "rule": f"off{n}", "by": "", "at": now, "until": None} for n in numbers],
-        turns: [{"workspace": WORKSPACE, "rule": f"rule{n}", "at": now} for n in numbers],
         incidents: [
             *({**incident, "subject": f"over{n}", "began_at": now - 2 * DAY - n, "ended_at": now - DAY, "change": n + 1}
               for n in numbers),
             *({**incident, "subject": f"now{n}", "began_at": now - n, "resumes_at": now + HOUR} for n in numbers),
-            *({**incident, "subject": f"cut{n}", "began_at": now - n, "state": "acting", "lease_until": now - 1.0}
+            *({**incident, "subject": f"cut{n}", "began_at": now - n, "state": "acting"}
               for n in numbers[:INTERRUPTED]),
         ],
         samples: [

@@ -49,7 +49,6 @@ IMPERSONAL = {
         "guardrails",
         "guardrail_samples",
         "guardrail_switches",
-        "guardrail_turns",
         "guardrail_incidents",
         "instance",
         "lookups",

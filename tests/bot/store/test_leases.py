@@ -6,7 +6,6 @@ from pathlib import Path
 
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
-from shared.store.alerts.incidents import Claim
 from shared.store.queue.intake import Arrival
 from shared.store.queue.leases import (
     ChannelLease,
@@ -93,18 +92,6 @@ async def test_taking_over_from_a_dead_bot_needs_no_waiting(store: Store, clock:
     assert (await store.leases.claim(limit=5)).turns == ()
     await store.leases.take_over()
     assert len((await take(store)).posts) == 1
-
-
-async def test_a_dead_bots_guardrails_need_no_waiting_either(store: Store, clock: ManualClock) -> None:
-    claim = Claim(
-        workspace="default", rule="mine", sentence="", action="pause", subject="q3", label="Q3", note=""
-    )
-    incident = (await store.incidents.begin(claim)).incident
-    assert incident
-    assert not await store.incidents.take_interrupted(["default"])
-    await store.incidents.take_over()
-    (taken,) = await store.incidents.take_interrupted(["default"])
-    assert (taken.id, taken.token) == (incident.id, incident.token + 1)
 
 
 async def test_a_late_outcome_counts_unless_the_post_was_retried(store: Store, clock: ManualClock) -> None:
