@@ -118,7 +118,6 @@ async def open_bot(
             store,
             messages,
             draw=draw,
-            wakeup=signals.repaints,
             planned=signals.posts.set,
         )
         worker = DeliveryWorker(
@@ -217,14 +216,19 @@ async def open_bot(
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
         tasks = {
             "intake": intake.run,
-            "repainter": repainter.run,
             "lookups": finder.run,
             "delivery": worker.run,
             "card_refresh": refresher.run,
             "jobs": Worker(
                 store,
                 register.kinds(
-                    store, contexts, planned=signals.changed, people=people, guard=guard, checks=checks
+                    store,
+                    contexts,
+                    planned=signals.changed,
+                    people=people,
+                    guard=guard,
+                    checks=checks,
+                    repainter=repainter,
                 ),
                 workspaces=contexts.clients,
                 wakeup=signals.jobs,

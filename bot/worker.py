@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import random
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -19,10 +20,10 @@ from bot.runtime.wakeup import Wakeup
 from shared.api.pace import boot_time
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.jobs import Again, End, Job
+from shared.store.jobs import Again, End, Job, Room
 
-POLL_SECONDS = 1.0
-"""How soon a bot sees what another process has put."""
+POLL_SECONDS = 0.5
+"""How soon a bot sees what another process has put: a claim in the dashboard is on its card within a second."""
 OUTAGE_SECONDS = 1.0
 SWEEP_SECONDS = 60.0
 """Between two looks for what no clock can have meant."""
@@ -62,6 +63,9 @@ class Kind:
     """Calls at a time."""
     group: Callable[[Job], Hashable] = _by_workspace
     lease: float = LEASE_SECONDS
+    farthest: float = math.inf
+    """Seconds that a job is put off at most; what is due later was put off before the clock was set back."""
+    room: Room | None = None
     alone: bool = False
     """One at a time over all bots."""
     renewed: bool = False
@@ -116,7 +120,9 @@ class Worker:
         if boot_time() - self._swept_at < SWEEP_SECONDS:
             return
         self._swept_at = boot_time()
-        await self._store.jobs.sweep({kind.name: kind.lease for kind in self._kinds.values()})
+        await self._store.jobs.sweep(
+            {kind.name: (kind.lease, kind.farthest) for kind in self._kinds.values()}
+        )
         unknown = await self._store.jobs.unknown_kinds()
         if unknown and unknown != self._unknown:
             log.warning("jobs of unknown kinds wait for a newer version", kinds=unknown)
@@ -135,6 +141,7 @@ class Worker:
             limit=1 if kind.alone else free * kind.batch,
             workspaces=self._workspaces,
             alone=kind.alone,
+            room=kind.room,
         )
         for group in _groups(kind, claimed):
             task = asyncio.create_task(self._serve(kind, group, deadline), name=f"job-{kind.name}")

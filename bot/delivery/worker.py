@@ -135,7 +135,7 @@ class DeliveryWorker:
             for pending, decision in routed:
                 _count_delivery(pending, decision)
             if routed:
-                self._signals.repaints.set()
+                self._signals.jobs.set()
             if sum(pending.arrivals for pending, _ in routed) == limit:
                 self._signals.stored()
 

@@ -12,6 +12,7 @@ import structlog
 
 from bot.alerts.turns import People
 from bot.commands.context import CommandContexts
+from bot.delivery.repainter import MAX_REPAINTS, Repainter
 from bot.jobs import (
     guardrail_samples,
     history_sampler,
@@ -35,7 +36,8 @@ from shared.domain.wall_clock import DAY
 from shared.history import History, HistoryUnavailable
 from shared.settings import Settings
 from shared.store import Store
-from shared.store.jobs import ACT, DIGEST, DOMAIN, EVALUATE, LATE, RELEASE, REMIND, RESUME, End, Job
+from shared.store.jobs import ACT, DIGEST, DOMAIN, EVALUATE, LATE, PAINT, RELEASE, REMIND, RESUME, End, Job
+from shared.store.queue.repaints import LONGEST_SECONDS, Updates
 
 RESUMED_TOGETHER = 300
 """Pauses whose ends one message may tell of."""
@@ -58,6 +60,7 @@ def kinds(
     people: People,
     guard: GuardrailWatch,
     checks: DomainChecks | None = None,
+    repainter: Repainter | None = None,
 ) -> Sequence[Kind]:
     """What is done when it is due, with its handler."""
     settings = contexts.settings
@@ -85,7 +88,20 @@ def kinds(
         Kind(name=DIGEST, handle=Digests(store, contexts, planned=planned), renewed=True),
         Kind(name=EVALUATE, handle=guard, group=together, batch=EVALUATED_TOGETHER, parallel=1, renewed=True),
         Kind(name=ACT, handle=guard.acts, renewed=True),
+        *((paints(repainter),) if repainter else ()),
         *((Kind(name=DOMAIN, handle=checks, alone=True, renewed=True),) if checks else ()),
+    )
+
+
+def paints(repainter: Repainter) -> Kind:
+    """How messages are updated: beside posts, so that no alert waits for an update."""
+    return Kind(
+        name=PAINT,
+        handle=repainter,
+        group=lambda job: job.id,
+        parallel=MAX_REPAINTS,
+        farthest=LONGEST_SECONDS,
+        room=Updates(),
     )
 
 

@@ -30,7 +30,7 @@ class DeliverySignals:
     """Tells those who do what is due that something may be; made before everything else."""
 
     def __init__(self) -> None:
-        self.posts, self.repaints, self.lookups, self.jobs = Wakeup(), Wakeup(), Wakeup(), Wakeup()
+        self.posts, self.lookups, self.jobs = Wakeup(), Wakeup(), Wakeup()
         self.unrouted = True
         """Deliveries may wait for routing."""
 
@@ -41,4 +41,3 @@ class DeliverySignals:
     def changed(self) -> None:
         self.jobs.set()
         self.posts.set()
-        self.repaints.set()

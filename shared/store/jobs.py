@@ -12,25 +12,29 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import sqlalchemy as sa
 
 from shared.store.db.columns import NOW
-from shared.store.db.engine import Repository, Transaction, portions, probes, writes
+from shared.store.db.engine import AT_ONCE, Repository, Transaction, portions, probes, writes
 from shared.store.db.schema import jobs
 
 ACT, EVALUATE = "act", "evaluate"
 DIGEST, DOMAIN, LATE, RELEASE = "digest", "domain", "late", "release"
-REMIND, RESUME = "remind", "resume"
-KINDS = frozenset({ACT, DIGEST, DOMAIN, EVALUATE, LATE, RELEASE, REMIND, RESUME})
+PAINT, REMIND, RESUME = "paint", "remind", "resume"
+KINDS = frozenset({ACT, DIGEST, DOMAIN, EVALUATE, LATE, PAINT, RELEASE, REMIND, RESUME})
 """What this version does by job; what is of another kind was put by a newer one, and waits for it."""
+TRIED_AT_START = (PAINT,)
+"""The kinds whose jobs are put off only because they failed, or Slack asked to wait."""
 ASKED_FOR, ORDINARY = 0, 1
 """The ranks: a person waits for it, or nobody does."""
 ORPHANED_SECONDS = 30 * 86_400.0
 """How long a due job of a workspace that left the settings is kept, should the workspace come back."""
 TOKEN_BITS = 62
 
+SLASH_AFTER = "0"
+"""The character after the slash: keys that begin with a channel and a slash come before the channel and this one."""
 How = Literal["keep", "sooner", "replace"]
 
 
@@ -66,6 +70,18 @@ class Again:
     """None: as they are."""
 
 
+class Room(Protocol):
+    """How many jobs of a kind may begin now, because Slack or the service takes no more."""
+
+    def free(self, tx: Transaction) -> Mapping[int, int]:
+        """How many of each rank and those before it."""
+        ...
+
+    def took(self, tx: Transaction, count: int) -> None:
+        """So many begin."""
+        ...
+
+
 End = Done | Again
 
 _c = jobs.c
@@ -96,7 +112,7 @@ _AGAIN = (
     .where(_OURS)
     .values(
         token=0,
-        rank=ORDINARY,
+        rank=sa.bindparam("kept_rank"),
         attempts=sa.bindparam("tried"),
         error=sa.bindparam("why"),
         payload=sa.func.coalesce(sa.bindparam("kept", type_=sa.Text), _c.payload),
@@ -155,6 +171,7 @@ class Jobs(Repository):
         limit: int,
         workspaces: Collection[str],
         alone: bool = False,
+        room: Room | None = None,
     ) -> Sequence[Job]:
         """Lease what is due of a kind in these workspaces, first what a person waits for.
 
@@ -164,11 +181,15 @@ class Jobs(Repository):
         claimed: list[Job] = []
         if alone and tx.scalar(_LEASED_OF, {"of_kind": kind, "now": tx.now, "seconds": lease}) is not None:
             return claimed
+        free = room.free(tx) if room else {}
         for rank in (ASKED_FOR, ORDINARY):
+            most = min(limit, free.get(rank, limit)) - len(claimed)
+            if most <= 0:
+                continue
             values = {
                 "of_kind": kind,
                 "of_rank": rank,
-                "limit": limit - len(claimed),
+                "limit": most,
                 "workspaces": [name.lower() for name in workspaces],
                 "now": tx.now,
                 "seconds": lease,
@@ -176,8 +197,8 @@ class Jobs(Repository):
             }
             rows = tx.execute(_claim(is_postgresql=tx.is_postgresql), values).all()
             claimed += [_read(row) for row in sorted(rows, key=lambda row: int(row.id))]
-            if len(claimed) == limit:
-                break
+        if room and claimed:
+            room.took(tx, len(claimed))
         return claimed
 
     @probes
@@ -216,22 +237,30 @@ class Jobs(Repository):
         """Write down how jobs ended, where they are still ours."""
         for job, how in ends.items():
             if isinstance(how, Done):
-                if not done(tx, job):
-                    again(tx, job, after=0.0)
+                finish(tx, job)
             else:
-                again(tx, job, after=how.after, error=how.error, attempts=how.attempts)
+                rank = job.rank if how.attempts is None else ORDINARY  # who waits, waits for the next try too
+                again(tx, job, after=how.after, error=how.error, attempts=how.attempts, rank=rank)
 
     @writes
-    def sweep(self, tx: Transaction, leases: Mapping[str, float]) -> None:
-        """Free what is leased for longer than its kind allows: the clock was set back."""
-        for kind, seconds in leases.items():
-            too_far = (_c.kind == kind) & _c.rank.in_((ASKED_FOR, ORDINARY)) & (_c.due_at > tx.now + seconds)
-            tx.execute(sa.update(jobs).where(too_far, _c.token != 0).values(due_at=tx.now, token=0))
+    def sweep(self, tx: Transaction, leases: Mapping[str, tuple[float, float]]) -> None:
+        """Free what is leased, or put off, for longer than its kind allows: the clock was set back."""
+        for kind, (lease, farthest) in leases.items():
+            of_kind = (_c.kind == kind) & _c.rank.in_((ASKED_FOR, ORDINARY))
+            for which, seconds in ((_c.token != 0, lease), (_c.token == 0, farthest)):
+                too_far = of_kind & which & (_c.due_at > tx.now + seconds)
+                tx.execute(sa.update(jobs).where(too_far).values(due_at=tx.now, token=0))
 
     @writes
     def take_over(self, tx: Transaction) -> None:
-        """Free what a dead process had leased; only for the one process that is alive."""
+        """Free what a dead process had leased, and try what was put off; only for the one process that is alive.
+
+        By whose clock it was put off is not known: it may have been set back since.
+        """
         tx.execute(sa.update(jobs).where(_c.token != 0).values(due_at=tx.now, token=0))
+        for kind in TRIED_AT_START:
+            put_off = (_c.kind == kind) & _c.rank.in_((ASKED_FOR, ORDINARY)) & (_c.due_at > tx.now)
+            tx.execute(sa.update(jobs).where(put_off).values(due_at=tx.now))
 
     @writes
     def forget_orphans(self, tx: Transaction, workspaces: Collection[str]) -> int:
@@ -289,6 +318,17 @@ def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
         tx.execute(sa.update(jobs).where(these).values(values))
 
 
+def move_all(
+    tx: Transaction, kind: str, place: str, *, sooner: float | None = None, later: float | None = None
+) -> int:
+    """Have a portion of the jobs whose key begins with a place and a slash looked at sooner, or later; returns how many."""
+    mine = (_c.kind == kind) & (_c.workspace == "") & _c.key.between(f"{place}/", f"{place}{SLASH_AFTER}")
+    at = sooner if later is None else later
+    moved = (_c.due_at > at) if later is None else (_c.due_at < at)
+    some = sa.select(_c.id).where(mine, moved, _c.token == 0).limit(AT_ONCE)
+    return tx.execute(sa.update(jobs).where(_c.id.in_(some)).values(due_at=at)).rowcount
+
+
 def wake_all(tx: Transaction, kind: str) -> None:
     """Have all jobs of a kind looked at now that nobody has."""
     free = (_c.kind == kind) & (_c.token == 0)
@@ -342,6 +382,11 @@ def done(tx: Transaction, job: Job) -> bool:
     return tx.execute(_DONE, {"job": job.id, "held": job.token, "seen": job.revision}).rowcount > 0
 
 
+def finish(tx: Transaction, job: Job) -> bool:
+    """End a job that is done, to be done anew where it was put again meanwhile; False: it isn't ours any more."""
+    return done(tx, job) or again(tx, job, after=0.0, rank=job.rank, attempts=0)
+
+
 def again(
     tx: Transaction,
     job: Job,
@@ -351,6 +396,7 @@ def again(
     error: str = "",
     attempts: int | None = None,
     payload: Mapping[str, Any] | None = None,
+    rank: int = ORDINARY,
 ) -> bool:
     """Have a job looked at again; False: it isn't ours any more.
 
@@ -362,6 +408,7 @@ def again(
         "seen": job.revision,
         "tried": job.attempts if attempts is None else attempts,
         "why": error,
+        "kept_rank": rank,
         "kept": None if payload is None else json.dumps(dict(payload)),
         "at": None if after is None else tx.now + after,
         "changed_at": tx.now + changed_after,

@@ -18,6 +18,7 @@ from shared.store.jobs import RELEASE, REMIND, wake_all
 from shared.store.queue.intake import Arrival
 from shared.store.queue.leases import Sent
 from shared.store.queue.posts import Post
+from tests.bot.due import claim_repaints
 
 ANN = Actor(name="ann", id="U1", face="slack")
 CHANNEL = "C1"
@@ -100,6 +101,6 @@ async def sweep(
 
 async def shown(store: Store) -> Card:
     """The card of the one alert, as it would be painted now."""
-    messages = await store.repaints.claim(limit=10)
+    messages = await claim_repaints(store, limit=10)
     cards = [message[0] for message in messages if message[0].kind == "alert"]
     return rendering.card_of(cards[0], several=False)

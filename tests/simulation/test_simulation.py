@@ -87,10 +87,7 @@ def test_a_seed_replays_exactly_alone_and_after_others() -> None:
 @pytest.mark.e2e
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("safeguard", ABLATIONS)
-def test_a_missing_safeguard_is_noticed(safeguard: str, request: pytest.FixtureRequest) -> None:
-    if safeguard == "sequence-lock":
-        why = "200 seeds notice nothing since the number of changes keeps two people apart as well"
-        request.applymarker(pytest.mark.xfail(reason=why, strict=False))
+def test_a_missing_safeguard_is_noticed(safeguard: str) -> None:
     plan = "pauses" if safeguard in OF_PAUSES else "deliveries"
     ran = simulate(1, NOTICED_WITHIN, "--plan", plan, "--without", safeguard, "--until-failure")
     assert " FAILED Violation: " in ran.stdout, ran.stdout + ran.stderr

@@ -109,7 +109,9 @@ class Plan:
 
 
 DELIVERIES = Plan()
-PAUSES = Plan(sequences=1, deliveries=0.3, kills=0.2, commands=3.0)
+PAUSES = Plan(sequences=1, deliveries=0.3, kills=0.2, commands=1.0)
+"""So few commands that most pauses end by themselves while somebody else acts: with three a second, each replaces the timer
+of the one before, and hardly any timer meets a person."""
 GUARDRAILS = Plan(
     sequences=1,
     seconds=70.0,
@@ -325,7 +327,7 @@ class World:
             "SELECT id, channel, kind, state, error, attempts, lookups FROM posts WHERE state NOT IN ('sent')"
         )
         left = [f"post {row}" for row in self.rows(query)]
-        turned = "SELECT id, channel FROM posts WHERE turned AND repaint_at IS NOT NULL"
+        turned = "SELECT key, due_at, error FROM jobs WHERE kind = 'paint'"
         left += [f"card {row}" for row in self.rows(turned)]
         left += [f"delivery {row}" for row in self.rows("SELECT id FROM deliveries WHERE pending")]
         return left + [

@@ -13,6 +13,7 @@ from shared.domain.wall_clock import DAY, moment
 from shared.records.audit import Actor, AuditEntry, Before, Undoable
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import audit, posts
+from shared.store.queue import outbox
 
 KEPT = 7 * DAY
 """Seconds for which the Undo of a card counts."""
@@ -182,5 +183,4 @@ def _open_undos(tx: Transaction, workspace: str) -> Sequence[sa.Row[Any]]:
 def repaint(tx: Transaction, changes: Sequence[int]) -> None:
     """Queue a repaint of the messages with the Undos of these entries."""
     lines = posts.c.undo.in_(changes) & (posts.c.undo != sa.literal(0, literal_execute=True))
-    again = {"version": posts.c.version + 1, "repaint_at": tx.now, "clicked": sa.true()}
-    tx.execute(sa.update(posts).where(lines).values(**again))
+    outbox.redraw(tx, lines, clicked=True)

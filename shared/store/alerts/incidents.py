@@ -258,8 +258,7 @@ def _told_by(tx: Transaction, workspace: str, told: str) -> Sequence[Incident]:
 
 def _redraw(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:
     news = (posts.c.dedupe == dedupe) & (posts.c.note != note)
-    again = {"note": note, "version": posts.c.version + 1, "repaint_at": tx.now, **values}
-    return tx.execute(sa.update(posts).where(news).values(**again)).rowcount == 1
+    return outbox.redraw(tx, news, values={"note": note, **values}) == 1
 
 
 def read_incident(row: sa.Row[Any]) -> Incident:

@@ -153,8 +153,7 @@ posts = sa.Table(
     count("failed_lookups"),  # those that did not get to an end
     timestamp("tried_until"),  # from when on the newest attempt can no longer turn up in the channel
     count("version"),
-    timestamp("repaint_at"),
-    flag("clicked"),  # a person waits for the repaint
+    flag("clicked"),  # a person changed it, and the message in Slack does not show that yet
     flag("turned"),  # it shows another event than the message in Slack, which is not repainted yet
     flag("frozen"),  # Slack lets nobody edit it: another message shows the state of its alert
     timestamp("created_at", nullable=False),
@@ -198,14 +197,6 @@ partial_index(
     posts.c.state,
     posts.c.thread_ts,
     where=posts.c.state == "uncertain",
-)
-partial_index("ix_posts_repaint_at", posts.c.repaint_at, where=posts.c.repaint_at.is_not(None))
-sa.Index(  # what people wait for, among all repaints that are due
-    "ix_posts_clicked",
-    posts.c.clicked,
-    posts.c.repaint_at,
-    sqlite_where=sa.text("repaint_at IS NOT NULL AND clicked = 1"),  # in the very words of a query
-    postgresql_where=posts.c.repaint_at.is_not(None) & posts.c.clicked,
 )
 partial_index(
     "ix_posts_held_until", posts.c.channel, posts.c.held_until, where=posts.c.held_until.is_not(None)

@@ -18,9 +18,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from shared.store import jobs
 from shared.store.db.columns import NOW, SECONDS
-from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, portions, probes, reads, writes
+from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, probes, reads, writes
 from shared.store.db.schema import channel_leases, digests, posts, subscriptions
+from shared.store.jobs import PAINT
 from shared.store.queue import dead_letters, outbox, slack_state
 from shared.store.queue.cards import look_now
 from shared.store.queue.dead_letters import MOST_REFUSALS, raise_dead
@@ -139,7 +141,6 @@ class ChannelLeases(Repository):
         tx.execute(sa.update(channel_leases).values(lease_until=None))
         tx.execute(sa.update(channel_leases).where(channel_leases.c.due_at > tx.now).values(due_at=tx.now))
         tx.execute(sa.update(channel_leases).where(channel_leases.c.tat > tx.now).values(tat=tx.now))
-        tx.execute(sa.update(posts).where(posts.c.repaint_at > tx.now).values(repaint_at=tx.now))
         dead_letters.take_over(tx)
 
 
@@ -461,20 +462,14 @@ class Outcomes(Repository):
 
     async def open_channel(self, channel: str, *, report: Report) -> None:
         """Slack says that a channel takes posts again: what was refused there is posted and repainted now."""
-        for some in portions(await self._stale(channel)):
-            await self._repaint(some)
+        while await self._repaint(channel) == AT_ONCE:
+            pass
         if await self._open(channel, report):
             await raise_dead(self.database, channel)
 
-    @reads
-    def _stale(self, tx: Transaction, channel: str) -> Sequence[int]:
-        stale = (posts.c.channel == channel) & posts.c.repaint_at.is_not(None)
-        return tx.scalars(sa.select(posts.c.id).where(stale)).all()
-
     @writes
-    def _repaint(self, tx: Transaction, ids: Sequence[int]) -> None:
-        stale = posts.c.id.in_(ids) & posts.c.repaint_at.is_not(None)
-        tx.execute(sa.update(posts).where(stale).values(repaint_at=tx.now))
+    def _repaint(self, tx: Transaction, channel: str) -> int:
+        return jobs.move_all(tx, PAINT, channel, sooner=tx.now)
 
     @writes
     def _open(self, tx: Transaction, channel: str, report: Report) -> bool:
@@ -574,10 +569,8 @@ _MARK_SENT = (
     .where(_MINE, posts.c.state.in_([State.SENDING, State.UNCERTAIN, State.READY, State.DEAD]))
     .returning(posts.c.alert_id, posts.c.kind)
 )
-_DRAWN = (
-    sa.update(posts)
-    .where(posts.c.id == sa.bindparam("post"), posts.c.state == State.SENT)
-    .values(repaint_at=sa.case((posts.c.version != sa.bindparam("drawn"), NOW), else_=None))
+_DRAWN = sa.select(posts.c.id, posts.c.version, posts.c.clicked).where(
+    posts.c.id.in_(sa.bindparam("ids", expanding=True)), posts.c.state == State.SENT
 )
 
 
@@ -592,8 +585,10 @@ def _mark(tx: Transaction, turn: ChannelLease, **values: Any) -> None:
 def _mark_sent(tx: Transaction, turn: ChannelLease, ts: str) -> None:
     values = {"state": State.SENT, "ts": ts, "sent_at": tx.now, "unsure": False, "error": ""}
     sent = tx.execute(_MARK_SENT, {**_ours(turn), **values}).all()
-    drawn = [{"post": post.id, "drawn": post.version, "now": tx.now} for post in turn.posts]
-    tx.execute(_DRAWN, drawn)
+    drawn = {post.id: post.version for post in turn.posts}
+    stale = [row for row in tx.execute(_DRAWN, {"ids": [*drawn]}) if row.version != drawn[row.id]]
+    if stale:  # it was changed while it was posted
+        outbox.put_paint(tx, {(turn.channel, ts)}, clicked=any(row.clicked for row in stale))
     look_now(tx, [row.alert_id for row in sent if row.kind == ALERT])
 
 

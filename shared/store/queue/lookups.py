@@ -231,8 +231,9 @@ def _mark_found(tx: Transaction, found: Mapping[int, str]) -> None:
         values = {"state": State.SENT, "sent_at": tx.now, "unsure": False, "error": "", "failed_lookups": 0}
         # It shows the state at the attempt, which is not known any more: repaint it.
         ts = sa.case(dict(found), value=posts.c.id)
-        marked = sa.update(posts).where(untried).values(ts=ts, repaint_at=tx.now, **values)
-        sent = tx.execute(marked.returning(posts.c.alert_id, posts.c.kind)).all()
+        marked = sa.update(posts).where(untried).values(ts=ts, **values)
+        sent = tx.execute(marked.returning(posts.c.alert_id, posts.c.kind, posts.c.channel, posts.c.ts)).all()
+        outbox.put_paint(tx, {(row.channel, row.ts) for row in sent})
         look_now(tx, [row.alert_id for row in sent if row.kind == ALERT])
 
 

@@ -10,9 +10,10 @@ which has a message of its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,7 +22,7 @@ from shared.store import jobs
 from shared.store.db.columns import NOW
 from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, reads, writes
 from shared.store.db.schema import channel_leases, posts
-from shared.store.jobs import RELEASE, Job
+from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, RELEASE, Job
 from shared.store.queue.post_kinds import ALERT, CURRENT, POSTS, REPLACED, TURNED, names
 from shared.store.queue.posts import ANY_UNSENT, State
 
@@ -94,22 +95,50 @@ def _wake(dialect: Any) -> Any:
     return new.on_conflict_do_update(index_elements=["channel"], set_={"due_at": later})
 
 
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+_AGAIN = {
+    "version": posts.c.version + 1,
+    "clicked": sa.or_(posts.c.clicked, sa.bindparam("by_click", type_=sa.Boolean)),
+}
+_SHOWS = (posts.c.channel, posts.c.ts, posts.c.state)
 _REPAINT = (
     sa.update(posts)
     .where(posts.c.alert_id.in_(sa.bindparam("names", expanding=True)))
     .where(posts.c.kind.in_(names(repainted=True)), sa.not_(posts.c.frozen))
-    .values(
-        version=posts.c.version + 1,
-        repaint_at=NOW,
-        clicked=sa.or_(posts.c.clicked, sa.bindparam("by_click", type_=sa.Boolean)),
-    )
+    .values(_AGAIN)
+    .returning(*_SHOWS)
 )
 
 
 def repaint(tx: Transaction, names: Sequence[str], *, clicked: bool = False) -> None:
-    """Queue every message of these alerts for a repaint; `clicked`: ahead of those that no person waits for."""
+    """Have every message of these alerts drawn anew; `clicked`: ahead of those that no person waits for."""
     if names:
-        tx.execute(_REPAINT, {"names": names, "now": tx.now, "by_click": clicked})
+        _draw(tx, tx.execute(_REPAINT, {"names": names, "by_click": clicked}), clicked=clicked)
+
+
+def redraw(
+    tx: Transaction,
+    which: sa.ColumnElement[bool],
+    *,
+    clicked: bool = False,
+    values: Mapping[str, Any] = EMPTY,
+) -> int:
+    """The same for these posts, with other values; returns how many there are."""
+    again = sa.update(posts).where(which).values({**_AGAIN, **values}).returning(*_SHOWS)
+    return _draw(tx, tx.execute(again, {"by_click": clicked}), clicked=clicked)
+
+
+def _draw(tx: Transaction, changed: Iterable[sa.Row[str, str, str]], *, clicked: bool) -> int:
+    """What isn't in Slack yet is drawn as it is when it is sent."""
+    rows = [*changed]
+    put_paint(tx, {(row.channel, row.ts) for row in rows if row.state == State.SENT}, clicked=clicked)
+    return len(rows)
+
+
+def put_paint(tx: Transaction, messages: Collection[tuple[str, str]], *, clicked: bool = False) -> None:
+    """Have messages, by channel and `ts`, updated."""
+    keys = [f"{channel}/{ts}" for channel, ts in messages]
+    jobs.put_all(tx, PAINT, keys, at=tx.now, how="sooner", rank=ASKED_FOR if clicked else ORDINARY)
 
 
 _MOVED = "channel_id_changed: now "
@@ -212,7 +241,7 @@ def renew_refused(tx: Transaction, ids: Collection[int]) -> bool:
     """Plan what is to be posted instead of these posts of a message; each is replaced once. Whether there is any."""
     mine = sa.select(posts).where(posts.c.id.in_(ids)).order_by(posts.c.id).with_for_update()
     rows = tx.execute(mine).all()
-    tx.execute(sa.update(posts).where(posts.c.id.in_(ids)).values(repaint_at=None, clicked=sa.false()))
+    tx.execute(sa.update(posts).where(posts.c.id.in_(ids)).values(clicked=sa.false()))
     renewed = [_renew(tx, row) for row in rows]  # each, also after the first
     return any(renewed)
 
@@ -222,7 +251,7 @@ def renew_unsure(tx: Transaction, ids: Collection[int]) -> None:
     unsure = (posts.c.state == State.DEAD) & posts.c.unsure & posts.c.turned
     rows = tx.execute(sa.select(posts).where(posts.c.id.in_(ids), unsure).with_for_update()).all()
     for row in rows:  # it stays, for repeats of its event
-        done = {"kind": REPLACED, "state": State.SENT, "unsure": False, "repaint_at": None}
+        done = {"kind": REPLACED, "state": State.SENT, "unsure": False}
         tx.execute(sa.update(posts).where(posts.c.id == row.id).values(**done))
         _plan_card(tx, row)
 

@@ -1,18 +1,22 @@
-"""Messages that need an update, leased to one process; a second update does no harm."""
+"""Messages in Slack that no longer show the present state: one job of the kind `paint` for each.
+
+Its key is the channel and the `ts` of the message. Whoever changes what a message shows raises the `version` of its
+posts and puts the job; a change while it is drawn has it drawn anew after that. A second update does no harm.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
 
 import sqlalchemy as sa
 
-from shared.store.db.columns import NOW
-from shared.store.db.engine import Repository, Transaction, portions, probes, reads, writes
+from shared.store import jobs
+from shared.store.db.engine import AT_ONCE, Repository, Transaction, reads, writes
 from shared.store.db.schema import posts
+from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, Job
 from shared.store.queue import outbox
 from shared.store.queue.post_kinds import REPLACED
-from shared.store.queue.posts import Post, State, drawable, read_posts
+from shared.store.queue.posts import Post, drawable, read_posts
 from shared.store.queue.slack_state import (
     BACKGROUND,
     UPDATE,
@@ -24,109 +28,94 @@ from shared.store.queue.slack_state import (
     read_limit,
     succeed,
     take,
-    wait_for_one,
 )
 
-LEASE = 10.0
-"""Seconds after which another process repaints what this one took."""
-PAUSE = 5.0
-"""Seconds until a message that could not be repainted is tried again."""
-LONGEST = 600.0
-"""Seconds that a repaint is put off at most; what is due later was put off before the clock was set back."""
+PAUSE_SECONDS = 5.0
+"""Until a message that could not be repainted is tried again."""
+LONGEST_SECONDS = 600.0
+"""How long a repaint is put off at most."""
+
+_MESSAGE = (
+    drawable()
+    .where(posts.c.channel == sa.bindparam("channel"), posts.c.ts == sa.bindparam("ts"))
+    .order_by(posts.c.id)
+)
+_SHOWN = (
+    sa.update(posts)
+    .where(posts.c.id == sa.bindparam("post"), posts.c.version == sa.bindparam("drawn"))
+    .values(clicked=False, turned=False)
+)
+
+
+class Updates:
+    """As many repaints as Slack takes, over all bots; a part of the burst is kept for those that a person waits for."""
+
+    def free(self, tx: Transaction) -> Mapping[int, int]:
+        row = read_limit(tx, UPDATE)
+        if closed_for(row, now=tx.now):
+            return {ASKED_FOR: 0, ORDINARY: 0}
+        bursts = {ASKED_FOR: UPDATES.burst, ORDINARY: BACKGROUND}
+        return {rank: free(row, UPDATES, burst=burst, now=tx.now) for rank, burst in bursts.items()}
+
+    def took(self, tx: Transaction, count: int) -> None:
+        take(tx, read_limit(tx, UPDATE), UPDATE, UPDATES, count=count)
 
 
 class Repaints(Repository):
     """Posted messages that need a repaint."""
 
-    @writes
-    def claim(self, tx: Transaction, *, limit: int) -> tuple[tuple[Post, ...], ...]:
-        """Messages due for repainting, each with all the posts that share it.
-
-        As many as Slack takes, over all bots: first those that a person clicked, for which a part of the burst is
-        kept. A channel that failed is left out for a while.
-        """
-        row = read_limit(tx, UPDATE)
-        most = min(limit, _free(row, UPDATES.burst, tx.now))
-        rows = [*_lease(tx, _LEASE_CLICKED, limit=most)]
-        most = min(limit, _free(row, BACKGROUND, tx.now)) - len(rows)
-        rows += _lease(tx, _LEASE_REST, limit=most)
-        first = sorted(rows, key=lambda row: int(row.id))  # a card before the replies in its thread
-        places = list(dict.fromkeys((r.channel, r.ts) for r in first))
-        take(tx, row, UPDATE, UPDATES, count=len(places))
-        return tuple(read_posts(tx, _MESSAGE, {"channel": channel, "ts": ts}) for channel, ts in places)
+    @reads
+    def message(self, tx: Transaction, job: Job) -> tuple[Post, ...]:
+        """All posts that share the message of a job; none where they are gone."""
+        channel, _, ts = job.key.partition("/")
+        return read_posts(tx, _MESSAGE, {"channel": channel, "ts": ts})
 
     @writes
-    def done(self, tx: Transaction, message: Sequence[Post]) -> None:
+    def done(self, tx: Transaction, job: Job, message: Sequence[Post]) -> None:
         """These are shown as they were read; what changed since stays due."""
         tx.execute(_SHOWN, [{"post": post.id, "drawn": post.version} for post in message])
         succeed(tx, UPDATE)
         succeed(tx, _of_channel(message[0].channel))
+        jobs.finish(tx, job)
 
     @writes
-    def refused(self, tx: Transaction, message: Sequence[Post]) -> bool:
+    def refused(self, tx: Transaction, job: Job, message: Sequence[Post]) -> bool:
         """Slack lets nobody edit this message: whether something is posted instead."""
         succeed(tx, UPDATE)  # it does answer
+        jobs.finish(tx, job)
         return outbox.renew_refused(tx, [post.id for post in message])
 
     @writes
-    def throttled(self, tx: Transaction, message: Sequence[Post], *, seconds: float) -> None:
+    def throttled(self, tx: Transaction, job: Job, *, seconds: float) -> None:
         """Slack asked to wait with all repaints of whatever channel."""
         close(tx, UPDATE, seconds)
-        _postpone(tx, message, 0.0)
+        jobs.again(tx, job, after=0.0, rank=job.rank)
 
-    async def failed(self, message: Sequence[Post], *, channel_refuses: bool) -> None:
+    async def failed(self, job: Job, channel: str, *, channel_refuses: bool) -> None:
         """Try again later: all of a channel that refuses it, or everything when Slack does not answer."""
-        if not channel_refuses:
-            await self._fail(message)
-            return
-        until = await self._refuse(message)
-        for some in portions(await self._sooner(message[0].channel, until)):
-            await self._put_off(some, until)
+        until = await self._fail(job, channel if channel_refuses else "")
+        while channel_refuses and await self._put_off(channel, until) == AT_ONCE:
+            pass
 
     @writes
-    def _fail(self, tx: Transaction, message: Sequence[Post]) -> None:
-        fail(tx, UPDATE, first=1.0, longest=60.0)
-        _postpone(tx, message, PAUSE)
-
-    @writes
-    def _refuse(self, tx: Transaction, message: Sequence[Post]) -> float:
-        """When the channel is tried again."""
-        seconds = fail(tx, _of_channel(message[0].channel))
-        _postpone(tx, message, seconds)
+    def _fail(self, tx: Transaction, job: Job, channel: str) -> float:
+        """When it is tried again."""
+        seconds = PAUSE_SECONDS
+        if channel:
+            seconds = fail(tx, _of_channel(channel))
+        else:
+            fail(tx, UPDATE, first=1.0, longest=60.0)
+        jobs.again(tx, job, after=min(seconds, LONGEST_SECONDS), rank=job.rank)
         return tx.now + seconds
 
-    @reads
-    def _sooner(self, tx: Transaction, channel: str, until: float) -> Sequence[int]:
-        due = (posts.c.channel == channel) & (posts.c.repaint_at < until)
-        return tx.scalars(sa.select(posts.c.id).where(due)).all()
-
     @writes
-    def _put_off(self, tx: Transaction, ids: Sequence[int], until: float) -> None:
-        due = posts.c.id.in_(ids) & (posts.c.repaint_at < until)
-        tx.execute(sa.update(posts).where(due).values(repaint_at=until))
-
-    @writes
-    def postpone(self, tx: Transaction, message: Sequence[Post], *, seconds: float) -> None:
-        _postpone(tx, message, seconds)
-
-    @probes
-    def next_in(self, tx: Transaction) -> float | None:
-        """Seconds until something is due for repainting."""
-        at = tx.scalar(_EARLIEST)
-        if at is None:
-            return None
-        ahead = float(at) - tx.now
-        row = read_limit(tx, UPDATE, lock=False)
-        wait = _wait(row, BACKGROUND, tx.now)
-        if wait and tx.scalar(_ANY_CLICKED):
-            wait = _wait(row, UPDATES.burst, tx.now)
-        return max(0.0, ahead if ahead <= LONGEST else 0.0, wait)
+    def _put_off(self, tx: Transaction, channel: str, until: float) -> int:
+        return jobs.move_all(tx, PAINT, channel, later=until)
 
     @writes
     def request(self, tx: Transaction, places: Collection[str], ts: str) -> bool:
         """Queue a message's repaint; returns whether it is one of the bot's, and can be edited."""
-        again = {"version": posts.c.version + 1, "repaint_at": tx.now, "clicked": True}
-        return tx.execute(sa.update(posts).where(_is_editable(places, ts)).values(**again)).rowcount > 0
+        return outbox.redraw(tx, _is_editable(places, ts), clicked=True) > 0
 
     @reads
     def covers(self, tx: Transaction, places: Collection[str], ts: str) -> bool:
@@ -134,55 +123,8 @@ class Repaints(Repository):
         return tx.execute(sa.select(posts.c.id).where(_is_editable(places, ts)).limit(1)).first() is not None
 
 
-_STALE = posts.c.repaint_at.is_not(None) & (posts.c.state == State.SENT)
-# A time further ahead than any that is written means that the clock was set back.
-_DUE = _STALE & sa.or_(posts.c.repaint_at <= NOW, posts.c.repaint_at > NOW + LONGEST)
-
-
-def _due_posts(which: sa.ColumnElement[bool]) -> Any:
-    due = sa.select(posts.c.id).where(_DUE, which).order_by(posts.c.repaint_at).limit(sa.bindparam("limit"))
-    return (
-        sa.update(posts)
-        .where(posts.c.id.in_(due.with_for_update(skip_locked=True)))
-        .values(repaint_at=NOW + LEASE)
-        .returning(posts.c.id, posts.c.channel, posts.c.ts)
-    )
-
-
-_LEASE_CLICKED, _LEASE_REST = _due_posts(posts.c.clicked), _due_posts(sa.not_(posts.c.clicked))
-_EARLIEST = sa.select(sa.func.min(posts.c.repaint_at)).where(_STALE)
-_ANY_CLICKED = sa.select(posts.c.clicked).where(_STALE, posts.c.clicked).limit(1)
-_SHOWN = (
-    sa.update(posts)
-    .where(posts.c.id == sa.bindparam("post"), posts.c.version == sa.bindparam("drawn"))
-    .values(repaint_at=None, clicked=False, turned=False)
-)
-_MESSAGE = (
-    drawable()
-    .where(posts.c.channel == sa.bindparam("channel"), posts.c.ts == sa.bindparam("ts"))
-    .order_by(posts.c.id)
-)
-
-
-def _lease(tx: Transaction, statement: Any, *, limit: int) -> Sequence[sa.Row[int, str, str]]:
-    return tx.execute(statement, {"now": tx.now, "limit": limit}).all() if limit > 0 else ()
-
-
-def _wait(row: Any, burst: int, now: float) -> float:
-    return wait_for_one(row, UPDATES, burst=burst, now=now)
-
-
-def _free(row: Any, burst: int, now: float) -> int:
-    return 0 if closed_for(row, now=now) else free(row, UPDATES, burst=burst, now=now)
-
-
 def _of_channel(channel: str) -> str:
     return f"{UPDATE} {channel}"
-
-
-def _postpone(tx: Transaction, message: Sequence[Post], seconds: float) -> None:
-    stale = posts.c.id.in_([post.id for post in message]) & posts.c.repaint_at.is_not(None)
-    tx.execute(sa.update(posts).where(stale).values(repaint_at=tx.now + min(seconds, LONGEST)))
 
 
 def _is_editable(places: Collection[str], ts: str) -> sa.ColumnElement[bool]:

@@ -272,8 +272,7 @@ def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None
         outbox.wake(tx, [card.channel])
     if card.state not in {State.READY, State.HELD}:  # Slack may have it as it was
         values |= {"turned": True, "held_until": row["held_until"]}
-    repainted = sa.update(posts).where(posts.c.id == card.id)
-    tx.execute(repainted.values(**values, version=posts.c.version + 1, repaint_at=tx.now))
+    outbox.redraw(tx, posts.c.id == card.id, values=values)
     seen = card.sent_at is not None and (row["mention"] or tx.now - card.sent_at > UNNOTICED)
     if seen:
         note = PlannedPost(

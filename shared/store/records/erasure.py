@@ -22,6 +22,7 @@ from shared.store.db.schema import (
     questions,
 )
 from shared.store.jobs import read_payload
+from shared.store.queue import outbox
 from shared.store.queue.intake import address, lead_key
 from shared.store.queue.routing import ERASED
 
@@ -110,7 +111,7 @@ class Erasure(Repository):
         """Have the messages of these deliveries drawn anew: other people's texts, from which an address was removed."""
         changed = sa.select(alerts.c.id).where(alerts.c.delivery_id.in_(ids))
         drawn = posts.c.alert_id.in_(changed) & (posts.c.ts != "")
-        tx.execute(sa.update(posts).where(drawn).values(repaint_at=tx.now, version=posts.c.version + 1))
+        outbox.redraw(tx, drawn)
 
     @writes
     def _delete(self, tx: Transaction, key: sa.Column[str], values: Sequence[str]) -> None:
@@ -121,7 +122,7 @@ class Erasure(Repository):
         """Delete them, and have the messages that they share with others drawn anew, without them."""
         gone = sa.select(posts.c.channel, posts.c.ts).where(posts.c.id.in_(ids), posts.c.ts != "").distinct()
         shared = sa.tuple_(posts.c.channel, posts.c.ts).in_(gone) & posts.c.id.not_in(ids)
-        tx.execute(sa.update(posts).where(shared).values(repaint_at=tx.now, version=posts.c.version + 1))
+        outbox.redraw(tx, shared)
         tx.execute(sa.delete(posts).where(posts.c.id.in_(ids)))
 
     @writes

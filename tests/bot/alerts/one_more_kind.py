@@ -21,6 +21,7 @@ from shared.store import Store, open_store
 from shared.store.queue.leases import Sent
 from shared.store.queue.outbox import PlannedPost
 from shared.store.queue.posts import Post
+from tests.bot.due import claim_repaints
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep
 from tests.shared.doubles import NOW, MemoryRecords, open_harness
@@ -84,13 +85,13 @@ async def drive_post() -> None:
         assert "<@U1>" in rendering.message(turn.posts, several=False).text
         await store.outcomes.settle(turn, Sent(ts="9.9"))
         await store.alerts.claim(card.alert_id, ANN)
-        repainted = {post.kind: post for (post,) in await store.repaints.claim(limit=9)}
+        repainted = {post.kind: post for (post,) in await claim_repaints(store, limit=9)}
         assert rendering.card_of(repainted["kudos"], several=False).text == ("✓ Claimed by @ann.",)
         clock.now += 100 * HOUR
         await store.retention.prune(bodies_after=HOUR, hashes_after=1000 * HOUR)
         await store.alerts.release(card.alert_id)
         clock.now += HOUR
-        assert {post.kind for (post,) in await store.repaints.claim(limit=9)} == {"alert"}
+        assert {post.kind for (post,) in await claim_repaints(store, limit=9)} == {"alert"}
 
 
 def run(what: str) -> None:

@@ -21,7 +21,7 @@ from shared.store import Store, open_store
 from shared.store.db import schema
 from shared.store.db.engine import Transaction
 from shared.store.queue.intake import Arrival
-from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.outbox import PlannedPost, put_paint
 from shared.store.queue.routing import Decision, PendingDelivery
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.waiting import until
@@ -181,7 +181,8 @@ async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_rep
 
     def spoil(tx: Transaction) -> None:
         sent = sa.update(schema.posts).where(schema.posts.c.dedupe == "broken")
-        tx.execute(sent.values(state="sent", ts="1.1", repaint_at=0.0))
+        tx.execute(sent.values(state="sent", ts="1.1"))
+        put_paint(tx, {(CHANNEL, "1.1")})
 
     await bot.running.store.database.write(spoil)
     assert await bot.deliver(interested(1)) == 200

@@ -12,8 +12,8 @@ from bot.slack.messages import MessageSender
 from bot.slack.web_api import open_web_api
 from sandbox.slack import seed
 from shared.api.pace import boot_time
-from shared.store.db.schema import posts
 from shared.store.queue.leases import Sent
+from shared.store.queue.outbox import redraw
 from tests.bot.harness import CHANNEL, BotHarness, interested
 from tests.clock import moment
 from tests.waiting import until
@@ -28,10 +28,8 @@ async def calls(bot: BotHarness, method: str) -> list[dict[str, Any]]:
 
 async def make_stale(bot: BotHarness) -> None:
     assert bot.running is not None
-    database = bot.running.store.database
-    stale = sa.update(posts).values(repaint_at=database.clock(), version=posts.c.version + 1)
-    await database.write(lambda tx: tx.execute(stale))
-    bot.running.signals.repaints.set()
+    await bot.running.store.database.write(lambda tx: redraw(tx, sa.true()))
+    bot.running.signals.jobs.set()
 
 
 async def test_a_click_is_shown_at_once_while_many_cards_are_repainted(connected_bot: BotHarness) -> None:

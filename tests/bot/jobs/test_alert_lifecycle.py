@@ -27,6 +27,7 @@ from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.jobs import DIGEST, REMIND, Job
 from shared.store.records.digests import DueDigest
+from tests.bot.due import claim_repaints
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
     ANN,
@@ -287,7 +288,7 @@ async def test_a_reminder_shows_who_claimed_the_reply_without_a_mention(
         await store.alerts.handle(alert, ANN)
     else:
         await store.alerts.snooze(alert, ANN, until=clock.now + HOUR)
-    card, reminder = await store.repaints.claim(limit=10)
+    card, reminder = await claim_repaints(store, limit=10)
     assert [card[0].kind, reminder[0].kind] == ["alert", "reminder"], "the card is painted first"
     found = rendering.card_of(reminder[0], several=False)
     assert (found.text, found.buttons) == ((left,), ())
@@ -295,7 +296,7 @@ async def test_a_reminder_shows_who_claimed_the_reply_without_a_mention(
     await store.alerts.release(alert)
     await store.alerts.reopen(alert)
     await store.alerts.wake(alert)
-    (again,) = [m for m in await store.repaints.claim(limit=10) if m[0].kind == "reminder"]
+    (again,) = [m for m in await claim_repaints(store, limit=10) if m[0].kind == "reminder"]
     assert [button.label for button in rendering.card_of(again[0], several=False).buttons] == ["Claim"]
 
 

@@ -15,6 +15,7 @@ from shared.settings.sections import AlertPolicy
 from shared.store import Store
 from shared.store.queue.alert_row import AlertRow, Due
 from shared.store.queue.posts import Post
+from tests.bot.due import claim_repaints
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
     ANN,
@@ -56,9 +57,9 @@ async def test_a_claimer_who_has_not_finished_is_reminded_once_and_the_line_show
     assert "@ann claimed this 5 h ago" in json.dumps(drawn.blocks)
     clock.now += 24 * HOUR
     assert await sweep(store, clock) == []
-    await store.repaints.claim(limit=10)
+    await claim_repaints(store, limit=10)
     await store.alerts.handle(alert, ANN)
-    (left,) = [m for m in await store.repaints.claim(limit=10) if m[0].kind == "unfinished"]
+    (left,) = [m for m in await claim_repaints(store, limit=10) if m[0].kind == "unfinished"]
     assert rendering.card_of(left[0], several=False).text == ("✓ Done by @ann.",)
     assert "<@" not in json.dumps(rendering.message(left, several=False).blocks)
 

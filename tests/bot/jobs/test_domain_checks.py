@@ -24,7 +24,7 @@ from shared.records.records import Subscription
 from shared.settings.sections import DnsSection
 from shared.store import Store, jobs
 from shared.store.queue.posts import Post
-from tests.bot.due import do_due, due_domain
+from tests.bot.due import claim_repaints, do_due, due_domain
 from tests.bot.fake_service import KEY, open_remote
 from tests.bot.harness import CHANNEL as ALERTS
 from tests.bot.harness import bot_inside, open_harness
@@ -121,7 +121,7 @@ async def test_a_problem_is_told_once_and_its_end_on_the_same_card(checked: Chec
     (note,) = await checked.look(after=31 * MINUTE)
     assert (note.kind, note.alert_id) == ("dns", card.alert_id)
     assert card_of(note).tone is Tone.GOOD
-    (messages,) = await checked.store.repaints.claim(limit=10)
+    (messages,) = await claim_repaints(checked.store, limit=10)
     painted = card_of(messages[0])
     assert (painted.title, painted.tone) == (f"DNS of {DOMAIN} is good again", Tone.GOOD)
     assert painted.text == ("It was broken for 1 h 2 min.",)
@@ -136,7 +136,7 @@ async def test_another_problem_joins_the_card(checked: Checked) -> None:
     assert facts(card_of(note))["What to do"] == (
         f"Restore the TXT record at _dmarc.{DOMAIN}: v=DMARC1; p=reject; rua=mailto:d@{DOMAIN}"
     )
-    (messages,) = await checked.store.repaints.claim(limit=10)
+    (messages,) = await claim_repaints(checked.store, limit=10)
     assert {"SPF", "DMARC"} <= facts(card_of(messages[0])).keys()
 
 

@@ -20,6 +20,7 @@ from shared.store import Store, open_store
 from shared.store.queue import outbox
 from shared.store.queue.alert_row import AlertRow
 from shared.store.queue.posts import Post
+from tests.bot.due import claim_repaints
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, MINUTE, NO_REMINDERS, ManualClock, arrive, look, post_all, sweep
 
@@ -167,7 +168,7 @@ async def test_an_unclaimed_reply_passes_to_the_next_then_to_the_group(
     assert "Nobody in the rota claimed it: anyone can." in words(last)
     clock.now += 60 * MINUTE
     assert await pass_on(store, clock) == []
-    painted = {one.id: one for message in await store.repaints.claim(limit=10) for one in message}
+    painted = {one.id: one for message in await claim_repaints(store, limit=10) for one in message}
     assert painted[card.id].mention == GROUP
     assert "Nobody in the rota claimed it" in words(painted[card.id])
     before = words(painted[note.id])
@@ -192,7 +193,7 @@ async def test_a_claim_ends_the_turn(store: Store, clock: ManualClock) -> None:
     await store.alerts.claim(card.alert_id, Actor(name="dev", id="U0DEV00004"))
     clock.now += 60 * MINUTE
     assert await pass_on(store, clock) == []
-    (painted,) = (one for message in await store.repaints.claim(limit=10) for one in message)
+    (painted,) = (one for message in await claim_repaints(store, limit=10) for one in message)
     assert "turn" not in words(painted)
 
 

@@ -15,6 +15,7 @@ from shared.records.records import Subscription
 from shared.settings.sections import AlertPolicy
 from shared.store import Store
 from shared.store.queue.posts import Post
+from tests.bot.due import claim_repaints
 from tests.bot.manual_clock import (
     ANN,
     CHANNEL,
@@ -67,7 +68,7 @@ async def test_a_paused_domain_is_reminded_of_ever_more_rarely_until_it_is_ackno
     assert await reminded(store, clock) == []
     left = {
         rendering.card_of(post, several=False).text
-        for (post,) in await store.repaints.claim(limit=50)
+        for (post,) in await claim_repaints(store, limit=50)
         if post.kind != "alert"
     }
     assert left == {("✓ Acknowledged by @ann.",)}

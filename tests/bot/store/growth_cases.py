@@ -30,7 +30,7 @@ from shared.store.records.digests import DueDigest
 from shared.store.records.domains import Checked, DueDomain
 from shared.store.records.erasure import Traces
 from shared.store.webhooks import WebhookSubscriptions
-from tests.bot.due import due_domain
+from tests.bot.due import claim_paints, due_domain
 from tests.bot.harness import interested
 from tests.bot.store.skewed_data import (
     CALM,
@@ -130,6 +130,10 @@ async def _act(one: Skewed) -> tuple[Job, Incident]:
 
 async def _incident(one: Skewed) -> Incident:
     return (await _act(one))[1]
+
+
+async def _paint(one: Skewed) -> Job:
+    return (await claim_paints(one.store, limit=1))[0]
 
 
 async def _job(one: Skewed, kind: str = RESUME) -> Job:
@@ -236,7 +240,7 @@ ALERTS: Mapping[str, Case] = {
     "Jobs.end": Case(
         given=_job, act=lambda one, job: one.store.jobs.end({job: Again(after=9.0)})
     ),
-    "Jobs.sweep": flat(lambda one: one.store.jobs.sweep(dict.fromkeys(KINDS, 10.0))),
+    "Jobs.sweep": flat(lambda one: one.store.jobs.sweep(dict.fromkeys(KINDS, (10.0, 7_200.0)))),
     "Jobs.keep_going": flat(lambda one: one.store.jobs.keep_going(EVALUATE, [one.workspace])),
     "Jobs.take_over": lists("it frees them all", lambda one: one.store.jobs.take_over()),
     "Jobs.forget_orphans": lists(DUE, lambda one: one.store.jobs.forget_orphans(["other"])),
@@ -371,15 +375,15 @@ QUEUE: Mapping[str, Case] = {
         "it counts what is unclaimed", lambda one: one.store.reply_queue.standings(one.workspace, most=15)
     ),
     "ReplyQueueRecords.with_words": flat(lambda one: one.store.reply_queue.with_words(["al_open1"])),
-    "Repaints.claim": lists("it sorts what is due", lambda one: one.store.repaints.claim(limit=5)),
-    "Repaints.done": flat(lambda one: one.store.repaints.done([_post(2, STALE)])),
-    "Repaints.refused": flat(lambda one: one.store.repaints.refused([_post(2, STALE)])),
-    "Repaints.throttled": flat(lambda one: one.store.repaints.throttled([_post(2, STALE)], seconds=1.0)),
-    "Repaints.failed": lists(
-        OF_CHANNEL, lambda one: one.store.repaints.failed([_post(2, STALE)], channel_refuses=True)
+    "Repaints.message": Case(given=_paint, act=lambda one, job: one.store.repaints.message(job)),
+    "Repaints.done": Case(given=_paint, act=lambda one, job: one.store.repaints.done(job, [_post(2, STALE)])),
+    "Repaints.refused": Case(given=_paint, act=lambda one, job: one.store.repaints.refused(job, [_post(2, STALE)])),
+    "Repaints.throttled": Case(given=_paint, act=lambda one, job: one.store.repaints.throttled(job, seconds=1.0)),
+    "Repaints.failed": Case(
+        given=_paint,
+        act=lambda one, job: one.store.repaints.failed(job, STALE, channel_refuses=True),
+        lists=OF_CHANNEL,
     ),
-    "Repaints.postpone": flat(lambda one: one.store.repaints.postpone([_post(2, STALE)], seconds=1.0)),
-    "Repaints.next_in": flat(lambda one: one.store.repaints.next_in()),
     "Repaints.request": flat(lambda one: one.store.repaints.request([STALE], "5.1")),
     "Repaints.covers": flat(lambda one: one.store.repaints.covers([STALE], "5.1")),
     "Retention.prune": lists(DUE, _prune),

@@ -179,7 +179,7 @@ def delivered(key: int, kind: str, body: bytes, *, at: float, pending: bool) -> 
 def _post(dedupe: str, channel: str, state: str, *, at: float, **values: Any) -> Row:
     row = {
         "dedupe": dedupe, "workspace": WORKSPACE, "channel": channel, "kind": "alert", "state": state, "created_at": at,
-        "note": "", "ts": "", "alert_id": "", "bundle": "", "undo": 0, "repaint_at": None,
+        "note": "", "ts": "", "alert_id": "", "bundle": "", "undo": 0,
         "held_until": None, "sent_at": None, "tried_until": None,
     }  # fmt: skip
     return {**row, **values}
@@ -193,7 +193,7 @@ def _posts(numbers: Sequence[int], *, now: float) -> Iterator[Row]:
         yield _post(f"unsure{n}", UNCERTAIN, "uncertain", at=at, alert_id=alert, tried_until=at)
         yield _post(f"dead{n}", REFUSED, "dead", at=at, alert_id=alert)
         yield _post(f"held{n}", HELD, "held", at=at, alert_id=alert, held_until=at)
-        yield _post(f"stale{n}", STALE, "sent", at=at, alert_id=alert, ts=f"5.{n}", repaint_at=at)
+        yield _post(f"stale{n}", STALE, "sent", at=at, alert_id=alert, ts=f"5.{n}")
         yield _post(f"shared{n}", SHARED, "sent", at=at, alert_id=alert, bundle="b1", ts="9.1")
         yield _post(f"undo{n}", CALM, "sent", at=at, kind="note", note="{}", undo=n + 1, ts=f"6.{n}")
 
@@ -237,6 +237,8 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
         ],
         jobs: [
             {**here, "kind": kind, "key": f"sq{n}", "due_at": now - 1.0} for kind in ("late", "resume") for n in numbers
+        ] + [
+            {"workspace": "", "kind": "paint", "key": f"{STALE}/5.{n}", "due_at": now - 1.0} for n in numbers
         ]
         + [{"kind": "remind", "key": f"al_{state}{n}", "due_at": now - 1.0, "workspace": ""}
            for state in ("open", "mine") for n in numbers]

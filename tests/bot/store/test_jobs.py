@@ -138,7 +138,7 @@ async def test_what_a_person_waits_for_comes_before_ten_thousand_others(store: S
     await put(store, "clicked", how="sooner", rank=ASKED_FOR)
     first = await claim(store, limit=3)
     assert {job.key for job in first[:2]} == {"k5000", "clicked"}
-    await store.jobs.end({first[0]: Again(after=0.0)})
+    await store.jobs.end({first[0]: Again(after=0.0, attempts=0)})
     assert first[0].key not in {job.key for job in await claim(store, limit=3)}, (
         "its rank is an ordinary one again"
     )
@@ -158,9 +158,9 @@ async def test_a_clock_that_was_set_back_frees_what_is_leased(store: Store, cloc
     await put(store)
     await claim(store)
     clock.now -= 3_600
-    await store.jobs.sweep({KIND: LEASE})
+    await store.jobs.sweep({KIND: (LEASE, 7_200.0)})
     assert len(await claim(store)) == 1
-    await store.jobs.sweep({KIND: LEASE})
+    await store.jobs.sweep({KIND: (LEASE, 7_200.0)})
     assert not await claim(store), "a lease that may be is kept"
 
 

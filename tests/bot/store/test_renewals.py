@@ -17,6 +17,7 @@ from shared.store.db.schema import posts
 from shared.store.queue.leases import Sent, Unknown
 from shared.store.queue.lookups import MOST_FAILED, Look
 from shared.store.queue.posts import Post
+from tests.bot.due import claim_paints, claim_repaints
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes
 from tests.bot.store.test_same_reply import event
@@ -34,10 +35,10 @@ async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
 
 async def refuse(store: Store) -> int:
     """Have Slack refuse every edit that is due; returns how many messages were to be edited."""
-    messages = await store.repaints.claim(limit=10)
-    for message in messages:
-        await store.repaints.refused(message)
-    return len(messages)
+    due = await claim_paints(store)
+    for job in due:
+        await store.repaints.refused(job, await store.repaints.message(job))
+    return len(due)
 
 
 async def turn(store: Store, clock: ManualClock) -> None:
@@ -53,13 +54,14 @@ def title(post: Post) -> str:
 
 async def test_a_more_specific_card_is_posted_anew_once(store: Store, clock: ManualClock) -> None:
     await turn(store, clock)
-    (message,) = await store.repaints.claim(limit=10)
-    both = await asyncio.gather(store.repaints.refused(message), store.repaints.refused(message))
+    (job,) = await claim_paints(store)
+    message = await store.repaints.message(job)
+    both = await asyncio.gather(store.repaints.refused(job, message), store.repaints.refused(job, message))
     assert sorted(both) == [False, True], "two processes were refused"
     (card,) = await post_all(store, clock)
     assert (card.kind, title(card)) == ("alert", "Ada is interested")
     await store.alerts.claim(card.alert_id, ANN)
-    ((repainted,),) = await store.repaints.claim(limit=10)
+    ((repainted,),) = await claim_repaints(store, limit=10)
     assert (repainted.id, repainted.alert and repainted.alert.claimed_name) == (card.id, "ann"), (
         "the old one is left alone"
     )
@@ -69,7 +71,7 @@ async def test_a_refused_edit_that_was_not_recorded_is_refused_and_recorded_agai
     store: Store, clock: ManualClock
 ) -> None:
     await turn(store, clock)
-    assert len(await store.repaints.claim(limit=10)) == 1  # the process dies
+    assert len(await claim_paints(store)) == 1  # the process dies
     clock.now += 11
     assert await refuse(store) == 1
     assert len(await post_all(store, clock)) == 1
@@ -90,8 +92,8 @@ async def test_a_repainted_card_is_not_posted_anew_when_a_later_edit_is_refused(
     store: Store, clock: ManualClock
 ) -> None:
     await turn(store, clock)
-    for message in await store.repaints.claim(limit=10):
-        await store.repaints.done(message)
+    for job in await claim_paints(store):
+        await store.repaints.done(job, await store.repaints.message(job))
     await arrive(store, INTERESTED, by=EVERYTHING)  # the count of deliveries changes
     assert await refuse(store) == 1
     assert await post_all(store, clock) == []
@@ -113,7 +115,7 @@ async def test_a_claim_is_shown_in_the_thread_of_a_card_that_cannot_be_edited(
     assert not await store.repaints.covers([CHANNEL], await ts_of(store, card)), "a click there is answered"
     assert await store.repaints.covers([CHANNEL], "7.7")
     await store.alerts.handle(card.alert_id, ANN)
-    ((repainted,),) = await store.repaints.claim(limit=10)
+    ((repainted,),) = await claim_repaints(store, limit=10)
     assert (repainted.ts, repainted.alert and repainted.alert.handled_name) == ("7.7", "ann")
 
 
@@ -142,9 +144,10 @@ async def test_a_click_between_a_claim_of_the_repaint_and_its_refusal_is_shown(
     await arrive(store, interested(1))
     (card,) = await post_all(store, clock)
     await arrive(store, interested(1))
-    (message,) = await store.repaints.claim(limit=10)
+    (job,) = await claim_paints(store)
+    message = await store.repaints.message(job)
     await store.alerts.claim(card.alert_id, ANN)
-    assert await store.repaints.refused(message)
+    assert await store.repaints.refused(job, message)
     assert [post.kind for post in await post_all(store, clock)] == ["current"]
 
 
@@ -154,7 +157,7 @@ async def test_a_count_is_dropped(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(0))
     assert await refuse(store) >= 1
     assert await post_all(store, clock) == []
-    assert await store.repaints.claim(limit=10) == ()
+    assert await claim_repaints(store, limit=10) == []
 
 
 async def test_one_claim_in_a_shared_message_that_cannot_be_edited_is_shown_beside_it(

@@ -18,6 +18,7 @@ from shared.records.replies import ReceivedReplies
 from shared.store import Store, open_store
 from shared.store.queue.intake import Arrival
 from shared.store.queue.posts import Post
+from tests.bot.due import claim_repaints
 from tests.bot.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
 
 EVERYTHING = tuple(Rule(subscription=Subscription(channel=one, event="*")) for one in (CHANNEL, "C2"))
@@ -68,7 +69,7 @@ async def test_two_events_of_a_reply_are_one_card_with_the_one_that_says_more(
     turned = [(post.kind, post.mention) for post in seen if post.kind != "alert"]
     assert turned == ([("turned", "here")] * 2 if posted and kinds[0] == "lead.replied" else [])
     if turned:
-        repainted = await store.repaints.claim(limit=9)
+        repainted = await claim_repaints(store, limit=9)
         assert {post.alert and post.alert.event.kind for (post,) in repainted} == {"reply.interested"}
 
 

@@ -7,16 +7,19 @@ from collections.abc import Sequence
 import pytest
 import sqlalchemy as sa
 
+from bot.worker import LEASE_SECONDS
 from shared.records.audit import Actor
 from shared.records.records import Subscription
 from shared.store import Store, open_store
-from shared.store.db.schema import posts
+from shared.store.jobs import PAINT
 from shared.store.queue import slack_state
 from shared.store.queue.leases import ChannelLease, NotSent, Outcome, Sent, Settled
-from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.outbox import PlannedPost, redraw
 from shared.store.queue.posts import Post
+from shared.store.queue.repaints import LONGEST_SECONDS
+from tests.bot.due import claim_paints, claim_repaints
 from tests.bot.harness import interested
-from tests.bot.manual_clock import ManualClock, arrive, post_all, routes
+from tests.bot.manual_clock import CHANNEL, ManualClock, arrive, post_all, routes
 
 ANN = Actor(name="ann", id="U1", face="slack")
 
@@ -30,8 +33,7 @@ async def cards(store: Store, clock: ManualClock, count: int) -> list[Post]:
 
 
 async def make_stale(store: Store) -> None:
-    stale = sa.update(posts).values(repaint_at=store.database.clock(), version=posts.c.version + 1)
-    await store.database.write(lambda tx: tx.execute(stale))
+    await store.database.write(lambda tx: redraw(tx, sa.true()))
 
 
 async def repaint_for(store: Store, clock: ManualClock, seconds: float) -> list[Sequence[Post]]:
@@ -39,10 +41,10 @@ async def repaint_for(store: Store, clock: ManualClock, seconds: float) -> list[
     painted: list[Sequence[Post]] = []
     ends = clock.now + seconds
     while clock.now < ends:
-        for message in await store.repaints.claim(limit=4):
-            await store.repaints.done(message)
-            painted.append(message)
-        clock.now += max(0.05, await store.repaints.next_in() or 0.0)
+        for job in await claim_paints(store, limit=4):
+            painted.append(await store.repaints.message(job))
+            await store.repaints.done(job, painted[-1])
+        clock.now += 0.5
     return painted
 
 
@@ -59,18 +61,18 @@ async def test_updates_put_off_before_the_clock_was_set_back_are_due(
     await cards(store, clock, 1)
     await make_stale(store)
     clock.now -= 86_400
-    assert await store.repaints.next_in() == 0
-    assert await store.repaints.claim(limit=4)
+    await store.jobs.sweep({PAINT: (LEASE_SECONDS, LONGEST_SECONDS)})
+    assert await claim_paints(store)
 
 
 async def test_clicked_cards_are_updated_first(store: Store, clock: ManualClock) -> None:
     known = await cards(store, clock, 40)
     await make_stale(store)
-    while messages := await store.repaints.claim(limit=4):
-        for message in messages:
-            await store.repaints.done(message)
+    while due := await claim_paints(store, limit=4):
+        for job in due:
+            await store.repaints.done(job, await store.repaints.message(job))
     await store.alerts.claim(known[-1].alert_id, ANN)
-    ((first, *_),) = await store.repaints.claim(limit=4)
+    ((first, *_),) = await claim_repaints(store, limit=4)
     assert first.alert_id == known[-1].alert_id
 
 
@@ -79,12 +81,12 @@ async def test_a_throttled_repaint_stops_the_repaints_of_all_channels(
 ) -> None:
     await cards(store, clock, 5)
     await make_stale(store)
-    (message,) = await store.repaints.claim(limit=1)
-    await store.repaints.throttled(message, seconds=30)
+    (job,) = await claim_paints(store, limit=1)
+    await store.repaints.throttled(job, seconds=30)
     clock.now += 29
-    assert await store.repaints.claim(limit=4) == ()
+    assert await claim_paints(store, limit=4) == []
     clock.now += 2
-    assert len(await store.repaints.claim(limit=4)) == 4
+    assert len(await claim_paints(store, limit=4)) == 4
 
 
 @pytest.mark.parametrize(
@@ -99,10 +101,10 @@ async def test_repaints_that_fail_are_tried_less_and_less(
     tries = 0
     ends = clock.now + seconds
     while clock.now < ends:
-        for message in await store.repaints.claim(limit=1 if channel_refuses else 4):
+        for job in await claim_paints(store, limit=1 if channel_refuses else 4):
             tries += 1
-            await store.repaints.failed(message, channel_refuses=channel_refuses)
-        clock.now += max(0.5, await store.repaints.next_in() or 0.0)
+            await store.repaints.failed(job, CHANNEL, channel_refuses=channel_refuses)
+        clock.now += 0.5
     assert 4 <= tries <= most
 
 
@@ -158,7 +160,7 @@ async def test_channels_and_events_are_kept_on_either_engine(url: sa.URL, clock:
         await store.outcomes.open_channel("C3", report=report)
         assert await store.leases.broken() == {}
         await store.alerts.claim(posted[0].alert_id, ANN)
-        assert len(await store.repaints.claim(limit=4)) == 2
+        assert len(await claim_paints(store, limit=4)) == 2
         await store.outcomes.close_channel("C3", "is_archived", report=report, used=False)
         await store.records.give_up_channel("C3")
         assert await store.leases.broken() == {}

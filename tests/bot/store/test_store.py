@@ -32,6 +32,7 @@ from shared.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
 from shared.store.queue.lookups import Look
 from shared.store.queue.outbox import PlannedPost
 from shared.store.queue.posts import Post
+from tests.bot.due import claim_repaints
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
 
@@ -230,7 +231,7 @@ async def test_deliveries_that_tell_of_one_incident_share_its_alert_until_it_end
     for body in bodies:
         await arrive(store, body)
     assert await planned(store) == []
-    (told,) = await store.repaints.claim(limit=5)
+    (told,) = await claim_repaints(store, limit=5)
     assert told[0].alert
     assert (told[0].alert_id, told[0].alert.event.reason) == (card.alert_id, "Complaints")
     await store.subjects.update(card.alert_id, "{}", recovered=True)
