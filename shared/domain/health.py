@@ -101,13 +101,18 @@ def worst(tones: Iterable[Tone]) -> Tone:
     return min(tones, key=WORST_FIRST.index, default=Tone.UNKNOWN)
 
 
-def roll_up(inboxes: Iterable[Inbox], *, thresholds: Thresholds = DEFAULT) -> tuple[DomainHealth, ...]:
-    """The domains, the worst first, the paused ones before the bad ones, then by lowest score, then by name."""
+def roll_up(
+    inboxes: Iterable[Inbox], *, thresholds: Thresholds = DEFAULT, others: Iterable[DomainHealth] = ()
+) -> tuple[DomainHealth, ...]:
+    """The domains, the worst first, the paused ones before the bad ones, then by lowest score, then by name.
+
+    `others` are domains that were counted before, of which no inbox has changed.
+    """
     by_domain: defaultdict[str, list[Inbox]] = defaultdict(list)
     for inbox in inboxes:
         by_domain[inbox.domain].append(inbox)
     domains = [_domain(domain, members, thresholds=thresholds) for domain, members in by_domain.items()]
-    return tuple(sorted(domains, key=_badness))
+    return tuple(sorted([*others, *domains], key=_badness))
 
 
 def count_by_kind(domains: Iterable[DomainHealth]) -> dict[str, int]:

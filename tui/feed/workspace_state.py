@@ -75,6 +75,7 @@ class WorkspaceState:
     has_looked: bool = False
     """Whether what holds now was compared with something before: only what is new since then is raised."""
     _recalled_at: datetime | None = None
+    _frame: Frame | None = None
     _acknowledged: list[frozenset[str]] = field(default_factory=list)
     """What was acknowledged together, the last at the end: it can be taken back."""
 
@@ -119,7 +120,7 @@ class WorkspaceState:
         self, *, now: datetime, notices: Sequence[str] = (), mode: str = "", used_at: datetime | None = None
     ) -> Frame:
         """The workspace as it is now."""
-        return Frame(
+        made = Frame(
             board=self.board or unread(self.workspace),
             now=now,
             changes=tuple(self.changes),
@@ -130,6 +131,8 @@ class WorkspaceState:
             only_reads=self.only_reads,
             used_at=used_at,
         )
+        self._frame = made.after(self._frame)
+        return self._frame
 
     @property
     def history(self) -> HistoryAccess | None:

@@ -5,7 +5,7 @@ Ten thousand inboxes arrive with every poll, and almost all are unchanged: their
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,6 +19,7 @@ from shared.domain.workspace_verdict import (
     WorkspaceVerdict,
     conditions_of,
     dated,
+    judge_domains,
     judge_reading,
 )
 from shared.records.domains import DomainPast
@@ -80,7 +81,6 @@ class Board:
     conditions: tuple[Condition, ...] = ()
     """What is wrong at this moment, the worst first."""
     figures: tuple[Figure, ...] = ()
-    inboxes: tuple[InboxLine, ...] = ()
     sequences: tuple[SequenceLine, ...] = ()
     stats: Mapping[str, tuple[StatsLine, ...]] = field(default_factory=dict)
     interested: tuple[LeadLine, ...] = ()
@@ -92,9 +92,16 @@ class Board:
     """What it was composed of."""
     trends: Mapping[str, tuple[float, ...]] | None = field(default=None, repr=False, compare=False)
     """Likewise: the health of inboxes over time."""
+    lines: Mapping[str, InboxLine] = field(default_factory=dict, repr=False, compare=False)
+    """Likewise: the inboxes by address."""
     inboxes_by_domain: Mapping[str, tuple[InboxLine, ...]] = field(
         default_factory=dict, repr=False, compare=False
     )
+
+    @property
+    def inboxes(self) -> tuple[InboxLine, ...]:
+        """All, the worst first."""
+        return tuple(sorted(self.lines.values(), key=rank_of))
 
     @property
     def domains(self) -> tuple[health.DomainHealth, ...]:
@@ -133,28 +140,25 @@ def compose(
     """
     stats = {group: reading.value or () for group, reading in snapshot.stats.items()}
     same = {name for name in SOURCES if before and _is_same(before.snapshot, snapshot, name)}
-    verdict = (
-        before.verdict
-        if before and "inboxes" in same
-        else judge_reading(snapshot.inboxes, thresholds=thresholds)
-    )
     if before and same.issuperset({"inboxes", "stats_inbox"}) and before.trends is trends:
-        inboxes, by_domain = before.inboxes, before.inboxes_by_domain
+        lines, by_domain, verdict = before.lines, before.inboxes_by_domain, before.verdict
     else:
-        inboxes = _inbox_lines(
+        lines = _inbox_lines(
             snapshot.inboxes.value or (),
             stats=stats.get("inbox", ()),
             trends=trends or {},
             thresholds=thresholds,
-            before=before,
+            known=before.lines if before else {},
         )
-        by_domain = _by_domain(inboxes)
+        by_domain, verdict = _by_domain(lines, thresholds=thresholds, before=before)
+    if snapshot.inboxes.value is None:
+        verdict = judge_reading(snapshot.inboxes, thresholds=thresholds)
     return Board(
         workspace=snapshot.workspace,
         verdict=verdict,
         conditions=conditions_of(snapshot, verdict),
         figures=_figures(snapshot),
-        inboxes=inboxes,
+        lines=lines,
         inboxes_by_domain=by_domain,
         sequences=_sequence_lines(snapshot, stats=stats),
         stats={
@@ -199,40 +203,52 @@ def _inbox_lines(
     stats: Sequence[StatsRow],
     trends: Mapping[str, tuple[float, ...]],
     thresholds: health.Thresholds,
-    before: Board | None,
-) -> tuple[InboxLine, ...]:
-    """Worst first; lines that say the same as before are the same objects."""
+    known: Mapping[str, InboxLine],
+) -> Mapping[str, InboxLine]:
+    """By address; lines that say the same as before are the same objects."""
     rows = {key: row for row in stats for key in (row.group, row.id) if key}
-    lines = {line.key: line for line in before.inboxes} if before else {}
 
     def line_of(inbox: Inbox) -> InboxLine:
         row = (rows.get(inbox.id) if inbox.id else None) or rows.get(inbox.email)
-        trend, old = trends.get(inbox.email, ()), lines.get(inbox.email)
+        trend, old = trends.get(inbox.email, ()), known.get(inbox.email)
         # Nearly all are the same objects.
         if old is None or (old.inbox is not inbox and old.inbox != inbox):
             return InboxLine(inbox, health.verdict(inbox, thresholds=thresholds), row, trend, thresholds)
         same = (old.stats is row or old.stats == row) and (old.trend is trend or old.trend == trend)
         return old if same else InboxLine(inbox, old.verdict, row, trend, thresholds)
 
-    made = {inbox.email: line_of(inbox) for inbox in inboxes}
-    if len(made) != len(inboxes):
-        return tuple(sorted(map(line_of, inboxes), key=rank_of))
-    # What stood in order before is put so again first: sorting that costs a tenth, in one piece of time.
-    known = [made.pop(key) for key in lines if key in made]
-    return tuple(sorted((*known, *made.values()), key=rank_of))
+    return {inbox.email: line_of(inbox) for inbox in inboxes}
+
+
+def _by_domain(
+    lines: Mapping[str, InboxLine], *, thresholds: health.Thresholds, before: Board | None
+) -> tuple[Mapping[str, tuple[InboxLine, ...]], WorkspaceVerdict]:
+    """The inboxes of each domain, the worst first, and the verdict; only what has changed is counted again."""
+    known = before.lines if before else {}
+    found = dict(before.inboxes_by_domain) if before else {}
+    moved: dict[str, dict[str, InboxLine]] = {}
+    for key in (
+        *known.keys() - lines.keys(),
+        *(key for key, line in lines.items() if known.get(key) is not line),
+    ):
+        domain = (lines.get(key) or known[key]).inbox.domain
+        if domain not in moved:
+            moved[domain] = {one.key: one for one in found.pop(domain, ())}
+        moved[domain].pop(key, None)
+        if key in lines:
+            moved[domain][key] = lines[key]
+    for domain, own in moved.items():
+        if own:
+            found[domain] = tuple(sorted(own.values(), key=rank_of))
+    others = [one for one in (before.verdict.domains if before else ()) if one.domain not in moved]
+    changed = [line.inbox for own in moved.values() for line in own.values()]
+    return found, judge_domains(health.roll_up(changed, thresholds=thresholds, others=others))
 
 
 def rank_of(line: InboxLine) -> tuple[int, float, str]:
     """The worst first, an unknown score before every known one of its tone."""
     score = line.inbox.health_score
     return RANK[line.verdict.tone], -1 if score is None else score, line.inbox.email
-
-
-def _by_domain(lines: Sequence[InboxLine]) -> Mapping[str, tuple[InboxLine, ...]]:
-    found: defaultdict[str, list[InboxLine]] = defaultdict(list)
-    for line in lines:
-        found[line.inbox.domain].append(line)
-    return {domain: tuple(own) for domain, own in found.items()}
 
 
 def _sequence_lines(

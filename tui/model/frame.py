@@ -13,6 +13,7 @@ from functools import cached_property
 
 from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, DomainHealth, Thresholds
+from shared.domain.local_zone import local
 from shared.domain.snapshot import Snapshot
 from shared.domain.workspace_verdict import PAUSED, SERVICE, Condition
 from shared.records.domains import DomainPast
@@ -26,6 +27,8 @@ from tui.theme.palette import SEEN, SIGNS, STOPPED, TONE_INK, Ink
 from tui.theme.words import Piece, Words, clock, width_of
 
 NAMED_CAUSES = 2
+TIMELESS = frozenset({"troubles", "conditions", "alarm_of", "ordered_alarms", "domain_lines"})
+"""What a frame works out once, and which is the same all day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +104,14 @@ class Frame:
     @classmethod
     def empty(cls, workspace: str, *, now: datetime) -> Frame:
         return cls(board=unread(workspace), now=now)
+
+    def after(self, before: Frame | None) -> Frame:
+        """With what was worked out for the frame of a second ago, where nothing but the time has moved on."""
+        is_same = before and before.board is self.board and before.alarms is self.alarms
+        if before and is_same and local(before.now).date() == local(self.now).date():
+            kept = {name: value for name, value in vars(before).items() if name in TIMELESS}
+            vars(self).update(kept)
+        return self
 
     @property
     def workspace(self) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual._context import active_app  # the framework has no public name for it
@@ -55,6 +57,16 @@ class Words:
     def plain(self) -> str:
         return "".join(text for text, _ in self.pieces)
 
+    def _styled(self, colors: Palette) -> Iterator[tuple[str, Style]]:
+        lit = Style(bgcolor=colors.caution, bold=True) if self.lit else Style.null()
+        for piece, ink in self.pieces:
+            is_faded = self.faded and ink is not Ink.FAINT
+            yield piece, style_of(colors, Ink.MUTED if is_faded else ink) + lit
+
+    def segments(self, ground: Style) -> list[Segment]:
+        """For a line of a list, in the colors of now."""
+        return [Segment(piece, ground + style) for piece, style in self._styled(palette_now())]
+
     def text(self) -> Text:
         """For Rich, in the colors of now."""
         colors = palette_now()
@@ -63,11 +75,8 @@ class Words:
             overflow="fold" if self.wraps else "ellipsis",
             justify="right" if self.right else "left",
         )
-        for piece, ink in self.pieces:
-            is_faded = self.faded and ink is not Ink.FAINT
-            text.append(piece, style_of(colors, Ink.MUTED if is_faded else ink))
-        if self.lit:
-            text.stylize(Style(bgcolor=colors.caution, bold=True))
+        for piece, style in self._styled(colors):
+            text.append(piece, style)
         if self.action:
             text.stylize(Style(meta={"@click": self.action}))
         return text
@@ -97,6 +106,7 @@ class Lines:
             yield from (line.text() for line in self.lines)
 
 
+@lru_cache(maxsize=128)
 def style_of(colors: Palette, ink: Ink) -> Style:
     """An ink as a style; where colors are few, attributes tell apart what else only they would."""
     is_strong = ink is Ink.STRONG or (colors.plain and ink in {Ink.BAD, Ink.STOPPED})

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
 from textual.containers import Vertical
 from textual.coordinate import Coordinate
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import DataTable
 
 from shared.domain.card import Tone
@@ -19,7 +23,7 @@ from tui.model.columns import GAP, Arrangement, Column, Placed, needs_of, place
 from tui.model.lines import Freshness, Line, Stamp
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import SIGNS, Ink
-from tui.theme.words import Piece, Words
+from tui.theme.words import Piece, Words, palette_now
 from tui.widgets.text import TextLine
 
 MOST_PAINTED = 100
@@ -54,6 +58,7 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         # Of a list that changes all day the framework would keep ten thousand painted cells.
         self._row_render_cache.maxsize = self._row_renderable_cache.maxsize = MOST_PAINTED
         self._cell_render_cache.maxsize = self._line_cache.maxsize = MOST_PAINTED
+        self._strips: LRUCache[object, Strip] = LRUCache(MOST_PAINTED)
         self.list_columns = columns
         self.arrangement = Arrangement()
         self.all: Sequence[Line] = ()
@@ -195,6 +200,34 @@ class ListTable(ErrorBoundary, DataTable[Words]):
                 min(self.cursor_row, max(0, len(self.shown) - 1)),
             )
         self.move_cursor(row=row, scroll=True)
+
+    # -- painting --------------------------------------------------------------------------------------
+
+    def _render_line(self, y: int, x1: int, x2: int, base_style: Style) -> Strip:
+        """A line by its words; one that says the same as before is the strip of before.
+
+        The framework forgets all painted cells when one changes, and lays each out anew: 17 ms for a screen of a list
+        that changes once a second, against 2 ms (`10,000 inboxes` of the benchmark).
+        """
+        try:
+            row_key, _ = self._get_offsets(y)
+        except LookupError:
+            return Strip.blank(self.size.width, base_style)
+        if row_key is self._header_row_key:
+            return super()._render_line(y, x1, x2, base_style)
+        row = self._row_locations.get(row_key) or 0
+        style = base_style + Style.from_meta({"row": row, "column": 0})  # by this a click finds its line
+        if row == self.cursor_row:
+            style += self.get_component_rich_style("datatable--cursor")
+        words, width = tuple(self._data[row_key].values()), self.size.width
+        key = (words, width, style, palette_now())
+        strip = self._strips.get(key)
+        if strip is None:
+            gap = Segment(" " * GAP, style)
+            segments = [segment for cell in words for segment in (*cell.segments(style), gap)]
+            strip = Strip(segments).adjust_cell_length(width, style).simplify()
+            self._strips[key] = strip
+        return strip
 
     # -- keys and the mouse ----------------------------------------------------------------------------
 

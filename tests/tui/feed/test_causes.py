@@ -61,7 +61,7 @@ async def test_one_trouble_after_the_other_is_named_by_its_own_cause_and_start(
                     async with http.post(faults, json={**fault, "times": None}) as answer:
                         answer.raise_for_status()
                     # Once nothing is read any more, the condition names no sources.
-                    during = await _until(ticks, lambda tick, cause=cause: trouble_of(tick) == cause)
+                    during = await _until(ticks, _is_of(cause))
                     frame = Frame(board=during.board, now=utc_now())
                     assert frame.headline.text.startswith(cause)
                     assert frame.service
@@ -76,6 +76,10 @@ async def test_one_trouble_after_the_other_is_named_by_its_own_cause_and_start(
 def trouble_of(tick: Tick) -> str:
     """Why the service can't be read."""
     return next((one.text for one in tick.board.conditions if one.key == SERVICE), "")
+
+
+def _is_of(cause: str) -> Callable[[Tick], bool]:
+    return lambda tick: trouble_of(tick) == cause
 
 
 async def _until(ticks: asyncio.Queue[Tick], fits: Callable[[Tick], bool]) -> Tick:

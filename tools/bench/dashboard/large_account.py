@@ -39,9 +39,9 @@ def with_random_changes(snapshot: Snapshot, dice: random.Random, *, changed: int
 
 
 class Lag:
-    """The longest time for which the event loop did nothing else: `worst` by work of this process, `late` by the clock.
+    """The longest time for which the event loop did nothing else: `worst` by its own work, `late` by the clock.
 
-    Where other programs take the core, the clock runs and the process does not.
+    Where other programs or threads take the core, the clock runs and the loop does not.
     """
 
     def __init__(self) -> None:
@@ -49,8 +49,8 @@ class Lag:
 
     async def watch(self) -> None:
         while True:
-            began, worked = time.perf_counter(), time.process_time()
+            began, worked = time.perf_counter(), time.thread_time()
             await asyncio.sleep(0.002)
             passed = time.perf_counter() - began - 0.002
             self.late = max(self.late, passed)
-            self.worst = max(self.worst, min(passed, time.process_time() - worked))
+            self.worst = max(self.worst, min(passed, time.thread_time() - worked))
