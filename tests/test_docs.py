@@ -13,9 +13,8 @@ import pytest
 
 from bot.commands.runner import CONFIRM_SECONDS
 from cli.commands.run_command import line
-from cli.parser.arguments import read_command, read_program
-from cli.parser.command_line import offered, split
-from cli.parser.shell_commands import PROGRAMS
+from cli.line import offered, read_command, read_program, split
+from cli.programs import PROGRAMS
 from shared.commands import COMMANDS, parse
 from shared.commands.undo import WITHIN
 from shared.settings import load

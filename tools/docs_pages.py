@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from cli.parser.shell_commands import PROGRAMS, Program
+from cli.line import parser_of
+from cli.programs import PROGRAMS, Program
 from shared.api.event_kinds import EVENTS
 from shared.commands import COMMANDS, Command, Face
 
@@ -52,7 +53,10 @@ def _command(command: Command) -> str:
 
 
 def _program(program: Program) -> str:
-    return _row(f"{program.name} {program.usage}", "", f"{program.summary}.")
+    """The usage as argparse writes it, without the options that every word has."""
+    usage = " ".join(parser_of(program).format_usage().split())
+    own = usage.replace(" [-h] [--config FILE] [--workspace NAME]", "").removeprefix("usage: outreach ")
+    return _row(own, "", f"{program.summary}.")
 
 
 def _row(usage: str, mark: str, text: str) -> str:

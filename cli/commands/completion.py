@@ -16,10 +16,10 @@ from argcomplete.completers import FilesCompleter
 from argcomplete.lexers import split_line
 from argcomplete.shell_integration import shellcode
 
+from cli import line as lines
 from cli.console import exit_codes
-from cli.parser import arguments
-from cli.parser.command_line import Line, offered, split
-from cli.parser.shell_commands import PROGRAMS, find_program
+from cli.line import Line, offered, split
+from cli.programs import PROGRAMS
 from shared.api.event_kinds import EVENTS, word_of
 from shared.api.words import LEAD_STATUSES
 from shared.commands import COMMANDS, find_command
@@ -45,13 +45,12 @@ def complete() -> None:
 
 def parser_of(line: Line) -> ArgumentParser:
     """The parser of what follows the line's word, or of the word itself."""
-    if line.word and (program := find_program(line.word)):
-        parser, usage = arguments.program_parser(program), ""
+    parser, usage = lines.parser_of(None), "COMMAND"
+    earlier, _ = parser.parse_known_args(line.before)
+    if program := PROGRAMS.get(line.word or ""):
+        parser, usage = lines.parser_of(program), ""
     elif line.word and (command := find_command(line.word)) and offered(command):
-        parser, usage = arguments.command_parser(command), command.usage
-    else:
-        parser, usage = arguments.word_parser(), "COMMAND"
-    earlier, _ = arguments.word_parser().parse_known_args(line.before)
+        parser, usage = lines.parser_of(command), command.usage
     parser.set_defaults(config=earlier.config, workspace=earlier.workspace)
     for action in parser._actions:  # noqa: SLF001 # argparse has no public way to list them
         if not action.choices:

@@ -65,30 +65,22 @@ async def listed(findings: AsyncIterator[Finding]) -> list[Finding]:
 def _card(findings: Sequence[Finding]) -> Result:
     failed = sum(f.tone is Tone.BAD for f in findings)
     doubts = sum(f.tone is Tone.WARN for f in findings)
-    return Result(
-        card=Card(
-            title=f"{len(findings) - failed - doubts} passed, {show_number(doubts, 'warning')}, {failed} failed",
-            tone=Tone.BAD if failed else Tone.WARN if doubts else Tone.GOOD,
-            failure=failed > 0,
-            facts=tuple(_fact(finding) for finding in findings),
-        ),
-        rows=tuple(_data(finding) for finding in findings),
+    passed = len(findings) - failed - doubts
+    facts, rows = [], []
+    for finding in findings:
+        status = WORDS[finding.tone]
+        fix = f". {finding.fix}" if finding.fix else ""
+        value = f"{status}: {finding.found.rstrip('.')}{fix}"
+        facts.append(Fact(label=finding.check, value=value, tone=finding.tone))
+        found = {"found": finding.found, "fix": finding.fix or None}
+        rows.append({"check": finding.check, "status": status, **found})
+    card = Card(
+        title=f"{passed} passed, {show_number(doubts, 'warning')}, {failed} failed",
+        tone=Tone.BAD if failed else Tone.WARN if doubts else Tone.GOOD,
+        failure=failed > 0,
+        facts=tuple(facts),
     )
-
-
-def _fact(finding: Finding) -> Fact:
-    fix = f". {finding.fix}" if finding.fix else ""
-    value = f"{WORDS[finding.tone]}: {finding.found.rstrip('.')}{fix}"
-    return Fact(label=finding.check, value=value, tone=finding.tone)
-
-
-def _data(finding: Finding) -> dict[str, object]:
-    return {
-        "check": finding.check,
-        "status": WORDS[finding.tone],
-        "found": finding.found,
-        "fix": finding.fix or None,
-    }
+    return Result(card=card, rows=tuple(rows))
 
 
 def _show_shapes(options: Namespace) -> int:

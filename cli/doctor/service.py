@@ -30,6 +30,7 @@ NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0
 """Slack refuses requests that are five minutes old, and signs with its own clock."""
 TIMEOUT = aiohttp.ClientTimeout(total=PATIENCE)
 START = "Start it: outreach bot"
+SUBSCRIBE = "outreach webhooks create --url https://YOUR-HOST/webhooks/outreach"
 
 
 async def key(client: OutreachClient, workspace: Workspace) -> AsyncIterator[Finding]:
@@ -41,17 +42,11 @@ async def key(client: OutreachClient, workspace: Workspace) -> AsyncIterator[Fin
         fix = "Create a key in the account settings and set OUTREACH_API_KEY."
         yield bad(check, "rejected: missing or revoked", fix=fix)
     except Unreadable as fault:
-        yield doubtful(
-            check,
-            str(fault),
-            fix="`outreach doctor --shapes` shows the response format. Set [fields] to match it.",
-        )
+        fix = "`outreach doctor --shapes` shows the response format. Set [fields] to match it."
+        yield doubtful(check, str(fault), fix=fix)
     except OutreachError as fault:
-        yield bad(
-            check,
-            str(fault),
-            fix=f"Check that {workspace.base_url} is the right address and reachable from here.",
-        )
+        fix = f"Check that {workspace.base_url} is the right address and reachable from here."
+        yield bad(check, str(fault), fix=fix)
     else:
         yield good(check, f"accepted, {len(sequences)} sequences")
     if client.service_time:
@@ -73,7 +68,6 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
 
     Only forged signatures are sent: a delivery with a good one would be stored and shown in `status`.
     """
-    own = settings.details_url
     database = await _look(settings)
     in_files: dict[str, tuple[Subscription, ...]] = {}
     for file in settings.webhook_files:
@@ -83,16 +77,19 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
         except WebhookFileUnreadable as fault:
             yield bad("Webhook secrets", str(fault), fix="The bot imports it when it can be read.")
     async with aiohttp.ClientSession(timeout=TIMEOUT, trust_env=True) as http:
-        async for finding in _running(http, own, database):
+        async for finding in _running(http, settings.details_url, database):
             yield finding
-        for workspace in settings.workspaces.values():
-            name = workspace.name
+        for name, workspace in settings.workspaces.items():
             subscribed = (*database.subscriptions.get(name, ()), *in_files.get(name, ()))
+            count = len(subscribed) + len(workspace.webhook_secrets)
+            check = f"Webhook secrets of {name}"
             if problem := database.problems.get(name):
-                yield bad(f"Webhook secrets of {name}", problem, fix="Set the key that the bot uses.")
+                yield bad(check, problem, fix="Set the key that the bot uses.")
+            elif count:
+                yield good(check, f"{count} known")
             else:
-                yield _secrets(workspace, kept=len(subscribed))
-            for url in dict.fromkeys(s.url for s in subscribed):
+                yield bad(check, "none: every delivery is rejected", fix=SUBSCRIBE)
+            for url in dict.fromkeys(one.url for one in subscribed):
                 yield await _refuses(http, url)
 
 
@@ -181,15 +178,3 @@ async def _refuses(http: aiohttp.ClientSession, url: str) -> Finding:
         return good("Webhook address", f"{url} leads to the bot, which rejects forged signatures")
     fix = "The address must lead to the bot's /webhooks/outreach without a login or redirect."
     return bad("Webhook address", f"{url} returns {status} for a forged signature instead of 401", fix=fix)
-
-
-def _secrets(workspace: Workspace, *, kept: int) -> Finding:
-    check = f"Webhook secrets of {workspace.name}"
-    count = kept + len(workspace.webhook_secrets)
-    if count:
-        return good(check, f"{count} known")
-    return bad(
-        check,
-        "none: every delivery is rejected",
-        fix="outreach webhooks create --url https://YOUR-HOST/webhooks/outreach",
-    )

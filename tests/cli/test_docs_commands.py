@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cli.parser.command_line import split
-from cli.parser.shell_commands import PROGRAMS
+from cli.line import split
+from cli.programs import PROGRAMS
 from shared.commands import COMMANDS
 from tests.cli.conftest import Shell
 from tests.docs_blocks import shell_lines

@@ -13,7 +13,7 @@ import pytest
 from argcomplete.finders import CompletionFinder
 
 from cli.commands import completion
-from cli.parser import command_line
+from cli.line import words as every_word
 from tests.cli.conftest import Shell
 
 OUTREACH = str(Path(sys.executable).with_name("outreach"))
@@ -87,7 +87,7 @@ Complete = Callable[..., list[str]]
 
 
 def test_the_first_word_is_a_command_a_program_or_an_option(complete: Complete) -> None:
-    assert {*command_line.words(), "--config", "--help"} <= set(complete(""))
+    assert {*every_word(), "--config", "--help"} <= set(complete(""))
     assert complete("webh") == ["webhooks"]
     assert {"pause", "sandbox"} <= set(complete("help "))
 

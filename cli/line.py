@@ -1,0 +1,183 @@
+"""Reads a command line: its word, and the options around it, by argparse; and prints help.
+
+Words of commands are read by `shared.commands`, as in Slack and the dashboard. Only the parser of the word that was
+typed is built, and argparse is imported only when there is one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from cli.programs import GROUPS, LONGEST_COUNT, PROGRAMS, Program, count, flag, path
+from shared.commands import COMMANDS, Command, Face, find_command
+from shared.commands.tasks import TASKS
+from shared.text.tokenize import names_workspace
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterable, Sequence
+
+_TAKE_A_VALUE = ("--config", "--workspace")
+_OPTIONS = {
+    "--config FILE": "settings file to use",
+    "--workspace NAME": "choose one of several workspaces, like @NAME",
+    "--json": "for commands that read: print the data as JSON",
+    "--yes": "for commands that ask: skip the confirmation",
+    "--help, --version": "also `outreach COMMAND --help`, with examples",
+}
+WIDEST = 100
+"""Columns that help fills at most."""
+
+
+class Line(NamedTuple):
+    """The options before the word, the word, and what follows it."""
+
+    before: tuple[str, ...] = ()
+    word: str | None = None
+    after: tuple[str, ...] = ()
+
+    @property
+    def around(self) -> tuple[str, ...]:
+        return (*self.before, *self.after)
+
+
+def split(arguments: Sequence[str]) -> Line:
+    """Find the first argument that is neither an option, nor an option's value, nor `@NAME`."""
+    is_value = False
+    for index, argument in enumerate(arguments):
+        if not is_value and not argument.startswith("-") and not names_workspace(argument):
+            return Line(tuple(arguments[:index]), argument, tuple(arguments[index + 1 :]))
+        is_value = argument in _TAKE_A_VALUE
+    return Line(tuple(arguments))
+
+
+def offered(command: Command) -> bool:
+    return Face.SHELL in command.faces
+
+
+def words() -> tuple[str, ...]:
+    return (*(name for name, command in COMMANDS.items() if offered(command)), *PROGRAMS)
+
+
+def read_program(program: Program, line: Line) -> Namespace:
+    """The options of a program; argparse ends the process with 2 and its usage when they are wrong."""
+    named = [argument[1:] for argument in line.around if names_workspace(argument)]
+    rest = [argument for argument in line.around if not names_workspace(argument)]
+    options = parser_of(program).parse_intermixed_args(rest)
+    options.workspace = options.workspace or (named[-1] if named else None)
+    return options
+
+
+def read_command(command: Command, line: Line) -> Namespace:
+    return parser_of(command).parse_intermixed_args(list(line.around))
+
+
+def parser_of(word: Program | Command | None) -> ArgumentParser:
+    """The parser of a program or a command; of what stands before its word if there is none yet."""
+    from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
+
+    parser = ArgumentParser(allow_abbrev=False, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--config", type=path, metavar="FILE", help="settings file to use")
+    parser.add_argument("--workspace", metavar="NAME", help="workspace to use, like @NAME")
+    if word is None:
+        parser.prog = "outreach"
+        parser.add_argument("--version", action="store_true")
+        parser.add_argument("words", nargs="*", help=SUPPRESS)
+        return parser
+    parser.prog = f"outreach {word.name}"
+    parser.description, parser.epilog = word.summary, _examples(word.examples)
+    if isinstance(word, Program):
+        for name, about in word.options:
+            parser.add_argument(name, **about)
+    else:
+        parser.usage = f"{parser.prog} {word.usage}".rstrip()
+        parser.add_argument("words", nargs="*", help=SUPPRESS)
+        _add_options(parser, word)
+    return parser
+
+
+def _add_options(parser: ArgumentParser, command: Command) -> None:
+    """The options that all commands of a kind have."""
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the data as JSON")
+    if command.changes:
+        parser.add_argument("--quiet", action="store_true", help="print nothing unless it fails")
+    if command.reads or not command.changes:
+        form.add_argument("--csv", action="store_true", help="print the data as CSV")
+        parser.add_argument("-o", "--output", type=path, metavar="FILE", help="write to a file (-: stdout)")
+    if command.newest_only:
+        length = parser.add_mutually_exclusive_group()
+        length.add_argument("--limit", type=count, metavar="N", help="number of newest entries to show")
+        name, about = flag("--all", "show all entries", action="store_const", const=LONGEST_COUNT)
+        length.add_argument(name, dest="limit", **about)
+    if command.asks:
+        parser.add_argument("--yes", action="store_true", help="skip the confirmation")
+
+
+def _examples(examples: Sequence[str]) -> str:
+    """Write examples as a shell takes them: a channel has a name, and an unquoted `#` would start a comment."""
+    named = (re.sub(r" here$", " #sales", example) for example in examples)
+    quoted = (re.sub(r"(?<!\S)(#\S+)", r"'\1'", example) for example in named)
+    shown = (e if e.startswith("eval ") else f"outreach {e}" for e in quoted)
+    return "\n  ".join(("examples:", *shown))
+
+
+def overview(width: int | None = None) -> str:
+    """All words on one page, filled to `width` columns (the terminal's, at most 100, when not given)."""
+    columns = width or min(WIDEST, _terminal_width())
+    # A syntax is not broken within.
+    tasks = {task: " · ".join(s.replace(" ", "\xa0") for s in syntaxes) for task, syntaxes in TASKS.items()}
+    commands = {c.name: c.summary for c in COMMANDS.values() if offered(c)}
+    sections = {"Start here": tasks, "Commands (most also work in Slack)": commands}
+    sections |= {
+        group: {p.name: p.summary for p in PROGRAMS.values() if p.group == group} for group in GROUPS
+    }
+    lines = ["usage: outreach [--config FILE] [--workspace NAME] COMMAND …"]
+    for title, entries in (sections | {"Options": _OPTIONS}).items():
+        lines += ["", title, *_section(entries.items(), columns)]
+    return "\n".join(lines).replace("\xa0", " ")
+
+
+def _section(entries: Iterable[tuple[str, str]], columns: int) -> Iterable[str]:
+    entries = list(entries)
+    margin = max(len(name) for name, _ in entries) + 4
+    for name, meaning in entries:
+        text = f"  {name:<{margin - 2}}{meaning}"
+        yield textwrap.fill(text, columns, subsequent_indent=" " * margin, break_on_hyphens=False)
+
+
+def _terminal_width() -> int:
+    """Read $COLUMNS or the terminal's width, without `shutil`, which imports its compressors."""
+    if os.environ.get("COLUMNS", "").isdecimal():
+        return int(os.environ["COLUMNS"])
+    try:
+        return os.get_terminal_size().columns
+    except OSError:
+        return 80
+
+
+def help_of(word: str) -> str | None:
+    """The help of a program or command; None where a shell has no such word."""
+    known: Program | Command | None = PROGRAMS.get(word)
+    if known is None and (command := find_command(word)) and offered(command):
+        known = command
+    return parser_of(known).format_help() if known else None
+
+
+def unknown(word: str, line: Line) -> str:
+    """The refusal of a word, with the command line that was probably meant."""
+    from difflib import get_close_matches
+    from shlex import join
+
+    from shared.commands.base import ALIASES
+    from shared.text.sanitize import visible
+
+    if word in COMMANDS:
+        return f"“{word}” is a command for Slack: type “/outreach {word}” there."
+    near = get_close_matches(word.lower(), (*words(), *ALIASES), n=1, cutoff=0.5)
+    meant = join(("outreach", *line.before, near[0], *line.after)) if near else ""
+    hint = f" Did you mean “{visible(meant)}”?" if near else ""
+    return f"unknown command “{visible(word)[:60]}”.{hint} `outreach --help` lists them all."

@@ -1,1 +1,0 @@
-"""Command lines: words, options and help."""
