@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import getpass
 import os
+import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,6 +57,13 @@ class _Unopened:
         return refuse
 
 
+def log_to_stderr() -> None:
+    """Keep what the bot's parts log out of stdout, where a command's data is: structlog prints there by itself."""
+    import structlog
+
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+
+
 @contextlib.asynccontextmanager
 async def open_records(settings: Settings) -> AsyncIterator[Records]:
     """The records in the settings' database; where it does not open, one that says why when it is needed."""
@@ -64,6 +72,7 @@ async def open_records(settings: Settings) -> AsyncIterator[Records]:
     from shared.storage.database import DatabaseUnusable
     from shared.store import open_store
 
+    log_to_stderr()
     async with contextlib.AsyncExitStack() as stack:
         try:
             store = await stack.enter_async_context(open_store(settings.database))
@@ -99,6 +108,7 @@ async def open_bot_store(settings: Settings) -> AsyncIterator[Store]:
     from shared.storage.database import DatabaseUnusable
     from shared.store import open_store
 
+    log_to_stderr()
     try:
         async with open_store(settings.database) as store:
             yield store

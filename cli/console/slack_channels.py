@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cli.console.exit_codes import Refused
+from cli.console.resources import log_to_stderr
 from shared.commands import Invocation, parse
 from shared.commands.channels import InChannel
 from shared.commands.run import UNCHECKED, Place
@@ -72,6 +73,7 @@ async def with_channel_names(card: Card, settings: Settings) -> Card:
 async def open_web_api(settings: Settings) -> AsyncIterator[WebApi]:
     from bot.slack import web_api
 
+    log_to_stderr()
     slack = settings.slack
     token = slack.bot_token.get_secret_value() if slack.bot_token else ""
     async with web_api.open_web_api(token, base_url=slack.api_url or "") as api:

@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 from cli.console import card_output, exit_codes
+from cli.console.resources import log_to_stderr
 from cli.doctor import configuration, dns, service, slack
 from cli.doctor.finding import PATIENCE, Finding, bad
 from shared.api.errors import OutreachError
@@ -29,6 +30,7 @@ def run(options: Namespace) -> int:
 
 
 async def _all(options: Namespace) -> list[Finding]:
+    log_to_stderr()
     settings, findings = configuration.read_settings(options.config)
     if settings is None:
         return findings
