@@ -18,8 +18,8 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from shared.storage import database
-from tests.clock import CLOCK
 from tests.compiled_sql import compile_once
+from tests.kit.clock import CLOCK
 from tests.network_log import Guard
 
 pytest_plugins = ["tests.properties"]

@@ -41,6 +41,16 @@ def test_promises_import_the_kit_and_nothing_of_the_products_inside() -> None:
     assert wrong == []
 
 
+def test_the_kit_needs_no_other_tests() -> None:
+    wrong = [
+        (file.name, name)
+        for file in sorted((TESTS / "kit").rglob("*.py"))
+        for name in imports(file)
+        if name.startswith("tests") and not name.startswith("tests.kit")
+    ]
+    assert wrong == []
+
+
 def test_every_folder_that_imports_the_inside_is_the_kit_or_an_older_one() -> None:
     folders = {
         file.relative_to(TESTS).parts[0]

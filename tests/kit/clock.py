@@ -1,14 +1,63 @@
-"""The one clock of the kit: the process's own, which `tests/conftest.py` has put to a fixed moment.
+"""The one clock of the tests: the process's own, put to a fixed moment, so that no result depends on a machine's hour.
 
-Bot, stand-in and service read it where they run in this process, so that all of them agree. It goes on by
-itself and is moved ahead at once; waits of the event loop are not shortened by that.
+The whole process is there before its first test, and time goes on from there: bot, stand-in, service and dashboard read
+it where they run in this process, so that all of them agree. `move` lets time pass at once for all of them; waits of the
+event loop are not shortened by that. Processes that a test starts have the real time, and so do tests marked `e2e` or
+`soak`. `TEST_NOW`, an ISO moment, puts all of it elsewhere (`make test-clock`).
 """
 
 from __future__ import annotations
 
-from tests.clock import CLOCK, NOW, moment
+import os
+from datetime import UTC, datetime
 
-__all__ = ["NOW", "moment", "move"]
+import time_machine
+
+NOW = datetime.fromisoformat(os.environ.get("TEST_NOW", "2026-11-18T14:05:00+00:00")).astimezone(UTC)
+"""When each test begins: an ordinary Wednesday, in the afternoon of every zone's working day from London to Delhi."""
+
+
+def moment() -> datetime:
+    """Return the present moment by the clock that the code under test reads, for what it compares with that clock."""
+    return datetime.now(UTC)  # noqa: TID251 # the one place that may
+
+
+class ProcessClock:
+    """Moves the process to `NOW`, and back to the real time for tests of several processes."""
+
+    def __init__(self) -> None:
+        self._travel: time_machine.travel | None = None
+        self._traveller: time_machine.Traveller | None = None
+        self._moved = False
+
+    @property
+    def is_fixed(self) -> bool:
+        return self._travel is not None
+
+    def fix(self, now: datetime = NOW) -> None:
+        """Put the process to a moment: to `NOW` before each test, or back to it after a test has moved the clock."""
+        if self._moved or now != NOW:
+            self.release()
+        if self._travel is None:
+            self._travel = time_machine.travel(now, tick=True)
+            self._traveller = self._travel.start()
+            self._moved = now != NOW
+
+    def shift(self, seconds: float) -> None:
+        """Move the clock ahead until the test ends. Only while it is fixed."""
+        assert self._traveller is not None, "the real clock can't be moved"
+        self._traveller.shift(seconds)
+        self._moved = True
+
+    def release(self) -> None:
+        if self._travel is not None:
+            self._travel.stop()
+            self._travel = self._traveller = None
+            self._moved = False
+
+
+CLOCK = ProcessClock()
+"""The clock of this process."""
 
 
 def move(seconds: float) -> None:

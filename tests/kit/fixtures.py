@@ -10,17 +10,18 @@ import pytest
 from bot import worker
 from bot.http import webhook
 from bot.interactions import responders
+from bot.jobs.reconcile import Reconciler
 from shared.api import pipeline
 from shared.commands import run
-from tests.bot.migrated import copy_instead_of_migrating
-from tests.bot.unpaced import UnpacedBudget
-from tests.clock import CLOCK
+from shared.domain_health import lookup
+from tests.kit.clock import CLOCK
+from tests.kit.databases import copy_instead_of_migrating
+from tests.kit.pace import UnpacedBudget, lift_rate_limit
 from tests.kit.screen import Screen, open_screen
 from tests.kit.service import Account, open_account
 from tests.kit.shell import Shell
 from tests.kit.team import Team, open_team
 from tests.kit.waiting import BOUND_SECONDS, FAILING_SECONDS, set_bound
-from tests.rate_limit import lift_rate_limit
 
 
 @pytest.fixture
@@ -31,8 +32,17 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND_SECONDS)
+    # How long it waits, by the event loop, for a delivery that may still come.
+    monkeypatch.setitem(Reconciler.__init__.__kwdefaults__, "grace", 0.1)
+    # Resolvers are asked at once, and asked again: their answers hold for minutes of the event loop.
+    monkeypatch.setattr(lookup.Pace, "turn", _at_once)
+    monkeypatch.setattr(lookup, "LONGEST_TTL", 0.0)
     lift_rate_limit(monkeypatch)
     copy_instead_of_migrating(monkeypatch)
+
+
+async def _at_once(_pace: lookup.Pace) -> None:
+    pass
 
 
 @pytest.fixture(autouse=True)

@@ -110,8 +110,12 @@ class Account:
 
     async def recover(self) -> None:
         """Clear all faults, and what `answer` has set."""
-        self._service.answers.clear()
+        self.forget_answers()
         await self.control("DELETE", "faults")
+
+    def forget_answers(self) -> None:
+        """Have every endpoint answer what is true again."""
+        self._service.answers.clear()
 
     def answer(
         self,

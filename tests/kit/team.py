@@ -31,9 +31,9 @@ from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from shared import settings as shared_settings
 from shared.store import LeaseTimings
-from tests.bot.migrated import migrated_file
 from tests.kit import clock
 from tests.kit.build import SECRET, signature
+from tests.kit.databases import migrated_file
 from tests.kit.service import Account
 from tests.kit.waiting import until
 
@@ -368,12 +368,13 @@ class Team:
 
         async def whole() -> Message | None:
             async with self.http.get(f"{self.slack.origin}/control/state") as answer:
-                views = (await answer.json())["homes"]
-            found = next((view for view in views.values() if view), None)
-            shown = Message({"text": "", "ts": "", "channel": "home", **(found or {})})
-            return shown if found and "Loading" not in shown.shown else None
+                state = await answer.json()
+            person = next(one["id"] for one in state["users"] if user in {one["id"], one["name"]})
+            view = state["homes"].get(person)
+            shown = Message({"text": "", "ts": "", "channel": "home", **(view or {})})
+            return shown if view and "Loading" not in shown.shown else None
 
-        found: Message = await until(whole, "Home")
+        found: Message = await until(whole, f"Home of {user}")
         return found
 
     async def card(self, words: str, *, channel: str = ALERTS) -> Message:

@@ -28,15 +28,3 @@ async def test_a_shell_says_which_command_failed(account: Account, shell: Shell)
     assert run.code == 1
     assert "sequences paused" in run.err
     assert "503" in run.err
-
-
-async def test_a_domain_is_looked_up_at_once_for_who_asks(account: Account, shell: Shell) -> None:
-    """No bot has checked it yet."""
-    shell.use(account.environ)
-    shell.set("OUTREACH_DNS_RESOLVERS", ",".join(account.resolvers))
-    inboxes = (await account.request("GET", "/inboxes"))["data"]
-    domain = inboxes[0]["email"].partition("@")[2]
-    run = await asyncio.to_thread(shell.run, "domain", domain)
-    assert run.code == 0, run.err
-    assert "SPF" in run.out
-    assert "never checked" not in run.out

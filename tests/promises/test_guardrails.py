@@ -231,12 +231,19 @@ async def test_a_rule_acts_on_no_incomplete_data(team: Team) -> None:
 
 async def test_what_a_rule_finds_about_a_domain_stands_on_its_card(team: Team) -> None:
     """The service pauses a domain for its bounces, and a rule counts the same bounces: one incident, one card."""
+    await add(team, 'guardrails add "notify about domain when bounces > 10 in 1h" as sinking')
     await team.deliver(paused_domain("useacme.example"))
     card = await team.card("useacme.example is paused")
     await bounce(team, 12)
-    assert "12 bounces" in (await team.changed(card, "12 bounces")).shown
-    titles = [one.title for one in await team.messages() if one.ts != card.ts]
-    assert not any("useacme.example" in title for title in titles)
+
+    async def found() -> bool:
+        await team.pass_time(seconds=35)
+        return "sinking" in (await team.present(card)).shown
+
+    assert await team.until(found, "what the rule found")
+    await team.settled()
+    others = [one for one in await team.mentioned() if one.ts != card.ts and one.alert_id]
+    assert not any("sinking" in one.shown or "useacme.example" in one.title for one in others)
 
 
 async def test_a_person_without_the_role_adds_no_rule(team: Team) -> None:

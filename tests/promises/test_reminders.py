@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from tests.kit import Message, Team, interested, paused_domain
+from tests.kit.clock import moment
 from tests.kit.team import SALES
 
 
@@ -85,12 +88,28 @@ async def test_a_done_reply_is_reminded_of_no_more(team: Team) -> None:
     assert await team.thread(card) == []
 
 
-async def test_quiet_hours_hold_the_mention_and_not_the_card(team: Team) -> None:
+def around(moment: datetime, *, hours: int = 2) -> str:
+    """So many hours before and after a moment, as `HH:MM-HH:MM`, across midnight where it is near."""
+    first, last = moment - timedelta(hours=hours), moment + timedelta(hours=hours)
+    return f"{first:%H:%M}-{last:%H:%M}"
+
+
+async def mentioning(team: Team, quiet: str) -> None:
+    """A bot whose alert channel mentions Ben, but in these hours."""
     await team.stop()
-    team.set('[routes]\nmention = "U0BEN00002"\nquiet = "00:00-23:59"\ntimezone = "UTC"\n')
+    team.set(f'[routes]\nmention = "U0BEN00002"\nquiet = "{quiet}"\ntimezone = "UTC"\n')
     await team.start()
+
+
+async def test_quiet_hours_hold_the_mention_and_not_the_card(team: Team) -> None:
+    await mentioning(team, around(moment()))
     card = await posted(team)
     assert "<@U0BEN00002>" not in card.mrkdwn
+
+
+async def test_outside_quiet_hours_the_channel_is_mentioned(team: Team) -> None:
+    await mentioning(team, around(moment() + timedelta(hours=12)))
+    assert "<@U0BEN00002>" in (await posted(team)).mrkdwn
 
 
 async def test_a_channel_mentions_whom_its_settings_name(team: Team) -> None:

@@ -1,0 +1,178 @@
+"""DNS of the sending domains: two resolvers confirm what is broken, and one card tells it with what to do."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.kit import Account, Message, Run, Shell, Team, paused_domain
+
+DOMAIN = "useacme.example"
+SECOND = "v=spf1 include:spf.bulk-mailer.example -all"
+MERGED = "v=spf1 include:_spf.google.com include:spf.bulk-mailer.example ~all"
+
+
+async def watch(team: Team) -> None:
+    """Have a bot that has looked at the one domain of the account, and found it good."""
+    await team.stop()
+    inboxes = (await team.account.request("GET", "/inboxes"))["data"]
+    own = [one for one in inboxes if one["email"].endswith(f"@{DOMAIN}")]
+    team.account.answer("GET /inboxes", {"data": own, "next_cursor": None})
+    team.environ["OUTREACH_DNS_ENABLED"] = "true"
+    team.environ["OUTREACH_DNS_RESOLVERS"] = ",".join(team.account.resolvers)
+    team.set('[dns]\nevery = "1m"\n')
+    await team.start()
+    await team.ask("subscribe domain.dns here")
+    await check(team)
+
+
+async def check(team: Team) -> None:
+    """The next look at the domain, by both resolvers, to its end."""
+    before = await queries(team)
+
+    async def looked() -> bool:
+        await team.pass_time(minutes=2)
+        return await queries(team) > before
+
+    await team.until(looked, "a look at the domain")
+
+    async def ended() -> bool:
+        seen = await queries(team)
+        await asyncio.sleep(0.3)
+        return seen == await queries(team)
+
+    await team.until(ended, "the end of the look")
+    await team.settled()
+
+
+async def queries(team: Team) -> int:
+    return int((await team.account.control("GET", "dns"))["queries"])
+
+
+async def change(account: Account, what: str) -> None:
+    """Break something in the zone of the domain."""
+    await account.control("POST", "dns/changes", domain=DOMAIN, change=what)
+
+
+async def repair(account: Account) -> None:
+    await account.control("DELETE", f"dns/changes?domain={DOMAIN}")
+
+
+async def cards(team: Team) -> list[Message]:
+    return [one for one in await team.messages() if one.alert_id and DOMAIN in one.shown]
+
+
+async def broken(team: Team) -> Message:
+    """The card of the broken DNS, some looks later."""
+
+    async def there() -> Message | None:
+        await team.pass_time(minutes=2)
+        return next((one for one in await cards(team) if "SPF" in one.shown), None)
+
+    card: Message = await team.until(there, "a card that names SPF")
+    return card
+
+
+async def test_broken_dns_is_told_with_the_records_and_what_to_do(team: Team) -> None:
+    await watch(team)
+    assert await cards(team) == []
+    await change(team.account, "second_spf")
+    card = await broken(team)
+    assert SECOND in card.shown
+    assert MERGED in card.shown
+
+
+async def test_what_one_resolver_alone_sees_is_told_to_nobody(team: Team) -> None:
+    await watch(team)
+    await team.account.control("POST", "dns/faults", kind="lie", name=DOMAIN, type="TXT", resolver=1)
+    await check(team)
+    await check(team)
+    assert await cards(team) == []
+    await team.account.control("DELETE", "dns/faults")
+    await change(team.account, "second_spf")
+    await broken(team)
+    assert len(await cards(team)) == 1
+
+
+async def test_dns_that_is_good_again_is_told_on_the_same_card(team: Team) -> None:
+    await watch(team)
+    await change(team.account, "second_spf")
+    card = await broken(team)
+    await repair(team.account)
+
+    async def good() -> bool:
+        await team.pass_time(minutes=31)
+        return "good again" in (await team.present(card)).title
+
+    assert await team.until(good)
+    assert len(await cards(team)) == 1
+
+
+async def test_the_card_of_a_paused_domain_says_what_is_wrong_with_its_dns_and_what_to_publish(
+    team: Team,
+) -> None:
+    await watch(team)
+    await change(team.account, "second_spf")
+    await team.deliver(paused_domain(DOMAIN, reason="Bounce rate 7.1%"))
+    card = await team.card(f"{DOMAIN} is paused")
+
+    async def known() -> bool:
+        await team.pass_time(seconds=11)
+        return MERGED in (await team.present(card)).shown
+
+    assert await team.until(known, "what to publish")
+    assert "SPF" in (await team.present(card)).shown
+
+
+CAUSES = {
+    "no_mx": ("mx", "Add the MX record at useacme.example that your provider names."),
+    "no_spf": ("spf", "Add this TXT record at useacme.example: v=spf1 include:_spf.google.com ~all"),
+    "second_spf": ("spf", f"Merge them into one TXT record at useacme.example: {MERGED}"),
+    "invalid_spf": ("spf", "Correct the TXT record at useacme.example (inclde:_spf.google.com)."),
+    "too_many_lookups": ("spf", "Remove includes that you no longer need from the TXT record at"),
+    "no_dmarc": ("dmarc", "Add this TXT record at _dmarc.useacme.example: v=DMARC1; p=none"),
+    "weak_dkim": ("dkim", "publish it as the TXT record at google._domainkey.useacme.example."),
+    "gone": ("mx", "Ask your registrar whether useacme.example has expired"),
+}
+
+
+async def look_up(account: Account, shell: Shell, *words: str) -> Run:
+    """`outreach domain`, without a bot that has checked anything before."""
+    shell.use(account.environ)
+    shell.set("OUTREACH_DNS_RESOLVERS", ",".join(account.resolvers))
+    run = await asyncio.to_thread(shell.run, "domain", DOMAIN, *words)
+    assert run.code == 0, run.err
+    return run
+
+
+async def test_a_domain_is_looked_up_at_once_for_who_asks(account: Account, shell: Shell) -> None:
+    run = await look_up(account, shell)
+    assert "never checked" not in run.out
+    assert all(
+        any(name in line and "good" in line for line in run.out.splitlines())
+        for name in ("MX", "SPF", "DMARC", "DKIM")
+    )
+
+
+@pytest.mark.parametrize("what", CAUSES)
+async def test_each_cause_of_broken_dns_has_its_advice(account: Account, shell: Shell, what: str) -> None:
+    await change(account, what)
+    (row,) = (await look_up(account, shell, "--json")).data
+    name, advice = CAUSES[what]
+    (found,) = [one for one in row["dns"]["checks"] if one["check"] == name]
+    assert (found["value"], found["confirmed"]) == ("problem", True)
+    assert advice in found["advice"]
+    assert any(advice in one for one in row["advice"])
+    assert any(name.upper() in one for one in row["why"])
+
+
+async def test_what_the_resolvers_do_not_agree_on_is_unknown_and_no_problem(
+    account: Account, shell: Shell
+) -> None:
+    await account.control("POST", "dns/faults", kind="lie", name=DOMAIN, type="TXT", resolver=1)
+    (row,) = (await look_up(account, shell, "--json")).data
+    values = {one["check"]: one["value"] for one in row["dns"]["checks"]}
+    assert values["mx"] == "good"
+    assert values["spf"] is values["dmarc"] is None
+    assert row["advice"] == []
