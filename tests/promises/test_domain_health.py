@@ -28,18 +28,22 @@ async def watch(team: Team) -> None:
 
 
 async def check(team: Team) -> None:
-    """The next look at the domain, by both resolvers, to its end."""
+    """The next look at the domain, by both resolvers, to its end: time stands still meanwhile, since a look is leased."""
     before = await queries(team)
 
     async def looked() -> bool:
         await team.pass_time(minutes=2)
-        return await queries(team) > before
+        for _ in range(20):
+            if await queries(team) > before:
+                return True
+            await asyncio.sleep(0.1)
+        return False
 
     await team.until(looked, "a look at the domain")
 
     async def ended() -> bool:
         seen = await queries(team)
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.5)
         return seen == await queries(team)
 
     await team.until(ended, "the end of the look")
@@ -67,7 +71,7 @@ async def broken(team: Team) -> Message:
     """The card of the broken DNS, some looks later."""
 
     async def there() -> Message | None:
-        await team.pass_time(minutes=2)
+        await check(team)
         return next((one for one in await cards(team) if "SPF" in one.shown), None)
 
     card: Message = await team.until(there, "a card that names SPF")
@@ -102,7 +106,7 @@ async def test_dns_that_is_good_again_is_told_on_the_same_card(team: Team) -> No
     await repair(team.account)
 
     async def good() -> bool:
-        await team.pass_time(minutes=31)
+        await check(team)
         return "good again" in (await team.present(card)).title
 
     assert await team.until(good)
@@ -118,7 +122,7 @@ async def test_the_card_of_a_paused_domain_says_what_is_wrong_with_its_dns_and_w
     card = await team.card(f"{DOMAIN} is paused")
 
     async def known() -> bool:
-        await team.pass_time(seconds=11)
+        await check(team)
         return MERGED in (await team.present(card)).shown
 
     assert await team.until(known, "what to publish")
