@@ -9,19 +9,43 @@ from datetime import timedelta
 from bot.alerts.wording import show_time
 from shared.commands.base import clip
 from shared.commands.guardrails import Guard
-from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
-from shared.commands.undo import UNDO, UndoChange
-from shared.domain.card import Button, Card, Confirm, Fact, Tone
+from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import moment
-from shared.guardrails.activity import WORKSPACE_KEY
 from shared.guardrails.rule import Action, Rule, Scope
-from shared.guardrails.sentence import Misunderstood, parse
 from shared.records.guardrails import Incident
 from shared.text.formats import show_number
 
 MOST_NAMES = 5
-UNDO_HINT = "Undo resumes what was paused and snoozes this rule for 24 h."
+
+
+def _card(
+    title: str,
+    text: Sequence[str],
+    rule: str,
+    sentence: str,
+    *,
+    button: Button | None = None,
+    tone: Tone = Tone.WARN,
+    failure: bool = False,
+    footer: str = "",
+) -> Card:
+    """A card about a rule, with what keeps the rule quiet in its menu."""
+    day = timedelta(days=1)
+    quiet = (
+        Button(label="Snooze rule 24 h", action=Guard(act="snooze", name=rule, duration=day), menu=True),
+        Button(label="Turn rule off", action=Guard(act="off", name=rule), menu=True),
+        Button(label="Test the rule", action=Guard(act="test", name=rule), menu=True),
+    )
+    return Card(
+        title=title,
+        tone=tone,
+        failure=failure,
+        text=tuple(filter(None, text)),
+        facts=(Fact(label="Rule", value=sentence),),
+        buttons=(button, *quiet) if button else quiet,
+        footer=footer,
+    )
 
 
 def _sentence(note: str) -> str:
@@ -33,64 +57,40 @@ def paused(
     incident: Incident,
     names: Sequence[str],
     *,
-    undo: int,
     extended: Sequence[str] = (),
     left: Sequence[str] = (),
     failed: Sequence[str] = (),
     cut: str = "",
     footer: str = "",
 ) -> Card:
-    """What a rule paused, why, and how to undo it. `extended` were paused until earlier."""
-    done = names or extended
+    """What a rule paused, and why. `extended` were paused until earlier.
+
+    Its message is drawn by `bot.alerts.changes`, which says how the sequences are now.
+    """
+    done = (*names, *extended)
     what = clip(done[0]) if len(done) == 1 else show_number(len(done), "sequence")
-    until = ""
-    if incident.resumes_at is not None:
-        until = f" until {show_time(moment(incident.resumes_at))}"
-    about = f" of {clip(incident.label)}" if len(done) > 1 and incident.subject != WORKSPACE_KEY else ""
-    facts = [Fact(label="Sequences", value=_listed(names))] if len(names) > 1 else []
-    text = [_sentence(incident.note)]
-    if not until:
-        text.append(
-            "They stay paused until someone resumes them."
-            if len(done) > 1
-            else "It stays paused until someone resumes it."
-        )
-    if extended and until:
-        last = "pause now lasts" if len(extended) == 1 else "pauses now last"
-        text.append(f"Shorter {last}{until}: {_listed(extended)}.")
-    elif extended:
-        resume = "resumes" if len(extended) == 1 else "resume"
-        text.append(f"Already paused, no longer {resume} automatically: {_listed(extended)}.")
-    if left:
-        text.append(f"Left running because of the rule's limit: {_listed(left)}.")
-    if failed:
-        text.append(f"Not paused because the service refused: {_listed(failed)}.")
-    if cut:
-        text.append(cut)
-    return Card(
-        title=f"Guardrail {incident.rule} paused {what}{about}{until}"
-        if names
-        else f"Guardrail {incident.rule} kept {what}{about} paused{until}",
-        tone=Tone.WARN,
-        text=tuple(text),
-        facts=(*facts, Fact(label="Rule", value=incident.sentence)),
-        buttons=(
-            *((Button(label=UNDO, action=UndoChange(change=undo)),) if undo else ()),
-            *_about(incident.rule, _scope_of(incident), incident.label),
-        ),
-        footer=" · ".join(filter(None, (UNDO_HINT if undo else "", footer))),
+    until = f" until {show_time(moment(incident.resumes_at))}" if incident.resumes_at else ""
+    text = (
+        _sentence(incident.note),
+        f"{_listed(done)}." if len(done) > 1 else "",
+        f"Paused before, but for less long: {_listed(extended)}." if extended else "",
+        f"Left running because of the rule's limit: {_listed(left)}." if left else "",
+        f"Not paused because the service refused: {_listed(failed)}." if failed else "",
+        cut,
     )
+    title = f"Guardrail {incident.rule} paused {what}{until}"
+    return _card(title, text, incident.rule, incident.sentence, footer=footer)
 
 
 def not_paused(incident: Incident, why: str, *, failed: bool, footer: str = "") -> Card:
     """A rule should have paused and didn't: the service refused, or someone was first."""
-    return Card(
-        title=f"Guardrail {incident.rule} didn't pause {clip(incident.label)}",
+    return _card(
+        f"Guardrail {incident.rule} didn't pause {clip(incident.label)}",
+        (_sentence(incident.note), why),
+        incident.rule,
+        incident.sentence,
         tone=Tone.BAD if failed else Tone.WARN,
         failure=failed,
-        text=(_sentence(incident.note), why),
-        facts=(Fact(label="Rule", value=incident.sentence),),
-        buttons=_about(incident.rule, _scope_of(incident), incident.label),
         footer=footer,
     )
 
@@ -99,34 +99,22 @@ def suggestion(
     name: str, rule: Rule, label: str, note: str, *, target: str, why: str = "", footer: str = ""
 ) -> Card:
     """A rule suggests a pause, with the one button that does it."""
-    pause = Pause(target=(target,), duration=rule.duration, reason=f"guardrail {name}")
     what = "all sequences" if rule.scope is Scope.WORKSPACE else clip(label)
+    pause = Pause(target=(target,), duration=rule.duration, reason=f"guardrail {name}")
     button = Button(label=f"Pause {rule.scope}"[:24], action=pause, tone=Tone.BAD)
-    return Card(
-        title=f"Guardrail {name} suggests pausing {what}",
-        tone=Tone.WARN,
-        text=(_sentence(note), *filter(None, [why])),
-        facts=(Fact(label="Rule", value=str(rule)),),
-        buttons=(button, *_about(name, rule.scope, label)),
-        footer=footer,
-    )
+    title = f"Guardrail {name} suggests pausing {what}"
+    return _card(title, (_sentence(note), why), name, str(rule), button=button, footer=footer)
 
 
 def notice(name: str, rule: Rule, label: str, note: str, *, footer: str = "") -> Card:
     """A rule notifies."""
     what = "the outreach workspace" if rule.scope is Scope.WORKSPACE else f"{rule.scope} {clip(label)}"
-    pause: tuple[Button, ...] = ()
+    button = None
     if rule.scope is Scope.DOMAIN:
-        wanted = Pause(target=(target_of(rule, label),), reason=f"guardrail {name}")
-        pause = (Button(label="Pause domain", action=wanted, tone=Tone.BAD),)
-    return Card(
-        title=f"Guardrail {name} fired for {what}",
-        tone=Tone.WARN,
-        text=(_sentence(note),),
-        facts=(Fact(label="Rule", value=str(rule)),),
-        buttons=(*pause, *_about(name, rule.scope, label)),
-        footer=footer,
-    )
+        pause = Pause(target=(target_of(rule, label),), reason=f"guardrail {name}")
+        button = Button(label="Pause domain", action=pause, tone=Tone.BAD)
+    title = f"Guardrail {name} fired for {what}"
+    return _card(title, (_sentence(note),), name, str(rule), button=button, footer=footer)
 
 
 def together(found: Sequence[tuple[Incident, Card]]) -> Card:
@@ -140,6 +128,12 @@ def together(found: Sequence[tuple[Incident, Card]]) -> Card:
     return replace(first[1], text=(*first[1].text, *more))
 
 
+def over(incident: Incident, *, footer: str = "") -> Card:
+    """What a rule found has ended."""
+    title = f"{clip(incident.label)} is back within the limit of guardrail {incident.rule}"
+    return Card(title=title, tone=Tone.GOOD, text=(f"It was: {incident.note}.",), footer=footer)
+
+
 def handed_over(domain: str) -> Card:
     """What guardrails found on a domain is on the card of its pause by now."""
     return Card(title=f"Guardrails on {clip(domain)}: see the card of its pause", tone=Tone.INFO)
@@ -150,10 +144,7 @@ def waiting(names: Sequence[str], why: str, *, footer: str = "") -> Card:
     return Card(
         title="Guardrails can't pause right now",
         tone=Tone.WARN,
-        text=(
-            _sentence(why),
-            f"Rules: {_listed(names)}. They can pause again as soon as the data is complete.",
-        ),
+        text=(_sentence(why), f"Rules: {_listed(names)}."),
         buttons=(Button(label="Show guardrails", action=Guard()),),
         footer=footer,
     )
@@ -167,30 +158,6 @@ def trusted_again(*, footer: str = "") -> Card:
 def target_of(rule: Rule, label: str) -> str:
     """What a person pauses by a command for a subject of the rule."""
     return {Scope.DOMAIN: f"domain:{label.casefold()}", Scope.WORKSPACE: "all"}.get(rule.scope, label)
-
-
-def _about(name: str, scope: Scope | None, label: str) -> tuple[Button, ...]:
-    """What a person looks at, and what keeps the rule quiet."""
-    inboxes = Inboxes(filter=label.casefold() if scope in {Scope.DOMAIN, Scope.INBOX} else "unhealthy")
-    sure = Confirm(
-        title=f"Turn {name} off?",
-        text="It does nothing until someone turns it on. Sequences that are paused stay paused.",
-        yes="Turn off",
-    )
-    return (
-        Button(label="Show inboxes", action=inboxes),
-        Button(label="Snooze 24 h", action=Guard(act="snooze", name=name, duration=timedelta(days=1))),
-        Button(label="Turn rule off", action=Guard(act="off", name=name), confirm=sure),
-        Button(label="Test the rule", action=Guard(act="test", name=name), menu=True),
-    )
-
-
-def _scope_of(incident: Incident) -> Scope | None:
-    """What the rule was about when it fired; None where a newer version wrote it."""
-    try:
-        return parse(incident.sentence).scope
-    except Misunderstood:
-        return None
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.alerts import answers, kinds, turns
+from bot.alerts import answers, changes, kinds, turns
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.actions import read_button, write_value
@@ -57,8 +57,6 @@ def card_of(post: Post, *, several: bool, link: str = "") -> Card:
     kind = post_kinds.kind_of(post.kind)
     if kind.draws == "note":
         card = read_note(post.note)
-        if why := answers.why_ended(undone_by=post.undone_by, overtaken_by=post.overtaken_by):
-            return answers.card_without_undo(card, why, workspace=post.workspace if several else "")
         return settled_card(card, post) if is_settled(post) else card
     alert = alert_of(post, several=several, link=link)
     if kind.draws == "updated":
@@ -108,8 +106,14 @@ def settled_card(card: Card, post: Post) -> Card:
 
 def message(posts: Sequence[Post], *, several: bool, link: str = "") -> card_blocks.Message:
     """One post as a whole card, or several as a list in which each keeps its own button."""
-    if post_kinds.kind_of(posts[0].kind).draws == "answer":
-        return answers.read(posts[0])
+    first = posts[0]
+    if first.change and post_kinds.kind_of(first.kind).draws == "history":
+        return changes.history(first.change)
+    if first.change:
+        shown = first.workspace if several else ""
+        return changes.message(first.change, read_note(first.note), workspace=shown)
+    if post_kinds.kind_of(first.kind).draws == "answer":
+        return answers.read(first.note)
     if len(posts) == 1 and not posts[0].bundle:
         card = card_of(posts[0], several=several, link=link)
         drawn = card_list.render_line(card) if posts[0].condensed else card_blocks.render(card)

@@ -8,8 +8,10 @@ blocks, and the undocumented 13,200 characters over all blocks of a message.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from slack_sdk.models.blocks import (
@@ -105,6 +107,34 @@ def fallback(card: Card) -> str:
 def escape(text: str) -> str:
     """Text for places that Slack parses: `& < >` cannot open a mention or a link."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+_MARK = re.compile(r"(?<!\w)[*_~`](?=\S)|:(?=[\w+-]+:)")
+"""What would begin a style or an emoji."""
+
+
+def escape_marks(text: str) -> str:
+    """Text from outside for a line of ours that Slack parses: no mention, link, style or emoji comes of it."""
+    return _MARK.sub("\\g<0>\u2060", escape(visible(text)))
+
+
+def date(at: datetime, *, with_day: bool) -> str:
+    """A moment in the time zone of each reader, for a line that Slack parses."""
+    shown = f"{at:%-d %b %H:%M} UTC" if with_day else f"{at:%H:%M} UTC"
+    return f"<!date^{int(at.timestamp())}^{DATE if with_day else '{time}'}|{shown}>"
+
+
+def render_line(line: str, details: str = "", *, buttons: Sequence[Button] = ()) -> Message:
+    """A line of ours, with its button beside it, and details in small letters below.
+
+    `line` is mrkdwn: what comes from outside went through `escape_marks`. `verbatim` has Slack link no names in it.
+    https://docs.slack.dev/reference/block-kit/composition-objects/text-object
+    """
+    first: Block = {"type": "section", "text": {"type": "mrkdwn", "text": line, "verbatim": True}}
+    if len(buttons) == 1:
+        first["accessory"] = draw_button(buttons[0], 0).to_dict()
+    rest = (context(details), actions(buttons) if len(buttons) > 1 else None)
+    return Message(text=line, blocks=[first, *(block for block in rest if block)])
 
 
 def _draw(card: Card) -> list[Block]:

@@ -20,6 +20,8 @@ class Answer:
     """The clicked question is answered and can be removed."""
     on_card: bool = False
     """The alert's card shows it; only people who clicked elsewhere get it as an answer."""
+    edited: bool = False
+    """The message of a change shows it by now; who clicked there needs no answer."""
     noted: bool = False
     """A note in the thread of the alert's card says it: an answer there would be a second message."""
     workspace: str = ""

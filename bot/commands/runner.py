@@ -42,12 +42,15 @@ class CommandRunner:
         match invocation.arguments:
             case Help(command=str(about)) if about in COMMANDS and context.allows(COMMANDS[about]):
                 done = replace(done, card=with_form(done.card, about))
-        return self._answer(done, person, context=context)
+        return await self._answer(done, person, context=context)
 
-    def _answer(self, result: Result, person: Person, *, context: CommandContext) -> Answer:
+    async def _answer(self, result: Result, person: Person, *, context: CommandContext) -> Answer:
         if not result.changed:
             return Answer(card=result.card, problem=result.problem)
         self._account_changed()  # cards show what was changed
+        if result.undoes and await self._store.repaints.shows(result.undoes):
+            told = not result.card.text  # what was left as it is, the message doesn't say
+            return Answer(card=result.card, edited=told, settles=True, workspace=context.workspace.name)
         footer = " · ".join(filter(None, (result.card.footer, f"by @{person.name}")))
         card = replace(result.card, footer=footer)
         return Answer(card=card, public=True, settles=True, workspace=context.workspace.name)
@@ -78,7 +81,7 @@ class CommandRunner:
         if refusal := await self._refusal(act, line, asked.workspace, person, channel=channel):
             return refusal
         context = self._access.context(asked.workspace, person, channel=channel)
-        return self._answer(await carry_out(act, context), person, context=context)
+        return await self._answer(await carry_out(act, context), person, context=context)
 
     async def _confirm(self, asked: Confirm, person: Person, *, channel: str) -> Answer:
         """Carry out the answer to a question: the person's role is checked again, and it counts once."""
@@ -101,7 +104,7 @@ class CommandRunner:
             await self._settle(asked.nonce, error_card(error))
             raise
         await self._settle(asked.nonce, result.card)
-        return replace(self._answer(result, person, context=context), settles=True)
+        return replace(await self._answer(result, person, context=context), settles=True)
 
     async def _refusal(
         self, act: Act, line: str, workspace: str | None, person: Person, *, channel: str

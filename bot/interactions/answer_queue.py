@@ -11,8 +11,11 @@ from collections.abc import Callable
 import structlog
 
 from bot.alerts import answers
+from bot.alerts.rendering import write_note
+from bot.blockkit.actions import change_of
 from bot.commands.answer import Answer
 from bot.interactions.responders import Thread, render_answer
+from bot.slack.directory import UserDirectory
 from bot.slack.web_api import WebApi
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
@@ -28,20 +31,22 @@ log = structlog.get_logger("answers")
 class AnswerQueue:
     """`post` queues an answer; calls `changed` when there is something to post."""
 
-    def __init__(self, store: Store, slack: WebApi, *, changed: Callable[[], None]) -> None:
-        self._store, self._slack, self._changed = store, slack, changed
+    def __init__(
+        self, store: Store, slack: WebApi, directory: UserDirectory, *, changed: Callable[[], None]
+    ) -> None:
+        self._store, self._slack, self._directory, self._changed = store, slack, directory, changed
 
     async def post(self, answer: Answer, *, channel: str, thread_ts: str = "", about: str = "") -> None:
         """Queue it, once per `about`; if the store doesn't respond, send it directly."""
-        message = render_answer(answer)
+        change = next(filter(None, (change_of(one.action) for one in answer.card.buttons)), 0)
         planned = PlannedPost(
             dedupe=f"{ANSWER}:{channel}:{about or secrets.token_hex(8)}",
             channel=channel,
             kind=ANSWER,
             urgency=URGENCY,
-            note=answers.write(message),
+            note=write_note(answer.card) if change else answers.write(render_answer(answer)),
             thread_ts=thread_ts,
-            undo=answers.undo_of(message),
+            undo=change,
         )
         try:
             await self._store.outbox.plan(answer.workspace, planned)
@@ -52,9 +57,9 @@ class AnswerQueue:
             self._changed()
 
     async def post_where_known(self, answer: Answer, *, channel: str, thread_ts: str = "") -> bool:
-        """Queue it if the bot has posted in the channel before; returns whether it did."""
+        """Queue it if the bot can post in the channel, and so edit it later; returns whether it did."""
         try:
-            known = await self._store.outbox.reaches(channel)
+            known = await self._store.outbox.reaches(channel) or await self._directory.can_post(channel)
         except RecordsUnavailable:
             known = False
         if known:

@@ -116,7 +116,7 @@ class Modals:
     ) -> None:
         self._contexts, self._directory, self._slack, self._changed = contexts, directory, slack, changed
         self._store = contexts.store
-        self.queue = AnswerQueue(contexts.store, slack, changed=changed)
+        self.queue = AnswerQueue(contexts.store, slack, directory, changed=changed)
         self._cache = WorkspaceCache(contexts)
         self.home = HomeTab(contexts, directory, slack, cache=self._cache, links=self.links)
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import structlog
 from slack_bolt.async_app import AsyncRespond
 
-from bot.alerts import answers
+from bot.alerts import answers, changes
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.card_blocks import Message
 from bot.commands.answer import Answer
@@ -111,10 +111,9 @@ class ClickedCard:
             found = await self._store.records.change_with_number(change)
         except RecordsUnavailable:
             return None
-        if found is None:
+        if found is None or not (found.undone_by or found.overtaken_by):
             return None
-        new = answers.ended(self._original, undone_by=found.undone_by, overtaken_by=found.overtaken_by)
-        return None if new is self._original else new
+        return changes.message(found, Card(title=""))
 
     async def restore(self) -> Message | None:
         """Have the delivery worker update it, or keep the message as it was."""
@@ -193,7 +192,11 @@ class Address:
             if shown := await self._clicked.without_undo() or before:
                 await self._replace(shown)
         own = self._announced or (self._ephemeral and answer.settles)
-        silent = answer.on_card and (own or bool(self._clicked and await self._clicked.is_stored()))
+        silent = (answer.on_card and own) or (
+            (answer.on_card or answer.edited)
+            and self._clicked is not None
+            and await self._clicked.is_stored()
+        )
         if own and (silent or answer.public):
             await respond_to(self._respond, {"delete_original": True})
         if silent:

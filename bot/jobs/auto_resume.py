@@ -14,11 +14,10 @@ from bot.jobs.scheduler import BOT
 from shared.api.errors import NotFound, OutreachError
 from shared.api.models import Sequence as Campaign
 from shared.commands.base import clip
-from shared.commands.pause import Pause
-from shared.commands.run import CommandContext, who_did
+from shared.commands.run import CommandContext
 from shared.commands.running.hold import Busy, Held, send_status
 from shared.commands.sequences import actor_of
-from shared.domain.card import Button, Card, Tone
+from shared.domain.card import Card, Tone
 from shared.records.audit import AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
@@ -128,60 +127,41 @@ class AutoResume:
 
         def tell(ours: Sequence[Job]) -> tuple[AuditEntry, PlannedPost | None]:
             told = tally.only(ours)
-            card = resumed_card(told)
-            keys = ", ".join(timer.key for timer in ours)
+            card = ended_card(told)
             entry = AuditEntry(
                 at=context.now(),
                 actor=BOT,
                 workspace=context.workspace.name,
                 command="resume: the pause has run out",
-                result=f"{card.title} ({keys})",
+                result=f"{card.title} ({', '.join(timer.key for timer in ours)})",
                 effect="resumed",
-                sequences=tuple(timer.key for timer in told.resumed),
+                sequences=tuple(timer.key for timer in (*told.resumed, *told.active)),
             )
             if not channel:
                 return entry, None
             first = min(ours, key=lambda timer: timer.id)
             dedupe = f"note:resume:{first.id}:{timer_of(first).due_at.timestamp()}"
-            note = PlannedPost(
+            return entry, PlannedPost(
                 dedupe=dedupe, channel=channel, kind="note", note=rendering.write_note(card), condensed=True
             )
-            return entry, note
 
         if await self._store.timers.finish(tally.done, tell) and channel:
             self._planned()
 
 
-def resumed_card(tally: Tally) -> Card:
-    """The card for the channel."""
-    names, gone_names, active_names = (_names(some) for some in (tally.resumed, tally.gone, tally.active))
-    why = "Its pause has ended." if len(tally.done) == 1 else "Their pauses have ended."
-    gone = f"Deleted before the pause ended: {_listed(gone_names)}." if gone_names else ""
-    active = f"Already active before: {_listed(active_names)}." if active_names else ""
-    if not names and active_names:
-        what = (
-            f"{active_names[0]} was"
-            if len(active_names) == 1
-            else f"{show_number(len(active_names), 'sequence')} were"
-        )
-        listed = active if len(active_names) > 1 else ""
-        texts = tuple(filter(None, (f"{why} Nothing was changed.", listed, gone)))
-        return Card(title=f"{what} already active", text=texts)
-    if not names:
-        return Card(
-            title=f"{show_number(len(gone_names), 'paused sequence')} deleted",
-            tone=Tone.WARN,
-            text=(gone,),
-        )
-    if len(names) == 1:
-        again = Button(label="Pause again", action=Pause(target=(tally.resumed[0].key,)))
-        texts = tuple(filter(None, (f"{why} {_pause_note(tally.resumed[0])}".strip(), active, gone)))
-        return Card(title=f"{names[0]} is active again", tone=Tone.GOOD, text=texts, buttons=(again,))
-    return Card(
-        title=f"{show_number(len(names), 'sequence')} are active again",
-        tone=Tone.GOOD,
-        text=tuple(filter(None, (f"{why} {_listed(names)}.", active, gone))),
+def ended_card(tally: Tally) -> Card:
+    """The end of pauses that no message of the bot tells of: of a shell, or of a sequence that is gone."""
+    names, gone = _names([*tally.resumed, *tally.active]), _names(tally.gone)
+    are = "is" if len(names) == 1 else "are"
+    what = names[0] if len(names) == 1 else show_number(len(names), "sequence")
+    title = (
+        f"▶ {what} {are} sending again" if names else f"{show_number(len(gone), 'paused sequence')} deleted"
     )
+    text = (
+        _pause_note(tally.done[0]) if len(tally.done) == 1 else _listed(names),
+        f"Deleted before the pause ended: {_listed(gone)}." if gone else "",
+    )
+    return Card(title=title, tone=Tone.INFO if names else Tone.WARN, text=tuple(filter(None, text)))
 
 
 def _names(timers: Sequence[Job]) -> list[str]:
@@ -189,9 +169,8 @@ def _names(timers: Sequence[Job]) -> list[str]:
 
 
 def _pause_note(timer: Job) -> str:
-    by, reason = actor_of(timer_of(timer)), timer.payload.get("reason", "")
-    paused_by = f"Paused by {who_did(by)}" if by.name else ""
-    return f"{paused_by}: {clip(reason)}." if paused_by and reason else f"{paused_by}." if paused_by else ""
+    by, reason = actor_of(timer_of(timer)), clip(timer.payload.get("reason", ""))
+    return " · ".join(filter(None, (f"Paused by {by.shown}" if by.name else "", reason)))
 
 
 def _listed(names: Sequence[str]) -> str:

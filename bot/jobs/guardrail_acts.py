@@ -189,7 +189,8 @@ class GuardrailActs:
                 return await self.store.incidents.postpone(job, incident, seconds=RETRY_SECONDS)
             done = (one for one in known if one.id in incident.requested and one.status == "paused")
             paused = {one.id: one.label for one in done}
-        undoable = {name: Before(label=label, status="active") for name, label in paused.items()}
+        end = incident.resumes_at
+        undoable = {name: Before(label=label, status="active", new_end=end) for name, label in paused.items()}
         return await self._finish(job, incident, paused, undoable=undoable, why=TURNED_OFF)
 
     async def _carry_out(self, job: Job, incident: Incident) -> End | None:
@@ -264,7 +265,10 @@ class GuardrailActs:
                 if name in asked:
                     progress.paused[name] = one.label
                     at = None if one.revision == UNDER_WAY else one.revision
-                    progress.undoable[name] = Before(label=one.label, status="active", revision=at)
+                    end = progress.incident.resumes_at
+                    progress.undoable[name] = Before(
+                        label=one.label, status="active", revision=at, new_end=end
+                    )
                 continue
             if one.status == "active":
                 requested = tuple(dict.fromkeys((*asked, name)))
@@ -333,7 +337,6 @@ class GuardrailActs:
                 card = cards.paused(
                     incident,
                     names,
-                    undo=undo,
                     extended=tuple(extended.values()),
                     left=left,
                     failed=failed,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import structlog
 
@@ -289,7 +290,7 @@ class GuardrailWatch:
 
     async def _hand_over(self, open_: Iterable[Incident]) -> None:
         """Leave to the card of a domain's pause what a message told of it."""
-        for told, one in {one.told: one for one in open_ if one.told}.items():
+        for told, one in {one.told: one for one in open_ if one.told and one.domain}.items():
             card = cards.handed_over(one.domain)
             if await self._store.incidents.hand_over(one, self._note(one.workspace, card)):
                 log.info("guardrail on the card of a pause", workspace=one.workspace, message=told)
@@ -349,13 +350,18 @@ class GuardrailWatch:
         for place, one in open_.items():
             if place in held or one.state not in {"done", "failed"}:
                 continue
-            if one.rule == DATA:
-                card = cards.trusted_again(footer=footer_of(self._contexts, one.workspace))
-                post = self._post(one.workspace, f"guard:{one.id}:over", card)
-                if await self._store.incidents.end(one, post):
-                    self._planned()
-            elif now - one.held_at > CLEAR_SECONDS:
-                await self._store.incidents.end(one)
+            if one.rule != DATA and now - one.held_at <= CLEAR_SECONDS:
+                continue
+            if await self._store.incidents.end(one, partial(self._over, one)):
+                self._planned()
+
+    def _over(self, ended: Incident, left: Sequence[Incident]) -> str:
+        """The note of a message, once one of the incidents of which it told has ended."""
+        if left:
+            return self._together(left)
+        footer = footer_of(self._contexts, ended.workspace)
+        card = cards.trusted_again(footer=footer) if ended.rule == DATA else cards.over(ended, footer=footer)
+        return self._note(ended.workspace, card)
 
     async def release_timers(self) -> None:
         """Delete the timer of a pause that someone has ended, so that their later pause isn't affected."""

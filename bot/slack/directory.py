@@ -293,6 +293,11 @@ class UserDirectory:
             )
         return Place(channel=channel)
 
+    async def can_post(self, channel: str) -> bool:
+        """True where Slack is known to take messages of the bot: it sees a private channel only as a member."""
+        known = await self._channel(channel)
+        return known is not None and (known.is_private or await self.posts_anywhere())
+
     async def channel_name(self, channel: str) -> str:
         """`sales`; empty where Slack does not tell."""
         known = await self._channel(channel)

@@ -174,12 +174,6 @@ def which_sequence(found: Ambiguous | NoMatch, arguments: OnSequence) -> Result:
     return refusal(card, why="no single sequence", argument="target")
 
 
-def who_did(actor: Actor) -> str:
-    """`@ann`, as cards and threads call people of Slack; others by their names."""
-    is_of_slack = actor.face == "slack" or (actor.face == "dashboard" and actor.id)
-    return f"@{actor.name}" if is_of_slack else actor.name
-
-
 def setting_hint(argument: str) -> str:
     """How to give an argument of the client another value in the settings."""
     if argument == "api_key":

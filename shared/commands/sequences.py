@@ -70,7 +70,6 @@ async def _run(arguments: Sequences, context: CommandContext) -> Result:
 async def _paused(shown: list[Sequence], context: CommandContext) -> Result:
     """Who paused each, why, and until when; what was paused elsewhere, or long ago, is unknown."""
     from shared.api.models import as_dict
-    from shared.commands.run import who_did
 
     changes, timers = await _pauses([sequence.id for sequence in shown], context)
     rows, data = [], []
@@ -84,7 +83,7 @@ async def _paused(shown: list[Sequence], context: CommandContext) -> Result:
             Row(
                 cells=(
                     sequence.name,
-                    who_did(actor) if actor and actor.name else None,
+                    actor.shown if actor and actor.name else None,
                     ends,
                     why or None,
                     sequence.id,

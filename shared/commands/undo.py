@@ -63,7 +63,7 @@ class UndoChange(Act):
             return _too_late()
         if refusal := _refusal(found, context):
             return refusal
-        if not await records.take_undo(self.change, context.actor.name):
+        if not await records.take_undo(self.change, context.actor.shown):
             return _undone_already(replace(found.entry, undone_by="someone else"))
         try:
             result = await _take_back(found, context)
@@ -259,7 +259,7 @@ def _too_late() -> Result:
 
 
 def _undone_already(entry: AuditEntry) -> Result:
-    card = Card(title=f"Already undone by @{entry.undone_by}", text=("Nothing was changed.",))
+    card = Card(title=f"Already undone by {entry.undone_by}", text=("Nothing was changed.",))
     return Result(card=card, problem=Problem(text="undone already"))
 
 
@@ -273,13 +273,11 @@ def _moved_on(found: Undoable, context: CommandContext) -> Result:
 
 
 def _changed_since(found: Undoable, context: CommandContext) -> str:
-    from shared.commands.run import who_did
-
     last = max(found.moved.values(), key=lambda one: one.at)
     count = show_number(len(found.moved), "sequence")
     reason = f" · {clip(last.reason, length=200)}" if last.reason else ""
     return (
-        f"{count} changed later and left as is. Last change: {who_did(last.actor)} at "
+        f"{count} changed later and left as is. Last change: {last.actor.shown} at "
         f"{_at(last, context)}: {clip(last.result, length=200)}{reason}"
     )
 

@@ -126,13 +126,13 @@ def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Itera
                 subject=key, label=label, value=count, limit=condition.limit, count=count, holds=holds
             )
         return
+    limit = condition.limit / 100
+    certain = _certain(rule, activity, counts, start=start, end=end) if since > start else {}
+    yield from certain.values()
     # Bounces before the first delivery weren't received: count events and sends of the same time, or the rate is too low.
     if since > start:
         counts = activity.happened(EVENT_OF[condition.metric], rule.scope, start=since, end=end)
     sent = activity.counted("sends", rule.scope, start=since, end=end, generous=True)
-    limit = condition.limit / 100
-    certain = _certain(rule, activity, counts, start=start, end=end) if since > start else {}
-    yield from certain.values()
     for key, sends in sent.items():
         if key in certain:
             continue
@@ -151,7 +151,7 @@ def _certain(
 ) -> Mapping[str, Finding]:
     """The subjects for which a rate holds whatever is unknown of the window before the first delivery.
 
-    At least the known events came, and at most all sends of the window were made.
+    At least the known events of the whole window came, and at most all of its sends were made.
     """
     condition, limit = rule.condition, rule.condition.limit / 100
     most = activity.counted("sends", rule.scope, start=start, end=end, generous=True)

@@ -39,6 +39,12 @@ class Actor:
     via: str = ""
     """`assistant` where an assistant reads in this name."""
 
+    @property
+    def shown(self) -> str:
+        """`@ann`, as cards and threads call people of Slack; others by their names."""
+        is_of_slack = self.face == "slack" or (self.face == "dashboard" and self.id)
+        return f"@{self.name}" if is_of_slack else self.name
+
 
 ASSISTANT = "assistant"
 Effect = Literal["", "paused", "resumed", "refused", "failed", "read"]
@@ -46,8 +52,18 @@ Effect = Literal["", "paused", "resumed", "refused", "failed", "read"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Now:
+    """How a sequence is now, and who made it so; `by` is empty where a timer did."""
+
+    status: Literal["active", "paused"]
+    ends_at: float | None = None
+    """When its pause ends, in Unix seconds."""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """How a sequence was before a change, which is what an Undo makes of it again."""
+    """How a sequence was before a change, which is what an Undo makes of it again, and what became of it since."""
 
     label: str
     status: Literal["active", "paused"]
@@ -56,6 +72,10 @@ class Before:
     ends_at: float | None = None
     """When its pause was to end, in Unix seconds."""
     reason: str = ""
+    new_end: float | None = None
+    """The end that the change gave its pause, in Unix seconds."""
+    later: Now | None = None
+    """What the last change since made of it; None: nobody changed it, but for an Undo of this very change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +101,16 @@ class AuditEntry:
     undone_by: str = ""
     overtaken_by: str = ""
     """Who changed all of its sequences since."""
+
+    def state_of(self, sequence: str) -> Now:
+        """How one of `undoable` is now."""
+        before = self.undoable[sequence]
+        if before.later:
+            return before.later
+        if self.undone_by:
+            return Now(status=before.status, ends_at=before.ends_at, by=self.undone_by)
+        status: Literal["active", "paused"] = "paused" if self.effect == "paused" else "active"
+        return Now(status=status, ends_at=before.new_end, by=self.actor.shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,11 +88,11 @@ class Incident:
     held_at: float
     ended_at: float | None = None
     state: str = "done"
+    """decided, acting, done or failed."""
     domain: str = ""
     """Whose trouble it is, in small letters; empty: it is told by itself."""
     told: str = ""
-    """The message that tells of it, with others of its domain; empty: it has none, or one of its own."""
-    """decided, acting, done or failed."""
+    """The message that tells of it, alone or with others of its domain; empty: it has none, or that of its act."""
     sequences: Sequence[str] = ()
     """The ids of the sequences that it pauses."""
     requested: Sequence[str] = ()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from tests.kit import Message, Team, bounced, paused_domain
 from tests.kit.team import SALES
 
@@ -102,7 +100,6 @@ async def test_undo_of_a_rule_resumes_and_rests_the_rule(team: Team) -> None:
     assert await active(team), "the rule rests for a day"
 
 
-@pytest.mark.xfail(strict=True, reason="the message of a rule that paused stays as it was posted")
 async def test_the_message_of_a_rule_says_that_it_was_undone(team: Team) -> None:
     await add(team, COUNT)
     await bounce(team, 12)
@@ -133,9 +130,6 @@ async def test_a_rule_that_suggests_pauses_nothing(team: Team) -> None:
     assert any(label.startswith("Pause") for label in message.buttons)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a rate pauses nothing while sends before the first delivery are unknown"
-)
 async def test_a_rule_acts_on_the_first_day_where_it_is_certain(team: Team) -> None:
     """Sends before the first delivery are unknown, but they can't be more than the service has counted."""
     await add(team, 'guardrails add "pause sequence when bounces > 3% of at least 50 sends in 24h" as rate')

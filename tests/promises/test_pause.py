@@ -196,7 +196,6 @@ async def test_a_change_that_the_service_refuses_is_told_as_failed(team: Team) -
     assert await is_active(team)
 
 
-@pytest.mark.xfail(strict=True, reason="the message of a pause stays as it was posted")
 async def test_the_card_of_a_pause_says_when_it_is_over(team: Team) -> None:
     card = await team.ask(f'pause "{NAME}" for 1h')
     await team.pass_time(hours=1, minutes=1)
@@ -209,7 +208,6 @@ async def test_the_card_of_a_pause_says_when_it_is_over(team: Team) -> None:
     assert await team.until(over)
 
 
-@pytest.mark.xfail(strict=True, reason="the message of a pause stays as it was posted")
 async def test_the_card_of_a_pause_says_that_a_person_resumed(team: Team) -> None:
     card = await team.ask(f'pause "{NAME}"')
     await team.ask(f'resume "{NAME}"', user="ben")
@@ -220,7 +218,6 @@ async def test_the_card_of_a_pause_says_that_a_person_resumed(team: Team) -> Non
     assert await team.until(over)
 
 
-@pytest.mark.xfail(strict=True, reason="the end is written in the zone of who paused")
 async def test_a_pause_names_its_end_to_each_reader_in_their_zone(team: Team) -> None:
     card = await team.ask(f'pause "{NAME}" for 2h')
     end = moment() + timedelta(hours=2)

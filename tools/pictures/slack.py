@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -10,20 +9,20 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from bot.alerts import answers, kinds
+from bot.alerts import changes, kinds
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
-from bot.commands.answer import Answer
 from bot.interactions.home_tab import home_view
 from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
-from bot.interactions.responders import render_answer
 from shared.api.event_kinds import INTERESTED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
+from shared.domain.card import Card, Fact
 from shared.domain.health import roll_up
-from tests.shared.doubles import NOW, open_harness
+from shared.records.audit import Actor, AuditEntry, Before
+from tests.shared.doubles import NOW
 
 SENT = "Q3 Founders"
 LOGO = (
@@ -67,17 +66,20 @@ def _drawn(alert: Alert) -> Message:
     return card_blocks.render(kinds.card(alert))
 
 
-async def _paused() -> Message:
-    """The line of a confirmed pause in a channel."""
-    harness = open_harness()
-    card = await harness.say("pause sq_1 for 2h reason bounces are high")
-    await harness.client.aclose()
-    signed = replace(card, footer="by @ann")
-    return render_answer(Answer(card=signed, public=True))
-
-
-def _pause() -> Message:
-    return asyncio.run(_paused())
+def _pause(*, undone_by: str = "") -> Message:
+    """The line of a confirmed pause in a channel, or of one that was undone."""
+    end = (NOW + timedelta(hours=2)).timestamp()
+    entry = AuditEntry(
+        at=NOW,
+        actor=Actor(name="ann", face="slack"),
+        workspace="acme",
+        command="pause",
+        result="",
+        effect="paused",
+        undoable={"sq_1": Before(label=SENT, status="active", new_end=end)},
+        undone_by=undone_by,
+    )
+    return changes.message(entry, Card(title="", facts=(Fact(label="Reason", value="bounces are high"),)))
 
 
 def _home() -> Mapping[str, Any]:
@@ -118,7 +120,7 @@ def _home() -> Mapping[str, Any]:
 def _in_turn() -> tuple[Shown, ...]:
     """A reply, its claim, a pause, and its Undo."""
     pause = _pause()
-    undone = answers.ended(pause, undone_by="ann", overtaken_by="")
+    undone = _pause(undone_by="@ann")
     new, claimed = _drawn(MAYA), _drawn(CLAIMED)
     return tuple(Shown(messages=one) for one in ((new,), (claimed,), (claimed, pause), (claimed, undone)))
 

@@ -241,7 +241,7 @@ async def _pause(
         if timer:
             raise
         note = MAY_RESUME
-    was = _before(held.change, target, "paused" if is_paused else "active")
+    was = _before(held.change, target, "paused" if is_paused else "active", new_end=due_at)
     return Changed(outcome="extended" if is_paused else "changed", before=was, note=note)
 
 
@@ -270,7 +270,9 @@ def _status_now(change: SequenceChange, target: Target) -> str:
     return change.confirmed
 
 
-def _before(change: SequenceChange, target: Target, status: Status) -> Before:
+def _before(
+    change: SequenceChange, target: Target, status: Status, *, new_end: datetime | None = None
+) -> Before:
     timer = change.timer if status == "paused" else None
     return Before(
         label=target.label,
@@ -278,6 +280,7 @@ def _before(change: SequenceChange, target: Target, status: Status) -> Before:
         revision=change.number + 1,
         ends_at=timer.due_at.timestamp() if timer else None,
         reason=timer.payload.get("reason", "") if timer else "",
+        new_end=new_end.timestamp() if new_end else None,
     )
 
 

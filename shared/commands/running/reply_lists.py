@@ -13,7 +13,7 @@ from shared.commands.base import Problem, Result
 from shared.commands.help import Help
 from shared.commands.periods import Period
 from shared.commands.replies import Replies
-from shared.commands.run import CommandContext, who_did
+from shared.commands.run import CommandContext
 from shared.commands.running.day_range import range_of
 from shared.commands.whoami import Whoami
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
@@ -198,7 +198,7 @@ async def audit(_: Audit, context: CommandContext) -> Result:
         Row(
             cells=(
                 show_time(e.at, now=context.now(), zone=context.zone),
-                who_did(e.actor),
+                e.actor.shown,
                 where(e.actor),
                 e.command,
                 e.result,
@@ -254,15 +254,13 @@ def _refusal(entry: AuditEntry, context: CommandContext) -> Fact:
     why = entry.result.removeprefix("refused: ")
     return Fact(
         label="Refused",
-        value=f"{when}, {who_did(entry.actor)}: {entry.command}" + (f" ({why})" if why else ""),
+        value=f"{when}, {entry.actor.shown}: {entry.command}" + (f" ({why})" if why else ""),
     )
 
 
 def _assistant_call(entry: AuditEntry, context: CommandContext) -> Fact:
     when = show_time(entry.at, now=context.now(), zone=context.zone)
-    return Fact(
-        label="Assistant", value=f"{when}, for {who_did(entry.actor)}: {entry.command} ({entry.result})"
-    )
+    return Fact(label="Assistant", value=f"{when}, for {entry.actor.shown}: {entry.command} ({entry.result})")
 
 
 def where(actor: Actor) -> str:

@@ -89,7 +89,7 @@ class Incidents(Repository):
         jobs.lock(tx, EVALUATE, claim.workspace)
         if refusal := _refusal(tx, claim):
             return Begun(refusal=refusal)
-        told = ""
+        told = post.dedupe if post else ""
         if post and claim.domain:
             post, told = _placed(tx, claim, post)
         new = tx.insert(incidents).values(
@@ -202,13 +202,16 @@ class Incidents(Repository):
         tx.execute(sa.update(incidents).where(incidents.c.id.in_(ids)).values(held_at=tx.now))
 
     @writes
-    def end(self, tx: Transaction, incident: Incident, post: PlannedPost | None = None) -> bool:
-        """An incident is over; the next one about its subject is a new one. False: it was over already."""
+    def end(self, tx: Transaction, incident: Incident, draw: Callable[[Sequence[Incident]], str]) -> bool:
+        """An incident is over; the next one about its subject is a new one. Returns whether its message changed.
+
+        `draw` makes the note of the message from the incidents of which it still tells, which may be none.
+        """
         still = (incidents.c.id == incident.id) & incidents.c.ended_at.is_(None)
         ended = tx.execute(sa.update(incidents).where(still).values(ended_at=tx.now)).rowcount == 1
-        if ended and post and post.channel:
-            outbox.plan(tx, post, workspace=incident.workspace)
-        return ended
+        if not (ended and incident.told):
+            return False
+        return _redraw(tx, incident.told, draw(_told_by(tx, incident.workspace, incident.told)))
 
 
 def _placed(tx: Transaction, claim: Claim, post: PlannedPost) -> tuple[PlannedPost, str]:

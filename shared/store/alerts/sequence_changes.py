@@ -24,7 +24,7 @@ from shared.records.sequence_changes import (
     Timer,
 )
 from shared.store import jobs
-from shared.store.alerts.changes import add_entry
+from shared.store.alerts.changes import add_entry, is_told
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.schema import sequence_changes
 from shared.store.jobs import LATE, RESUME, Job
@@ -45,13 +45,16 @@ class Timers(Repository):
 
     @writes
     def finish(self, tx: Transaction, ended: Sequence[Job], tell: Announcement) -> bool:
-        """Delete those that are still ours, with their entry in the audit and their message; False: none was."""
+        """Delete those that are still ours, with their entry in the audit; False: none was.
+
+        Their message is planned where no message of their pauses says it.
+        """
         ours = [job for job in ended if jobs.done(tx, job)]
         if not ours:
             return False
         entry, post = tell(ours)
         add_entry(tx, entry)
-        if post:
+        if post and not (len(entry.sequences) == len(ours) and is_told(tx, entry)):
             outbox.plan(tx, post, workspace=entry.workspace)
         return True
 

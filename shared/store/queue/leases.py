@@ -298,9 +298,9 @@ def _take(
 
 
 def _thread_of(tx: Transaction, item: Post) -> str:
-    """What follows an alert belongs under its card."""
+    """What follows an alert belongs under its card, and the history of a change under its message."""
     if not (kind_of(item.kind).in_thread and item.alert_id):
-        return ""
+        return item.thread_ts
     return tx.scalar(_THREAD, {"alert": item.alert_id, "of": item.channel}) or ""
 
 

@@ -13,8 +13,8 @@ class KindOfPost:
 
     name: str
     meaning: str
-    draws: Literal["note", "card", "updated", "again", "answer"] = "note"
-    """What is drawn: the note of the post, the card of its alert, or a note about that."""
+    draws: Literal["note", "card", "updated", "again", "answer", "history"] = "note"
+    """What is drawn: the note of the post, the card of its alert, a note about that, or an entry of the audit."""
     in_thread: bool = True
     """It goes under the card of its alert, where it has one."""
     broadcast: bool = False
@@ -35,7 +35,7 @@ class KindOfPost:
 
 ALERT, CURRENT, REPLACED, TURNED = "alert", "current", "replaced", "turned"
 UNFINISHED, UNACKNOWLEDGED = "unfinished", "unacknowledged"
-NOTE, ANSWER, TRACE = "note", "answer", "trace"
+NOTE, ANSWER, TRACE, HISTORY = "note", "answer", "trace", "history"
 TURN = "turn"
 DNS = "dns"
 
@@ -101,6 +101,7 @@ _TABLE = (
     ),
     KindOfPost(name=TRACE, meaning="what a person did with an alert"),
     KindOfPost(name=NOTE, meaning="what the bot did or noticed", in_order=True),
+    KindOfPost(name=HISTORY, meaning="in the thread of a change, what became of it", draws="history"),
     KindOfPost(name="digest", meaning="the digest of a channel"),
     KindOfPost(
         name=ANSWER,

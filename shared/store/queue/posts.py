@@ -10,9 +10,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from shared.records.audit import AuditEntry
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts, audit, deliveries, posts
-from shared.store.queue import alert_row
+from shared.store.queue import alert_row, audit_row
 from shared.store.queue.alert_row import AlertRow
 from shared.store.queue.post_kinds import ALERT, names
 
@@ -81,10 +82,8 @@ class Post:
     failed_lookups: int = 0
     condensed: bool = False
     mention: str = ""
-    undo: int = 0
-    undone_by: str = ""
-    overtaken_by: str = ""
-    """Who used its Undo, or changed since what that would take back."""
+    change: AuditEntry | None = None
+    """The change of sequences that it tells of, with what became of them since."""
     alert: AlertRow | None = None
     """None where it belongs to none."""
 
@@ -99,15 +98,17 @@ class Post:
 
 
 _OWN = tuple(posts.c[field.name] for field in fields(Post) if field.name in posts.c)
-_NAMES = (*(column.name for column in _OWN), "undone_by", "overtaken_by")
+_NAMES = tuple(column.name for column in _OWN)
+_CHANGE = len(_NAMES)
+_ALERT = _CHANGE + len(audit_row.COLUMNS)
+"""Where the columns of a post's change and of its alert begin."""
 
 
 def drawable() -> sa.Select[Any]:
     source = posts.outerjoin(alerts, alerts.c.id == posts.c.alert_id)
     source = source.outerjoin(deliveries, deliveries.c.id == alerts.c.delivery_id)
     source = source.outerjoin(audit, audit.c.id == posts.c.undo)
-    undo = (sa.func.coalesce(audit.c[name], "") for name in ("undone_by", "overtaken_by"))
-    return sa.select(*_OWN, *undo, *alert_row.COLUMNS).select_from(source)
+    return sa.select(*_OWN, *audit_row.COLUMNS, *alert_row.COLUMNS).select_from(source)
 
 
 def read_posts(
@@ -115,7 +116,11 @@ def read_posts(
 ) -> tuple[Post, ...]:
     """The rows of a query on `drawable`."""
     return tuple(
-        Post(**dict(zip(_NAMES, row, strict=False)), alert=alert_row.alert_of(row[len(_NAMES) :]))
+        Post(
+            **dict(zip(_NAMES, row, strict=False)),
+            change=None if row[_CHANGE] is None else audit_row.entry_of(row[_CHANGE:_ALERT]),
+            alert=alert_row.alert_of(row[_ALERT:]),
+        )
         for row in tx.execute(query, values)
     )
 

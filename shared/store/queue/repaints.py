@@ -15,7 +15,7 @@ from shared.store.db.engine import AT_ONCE, Repository, Transaction, reads, writ
 from shared.store.db.schema import posts
 from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, Job
 from shared.store.queue import outbox
-from shared.store.queue.post_kinds import REPLACED
+from shared.store.queue.post_kinds import HISTORY, REPLACED
 from shared.store.queue.posts import Post, drawable, read_posts
 from shared.store.queue.slack_state import (
     BACKGROUND,
@@ -118,9 +118,22 @@ class Repaints(Repository):
         return outbox.redraw(tx, _is_editable(places, ts), clicked=True) > 0
 
     @reads
+    def shows(self, tx: Transaction, change: int) -> bool:
+        """Whether a message of the bot tells of this change, and says what becomes of it."""
+        return tx.execute(_TELLS, {"change": change}).first() is not None
+
+    @reads
     def covers(self, tx: Transaction, places: Collection[str], ts: str) -> bool:
         """Whether a message is the bot's, and repainted when its content has changed."""
         return tx.execute(sa.select(posts.c.id).where(_is_editable(places, ts)).limit(1)).first() is not None
+
+
+_TELLS = (
+    sa.select(posts.c.id)
+    .where(posts.c.undo == sa.bindparam("change"), posts.c.undo != sa.literal(0, literal_execute=True))
+    .where(posts.c.kind != HISTORY)
+    .limit(1)
+)
 
 
 def _of_channel(channel: str) -> str:

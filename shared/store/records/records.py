@@ -49,6 +49,7 @@ from shared.store.instance import last_seen
 from shared.store.jobs import DIGEST
 from shared.store.jobs import put as put_job
 from shared.store.queue.alert_row import ALERT_ROWS, OWN, AlertRow, read_alerts
+from shared.store.queue.audit_row import entry_of
 from shared.store.queue.intake import address
 from shared.store.queue.outbox import give_up
 from shared.store.queue.posts import State
@@ -490,7 +491,7 @@ class CommandRecords(Repository):
             query = query.where(audit.c.effect != sa.literal("read", literal_execute=True))
             query = query.where((audit.c.effect == "refused") if refused else (audit.c.effect != "refused"))
         query = query.order_by(audit.c.id.desc()).limit(limit)
-        return [changes.read_audit_entry(row) for row in tx.execute(query)]
+        return [entry_of(row) for row in tx.execute(query)]
 
     @reads
     def assistant_calls(self, tx: Transaction, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
@@ -498,7 +499,7 @@ class CommandRecords(Repository):
         read = audit.c.effect == sa.literal("read", literal_execute=True)
         mine = (audit.c.workspace == workspace) & read
         query = sa.select(audit).where(mine).order_by(audit.c.id.desc()).limit(limit)
-        return [changes.read_audit_entry(row) for row in tx.execute(query)]
+        return [entry_of(row) for row in tx.execute(query)]
 
     @reads
     def last_undoable(
@@ -514,7 +515,7 @@ class CommandRecords(Repository):
     def change_with_number(self, tx: Transaction, number: int) -> AuditEntry | None:
         """An entry of the audit, in whatever workspace."""
         row = tx.execute(sa.select(audit).where(audit.c.id == number)).one_or_none()
-        return None if row is None else changes.read_audit_entry(row)
+        return None if row is None else entry_of(row)
 
     @writes
     def take_undo(self, tx: Transaction, number: int, by: str) -> bool:

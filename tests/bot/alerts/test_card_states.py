@@ -21,8 +21,6 @@ from bot.blockkit.card_blocks import Message
 from bot.commands import canned_replies
 from bot.commands.alerts import alert_actions
 from bot.jobs import reminders
-from bot.jobs.auto_resume import Tally as Resumed
-from bot.jobs.auto_resume import resumed_card
 from bot.slack import permissions
 from bot.slack.permissions import Person
 from sandbox.slack import blockkit
@@ -30,10 +28,8 @@ from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
 from shared.commands.errors import error_card
-from shared.commands.resume import Resume
-from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.card import Card
 from shared.domain.health import DEFAULT
-from shared.store.jobs import Job
 from shared.store.queue.alert_row import AlertRow, Due
 from shared.store.queue.posts import Post
 from tests.bot.harness import interested
@@ -103,15 +99,6 @@ def reminder(what: str, **changes: Any) -> Message:
     return rendering.message([post], several=False)
 
 
-ENDED = Job(
-    id=1,
-    kind="resume",
-    key="sq_1",
-    token=1,
-    workspace="default",
-    payload={"name": "Q3 founders", "by": "ben", "reason": "a storm", "ends_at": NOON.timestamp()},
-)
-RESUMED = Resumed(done=[ENDED], resumed=[ENDED])
 WHOLE: Mapping[str, Callable[[], Card]] = {
     "interested, new": reply,
     "interested, reminded": lambda: reply(nudges=1),
@@ -159,20 +146,9 @@ BRIEF: Mapping[str, Callable[[], Message]] = {
     "condensed": lambda: card_list.render_line(
         kinds.condensed(Alert(id="al_1", event=Event(kind="reply.ooo", lead=LEAD), received_at=NOON))
     ),
-    "what was done": lambda: card_list.render_small(
-        Card(
-            title="Q3 founders is paused until 16:40 UTC",
-            tone=Tone.GOOD,
-            text=("The bot will resume it by itself, also after a restart.",),
-            facts=(Fact(label="Sequence", value="sq_1"), Fact(label="Reason", value="<!here> holidays")),
-            buttons=(Button(label="Undo", action=Resume(target=("sq_1",))),),
-            footer="by @ben",
-        )
-    ),
     "a click under way": lambda: card_blocks.with_note(
         card_blocks.render(reply()), "Working on it for @ben …"
     ),
-    "a pause that ran out": lambda: card_list.render_line(resumed_card(RESUMED)),
 }
 
 

@@ -15,7 +15,6 @@ import sqlalchemy as sa
 from bot.commands.alerts.reply_queue import SlackReplyQueue, open_reply_queue
 from sandbox.slack import seed
 from shared import settings as shared_settings
-from shared.commands.run import who_did
 from shared.commands.running.reply_lists import where
 from shared.domain.card import Button
 from shared.domain.reply_queue import QueuedReply
@@ -76,7 +75,7 @@ async def test_a_claim_is_on_the_card_and_in_the_audit_under_the_persons_name(bo
     await shown(bot, message, "Claimed by @ann")
     assert bot.running
     (entry,) = await bot.running.store.records.audit("default")
-    assert (entry.actor.id, who_did(entry.actor), where(entry.actor)) == (ANN, "@ann", "dashboard")
+    assert (entry.actor.id, entry.actor.shown, where(entry.actor)) == (ANN, "@ann", "dashboard")
 
 
 async def test_a_reply_is_snoozed_closed_reopened_released_and_assigned(bot: BotHarness) -> None:

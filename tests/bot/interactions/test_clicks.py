@@ -84,10 +84,10 @@ async def test_a_slow_undo_shows_a_note_and_then_who_undid_it(
         await until_shown(bot, line, "Working on it for @ben")
 
     async def undone() -> bool:
-        return any("active again" in m["text"] for m in await bot.messages())
+        return any("sending again" in m["text"] for m in await bot.messages())
 
     await until(undone)
-    await until_shown(bot, line, "Undone by @ben")
+    await until_shown(bot, line, "undone by @ben")
     assert "Working" not in json.dumps(await bot.messages())
 
 
@@ -105,9 +105,9 @@ async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(
 
     async def settled() -> bool:
         texts = [m["text"] for m in await bot.messages()]
-        undone = sum("active again" in text for text in texts)
+        undone = sum("sending again" in text for text in texts)
         refused = sum("Already undone by @ben" in text for text in texts)
-        return (undone, refused) == (1, 1) and "Undone by @ben" in await shown(bot, line)
+        return (undone, refused) == (1, 1) and "undone by @ben" in await shown(bot, line)
 
     await until(settled)
     assert "Working" not in json.dumps(await bot.messages())
@@ -123,7 +123,7 @@ async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answ
         await until_shown(bot, question, "Working …")
 
     async def done() -> bool:
-        return any("Q3 founders is paused" in m["text"] for m in await bot.messages())
+        return any("Q3 founders paused" in m["text"] for m in await bot.messages())
 
     await until(done)
     assert [m["text"] for m in await bot.messages() if "Working" in m["text"]] == []
@@ -239,7 +239,7 @@ async def test_a_form_sent_after_an_hour_does_what_it_says(bot: BotHarness, remo
     assert not response.get("errors")
 
     async def found() -> bool:
-        return any(f"{NAME} is paused" in m["text"] for m in await bot.messages())
+        return any(f"{NAME} paused" in m["text"] for m in await bot.messages())
 
     await until(found)
 
@@ -309,7 +309,7 @@ async def test_an_answer_to_an_expired_response_url_is_sent_directly(bot: BotHar
     await clicking
 
     async def found() -> bool:
-        return any(f"{NAME} is paused" in m["text"] for m in await bot.messages())
+        return any(f"{NAME} paused" in m["text"] for m in await bot.messages())
 
     await until(found)
     assert [reply.uses for reply in bot.slack.workspace.response_urls.values()] == [5]

@@ -42,36 +42,6 @@ async def line_with(bot: BotHarness, words: str, channel: str = CHANNEL) -> dict
     return dict(await until(there))
 
 
-async def test_a_line_where_the_bot_never_posted_loses_its_undo_with_the_click_on_it(bot: BotHarness) -> None:
-    """It came by a response address, which only a click on the line itself can use to repaint it."""
-    where = {"channel": seed.GENERAL}
-    await bot.say(f"pause {NAME}", **where)
-    line = await line_with(bot, f"{NAME} is paused", seed.GENERAL)
-    assert labels(line) == ["Undo"]
-    await click(bot, line, "Undo", user=seed.CLEO.id)
-
-    async def undone() -> dict[str, Any] | None:
-        found = next(m for m in await bot.messages(seed.GENERAL) if m["ts"] == line["ts"])
-        return found if "Undone by @cleo" in json.dumps(found) else None
-
-    assert labels(await until(undone)) == []
-    await bot.say(f"pause {NAME}", **where)
-
-    async def paused() -> list[dict[str, Any]]:
-        found = [m for m in await bot.messages(seed.GENERAL) if f"{NAME} is paused" in m["text"]]
-        return found if len(found) == 2 else []
-
-    again = (await until(paused))[-1]
-    await bot.say(f"resume {NAME}", **where)
-    await click(bot, again, "Undo", user=seed.CLEO.id)
-
-    async def overtaken() -> dict[str, Any] | None:
-        found = next(m for m in await bot.messages(seed.GENERAL) if m["ts"] == again["ts"])
-        return found if "Changed since by @ann" in json.dumps(found) else None
-
-    assert labels(await until(overtaken)) == []
-
-
 async def test_a_mention_in_a_cards_thread_means_that_card(bot: BotHarness, remote: Remote) -> None:
     message = await card(bot)
     await mention(bot, message, "claim")
@@ -82,7 +52,7 @@ async def test_a_mention_in_a_cards_thread_means_that_card(bot: BotHarness, remo
     await mention(bot, message, "take over", user=seed.CLEO.id)
     await in_thread(bot, message, "@cleo took over Ada 1 at Acme from @ben")
     await mention(bot, message, "pause for 2h reason too many bounces", user=seed.CLEO.id)
-    await in_thread(bot, message, "Q3 founders is paused until")
+    await in_thread(bot, message, "Q3 founders paused until")
     assert remote.patched == [("sq_0001", "paused")]
     await mention(bot, message, "not interested wrong market", user=seed.CLEO.id)
     await shown(bot, message, "Closed by @cleo: not interested (wrong market)")
@@ -106,9 +76,9 @@ async def test_an_answer_outlives_a_slack_that_refuses_to_take_it(bot: BotHarnes
     message = await card(bot)
     await bot.control("faults", method="chat.postMessage", kind="error", error="internal_error", times=2)
     await mention(bot, message, "pause")
-    await in_thread(bot, message, "Q3 founders is paused")
+    await in_thread(bot, message, "Q3 founders paused")
     assert remote.patched == [("sq_0001", "paused")]
-    texts = [m for m in await bot.messages() if "Q3 founders is paused" in m["text"]]
+    texts = [m for m in await bot.messages() if "Q3 founders paused" in m["text"]]
     assert len(texts) == 1
 
 
@@ -134,32 +104,10 @@ async def test_answers_among_many_alerts_come_once_each_into_their_thread(bot: B
     ]
 
 
-async def test_a_used_undo_goes_from_its_line(bot: BotHarness, remote: Remote) -> None:
-    await card(bot)
-    await bot.say(f"pause {NAME}", user=seed.BEN.id)
-    line = await line_with(bot, "is paused")
-    assert labels(line) == ["Undo"]
-    await click(bot, line, "Undo", user=seed.CLEO.id)
-    undone = await shown(bot, line, "Undone by @cleo")
-    assert labels(undone) == []
-    assert remote.patched == [("sq_0001", "paused"), ("sq_0001", "active")]
-
-
-async def test_an_overtaken_undo_goes_from_the_old_line_alone(bot: BotHarness) -> None:
-    await card(bot)
-    await bot.say(f"pause {NAME}", user=seed.BEN.id)
-    await bot.say("pause Spring", user=seed.BEN.id)
-    old, other = await line_with(bot, "founders is paused"), await line_with(bot, "Spring is paused")
-    await bot.say(f"resume {NAME}", user=seed.CLEO.id)
-    assert labels(await shown(bot, old, "Changed since by @cleo")) == []
-    assert labels(await shown(bot, other, "Spring")) == ["Undo"]
-    assert "Undo" in labels(await line_with(bot, "active again"))
-
-
 async def test_an_undo_that_fails_stays_on_its_line(bot: BotHarness, remote: Remote) -> None:
     await card(bot)
     await bot.say(f"pause {NAME}", user=seed.BEN.id)
-    line = await line_with(bot, "is paused")
+    line = await line_with(bot, " paused")
     remote.fails["sq_0001"] = 404
     await click(bot, line, "Undo", user=seed.CLEO.id)
 
@@ -167,17 +115,10 @@ async def test_an_undo_that_fails_stays_on_its_line(bot: BotHarness, remote: Rem
         return any(m["seen_by"] == seed.CLEO.id and "ref-" in json.dumps(m) for m in await bot.messages())
 
     await until(refused)
-    assert labels(await shown(bot, line, "is paused")) == ["Undo"]
+    assert labels(await shown(bot, line, " paused")) == ["Undo"]
     del remote.fails["sq_0001"]
     await click(bot, line, "Undo", user=seed.CLEO.id)
-    assert labels(await shown(bot, line, "Undone by @cleo")) == []
-
-
-async def test_where_the_bot_has_never_posted_a_command_is_answered_by_its_own_address(
-    bot: BotHarness,
-) -> None:
-    answers = await bot.say(f"pause {NAME}", user=seed.BEN.id, channel=seed.GENERAL)
-    assert [one["channel"] for one in answers if "is paused" in one["text"]] == [seed.GENERAL]
+    assert labels(await shown(bot, line, "undone by @cleo")) == []
 
 
 async def test_an_answer_that_was_planned_is_posted_after_a_restart(tmp_path: Path, remote: Remote) -> None:

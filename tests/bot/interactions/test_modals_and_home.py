@@ -64,19 +64,19 @@ async def test_all_sequences_are_paused_after_one_question_and_one_undo_resumes_
     assert question["seen_by"] == seed.BEN.id
     assert await statuses(served) == before
     await click(served.bot, question, f"Pause all {before.count('active')}")
-    result = await served.bot.public_message("sequences are paused")
-    assert "by @ben" in json.dumps(result)
+    result = await served.bot.public_message("sequences paused")
+    assert "· @ben" in result["text"]
     assert set(await statuses(served)) == {"paused", *(set(before) - {"active"})}
     assert served.bot.running is not None
     assert len(await served.bot.running.store.records.timers("default", "resume")) == before.count("active")
     await click(served.bot, result, "Undo", user=seed.ANN.id)
-    await served.bot.public_message("sequences are active again")
+    await served.bot.public_message("sequences are sending again")
     assert await statuses(served) == before
     assert await served.bot.running.store.records.timers("default", "resume") == []
 
     async def settled() -> bool:
-        line = json.dumps(await served.bot.public_message("sequences are paused"))
-        return "Undone by @ann" in line and '"text": "Undo"' not in line
+        line = json.dumps(await served.bot.public_message("sequences are sending again"))
+        return "undone by @ann" in line and '"text": "Undo"' not in line
 
     await until(settled)
     commands = [entry.command for entry in await served.bot.running.store.records.audit("default")]
@@ -98,7 +98,7 @@ async def test_a_domain_shows_unknown_values_as_unknown(served: BotWithService) 
     assert "doesn't list the sequences of a domain" in shown
     assert name in shown
     answers = await click(served.bot, question, f"Pause {name}", user=seed.ANN.id)
-    assert any(f"{name} is paused" in one["text"] for one in answers)
+    assert any(f"{name} paused" in one["text"] for one in answers)
 
 
 async def test_a_confirmation_counts_for_who_was_asked_once_and_in_time(served: BotWithService) -> None:
@@ -126,7 +126,7 @@ async def test_a_second_yes_is_answered_with_what_the_first_came_to(served: BotW
         if line_of(element["value"]).startswith("yes ")
     )
     (first,) = await served.bot.say(value, user=seed.BEN.id)
-    assert "sequences are paused" in first["text"]
+    assert "sequences paused" in first["text"]
     (second,) = await served.bot.say(value, user=seed.BEN.id)
     assert second["seen_by"] == seed.BEN.id
     assert "sequences are paused" in second["text"]
@@ -152,14 +152,14 @@ async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_w
             async def found(line: str, user: str, channel: str = CHANNEL) -> str:
                 return json.dumps(await other.say(line, user=user, channel=channel), ensure_ascii=False)
 
-            assert "is paused" in await found(f"pause {sequence}", seed.BEN.id)
+            assert " paused" in await found(f"pause {sequence}", seed.BEN.id)
             refused = await found(f"pause {sequence}", seed.CLEO.id)
             assert "don't have permission" in refused
             assert "@sales-aes" in refused
             assert "@gus" in refused
             assert "@dev" in await found(f"resume {sequence}", seed.BEN.id)
-            assert "is active again" in await found(f"resume {sequence}", seed.DEV.id)
-            assert "is paused" in await found(f"pause {sequence}", seed.GUS.id)
+            assert "is sending again" in await found(f"resume {sequence}", seed.DEV.id)
+            assert " paused" in await found(f"pause {sequence}", seed.GUS.id)
             assert "don't have permission" in await found(f"pause {sequence}", seed.BEN.id, seed.SALES)
             assert "The settings don't allow it in this channel" in await found(
                 f"add a@b.example to {sequence}", seed.BEN.id, seed.PRIVATE
@@ -190,7 +190,7 @@ async def test_the_bot_is_written_to_directly(served: BotWithService) -> None:
     await served.bot.control("message", text=line, channel="dm", user=seed.BEN.id, wait=5)
 
     async def is_public() -> list[dict[str, Any]]:
-        return [m for m in await served.bot.messages() if f"{sequence['name']} is paused" in m["text"]]
+        return [m for m in await served.bot.messages() if f"{sequence['name']} paused" in m["text"]]
 
     assert "by @ben" in json.dumps(await until(is_public))
 
@@ -234,7 +234,7 @@ async def test_home_shows_how_things_stand_and_its_buttons_change_them(served: B
     assert response["view"]["type"] == "modal"
 
     async def line() -> bool:
-        return any("is paused" in m["text"] and "ben" in json.dumps(m) for m in await served.bot.messages())
+        return any(" paused" in m["text"] and "ben" in json.dumps(m) for m in await served.bot.messages())
 
     await until(line)
 

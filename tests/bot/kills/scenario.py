@@ -99,9 +99,9 @@ class Scene:
         await self.until("a delivery is taken", taken)
 
     async def _change(self) -> None:
-        await self.tell(f"pause {PAUSED}", f"{PAUSED} is (already )?paused")
+        await self.tell(f"pause {PAUSED}", f"{PAUSED} (is already )?paused")
         self.confirmed = len(self.remote.patched)
-        await self.tell(f"pause {TIMED} for 2h", f"{TIMED} (is|stays) paused until")
+        await self.tell(f"pause {TIMED} for 2h", f"{TIMED} (is already )?paused until")
         await asyncio.to_thread(self._let_time_pass)
         await self.until("the timed pause ends", lambda: self.status(TIMED) == "active")
 
@@ -166,7 +166,7 @@ class Scene:
         shown = json.dumps(await self.cards())
         posted = await self.bot.posted()
         told = [one["text"] for one in await self.bot.messages(seed.SALES)]
-        resumed = [text for text in told if f"{TIMED} is active again" in text]
+        resumed = [text for text in told if f"{TIMED} is sending again" in text]
         later = self.remote.patched[self.confirmed :]
         wrong = {
             f"{len(posted)} alerts are posted": len(posted) != len(CARDS),
@@ -182,7 +182,7 @@ class Scene:
         }
         found = [what for what, is_wrong in wrong.items() if is_wrong]
         try:  # no lock of the dead process holds up a change
-            await self.tell(f"pause {TIMED}", f"{TIMED} is paused(?! until)")
+            await self.tell(f"pause {TIMED}", f"{TIMED} paused(?! until)")
         except AssertionError as error:
             found.append(str(error))
         return found

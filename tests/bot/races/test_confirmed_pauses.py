@@ -290,7 +290,7 @@ async def test_an_empty_list_at_the_end_of_a_pause_is_not_believed(
     assert remote.statuses == {ONE: "active"}
     (post,) = await post_all(ours.store, clock)
     card = rendering.read_note(post.note)
-    assert card.title == f"Name of {ONE} is active again"
+    assert card.title == f"▶ Name of {ONE} is sending again"
     assert any("Deleted before the pause ended: Name of sq_0002" in text for text in card.text)
 
 
@@ -352,7 +352,7 @@ async def test_a_sequence_that_is_paused_before_its_resumption_is_told_is_not_to
     assert paused == [f"Name of {ONE} is paused"]
     assert remote.statuses == {ONE: "paused", "sq_0002": "active"}
     (post,) = await post_all(ours.store, clock)
-    assert rendering.read_note(post.note).title == "Name of sq_0002 is active again"
+    assert rendering.read_note(post.note).title == "▶ Name of sq_0002 is sending again"
 
 
 @pytest.mark.parametrize("refused", [False, True], ids=["unanswered", "refused"])

@@ -315,7 +315,7 @@ GUARDRAILS: Mapping[str, Case] = {
         ),
     ),
     "Incidents.held": flat(lambda one: one.store.incidents.held([1, 2])),
-    "Incidents.end": Case(given=_incident, act=lambda one, incident: one.store.incidents.end(incident, NOTE)),
+    "Incidents.end": Case(given=_incident, act=lambda one, incident: one.store.incidents.end(incident, lambda _left: "{}")),
     "Incidents.hand_over": Case(
         given=_incident,
         act=lambda one, incident: one.store.incidents.hand_over(replace(incident, domain="d1.example", told="n1"), "{}"),
@@ -385,6 +385,7 @@ QUEUE: Mapping[str, Case] = {
         lists=OF_CHANNEL,
     ),
     "Repaints.request": flat(lambda one: one.store.repaints.request([STALE], "5.1")),
+    "Repaints.shows": flat(lambda one: one.store.repaints.shows(1)),
     "Repaints.covers": flat(lambda one: one.store.repaints.covers([STALE], "5.1")),
     "Retention.prune": lists(DUE, _prune),
     "SlackEvents.take": flat(lambda one: one.store.slack_events.take("Ev_new")),
