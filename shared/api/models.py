@@ -7,9 +7,10 @@ other that the service sends.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Generic, TypeVar
+from functools import cache
+from typing import Annotated, Any, Generic, TypeVar, cast
 
 from pydantic import AliasChoices, AliasPath, Field, PlainValidator, SkipValidation
 from pydantic.dataclasses import dataclass as model
@@ -153,9 +154,12 @@ def as_dict(value: Model) -> dict[str, Any]:
     return {name: getattr(value, name) for name in fields_of(type(value))}
 
 
-def fields_of(kind: type[Model]) -> tuple[str, ...]:
-    """The names of a model's values; `raw` is none of them."""
+def _fields_of(kind: type[Any]) -> tuple[str, ...]:
+    """The names of the values of a model, or of another dataclass; `raw` is none of them."""
     return tuple(one.name for one in fields(kind) if one.name != "raw")
+
+
+fields_of: Callable[[type[Any]], tuple[str, ...]] = cast("Any", cache(_fields_of))
 
 
 def names_of(*kinds: type[Model]) -> frozenset[str]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shared.api.errors import OutreachError
-from shared.api.models import NOTHING, Inbox, Lead, Page, Sequence, StatsRow
+from shared.api.models import NOTHING, Inbox, Lead, Page, Sequence, StatsRow, fields_of
 from shared.api.pace import BudgetState, Priority
 from shared.api.pipeline import LARGE_LIST_ROWS, decode_in_thread
 from shared.api.words import GROUPINGS, Grouping
@@ -91,16 +91,6 @@ class Reading(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DailyCounts:
-    """The counts of past days, the oldest first, and what was sent until this hour of the last comparable day."""
-
-    days: tuple[tuple[date, StatsRow], ...] = ()
-    compared_at: datetime | None = None
-    """The same hour of a week ago, or of yesterday if it wasn't read then."""
-    compared: StatsRow | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """How a workspace stood; `stats` by grouping over the last 30 days, `previous` the total of the 30 before, if all are known."""
 
@@ -116,7 +106,6 @@ class Snapshot:
     budget: BudgetState | None = None
     replies: tuple[InterestedReply, ...] = ()
     """What the bot's records tell of the leads who are interested; nothing where no bot's database is shared."""
-    daily: DailyCounts = DailyCounts()
     firings: tuple[Incident, ...] = ()
     """Guardrails that have fired, and whose condition still holds; from the bot's records too."""
     pauses: tuple[PauseEnd, ...] | None = None
@@ -237,63 +226,44 @@ async def take_snapshot(client: OutreachClient, workspace: str, *, now: datetime
     return replace(snapshot, budget=client.budget)
 
 
-MODELS: Mapping[str, type] = {"sequences": Sequence, "inboxes": Inbox, "interested": Lead}
-"""Every other source keeps rows of counts."""
-KEYS: Mapping[type, tuple[str, ...]] = {
-    model: tuple(f.name for f in fields(model) if f.name != "raw")
-    for model in (Sequence, Inbox, Lead, StatsRow)
+_MODELS = (Sequence, Inbox, Lead, StatsRow)
+_MODEL_OF: Mapping[tuple[str, ...], type] = {fields_of(model): model for model in _MODELS}
+"""The model whose values have these names: an object in the text that has them is one."""
+_RECORDS: Mapping[str, type] = {
+    "firings": Incident,
+    "pauses": PauseEnd,
+    "problems": ProblemStart,
+    "replies": InterestedReply,
 }
-
-MODEL_OF: Mapping[tuple[str, ...], type] = {keys: model for model, keys in KEYS.items()}
-PIECE = 500
-"""Rows."""
-
-
-def to_json(snapshot: Snapshot) -> dict[str, Any]:
-    """The snapshot as plain values; `from_json` reads it back, but for `raw`."""
-    return {
-        **_head(snapshot),
-        "readings": {name: _reading(snapshot.reading(source)) for name, source in SOURCES.items()},
-    }
+"""What a snapshot has from the bot's records and the history, besides its readings."""
+_TIMES = frozenset({"read_at", "failed_since", "failed_at", "cause_since", "received_at"})
+ROWS_PER_PIECE = 500
 
 
-def _head(snapshot: Snapshot, *, since: Snapshot | None = None) -> dict[str, Any]:
-    """What is in no reading; with `since`, only what is another object than then."""
-    budget = snapshot.budget
-    head: dict[str, Any] = {
-        "workspace": snapshot.workspace,
-        "budget": budget and {f.name: getattr(budget, f.name) for f in fields(budget)},
-    }
+def to_text(snapshot: Snapshot, *, since: Snapshot | None = None) -> Iterator[str]:
+    """The snapshot as JSON, piece by piece: in one, ten thousand inboxes would be ten megabytes on the way.
+
+    With `since`, only what is another object than then: `from_text` puts it onto that snapshot again.
+    """
     then = since or Snapshot(workspace=snapshot.workspace)
-    if snapshot.daily is not then.daily:
-        head["daily"] = _daily(snapshot.daily)
-    if snapshot.firings is not then.firings:
-        head["firings"] = [record_to_json(one) for one in snapshot.firings]
-    if snapshot.pauses is not then.pauses:
-        pauses = snapshot.pauses
-        head["pauses"] = None if pauses is None else [record_to_json(one) for one in pauses]
-    if snapshot.problems is not then.problems:
-        head["problems"] = [record_to_json(one) for one in snapshot.problems]
-    parts = ("replies", "interested")
-    if any(getattr(snapshot, part) is not getattr(then, part) for part in parts):
-        head["replies"] = [record_to_json(one) for one in _of_listed_leads(snapshot)]
-    return head
-
-
-def record_to_json(of: Any) -> dict[str, Any]:
-    """The fields of one of the bot's records."""
-    values = {f.name: getattr(of, f.name) for f in fields(of)}
-    return {
-        name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()
-    }
-
-
-def _daily(daily: DailyCounts) -> dict[str, Any]:
-    return {
-        "days": [[day.isoformat(), _plain(row)] for day, row in daily.days],
-        "compared_at": daily.compared_at and daily.compared_at.isoformat(),
-        "compared": _plain(daily.compared),
-    }
+    head: dict[str, Any] = {"workspace": snapshot.workspace}
+    head["budget"] = snapshot.budget and asdict(snapshot.budget)
+    for name in _RECORDS:
+        records = getattr(snapshot, name)
+        # Which replies are kept depends on the leads that are listed, too.
+        is_same = name != "replies" or snapshot.interested is then.interested
+        if records is not getattr(then, name) or not is_same:
+            kept = _of_listed_leads(snapshot) if name == "replies" else records
+            head[name] = None if kept is None else [_values(one) for one in kept]
+    yield f'{_dumped(head)[:-1]},"readings":{{'
+    comma = ""
+    for name, source in SOURCES.items():
+        old, new = then.reading(source), snapshot.reading(source)
+        if since is None or old is not new:
+            yield f"{comma}{_dumped(name)}:"
+            yield from _reading_text(new, since and old.value)
+            comma = ","
+    yield "}}"
 
 
 def _of_listed_leads(snapshot: Snapshot) -> Iterator[InterestedReply]:
@@ -302,181 +272,72 @@ def _of_listed_leads(snapshot: Snapshot) -> Iterator[InterestedReply]:
     return (reply for reply in snapshot.replies if reply.email.lower() in listed)
 
 
-def to_text(snapshot: Snapshot) -> Iterator[str]:
-    """The same as text, piece by piece: in one, ten thousand inboxes would be ten megabytes on the way."""
-    yield f'{_dumped(_head(snapshot))[:-1]},"readings":{{'
-    for number, (name, source) in enumerate(SOURCES.items()):
-        yield f"{',' if number else ''}{_dumped(name)}:"
-        yield from _reading_text(snapshot.reading(source))
-    yield "}}"
-
-
-def _reading_text(reading: Reading[Any]) -> Iterator[str]:
-    if not isinstance(reading.value, tuple):
-        yield _dumped(_reading(reading))
+def _reading_text(reading: Reading[Any], before: Any) -> Iterator[str]:
+    """A reading; of as many rows as before only those that are others, with their places."""
+    about, value = _values(reading), reading.value
+    del about["value"]
+    if not isinstance(value, tuple):
+        yield _dumped({**about, "value": value and _values(value)})
         return
-    yield f'{_dumped(_about(reading))[:-1]},"value":['
-    yield from _rows_text(reading.value)
+    if isinstance(before, tuple) and len(before) == len(value):
+        pairs = enumerate(zip(before, value, strict=True))
+        about["places"] = [at for at, (old, new) in pairs if old is not new and old != new]
+        value = tuple(value[at] for at in about["places"])
+    yield f'{_dumped(about)[:-1]},"value":['
+    for start in range(0, len(value), ROWS_PER_PIECE):
+        rows = [_values(row) for row in value[start : start + ROWS_PER_PIECE]]
+        yield f"{',' if start else ''}{_dumped(rows)[1:-1]}"
     yield "]}"
 
 
-def _rows_text(rows: tuple[Any, ...]) -> Iterator[str]:
-    for start in range(0, len(rows), PIECE):
-        text = _dumped(_plain(rows[start : start + PIECE]))[1:-1]
-        yield f",{text}" if start else text
-
-
-def delta_text(before: Snapshot, after: Snapshot) -> Iterator[str]:
-    """What is different after, piece by piece; `with_delta` puts it onto what was before. Rows that are the same object are as before."""
-    yield f'{_dumped(_head(after, since=before))[:-1]},"readings":{{'
-    comma = ""
-    for name, source in SOURCES.items():
-        old, new = before.reading(source), after.reading(source)
-        if old is not new:
-            yield f"{comma}{_dumped(name)}:"
-            yield from _changed_rows(old.value, new)
-            comma = ","
-    yield "}}"
-
-
-def _changed_rows(before: Any, reading: Reading[Any]) -> Iterator[str]:
-    after = reading.value
-    if not (isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after)):
-        yield from _reading_text(reading)
-        return
-    places = [
-        at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old is not new and old != new
-    ]
-    yield f'{_dumped(_about(reading))[:-1]},"places":{_dumped(places)},"rows":['
-    yield from _rows_text(tuple(after[at] for at in places))
-    yield "]}"
-
-
-def with_delta(before: Snapshot, text: bytes) -> Snapshot:
-    """The snapshot that `delta_text` was made of."""
-    document = json.loads(text, object_hook=_thawed)
-    for name, kept in document["readings"].items():
-        if "places" in kept and name in SOURCES:
-            rows = list(before.reading(SOURCES[name]).value or ())
-            for at, row in zip(kept["places"], kept["rows"], strict=True):
-                rows[at] = row
-            kept["value"] = rows
-    return from_json(document, onto=before)
+def _values(of: Any) -> dict[str, Any]:
+    """The fields of a record or a model, but what the service sent besides."""
+    return {name: getattr(of, name) for name in fields_of(type(of))}
 
 
 def _dumped(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    return json.dumps(value, separators=(",", ":"), default=datetime.isoformat)
 
 
-def from_json(document: Mapping[str, Any], *, onto: Snapshot | None = None) -> Snapshot:
-    """The snapshot that `to_json` wrote; what an older or newer version wrote otherwise is left out.
+def from_text(text: bytes, *, onto: Snapshot | None = None) -> Snapshot:
+    """What `to_text` wrote; what another version wrote otherwise is left out.
 
-    `onto` is the snapshot since which it was written.
+    Rows become models as they are read, so that their objects are never all there at once.
     """
-    before = onto or Snapshot(workspace=document["workspace"])
-    snapshot = replace(before, budget=_budget(document.get("budget")), **_beside(document))
-    for name, source in SOURCES.items():
-        kept = document["readings"].get(name)
-        if kept is not None:
-            snapshot = snapshot.with_reading(source, _read(kept, model=MODELS.get(name, StatsRow)))
+    document = json.loads(text, object_hook=_thawed)
+    budget = document.get("budget")
+    head: dict[str, Any] = {"budget": budget and _record(BudgetState, budget)}
+    for name, kind in _RECORDS.items():
+        if name in document:
+            kept = document[name]
+            head[name] = None if kept is None else tuple(_record(kind, one) for one in kept)
+    snapshot = replace(onto or Snapshot(workspace=document["workspace"]), **head)
+    for name, kept in document["readings"].items():
+        if source := SOURCES.get(name):
+            reading: Reading[Any] = _record(Reading, kept)
+            if "places" in kept:
+                rows = list(snapshot.reading(source).value or ())
+                for at, row in zip(kept["places"], kept["value"], strict=True):
+                    rows[at] = row
+                reading = replace(reading, value=tuple(rows))
+            snapshot = snapshot.with_reading(source, reading)
     return snapshot
 
 
-def _beside(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What the head tells besides the budget."""
-    found: dict[str, Any] = {}
-    if "daily" in document:
-        kept = document["daily"]
-        found["daily"] = DailyCounts(
-            days=tuple((date.fromisoformat(day), _model(row, StatsRow)) for day, row in kept["days"]),
-            compared_at=_time(kept["compared_at"]),
-            compared=kept["compared"] and _model(kept["compared"], StatsRow),
-        )
-    if "firings" in document:
-        found["firings"] = tuple(record_from_json(one, Incident) for one in document["firings"])
-    if "pauses" in document:
-        kept = document["pauses"]
-        found["pauses"] = None if kept is None else tuple(record_from_json(one, PauseEnd) for one in kept)
-    if "problems" in document:
-        found["problems"] = tuple(record_from_json(one, ProblemStart) for one in document["problems"])
-    if "replies" in document:
-        found["replies"] = tuple(record_from_json(one, InterestedReply) for one in document["replies"])
-    return found
-
-
-def record_from_json(kept: Mapping[str, Any], kind: type[T]) -> T:
-    names = {f.name for f in fields(kind)}  # type: ignore[arg-type] # a dataclass
-    found: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in kept.items()
-        if name in names
-    }
-    if "received_at" in found:
-        found["received_at"] = _time(found["received_at"])
-    return kind(**found)
-
-
-def from_text(text: bytes) -> Snapshot:
-    """What `to_text` wrote; rows become models as they are read, so that their objects are never all there at once."""
-    return from_json(json.loads(text, object_hook=_thawed))
-
-
 def _thawed(found: dict[str, Any]) -> Any:
-    model = MODEL_OF.get(tuple(found))
+    model = _MODEL_OF.get(tuple(found))
     return model(**found) if model else found
 
 
-def _reading(reading: Reading[Any]) -> dict[str, Any]:
-    return {"value": _plain(reading.value), **_about(reading)}
-
-
-def _about(reading: Reading[Any]) -> dict[str, Any]:
-    return {
-        "read_at": reading.read_at and reading.read_at.isoformat(),
-        "error": reading.error,
-        "failed_since": reading.failed_since and reading.failed_since.isoformat(),
-        "failed_at": reading.failed_at and reading.failed_at.isoformat(),
-        "cause": reading.cause,
-        "cause_since": reading.cause_since and reading.cause_since.isoformat(),
-        "more": reading.more,
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    return value and {key: getattr(value, key) for key in KEYS[type(value)]}
-
-
-def _read(kept: Mapping[str, Any], *, model: type) -> Reading[Any]:
-    value = kept["value"]
-    return Reading(
-        value=tuple(_model(one, model) for one in value)
-        if isinstance(value, list)
-        else value and _model(value, model),
-        read_at=_time(kept["read_at"]),
-        error=kept["error"],
-        failed_since=_time(kept["failed_since"]),
-        failed_at=_time(kept.get("failed_at")),
-        cause=str(kept.get("cause", "")),
-        cause_since=_time(kept.get("cause_since")),
-        more=kept.get("more") is True,
-    )
-
-
-def _model(kept: Any, model: type) -> Any:
-    if isinstance(kept, model):
-        return kept
-    return model(**{key: kept[key] for key in KEYS[model] if key in kept})
-
-
-def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
-
-
-def _budget(kept: Mapping[str, Any] | None) -> BudgetState | None:
-    known = {f.name for f in fields(BudgetState)}
-    return BudgetState(**{key: value for key, value in kept.items() if key in known}) if kept else None
+def _record(kind: type[T], kept: Mapping[str, Any]) -> T:
+    found: dict[str, Any] = {}
+    for name in fields_of(kind):
+        value = kept.get(name)
+        if name in _TIMES and value:
+            value = datetime.fromisoformat(value)
+        if name in kept:
+            found[name] = tuple(value) if isinstance(value, list) else value
+    return kind(**found)
 
 
 LOOK_BACK = timedelta(days=365)

@@ -6,17 +6,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date, datetime
+from datetime import datetime
 from typing import Self, TypeVar, Unpack
 
 from sqlalchemy.engine import URL
 
-from shared.api.models import StatsRow
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.snapshot import ProblemStart, Snapshot
-from shared.history import days, problems, reader, writer
+from shared.history import problems, reader, writer
 from shared.history.engine import Act, HistoryUnavailable, Store
 from shared.history.reader import About, Sample, SeriesQuery, Transition, Which
 from shared.history.retention import Retention
@@ -107,24 +106,6 @@ class History:
     async def covered(self, workspace: str, *, end: datetime) -> tuple[tuple[datetime, datetime], ...]:
         """The times in which the dashboard or bot was reading; between them nothing is known."""
         return await self._read(lambda c: reader.covered_times(c, workspace, end=end))
-
-    async def days(self, workspace: str, *, start: date) -> Mapping[date, StatsRow]:
-        """The counts of whole days, from `start` on."""
-        return await self._read(lambda c: days.days_of(c, workspace, start=start))
-
-    async def grouped_days(self, workspace: str, *, start: date) -> frozenset[date]:
-        """The days from `start` on whose counts are known by sequence."""
-        return await self._read(lambda c: days.grouped_days(c, workspace, start=start))
-
-    async def days_of_sequence(
-        self, workspace: str, *, keys: Sequence[str], start: date
-    ) -> Mapping[date, StatsRow]:
-        """The counts of whole days of a sequence, by the first of these ids and names that has any."""
-        return await self._read(lambda c: days.days_of_sequence(c, workspace, keys=keys, start=start))
-
-    async def keep_days(self, workspace: str, counts: Mapping[date, Sequence[StatsRow]]) -> None:
-        """Keep the counts of days, each by sequence."""
-        await self._write(lambda c: days.keep_days(c, workspace, counts))
 
     async def problems(self, workspace: str) -> tuple[ProblemStart, ...]:
         """What was wrong at the last look of any process, and since when."""

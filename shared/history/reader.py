@@ -18,7 +18,7 @@ from typing import Any, NotRequired, TypedDict
 
 import sqlalchemy as sa
 
-from shared.domain.snapshot import Snapshot, from_text, with_delta
+from shared.domain.snapshot import Snapshot, from_text
 from shared.domain.wall_clock import moment
 from shared.history.engine import covered, deltas, samples, series, snapshots, transitions
 
@@ -209,7 +209,7 @@ def snapshot_at(connection: sa.Connection, workspace: str, *, at: datetime) -> S
         found = from_text(zlib.decompress(body)) if body is not None else None
         if found and delta and delta.base_at == base_at:
             for text in connection.scalars(_chain(delta, workspace, until)):
-                found = with_delta(found, zlib.decompress(text))
+                found = from_text(zlib.decompress(text), onto=found)
     except (ValueError, KeyError, TypeError, IndexError, zlib.error):
         return None
     return found

@@ -17,8 +17,8 @@ import sqlalchemy as sa
 
 from shared.api.models import Inbox
 from shared.domain.health import Thresholds
-from shared.domain.snapshot import Reading, Snapshot, delta_text, to_text
-from shared.history import days, measurements
+from shared.domain.snapshot import Reading, Snapshot, to_text
+from shared.history import measurements
 from shared.history.engine import (
     covered,
     deltas,
@@ -135,7 +135,7 @@ class Writer:
             self._keep_whole(connection, snapshot, at=at)
             self._chains[workspace] = Chain(base_at=at, last=snapshot)
             return
-        body = _packed(delta_text(chain.last, snapshot))
+        body = _packed(to_text(snapshot, since=chain.last))
         chain.number, chain.last = chain.number + 1, snapshot
         connection.execute(
             sa.insert(deltas).values(
@@ -179,8 +179,7 @@ def _packed(pieces: Iterable[str]) -> bytes:
 def _read_known(connection: sa.Connection, workspace: str, *, token: str | None) -> WriterState:
     c, s = series.c, states.c
     columns = (c.kind, c.key, c.metric, c.id, c.last_at, c.last_value)
-    polled = c.kind.not_in(days.KINDS)  # the counts of days are written by themselves, and are many
-    rows = connection.execute(sa.select(*columns).where(c.workspace == workspace, polled))
+    rows = connection.execute(sa.select(*columns).where(c.workspace == workspace))
     words = connection.execute(sa.select(s.kind, s.key, s.field, s.value).where(s.workspace == workspace))
     return WriterState(
         token=token,

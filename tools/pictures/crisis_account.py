@@ -9,7 +9,7 @@ from typing import Any
 
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.api.pace import BudgetState
-from shared.domain.snapshot import DailyCounts, Reading, Snapshot
+from shared.domain.snapshot import Reading, Snapshot
 from tui.model.changes import between
 from tui.model.lines import ChangeLine
 
@@ -98,11 +98,6 @@ def account(hours: float, *, workspace: str = "acme", courses: Many[Course] = CO
              first_name=first, last_name=last, company=company)
         for n, (first, last, company) in enumerate(LEADS)
     )  # fmt: skip
-    days = tuple(
-        (now.date() - timedelta(days=ago), _day(ago, is_weekend=(now - timedelta(days=ago)).weekday() > 4))
-        for ago in range(13, 0, -1)
-    )
-    compared = StatsRow(group="compared", sends=702, replies=11, positive_replies=3, meetings=1)
     return Snapshot(
         workspace=workspace,
         sequences=read(sequences),
@@ -118,19 +113,7 @@ def account(hours: float, *, workspace: str = "acme", courses: Many[Course] = CO
         previous=read(StatsRow(group="previous", sends=21_480, replies=640, positive_replies=139, meetings=37)),
         interested=read(leads),
         budget=BudgetState(rate=9.5, used_last_second=2),
-        daily=DailyCounts(days=days, compared_at=now - timedelta(days=7), compared=compared),
     )  # fmt: skip
-
-
-def _day(ago: int, *, is_weekend: bool) -> StatsRow:
-    sends = 40 + ago * 7 % 30 if is_weekend else 1_050 + ago * 97 % 410
-    return StatsRow(
-        group="day",
-        sends=sends,
-        replies=sends // 41 + ago % 3,
-        positive_replies=sends // 160,
-        meetings=ago % 3,
-    )
 
 
 def _inbox(course: Course, number: int, hours: float) -> Inbox:

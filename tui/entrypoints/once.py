@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL
 
 from shared.commands.run import open_client
 from shared.domain import evidence
-from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, take_snapshot, to_json
+from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, take_snapshot, to_text
 from shared.domain.workspace_verdict import PAUSED, conditions_of, judge_reading
 from shared.history import History, HistoryUnavailable
 from shared.settings import Settings, Workspace
@@ -152,7 +152,7 @@ async def _began(
 
 def as_data(snapshot: Snapshot, board: Board, *, began: Mapping[str, datetime]) -> Mapping[str, Any]:
     """The document's words as keys; null for what is unknown. `readings` tells the age of each part."""
-    document = to_json(snapshot)
+    document: dict[str, Any] = json.loads("".join(to_text(snapshot)))
     readings = document["readings"]
     return {
         "workspace": snapshot.workspace,

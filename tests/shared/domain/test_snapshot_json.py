@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 
-from shared.api.models import Lead, StatsRow
-from shared.domain.snapshot import (
-    DailyCounts,
-    Reading,
-    Snapshot,
-    delta_text,
-    from_json,
-    from_text,
-    to_json,
-    to_text,
-    with_delta,
-)
+from shared.api.models import Lead
+from shared.domain.snapshot import Reading, Snapshot, from_text, to_text
 from shared.records.guardrails import Incident
 from shared.records.replies import InterestedReply
 
 NOW = datetime(2026, 3, 2, 14, 32, tzinfo=UTC)
 MAYA = Lead(id="ld_1", email="Maya@harbor.example", status="interested", first_name="Maya")
 SVEN = Lead(id="ld_9", email="sven@helio.example", status="interested")
-DAILY = DailyCounts(
-    days=((date(2026, 3, 1), StatsRow(group="day", sends=300)),),
-    compared_at=NOW - timedelta(days=7),
-    compared=StatsRow(group="compared", sends=280),
-)
 FIRED = Incident(
     id=1, workspace="acme", rule="bounces", sentence="pause when bounces rise", action="pause", subject="sq_1",
     label="Q3 CTOs", began_at=5.0, held_at=6.0, sequences=("sq_1",), note="9 %",
@@ -43,31 +28,38 @@ SNAPSHOT = Snapshot(
     workspace="acme",
     interested=Reading(value=(MAYA, SVEN), read_at=NOW, more=True),
     replies=(claimed("ann"), claimed("", email="sven@helio.example")),
-    daily=DAILY,
     firings=(FIRED,),
 )
 
 
-def test_daily_counts_claims_and_guardrails_are_read_back() -> None:
-    assert from_text("".join(to_text(SNAPSHOT)).encode()) == SNAPSHOT
-    assert from_json(json.loads(json.dumps(to_json(SNAPSHOT)))) == SNAPSHOT
+def kept(snapshot: Snapshot, *, onto: Snapshot | None = None) -> Snapshot:
+    return from_text("".join(to_text(snapshot, since=onto)).encode(), onto=onto)
+
+
+def test_claims_guardrails_and_leads_are_read_back() -> None:
+    assert kept(SNAPSHOT) == SNAPSHOT
+    assert kept(Snapshot(workspace="acme", pauses=())) == Snapshot(workspace="acme", pauses=())
 
 
 def test_only_replies_of_listed_leads_are_kept() -> None:
     stranger = claimed("bea", email="nobody@else.example")
-    busy = replace(SNAPSHOT, replies=(*SNAPSHOT.replies, stranger))
-    assert from_json(to_json(busy)) == SNAPSHOT
+    assert kept(replace(SNAPSHOT, replies=(*SNAPSHOT.replies, stranger))) == SNAPSHOT
 
 
 def test_a_delta_holds_what_is_different_and_nothing_else() -> None:
-    after = replace(SNAPSHOT, replies=(claimed("bea"),), firings=())
-    text = "".join(delta_text(SNAPSHOT, after))
-    assert "daily" not in json.loads(text)
-    assert with_delta(SNAPSHOT, text.encode()) == after
+    gone = Lead(id="ld_9", email="sven@helio.example", status="replied")
+    leads: Reading[tuple[Lead, ...]] = Reading(value=(MAYA, gone), read_at=NOW)
+    after = replace(SNAPSHOT, replies=(claimed("bea"),), firings=(), interested=leads)
+    text = "".join(to_text(after, since=SNAPSHOT))
+    assert '"firings":[]' in text
+    assert "Maya@harbor" not in text
+    assert kept(after, onto=SNAPSHOT) == after
 
 
-def test_a_snapshot_of_an_older_version_has_none_of_them() -> None:
-    document = to_json(SNAPSHOT)
-    for name in ("daily", "replies", "firings"):
-        del document[name]
-    assert from_json(document).daily == DailyCounts()
+def test_what_another_version_wrote_besides_is_left_out() -> None:
+    document = json.loads("".join(to_text(SNAPSHOT)))
+    document |= {"daily": {"days": []}}
+    document["readings"]["weather"] = {"value": None}
+    document["firings"][0]["colour"] = "red"
+    del document["replies"]
+    assert from_text(json.dumps(document).encode()) == replace(SNAPSHOT, replies=())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from shared.api.models import Inbox, StatsRow
+from shared.api.models import Inbox
 from shared.api.pace import BudgetState
 from shared.domain.snapshot import Reading, Snapshot, to_text
 from shared.history import History
@@ -135,10 +135,6 @@ async def add(history: History, workspace: str) -> None:
     await history.add(snapshot(workspace, minutes=5, score=70.0), now=NOW + timedelta(minutes=5))
 
 
-async def keep_day(history: History, workspace: str) -> None:
-    await history.keep_days(workspace, {NOW.date(): (StatsRow(group="sq_1", sends=1),)})
-
-
 async def follow_problems(history: History, workspace: str) -> None:
     present = await history.problems(workspace)
     await history.follow_problems(workspace, present[1:], now=NOW)
@@ -153,13 +149,6 @@ CASES: dict[str, tuple[bool, Act]] = {
     "snapshot_times": (True, lambda one, name: one.snapshot_times(name, **SPAN)),
     "snapshot_at": (False, lambda one, name: one.snapshot_at(name, NOW)),
     "covered": (True, lambda one, name: one.covered(name, end=NOW)),
-    "days": (True, lambda one, name: one.days(name, start=NOW.date() - timedelta(days=1000))),
-    "grouped_days": (True, lambda one, name: one.grouped_days(name, start=NOW.date() - timedelta(days=1000))),
-    "days_of_sequence": (
-        True,
-        lambda one, name: one.days_of_sequence(name, keys=("sq_1",), start=NOW.date() - timedelta(days=1000)),
-    ),
-    "keep_days": (False, keep_day),
     "problems": (True, lambda one, name: one.problems(name)),
     "follow_problems": (True, follow_problems),
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shared.api.models import Inbox
-from shared.domain.snapshot import ProblemStart, from_json, to_json
+from shared.domain.snapshot import ProblemStart, from_text, to_text
 from shared.domain.workspace_verdict import SERVICE
 from shared.history import History
 from shared.records.domains import DomainPast, DomainPause
@@ -73,7 +73,11 @@ def domain_since(tick: Tick, *, words: str) -> set[datetime | None]:
     state = WorkspaceState(workspace="acme")
     state.take(tick, now=now)
     (alarm,) = [one for one in state.alarms if one.where == DOMAIN]
-    (viewed,) = [one for one in board_of(from_json(to_json(tick.snapshot))).conditions if one.where == DOMAIN]
+    (viewed,) = [
+        one
+        for one in board_of(from_text("".join(to_text(tick.snapshot)).encode())).conditions
+        if one.where == DOMAIN
+    ]
     began = {one.key: one.since for one in tick.board.conditions if one.since}
     (told,) = [
         one for one in as_data(tick.snapshot, tick.board, began=began)["alarms"] if one["where"] == DOMAIN
