@@ -213,6 +213,8 @@ class DashboardApp(ErrorBoundary, App[int]):
         prefix = state.workspace if len(self.workspaces.all) > 1 else ""
         if raised:
             self.bell()
+            if self.page and self.page.lane_span and self._replay is None:
+                self.read_for(self.page)
             texts = [alarm.told(self.now(), workspace=prefix) for alarm in raised]
             self._on_alarm(texts)
             for text in texts:
@@ -394,6 +396,8 @@ class DashboardApp(ErrorBoundary, App[int]):
             return False
         self._replay = None
         self.hand_frame()
+        if self.page and self.page is not self.board:
+            self.read_for(self.page)
         return True
 
     def action_step(self, by: int) -> None:
@@ -445,6 +449,12 @@ class DashboardApp(ErrorBoundary, App[int]):
             self.read_for(self.page)
 
     # -- keys ------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A key that would be refused isn't shown."""
+        if action == "open":
+            return self.can_open(str(parameters[0]))
+        return action != "undo" or not (self.frame.only_reads or self.frame.is_past)
 
     def action_undo(self) -> None:
         self.acts.undo()

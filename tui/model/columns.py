@@ -90,9 +90,11 @@ def place(
     for number, (name, want) in enumerate(sorted(wants.items(), key=lambda item: item[1])):
         wants[name] = min(want, spare // (len(wants) - number))
         spare -= wants[name]
-    growers = sum(column.grow for column in kept)
+    # What is as wide as its content stays so: figures far from their names can't be read.
+    growers = {c.id: c.grow for c in kept if not (c.least and c.id in needs)}
+    shares = sum(growers.values()) or 1
     return tuple(
-        Placed(c, c.width + wants.get(c.id, 0) + (spare * c.grow // growers if growers else 0)) for c in kept
+        Placed(c, c.width + wants.get(c.id, 0) + spare * growers.get(c.id, 0) // shares) for c in kept
     )
 
 
@@ -323,7 +325,7 @@ def _pause_end(line: SequenceLine, _: int) -> Sequence[Piece]:
 SEQUENCES = (
     Column("status", "Status", 11, _sequence_status, sort=lambda x: x.sequence.status or ""),
     Column("sequence", "Sequence", 26, _sequence_name, least=12, sort=lambda x: x.label.casefold(), grow=1),
-    Column("until", "Until", 16, _pause_end, rank=1),
+    Column("until", "Until", 16, _pause_end, least=5, rank=1),
     number("steps", "Steps", lambda x: x.sequence.steps, rank=5),
     _count("sent", "Sent", "sends"),
     _rate("reply-rate", "Reply rate", "replies", rank=2),

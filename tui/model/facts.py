@@ -37,6 +37,7 @@ CURES = {
     ),
     failures.SLOW: "Wait: reading goes on. `outreach doctor` in a shell measures the service.",
 }
+NO_RECORDS = "unknown, as are its sequences: the bot's database has them"
 ALONE = "The service groups counts by one field only, so steps and variants cover the whole workspace."
 
 
@@ -71,12 +72,13 @@ def domain_card(frame: Frame, line: DomainLine, read: Read, *, is_brief: bool = 
     facts = [Fact(label="State", value=" ".join(filter(None, (line.state, since))), tone=line.tone)]
     if line.tone is not Tone.GOOD:
         facts.append(Fact(label="Why", value=line.cause))
-    if is_troubled or past:
-        facts.append(Fact(label="Bounces", value=_bounces(frame, line.key, past)))
+    if past and past.known_from:
+        facts.append(Fact(label="Bounces", value=_bounces(frame, line.key, past, since=past.known_from)))
     facts += read.dns
-    used = frame.sequences_named(past.sequences if past else ())
-    if is_troubled or used:
-        facts.append(Fact(label="Sequences", value=_sequences(used, past, now=frame.now)))
+    if past and past.known_from:
+        facts.append(Fact(label="Sequences", value=_sequences(frame, past, since=past.known_from)))
+    elif is_troubled:
+        facts.append(Fact(label="Bounces", value=NO_RECORDS))
     if is_troubled:
         given = past or DomainPast()
         what = advice(given.reason, bounced=given.bounced, left=given.opted_out)
@@ -89,15 +91,13 @@ def domain_card(frame: Frame, line: DomainLine, read: Read, *, is_brief: bool = 
     return Card(title=line.key, tone=line.tone, facts=tuple(facts), footer="" if is_brief else seen)
 
 
-def _bounces(frame: Frame, domain: str, past: DomainPast | None) -> str:
+def _bounces(frame: Frame, domain: str, past: DomainPast, *, since: datetime) -> str:
     """The share of the sends of thirty days; the count alone where not all of them are known."""
-    if past is None or past.known_from is None:
-        return "unknown: only a bot's database has them"
     opted_out = show_number(past.opted_out, "opt-out")
-    if past.known_from > frame.now - COVERED:
-        since = clock(past.known_from, now=frame.now)
+    if since > frame.now - COVERED:
+        start = clock(since, now=frame.now)
         return (
-            f"{show_number(past.bounced, 'bounce')} and {opted_out} since {since}; earlier ones aren't known"
+            f"{show_number(past.bounced, 'bounce')} and {opted_out} since {start}; earlier ones aren't known"
         )
     sends = totals.totals(line.stats for line in frame.inboxes_of(domain) if line.stats).sends
     rate = evidence.rate_of(past.bounced, sends)
@@ -105,17 +105,15 @@ def _bounces(frame: Frame, domain: str, past: DomainPast | None) -> str:
     return f"{bounced} and {opted_out} in 30 days"
 
 
-def _sequences(used: Sequence[SequenceLine], past: DomainPast | None, *, now: datetime) -> str:
+def _sequences(frame: Frame, past: DomainPast, *, since: datetime) -> str:
     """Which ones send from it, those that are active first."""
-    if used:
+    if used := frame.sequences_named(past.sequences):
         ordered = sorted(used, key=lambda line: line.sequence.status != "active")
         named = [f"{line.label} ({line.sequence.status or 'unknown'})" for line in ordered[:NAMED]]
         more = f" and {len(used) - NAMED} more" if len(used) > NAMED else ""
         return ", ".join(named) + more
-    if past is None or past.known_from is None:
-        return "which ones use it is unknown: only a bot's database tells"
-    since = "in 30 days" if past.known_from <= now - COVERED else f"since {clock(past.known_from, now=now)}"
-    return f"none was seen sending from it {since}"
+    is_whole = since <= frame.now - COVERED
+    return f"none was seen sending from it {'in 30 days' if is_whole else f'since {clock(since, now=frame.now)}'}"
 
 
 def _whole_domain(frame: Frame, line: DomainLine) -> tuple[Fact, ...]:

@@ -27,6 +27,8 @@ from tui.theme.palette import SEEN, SIGNS, STOPPED, TONE_INK, Ink
 from tui.theme.words import Piece, Words, clock, width_of
 
 NAMED_CAUSES = 2
+COUNTS = 5
+"""From here on parts of the verdict need the one before: `21 of 60 inboxes not sending`, then `3 bad`."""
 TIMELESS = frozenset({"troubles", "conditions", "alarm_of", "ordered_alarms", "domain_lines"})
 """What a frame works out once, and which is the same all day."""
 
@@ -75,6 +77,8 @@ class Headline:
         for number in sorted(range(len(self.parts)), key=lambda n: self.parts[n][1]):
             if len(self._joined(kept | {number})) <= room:
                 kept.add(number)
+            elif self.parts[number][1] >= COUNTS:
+                break
         return self._joined(kept)
 
     def _joined(self, kept: set[int]) -> str:
@@ -268,14 +272,14 @@ class Frame:
             parts.append((shown or "no data yet", 1))
         first, *others = verdict.text.split(" · ")
         parts.append((first, 2))
-        parts += [(text, 3 if number == 0 else 6) for number, text in enumerate(others)]
+        parts += [(text, COUNTS + number) for number, text in enumerate(others)]
         if is_stale and not service and verdict.tone is not Tone.UNKNOWN:
             parts.append(("as of the last read", 3))
         if worst := self._worst_condition():
-            parts += [(f"since {since}", 4)] if (since := self.since_of(worst)) else []
-            parts += [(cause, 5)] if (cause := self._causes(worst.kind)) else []
+            parts += [(f"since {since}", 3)] if (since := self.since_of(worst)) else []
+            parts += [(cause, 4)] if (cause := self._causes(worst.kind)) else []
         elif verdict.tone is Tone.UNKNOWN and verdict.detail and not service:
-            parts.append((visible(verdict.detail), 5))
+            parts.append((visible(verdict.detail), 4))
         tone = Tone.BAD if service and verdict.tone is not Tone.UNKNOWN else verdict.tone
         return Headline(tone=tone, parts=tuple(parts), is_stale=is_stale)
 

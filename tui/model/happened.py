@@ -19,6 +19,8 @@ from tui.model.lines import PageRef
 from tui.theme.marks import Mark, MarkKind
 
 LOST = "was found by polling: its webhook never arrived"
+SKEW = timedelta(minutes=1)
+"""A poll that was under way dates a change before its record does."""
 NOTICED_WITHIN = timedelta(minutes=20)
 """A change that is recorded is noticed by a poll so much later at most: it is one mark, not two."""
 
@@ -72,7 +74,7 @@ def together(recorded: Iterable[Mark], noticed: Iterable[Mark]) -> tuple[Mark, .
     new = (
         mark
         for mark in noticed
-        if not any(timedelta() <= mark.at - at <= NOTICED_WITHIN for at in times[mark.kind, mark.about])
+        if not any(-SKEW <= mark.at - at <= NOTICED_WITHIN for at in times[mark.kind, mark.about])
     )
     return tuple(sorted((*known, *new), key=lambda mark: mark.at))
 

@@ -105,7 +105,7 @@ class Incident:
 
     @property
     def summary(self) -> str:
-        """`4 of 9 domains affected · 3 paused, the longest for 2 h 10 min · 28 inboxes stopped sending`."""
+        """`4 of 9 domains affected · 3 paused, the longest for 2 h 10 min · 28 inboxes stopped`."""
         if not self.lanes:
             return "Nothing is known of this time."
         troubled = self.troubled
@@ -121,7 +121,7 @@ class Incident:
             max((one.affected for one in lane.segments if one.state in STOPS), default=0) for lane in troubled
         )
         if stopped:
-            parts.append(f"{show_number(stopped, 'inbox')} stopped sending")
+            parts.append(f"{show_number(stopped, 'inbox')} stopped")
         return " · ".join(parts)
 
 

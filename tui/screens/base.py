@@ -48,24 +48,24 @@ class Page(SafeScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key("help", "question_mark,f1", "app.help", "help", "All keys of this page", show=True),
-        key("commands", "colon,ctrl+p", "app.commands", "commands", "Any command, and any action", show=True),
-        key("pause", "p", "pause", "pause", "Pause or resume, after one question", show=True),
-        key("filter", "slash", "filter", "filter", "Show the lines with these words", show=True),
-        key("sequences", "2", "app.open('sequences')", "sequences", "All sequences", show=True),
+        key("commands", "colon,ctrl+p", "app.commands", "commands", "Any command or action", show=True),
+        key("pause", "p", "pause", "pause", "Pause or resume", show=True),
+        key("filter", "slash", "filter", "filter", "Lines with these words", show=True),
+        key("board", "1", "app.open('board')", "board", "Board", show=True),
+        key("sequences", "2", "app.open('sequences')", "sequences", "Sequences", show=True),
         key("replies", "3", "app.open('replies')", "replies", "Replies to work on", show=True),
         key("incidents", "4", "app.open('incidents')", "incidents", "What happened, and when", show=True),
-        key("quit", "q", "app.quit", "quit", "Quit", show=True),
-        key("back", "escape", "back", "back", "Up; clears a filter; back to now", show=True),
-        key("board", "1", "app.open('board')", "board", "The board", show=True),
         key("workspaces", "5", "app.open('workspaces')", "workspaces", "All workspaces", show=True),
-        key("wall", "w", "app.open('wall')", "wall", "For people who pass by", show=True),
-        key("undo", "u", "app.undo", "undo", "Undo the newest change, then the one before", show=True),
-        key("acknowledge", "a", "acknowledge", "acknowledge", "Acknowledge alarms, or take that back"),
+        key("wall", "w", "app.open('wall')", "wall", "Wall, read from afar", show=True),
+        key("undo", "u", "app.undo", "undo", "Undo the newest change", show=True),
         key("sort", "s", "sort", "sort", "Sort by the next column", show=True),
-        key("timed-pause", "P", "timed_pause", "pause for", "Pause for a time, or until a day"),
+        key("quit", "q", "app.quit", "quit", "Quit", show=True),
+        key("timed-pause", "P", "timed_pause", "pause for", "Pause for a time"),
+        key("acknowledge", "a", "acknowledge", "acknowledge", "Acknowledge, or take back"),
         key("earlier", "left_square_bracket", "app.step(-1)", "back in time", "The snapshot before"),
         key("later", "right_square_bracket", "app.step(1)", "forward", "The snapshot after"),
-        key("seek", "at", "app.seek", "at a time", "Go to 14:02, yesterday 9:00, or 3h ago"),
+        key("seek", "at", "app.seek", "at a time", "Another time: 14:02, 3h"),
+        key("back", "escape", "back", "back", "Up, clear filter, to now"),
         Binding("ctrl+c", "app.quit", show=False, priority=True),
     ]
     HORIZONTAL_BREAKPOINTS = WIDTHS
@@ -175,8 +175,6 @@ class Page(SafeScreen[None]):
             )
         if action in {"filter", "sort"}:
             return self.panel is not None
-        if action == "open":
-            return self.app.can_open(str(parameters[0]))
         return True
 
     # -- keys ------------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ from tui.widgets.scrubber import Scrubber
 from tui.widgets.table import ListTable, Panel
 from tui.widgets.text import CardText, TextLine
 
+ROOMY = 30
+"""Lines of a screen from which on the card says its name, which the title of the inboxes says too."""
 MOST_INBOXES = 200
 """Of the domain under the cursor; its page has all."""
 
@@ -74,7 +76,8 @@ class BoardPage(Page):
         elif line := frame.domain(self.pausable_domain):
             read = self.app.read_of(PageRef(kind="domain", key=line.key)) or Read()
             card = domain_card(frame, line, read, is_brief=True)
-            self.card.set(card, render(card))
+            has_title = self.size.height >= ROOMY
+            self.card.set((card, has_title), render(card, has_title=has_title))
         else:
             self.card.set((), "")
 

@@ -1,15 +1,16 @@
-"""Dialogs: a card, a question, a choice, and the keys of a page."""
+"""Dialogs: a question, a card with its buttons, and the keys of a page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import zip_longest
 from typing import ClassVar
 
 from rich.console import RenderableType
 from rich.table import Table as Grid
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -21,158 +22,141 @@ from shared.commands.base import Act, Arguments, Question
 from shared.domain.card import Button as CardButton
 from shared.domain.card import Card
 from shared.text.sanitize import visible
-from tui.feed.pending_changes import Yes
+from tui.feed.pending_changes import Asked, Yes
 from tui.model.rich_card import render
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Ink
 from tui.theme.words import Words
 
-MOST_BUTTONS = 5
 HOURS = (1, 2, 4, 8)
 MOST_LABELS = 12
 """Names that a question lists."""
+MOST_CHOICES = 9
+"""As many as there are numbers to press."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A button, its key as the framework names it, and what pressing either answers."""
+
+    label: str
+    key: str
+    value: object = None
 
 
 class Dialog(SafeScreen[object], ModalScreen[object]):
-    """A box over the page, which lives on behind it; Esc and `n` leave it."""
+    """A box over the page, which lives on behind it; Esc leaves it with None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Back", show=False),
-        Binding("left,up", "app.focus_previous", show=False),
-        Binding("right,down", "app.focus_next", show=False),
+        Binding("left", "app.focus_previous", show=False),
+        Binding("right", "app.focus_next", show=False),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
     ]
+    is_row: ClassVar[bool] = True
+    """Whether the answers stand beside each other; else the up and down keys go through them."""
 
-
-def _button(label: str, id: str, *, variant: str = "default") -> Button:  # noqa: A002 # the framework's word
-    """Its label is plain text."""
-    return Button(
-        visible(label).replace("[", r"\["), id=id, variant="warning" if variant == "yes" else "default"
-    )
-
-
-class CardDialog(Dialog):
-    """Answers the command or the act of the button that was pressed, or None."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "dismiss", show=False),
-        Binding("up", "scroll(-1)", show=False, priority=True),
-        Binding("down", "scroll(1)", show=False, priority=True),
-    ]
-
-    def __init__(self, card: Card) -> None:
+    def __init__(self, *answers: Answer, is_large: bool = False) -> None:
         super().__init__()
-        self.card = card
-        self._buttons = card.buttons[:MOST_BUTTONS]
+        self.answers = answers
+        self._classes_of_box = "dialog -large" if is_large else "dialog"
+
+    def body(self) -> Iterable[RenderableType]:
+        """What stands above the answers, from above."""
+        raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog -large"):
-            with VerticalScroll(classes="dialog-body"):
-                yield Static(render(self.card))
-            with Horizontal(classes="dialog-buttons"):
-                for number, button in enumerate(self._buttons):
-                    yield _button(button.label, f"button-{number}")
-                yield _button("Back  (esc)", "back")
+        with Vertical(classes=self._classes_of_box):
+            with VerticalScroll(classes="dialog-body", can_focus=not self.answers):
+                yield from (Static(part, classes="dialog-text") for part in self.body())
+            with Horizontal(classes="dialog-buttons") if self.is_row else Vertical(classes="dialog-choices"):
+                for number, one in enumerate(self.answers):
+                    key = {"escape": "esc"}.get(one.key, one.key)
+                    label = visible(one.label).replace("[", r"\[")  # plain text, no markup
+                    label += "" if label.startswith(key) else f" ({key})"
+                    yield Button(
+                        label, id=f"answer-{number}", variant="warning" if one.key == "y" else "default"
+                    )
 
     def on_mount(self) -> None:
-        self.query_one(VerticalScroll).focus()
+        """The harmless answer has the focus."""
+        buttons = list(self.query(Button))
+        (buttons[-1] if buttons else self.query_one(VerticalScroll)).focus()
 
-    def action_scroll(self, by: int) -> None:
-        self.query_one(VerticalScroll).scroll_relative(y=by * 3, animate=False)
+    def on_key(self, event: events.Key) -> None:
+        for one in self.answers:
+            if event.key == one.key:
+                event.stop()
+                self.dismiss(one.value)
+                return
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:
-        number = (event.button.id or "").removeprefix("button-")
-        for pressed in self._buttons[int(number) :][:1] if number.isdigit() else ():
-            if isinstance(pressed.action, Arguments):
-                self.dismiss(invocation(pressed.action, workspace=pressed.workspace or None))
-                return
-            if isinstance(pressed.action, Act):
-                self.dismiss(Yes(act=pressed.action))
-                return
-        self.dismiss(None)
+        self.dismiss(self.answers[int((event.button.id or "").removeprefix("answer-"))].value)
 
-
-class ChoiceDialog(Dialog):
-    """Answers the button of a card that was chosen by its number, with the cursor or by a click."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(str(number), f"choose({number})", show=False) for number in range(1, 10)
-    ]
-
-    def __init__(self, card: Card) -> None:
-        super().__init__()
-        self.card = card
-
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog -choice"):
-            yield Static(Words.of(visible(self.card.title), Ink.STRONG), classes="dialog-title")
-            if text := "\n".join(filter(None, map(visible, (*self.card.text, self.card.footer)))):
-                yield Static(Words(((text, Ink.TEXT),), wraps=True), classes="dialog-text")
-            for number, button in enumerate(self.card.buttons, start=1):
-                yield _button(f"{number}  {button.label}", f"choice-{number}")
-            yield _button("Back  (esc)", "back")
-
-    def action_choose(self, number: int) -> None:
-        """A button of the card; of a question its act."""
-        if number <= len(self.card.buttons):
-            chosen = self.card.buttons[number - 1]
-            self.dismiss(chosen.action if isinstance(chosen.action, Act) else chosen)
-
-    @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
-        number = (event.button.id or "").removeprefix("choice-")
-        if number.isdigit():
-            self.action_choose(int(number))
+    def action_move(self, by: int) -> None:
+        """Scroll a long text, or go through answers below each other."""
+        body = self.query_one(VerticalScroll)
+        if self.is_row or body.max_scroll_y:
+            body.scroll_relative(y=by * 3, animate=False)
+        elif by > 0:
+            self.focus_next(Button)
         else:
-            self.dismiss(None)
+            self.focus_previous(Button)
+
+
+BACK = Answer(label="Back", key="escape")
 
 
 class ConfirmDialog(Dialog):
     """Answers True for yes, a duration where a pause shall end, or None; it names what a yes changes."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", show=False),
-        Binding("n", "dismiss", show=False),
-        *(Binding(str(hours), f"hours({hours})", show=False) for hours in HOURS),
-    ]
-
     def __init__(self, *, title: str, text: Sequence[str], yes: str, no: str, takes_hours: bool) -> None:
-        super().__init__()
-        self._heading, self._lines = visible(title), tuple(text)
-        self._yes, self._no = yes, no
-        self._takes_hours = takes_hours
+        hours = HOURS if takes_hours else ()
+        super().__init__(
+            Answer(label=yes, key="y", value=True),
+            *(Answer(label=f"{one} h", key=str(one), value=timedelta(hours=one)) for one in hours),
+            Answer(label=no, key="n"),
+        )
+        self._heading, self._lines = visible(title), tuple(map(visible, text))
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog"):
-            yield Static(Words(((self._heading, Ink.STRONG),), wraps=True), classes="dialog-title")
-            text = "\n".join(map(visible, self._lines))
-            with VerticalScroll(classes="dialog-body", can_focus=False):
-                yield Static(Words(((text, Ink.TEXT),), wraps=True), classes="dialog-text")
-            with Horizontal(classes="dialog-buttons"):
-                yield _button(f"{self._yes}  (y)", "yes", variant="yes")
-                for hours in HOURS if self._takes_hours else ():
-                    yield _button(f"{hours} h  ({hours})", f"hours-{hours}")
-                yield _button(f"{self._no}  (n)", "no")
-
-    def on_mount(self) -> None:
-        self.query_one("#no").focus()
-
-    def action_answer(self, answer: bool) -> None:  # noqa: FBT001 # an action's argument
-        self.dismiss(answer)
-
-    def action_hours(self, hours: int) -> None:
-        if self._takes_hours:
-            self.dismiss(timedelta(hours=hours))
-
-    @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
-        name = event.button.id or ""
-        if name.startswith("hours-"):
-            self.action_hours(int(name.removeprefix("hours-")))
-        else:
-            self.dismiss(True if name == "yes" else None)
+    def body(self) -> Iterable[RenderableType]:
+        yield Words(((self._heading, Ink.STRONG),), wraps=True)
+        yield Words((("\n".join(self._lines), Ink.TEXT),), wraps=True)
 
 
+class CardDialog(Dialog):
+    """Answers what the button of a card has as data, or None; buttons have numbers, below each other."""
+
+    is_row = False
+
+    def __init__(self, card: Card, *, answers: Sequence[object] | None = None) -> None:
+        """`answers` in place of what its buttons have as data."""
+        self.card = card
+        values = [_asked(button) for button in card.buttons] if answers is None else answers
+        buttons = zip(card.buttons[:MOST_CHOICES], values, strict=False)
+        super().__init__(
+            *(
+                Answer(label=button.label, key=str(number), value=value)
+                for number, (button, value) in enumerate(buttons, start=1)
+            ),
+            BACK,
+            is_large=answers is None,
+        )
+
+    def body(self) -> Iterable[RenderableType]:
+        yield render(self.card)
+
+
+def _asked(button: CardButton) -> Asked | None:
+    if isinstance(button.action, Arguments):
+        return invocation(button.action, workspace=button.workspace or None)
+    return Yes(act=button.action) if isinstance(button.action, Act) else None
+
+
+TWO_COLUMNS = 76
+"""Cells from which on keys stand in two columns."""
 MOVES = (("↑ ↓", "move"), ("enter", "open, go down"), ("tab", "next list"))
 SIGNS_HELP = (
     "● healthy  ▲ at risk  ◆ bad  ‖ can't send  ? unknown  ✓ acknowledged. Titles tell the age of a list: late after two "
@@ -186,15 +170,13 @@ class HelpDialog(Dialog):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,question_mark", "dismiss", show=False)]
 
     def __init__(self, bindings: Sequence[ActiveBinding], *, title: str) -> None:
-        super().__init__()
+        super().__init__(is_large=True)
         self._listed, self._heading = bindings, title
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog -large"):
-            yield Static(Words.of(f"Keys: {self._heading}", Ink.STRONG), classes="dialog-title")
-            with VerticalScroll(classes="dialog-body"):
-                yield Static(self._columns())
-                yield Static(Words(((SIGNS_HELP, Ink.MUTED),), wraps=True), classes="dialog-foot")
+    def body(self) -> Iterable[RenderableType]:
+        yield Words.of(f"Keys: {self._heading}", Ink.STRONG)
+        yield self._columns()
+        yield Words(((SIGNS_HELP, Ink.MUTED),), wraps=True)
 
     def _columns(self) -> RenderableType:
         known = [
@@ -203,9 +185,9 @@ class HelpDialog(Dialog):
             if one.enabled and one.binding.id and one.binding.key not in {"f1", "ctrl+p"}
         ]
         keys = [*MOVES, *known]
-        half = -(-len(keys) // 2)
+        half = len(keys) if self.app.size.width < TWO_COLUMNS else -(-len(keys) // 2)
         grid = Grid.grid(padding=(0, 2, 0, 0), expand=True)
-        for pair in zip(keys[:half], [*keys[half:], ("", "")], strict=False):
+        for pair in zip_longest(keys[:half], keys[half:], fillvalue=("", "")):
             cells = [
                 Words.of(text, ink)
                 for key in pair
@@ -215,7 +197,7 @@ class HelpDialog(Dialog):
         return grid
 
 
-def question_dialog(question: Question, *, takes_hours: bool) -> ConfirmDialog | ChoiceDialog:
+def question_dialog(question: Question, *, takes_hours: bool) -> Dialog:
     """The question that a command asks before it changes anything, with its own words."""
     card = question.card
     names = [str(row.cells[0]) for row in card.table.rows] if card.table else []
@@ -226,4 +208,5 @@ def question_dialog(question: Question, *, takes_hours: bool) -> ConfirmDialog |
         yes = question.choices[0].label
         return ConfirmDialog(title=card.title, text=text, yes=yes, no=question.no, takes_hours=takes_hours)
     buttons = tuple(CardButton(label=one.label, action=one.act) for one in question.choices)
-    return ChoiceDialog(replace(card, text=text, buttons=buttons))
+    asked = replace(card, text=text, table=None, buttons=buttons)
+    return CardDialog(asked, answers=[one.act for one in question.choices])

@@ -115,7 +115,15 @@ class IncidentsPage(Page):
             at = one.acknowledged_at
             seen = f"{SEEN} acknowledged {clock(at, now=frame.now)}" if at else "not acknowledged"
             sign = (f"{SIGNS[tone]} ", TONE_INK[tone])
-            found.append(Words((sign, (one.told(frame.now), Ink.TEXT), (f"  {seen}", Ink.MUTED))))
+            found.append(
+                Words(
+                    (
+                        sign,
+                        (one.told(frame.now).removeprefix(f"{domain} "), Ink.TEXT),
+                        (f"  {seen}", Ink.MUTED),
+                    )
+                )
+            )
         return found
 
     @on(ListTable.Picked)

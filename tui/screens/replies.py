@@ -21,12 +21,12 @@ from shared.records.records import RecordsUnavailable
 from shared.text.sanitize import visible
 from tui.feed.workspace_state import OpenQueue
 from tui.model.frame import Frame
-from tui.model.lines import Stamp
+from tui.model.lines import Freshness, Stamp
 from tui.model.offers import Offer
 from tui.model.replies import COLUMNS, ReplyLine, card_of, lines_of
 from tui.model.rich_card import paragraph
 from tui.screens.base import Page, key
-from tui.screens.dialogs import CardDialog, ChoiceDialog
+from tui.screens.dialogs import CardDialog
 from tui.screens.prompt import Prompt
 from tui.theme.palette import SIGNS, Ink
 from tui.theme.words import Words
@@ -88,7 +88,8 @@ class RepliesPage(Page):
         self._read_text = ""
 
     def parts(self) -> Iterable[Widget]:
-        self.replies = Panel("replies", title="Replies", columns=COLUMNS, empty="No unclaimed replies.")
+        empty = "No unclaimed replies." if self._open_queue else self._refusal
+        self.replies = Panel("replies", title="Replies", columns=COLUMNS, empty=empty)
         self.who = TextLine(id="reply-who")
         self.words = CardText(id="reply-words")
         self.note = TextLine(id="note")
@@ -136,13 +137,9 @@ class RepliesPage(Page):
             await asyncio.sleep(AGAIN)
 
     async def _read(self, queue: ReplyQueue) -> None:
-        queued = await queue.read()
+        self._queued = await queue.read()
         self._stamp = Stamp(interval=EVERY, read_at=self.app.now())
-        if queued != self._queued:
-            self._queued = queued
-            self._show_lines()
-        else:
-            self._show_lines()
+        self._show_lines()
 
     def _failed(self, error: str) -> None:
         since = self._stamp.failed_since or self.app.now()
@@ -187,9 +184,9 @@ class RepliesPage(Page):
         stamp = self._stamp
         self.replies.show(
             lines,
-            freshness=stamp.freshness(now),
+            freshness=stamp.freshness(now) if self._open_queue else Freshness.FRESH,
             stamp=stamp,
-            age=stamp.words(now),
+            age=stamp.words(now) if self._open_queue else "",
             aside=aside if self._queued else "",
         )
         self.replies.table.stay()
@@ -216,7 +213,7 @@ class RepliesPage(Page):
         permission, sign = self._permission, SIGNS[Tone.WARN]
         if self._stamp.failed_since:
             self.note.set(Words.of(f" {sign} {visible(self._stamp.error)}", Ink.WARN))
-        elif self._refusal:
+        elif self._refusal and self._open_queue:
             self.note.set(Words(((" Read-only: ", Ink.WARN), (visible(self._refusal), Ink.TEXT))))
         elif permission and not permission.bot_runs:
             self.note.set(Words.of(f" {sign} {NO_BOT}", Ink.WARN))
@@ -280,7 +277,8 @@ class RepliesPage(Page):
             if verb == "dismiss":
                 buttons, card = [*buttons, OTHER_REASON], replace(card, footer="")
             asked_again = asked_again or verb in {"claim", "assign"}
-            chosen = await self.app.push_screen_wait(ChoiceDialog(replace(card, buttons=tuple(buttons))))
+            asked = CardDialog(replace(card, buttons=tuple(buttons)), answers=buttons)
+            chosen = await self.app.push_screen_wait(asked)
             if not isinstance(chosen, Button):
                 return
             given = await self._ask_rest(chosen, queue)

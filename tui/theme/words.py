@@ -65,7 +65,8 @@ class Words:
 
     def segments(self, ground: Style) -> list[Segment]:
         """For a line of a list, in the colors of now."""
-        return [Segment(piece, ground + style) for piece, style in self._styled(palette_now())]
+        pieces = self._styled(palette_now())
+        return [Segment(_whole(text) if self.faded else text, ground + style) for text, style in pieces]
 
     def text(self) -> Text:
         """For Rich, in the colors of now."""
@@ -104,6 +105,12 @@ class Lines:
             yield Text.assemble(*(line.text() for line in self.lines), no_wrap=True, overflow="ellipsis")
         else:
             yield from (line.text() for line in self.lines)
+
+
+def _whole(text: str) -> str:
+    """With blanks inside that hatching leaves alone: words under it must be read."""
+    inner = text.strip()
+    return text.replace(inner, inner.replace(" ", "\u00a0")) if inner else text
 
 
 @lru_cache(maxsize=128)

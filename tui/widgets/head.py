@@ -15,7 +15,7 @@ from shared.text.sanitize import visible
 from tui.model.frame import Frame
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import SEEN, SIGNS, TONE_INK, Ink
-from tui.theme.words import REST, Lines, Piece, Words, clock, width_of
+from tui.theme.words import REST, Lines, Piece, Words, clock, fit, width_of
 from tui.widgets.text import TextLine
 
 TRACK = 5
@@ -94,6 +94,9 @@ class Head(ErrorBoundary, Vertical):
             gap = width - width_of([*left, *mode, *right])
             if gap > 0:
                 break
+        if gap < 1:
+            room = width - width_of([*left, *right]) - 1
+            mode, gap = fit(mode, max(0, room)) if mode else [], 1
         end = Words((*mode, (" " * max(1, gap), Ink.TEXT), *right))
         self.top.set(Lines((*links, end), is_row=True))
 
@@ -113,10 +116,10 @@ class Head(ErrorBoundary, Vertical):
         hint = self._alarm_hint(frame)
         if hint and len(headline.fitted(0)) + width_of(hint) > room:
             hint = [(hint[0][0].partition("  ")[0], hint[0][1])]  # without its key
-        text = headline.fitted(room - width_of(hint))
+        text = headline.fitted(room - width_of(hint) - bool(hint))
         self.verdict.set_class(bool(frame.new_alarms) and not frame.is_past, "-alarm")
         self.verdict.set_class(headline.tone is Tone.BAD and not frame.new_alarms, "-caution")
-        gap: Piece = (" " * max(2, room + 1 - len(text) - width_of(hint)), Ink.TEXT)
+        gap: Piece = (" " * max(2, room + 1 - len(text) - width_of(hint)) if hint else "", Ink.TEXT)
         said = Words(((f"{SIGNS[headline.tone]} ", ink), (text, ink if headline.is_stale else Ink.STRONG)))
         self.verdict.set(Lines((said, Words((gap, *hint), action="screen.acknowledge")), is_row=True))
 

@@ -14,12 +14,19 @@ class KeyLine(Footer):
     (https://github.com/Textualize/textual/issues/6666): 9,000 blocks of memory a day on a wall that is looked at once.
     """
 
+    def on_resize(self) -> None:
+        self.refresh(recompose=True)
+
     def compose(self) -> ComposeResult:
         named: set[str] = set()
+        room = self.app.size.width
         for _, binding, enabled, tooltip in self.screen.active_bindings.values():
             if binding.show and enabled and binding.action not in named:
                 named.add(binding.action)
                 label = self.app.get_key_display(binding)
+                room -= len(label) + len(binding.description) + 2
+                if room < -1:  # a key is shown whole, or not at all
+                    return
                 yield FooterKey(
                     binding.key,
                     label,

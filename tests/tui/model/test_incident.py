@@ -102,7 +102,7 @@ def test_troubled_domains_come_first_in_the_order_in_which_it_began() -> None:
     )  # fmt: skip
     assert [lane.domain for lane in found] == [DOMAIN, OTHER, "risk.example", "calm.example"]
     incident = Incident(start=START, end=NOW, lanes=found)
-    assert incident.summary == "2 of 4 domains affected · 1 paused for 1 h · 1 inbox stopped sending"
+    assert incident.summary == "2 of 4 domains affected · 1 paused for 1 h · 1 inbox stopped"
     assert Incident(start=START, end=NOW, lanes=found[2:]).summary.startswith("No domain was paused")
     assert "Nothing is known" in Incident(start=START, end=NOW).summary
 

@@ -233,7 +233,7 @@ async def test_a_small_wall_still_says_what_is_wrong(size: tuple[int, int]) -> N
 async def test_the_incidents_tell_the_alarm_of_the_chosen_domain(recorded: HistoryAccess) -> None:
     async with at_desk(history=recorded, size=(140, 40)) as desk:
         await desk.press("4", "down")
-        assert f"{PAUSED} paused, 6 inboxes not sending" in desk.text
+        assert "◆ paused, 6 inboxes not sending since" in desk.text
         assert "not acknowledged" in desk.text
 
 
@@ -262,7 +262,7 @@ async def test_help_is_keys_in_two_columns_on_a_small_screen() -> None:
     async with at_desk(size=(80, 24)) as desk:
         await desk.press("question_mark")
         rows = desk.text.splitlines()[-24:]
-        assert any("/" in row and "Show the lines" in row for row in rows)
+        assert any("/" in row and "Lines with these" in row for row in rows)
         assert sum(bool(row.strip(" │")) for row in rows) > 12
 
 
