@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cli.programs import GROUPS, LONGEST_COUNT, PROGRAMS, Program, count, flag, path
 from shared.commands import COMMANDS, Command, Face, find_command
-from shared.commands.tasks import TASKS
+from shared.commands.help import FIRST_LINES
 from shared.text.tokenize import names_workspace
 
 if TYPE_CHECKING:
@@ -128,17 +128,15 @@ def _examples(examples: Sequence[str]) -> str:
 def overview(width: int | None = None) -> str:
     """All words on one page, filled to `width` columns (the terminal's, at most 100, when not given)."""
     columns = width or min(WIDEST, _terminal_width())
-    # A syntax is not broken within.
-    tasks = {task: " · ".join(s.replace(" ", "\xa0") for s in syntaxes) for task, syntaxes in TASKS.items()}
     commands = {c.name: c.summary for c in COMMANDS.values() if offered(c)}
-    sections = {"Start here": tasks, "Commands (most also work in Slack)": commands}
+    sections = {"Start here": dict(FIRST_LINES), "Commands (most also work in Slack)": commands}
     sections |= {
         group: {p.name: p.summary for p in PROGRAMS.values() if p.group == group} for group in GROUPS
     }
     lines = ["usage: outreach [--config FILE] [--workspace NAME] COMMAND …"]
     for title, entries in (sections | {"Options": _OPTIONS}).items():
         lines += ["", title, *_section(entries.items(), columns)]
-    return "\n".join(lines).replace("\xa0", " ")
+    return "\n".join(lines)
 
 
 def _section(entries: Iterable[tuple[str, str]], columns: int) -> Iterable[str]:

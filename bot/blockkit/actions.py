@@ -23,16 +23,15 @@ THEN = " > "
 """Between what a button does to an alert and the list that is shown after it: `claim al_1 > replies 2`."""
 CLAIMING = frozenset(
     {
-        *("mail", "claim", "assign", "takeover", "release", "snooze", "wake", "remind"),
+        *("claim", "assign", "takeover", "release", "snooze", "wake", "remind"),
         *("done", "handled", "dismiss", "reopen"),
     }
 )
-"""Of replies; `mail` is `Claim & reply`, `handled` is on the cards of older versions."""
+"""Of replies; `handled` is on the cards of older versions."""
 ACK = "ack"
 ASSIGN = "assign"
-LEAD, DETAILS = "lead", "details"
-LOOKS = frozenset({LEAD, DETAILS, "reply"})
-"""Read-only: the alert's lead, and everything about its reply, which older cards call `reply`."""
+LOOKS = frozenset({"lead", "reply"})
+"""Read-only: the alert's lead, and its whole reply."""
 
 
 def _nested(given: Any) -> Any:
@@ -57,7 +56,7 @@ class OnAlert:
     person: str = ""
     """To whom it is assigned: the id of a user, or `@name` as it was typed; empty: it is asked for."""
     instead_of: str = ""
-    """Who had it when the person was asked: it isn't taken from anybody else."""
+    """Who had it when it was to be assigned: it isn't taken from anybody else."""
     then: Nested | None = None
     """What is shown afterwards."""
 
@@ -124,6 +123,17 @@ class ShowHome:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowSample:
+    """Shows a sample of an interested reply's card to one person; `pressed`: a button of that card was pressed."""
+
+    pressed: bool = False
+
+    @property
+    def line(self) -> str:
+        return "sample pressed" if self.pressed else "sample"
+
+
 def _line(invocation: Invocation) -> str:
     return render(invocation.arguments, workspace=invocation.workspace)
 
@@ -173,6 +183,7 @@ _KINDS: dict[str, type[Any]] = {
     "cancel": Cancel,
     "form": OpenForm,
     "home": ShowHome,
+    "sample": ShowSample,
     "undo-change": UndoChange,
 }
 """By the names in values, which stay: messages keep them for years. Beside them are the names of commands."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 from slack_sdk.models.blocks import (
@@ -25,7 +24,7 @@ from bot.blockkit.actions import write_value
 from shared.api.words import LEAD_STATUSES
 from shared.commands import COMMANDS
 from shared.commands.base import ALIASES
-from shared.commands.tasks import ON_A_REPLY, TASKS
+from shared.commands.help import FIRST_LINES
 from shared.commands.times import RANGES
 from shared.domain.card import Button, Confirm, Tone
 from shared.text.sanitize import visible
@@ -53,7 +52,7 @@ _KEYWORDS = "|".join(
     )
 )
 _ARGUMENT = rf"(?: (?:--[a-z-]+|[A-Z@][A-Z_]*|…|[0-9]{{1,4}}[dw]?|{_KEYWORDS}|{_VERBS}))*"
-_SYNTAXES = (*(command.synopsis for command in COMMANDS.values()), *chain(*TASKS.values()), *ON_A_REPLY)
+_SYNTAXES = (*(command.synopsis for command in COMMANDS.values()), *(line for line, _ in FIRST_LINES))
 _WHOLE = "|".join(map(re.escape, sorted(_SYNTAXES, key=len, reverse=True)))
 _CODE = re.compile(
     f"`({_WHOLE}|all|pause domain:[a-z]+|(?:/?outreach (?:{_VERBS}|{_PROGRAMS})|(?:{_VERBS})){_ARGUMENT})`"
@@ -86,7 +85,7 @@ def draw_button(button: Button, number: int) -> InteractiveElement:
         # https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#users_select
         placeholder = plain_object(cut(visible(button.label), LABEL) or "…")
         return UserSelectElement(action_id=f"{PICK}{value_of(button)}", placeholder=placeholder)
-    leads = bool(button.url) and button.action is None
+    leads = bool(button.url)
     return ButtonElement(
         text=plain_object(cut(visible(button.label), LABEL) or "…"),
         action_id=f"{RUN}_{number}",

@@ -12,10 +12,9 @@ from bot.slack import permissions
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, Reach
 from shared.commands import Command, Invocation, Role
-from shared.commands.base import Problem
-from shared.commands.channels import HERE, InChannel
+from shared.commands.base import HERE, InChannel, Problem
 from shared.commands.run import CommandContext
-from shared.commands.running import sources
+from shared.commands.subscribe import list_sources
 from shared.domain.card import Card, Tone
 from shared.domain.wall_clock import find_zone
 from shared.records.audit import Actor, AuditEntry
@@ -97,7 +96,7 @@ class Access:
         names = [one.name for one in known.values() if one.alert_channel == channel]
         if invocation.command.name in permissions.SHOWN:
             context = self.context(None, person, channel=channel)
-            names += [line.workspace for line in await sources.list_sources(context, channel)]
+            names += [line.workspace for line in await list_sources(context, channel)]
         wanted = invocation.workspace
         fitting = (name for name in names if wanted is None or wanted.casefold() == name.casefold())
         return next(fitting, "")

@@ -1,11 +1,16 @@
-"""Fixed answers: the greeting, an outdated button, a thread without an alert."""
+"""Fixed answers: the greeting, a sample of a card, an outdated button, a thread without an alert."""
 
 from __future__ import annotations
 
-from bot.blockkit.actions import OpenForm
+from dataclasses import replace
+from datetime import datetime
+
+from bot.alerts import kinds
+from bot.alerts.model import Alert
+from bot.blockkit.actions import OpenForm, ShowSample
+from shared.api.events import Event, EventLead
 from shared.commands.help import Help
 from shared.commands.replies import Replies
-from shared.commands.status import Status
 from shared.domain.card import Button, Card, Tone
 
 UNKNOWN = Card(
@@ -44,8 +49,36 @@ GREETING = Card(
     ),
     buttons=(
         Button(label="Subscribe this channel", action=OpenForm(verb="subscribe"), tone=Tone.GOOD),
-        Button(label="Status", action=Status()),
+        Button(label="Show a sample card", action=ShowSample()),
         Button(label="Help", action=Help()),
     ),
     footer="Guests can view, but not change anything. People from other organizations see nothing unless an admin allows it.",
 )
+SAMPLE = Event(
+    kind="reply.interested",
+    lead=EventLead(
+        email="felix@coral-partners.example",
+        first_name="Felix",
+        last_name="Weber",
+        company="Coral Partners",
+    ),
+    sequence="Fintech ops leaders",
+    reply="We have been losing hours to this every week. Could you call me tomorrow after 10?",
+)
+SAMPLE_PRESSED = Card(
+    title="This is only a sample",
+    text=("Nothing was changed. Real cards are posted when a lead is interested.",),
+)
+
+
+def sample(now: datetime) -> Card:
+    """The card of an interested reply as it is drawn for real ones, with buttons that change nothing."""
+    card = kinds.card(Alert(id="al_sample", event=SAMPLE, received_at=now))
+    pressed = ShowSample(pressed=True)
+    buttons = tuple(
+        Button(label=one.label, action=pressed, tone=one.tone, menu=one.menu) for one in card.buttons
+    )
+    facts = tuple(replace(fact, url="") for fact in card.facts)
+    details = tuple(replace(fact, url="") for fact in card.details)
+    footer = "A sample that only you see. Its buttons change nothing."
+    return replace(card, buttons=buttons, facts=facts, details=details, footer=footer)

@@ -1,4 +1,4 @@
-"""`help` in Slack: tasks first, then the other commands that this person can run here, with buttons."""
+"""`help` in Slack, with buttons for the forms."""
 
 from __future__ import annotations
 
@@ -7,43 +7,23 @@ from dataclasses import replace
 from bot.blockkit.actions import OpenForm
 from bot.commands.answer import Answer
 from bot.slack.permissions import Person
-from shared.commands import COMMANDS, Command
+from shared.commands import COMMANDS
 from shared.commands.base import ALIASES
-from shared.commands.help import EVERYTHING, Help
-from shared.commands.replies import Replies
+from shared.commands.help import Help, first_help
 from shared.commands.run import CommandContext
-from shared.commands.status import Status
-from shared.commands.tasks import TASKS, command_of
 from shared.domain.card import Button, Card, Tone
 
 FORMS = ("pause", "subscribe", "add")
 """The commands with a form."""
-_BUTTONS = (
-    Button(label="Status", action=Status(), tone=Tone.GOOD),
-    Button(label="Replies", action=Replies()),
-    Button(label="Pause …", action=OpenForm(verb="pause")),
-    Button(label="Subscribe …", action=OpenForm(verb="subscribe")),
-    Button(label="All commands", action=Help(command=EVERYTHING)),
-)
 
 
-async def overview(_: Help, context: CommandContext, person: Person) -> Answer:
-    """The card for `help` without a command."""
-    lines = filter(None, (_task(task, context) for task in TASKS))
-    buttons = tuple(button for button in _BUTTONS if context.allows(_command_of(button)))
-    return Answer(
-        card=Card(title=f"What you can do here, @{person.name}", text=tuple(lines), buttons=buttons)
-    )
-
-
-def _command_of(button: Button) -> Command:
-    action = button.action
-    return COMMANDS[action.verb] if isinstance(action, OpenForm | Status | Replies) else COMMANDS["help"]
-
-
-def _task(task: str, context: CommandContext) -> str:
-    allowed = [syntax for syntax in TASKS[task] if context.allows(COMMANDS[command_of(syntax)])]
-    return f"{task}: {' · '.join(f'`{syntax}`' for syntax in allowed)}" if allowed else ""
+async def overview(_: Help, context: CommandContext, __: Person) -> Answer:
+    """The card for `help` without a command: its third button opens the form of a pause."""
+    card = first_help(context)
+    *shown, everything = card.buttons
+    if context.allows(COMMANDS["pause"]):
+        shown.append(Button(label="Pause …", action=OpenForm(verb="pause")))
+    return Answer(card=replace(card, buttons=(*shown, everything)))
 
 
 def with_form(card: Card, line: str) -> Card:

@@ -10,9 +10,9 @@ from bot.commands.answer import Answer
 from bot.slack.manifest import SCOPES, SPARE
 from bot.slack.permissions import Person
 from bot.slack.web_api import WebApi
-from shared.commands.doctor import Doctor
+from shared.commands.help import Doctor
 from shared.commands.run import CommandContext
-from shared.commands.running.overview import REJECTIONS
+from shared.commands.status import REJECTIONS
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.formats import show_number
 

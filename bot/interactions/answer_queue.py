@@ -56,6 +56,9 @@ class AnswerQueue:
         else:
             self._changed()
 
+    def thread(self, channel: str, thread_ts: str) -> Thread:
+        return Thread(self._slack, channel=channel, thread_ts=thread_ts)
+
     async def post_where_known(self, answer: Answer, *, channel: str, thread_ts: str = "") -> bool:
         """Queue it if the bot can post in the channel, and so edit it later; returns whether it did."""
         try:
@@ -72,10 +75,15 @@ class QueuedThread:
 
     def __init__(self, queue: AnswerQueue, *, channel: str, about: str, thread_ts: str = "") -> None:
         self._queue, self._channel, self._about, self._thread = queue, channel, about, thread_ts
+        self._progress = queue.thread(channel, thread_ts)
 
     async def show_progress(self) -> None:
-        """The answer stands alone: a line before it would have to be replaced by another call."""
+        await self._progress.show_progress()
 
     async def reply(self, answer: Answer) -> None:
+        """In the place of the progress; what changed something is a message of its own, which lasts over a restart."""
+        if self._progress.is_shown and not answer.public and not answer.noted:
+            return await self._progress.reply(answer)
         if not answer.noted:
             await self._queue.post(answer, channel=self._channel, thread_ts=self._thread, about=self._about)
+        return await self._progress.remove()

@@ -9,8 +9,7 @@ from typing import Any
 from bot.blockkit.elements import cut
 from bot.commands.answer import Answer
 from bot.interactions.forms import SEQUENCE, channel_of, verb_of, workspace_of
-from shared.commands.base import EMAIL, Arguments
-from shared.commands.channels import HERE
+from shared.commands.base import EMAIL, HERE, Arguments
 from shared.commands.leads import Add
 from shared.commands.pause import Pause
 from shared.commands.subscribe import Subscribe

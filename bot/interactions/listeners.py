@@ -16,7 +16,7 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 
-from bot.blockkit.actions import LOOKS, Cancel, Confirm, OnAlert, OpenForm, ShowHome, read_value
+from bot.blockkit.actions import LOOKS, Cancel, Confirm, OnAlert, OpenForm, ShowHome, ShowSample, read_value
 from bot.blockkit.elements import PICK, RUN
 from bot.commands.canned_replies import ON_ITS_WAY, UNKNOWN
 from bot.commands.command_help import FORMS
@@ -97,8 +97,7 @@ class Listeners:
         """A button or a menu's entry: its value is the line."""
         await ack()
         with self._active.track():
-            clicked = body["actions"][0]
-            if "url" in clicked and not clicked.get("value"):
+            if "url" in body["actions"][0]:
                 return None  # the click has led where it was to lead
             asked, user = _asked(body["actions"][0]), body["user"]
             view = body.get("view") or {}
@@ -157,7 +156,7 @@ class Listeners:
         if view.get("type") == "home":
             if isinstance(asked, ShowHome):
                 return None
-            if isinstance(asked, OnAlert) and asked.verb in _SHOWN_AT_HOME:
+            if isinstance(asked, ShowSample) or (isinstance(asked, OnAlert) and asked.verb in _SHOWN_AT_HOME):
                 return SilentResponder(self._slack, person=user)
             return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
         # A look may take long and doesn't concern the channel.

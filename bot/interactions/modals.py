@@ -20,7 +20,7 @@ from bot.commands.context import CommandContexts
 from bot.commands.workspace_cache import WorkspaceCache
 from bot.interactions import forms
 from bot.interactions.answer_queue import AnswerQueue
-from bot.interactions.home_tab.home import HomeTab
+from bot.interactions.home import HomeTab
 from bot.interactions.responders import ClickedCard, Thread
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import SlackError, WebApi

@@ -7,6 +7,7 @@ is a message that only the person sees.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Protocol
 
@@ -65,10 +66,6 @@ def render_answer(answer: Answer) -> Message:
 
 
 _WORKING = card_blocks.render(Card(title="Working …", text=("The answer will appear here.",)))
-_SLOW = card_list.render_small(
-    Card(title="This is taking longer than usual. The answer will be posted as a new message.")
-)
-"""For commands: Slack doesn't let apps replace or delete this answer, so it stays."""
 
 
 class ClickedCard:
@@ -168,12 +165,13 @@ class Address:
         self._announced = self._shows_progress = False
 
     async def show_progress(self) -> None:
-        """On the card that was clicked, in the place of the question, or in its own line after a command."""
+        """On the card that was clicked, or in the place of the question.
+
+        A command's answer stands alone: what its address said before could be neither replaced nor deleted.
+        """
         if self._clicked:
             self._shows_progress = await self._replace(self._clicked.in_progress())
-        elif not self._ephemeral:
-            await respond_to(self._respond, self._beside(_SLOW, "ephemeral"))
-        elif self._settling:
+        elif self._ephemeral and self._settling:
             self._announced = await self._replace(_WORKING)
 
     async def _replace(self, message: Message) -> bool:
@@ -231,8 +229,19 @@ class Thread:
         self._slack, self._channel, self._thread = slack, channel, thread_ts
         self._ts = ""
 
+    @property
+    def is_shown(self) -> bool:
+        """True once it says that the answer is under way."""
+        return bool(self._ts)
+
     async def show_progress(self) -> None:
         self._ts = await self._post("chat.postMessage", _WORKING)
+
+    async def remove(self) -> None:
+        """Take back that the answer is under way."""
+        if self._ts:
+            with contextlib.suppress(SlackError):
+                await self._slack.call("chat.delete", channel=self._channel, ts=self._ts)
 
     async def reply(self, answer: Answer) -> None:
         message = render_answer(answer)

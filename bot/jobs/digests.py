@@ -10,8 +10,8 @@ from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from shared.api.errors import OutreachError
+from shared.commands.digest import digest_card
 from shared.commands.run import with_workspace
-from shared.commands.running.digest_card import digest_card
 from shared.domain.card import Card
 from shared.store import Store
 from shared.store.jobs import Again, End, Job

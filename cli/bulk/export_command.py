@@ -26,7 +26,7 @@ from cli.console.resources import is_device, named_sequence
 from shared.api.client import OutreachClient
 from shared.api.pace import Priority
 from shared.api.words import LeadStatus
-from shared.commands.running.lead_pages import STANDARD, record_of
+from shared.commands.leads import STANDARD, record_of
 from shared.text.csv_cells import csv_cell
 from shared.text.sanitize import visible_json, visible_lines
 

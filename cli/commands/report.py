@@ -9,15 +9,8 @@ from cli.commands.run_command import line
 from cli.console import card_output, exit_codes
 from cli.console.resources import open_context
 from shared.commands import parse
-from shared.commands.periods import Period
-from shared.commands.report import Report
-from shared.commands.running.client_report import (
-    MOST_REPLIES,
-    ClientReport,
-    report_data,
-    without_leads,
-)
-from shared.commands.running.report_page import read_report, summary
+from shared.commands.report import MOST_REPLIES, Made, Report, read_report, report_data, summary
+from shared.commands.times import Period
 from shared.settings import Need, Settings, load
 
 
@@ -27,15 +20,14 @@ def run(options: Namespace) -> int:
     assert isinstance(asked, Report)
     settings = load(config=options.config, needs=(Need.API,))
     made = asyncio.run(_read(asked.period, settings, options))
-    made = made if options.with_leads else without_leads(made)
     if options.json:
-        card_output.print_data([report_data(made)])
+        card_output.print_data([report_data(made, with_leads=options.with_leads)])
     else:
         card_output.show(summary(made))
     return exit_codes.DONE
 
 
-async def _read(period: Period, settings: Settings, options: Namespace) -> ClientReport:
+async def _read(period: Period, settings: Settings, options: Namespace) -> Made:
     """The data have every positive reply; the summary only counts them."""
     most = None if options.json else MOST_REPLIES
     async with open_context(settings, settings.workspace(options.workspace)) as context:

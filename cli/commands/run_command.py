@@ -18,8 +18,7 @@ from cli.console.resources import write_private
 from cli.console.slack_channels import place_finder, with_channel_id, with_channel_names
 from shared.api.errors import OutreachError
 from shared.commands import Command, Invocation, parse
-from shared.commands.base import Arguments, OnSequences, Problem, Question, Result
-from shared.commands.channels import InChannel
+from shared.commands.base import Arguments, InChannel, OnSequences, Problem, Question, Result
 from shared.commands.leads import Lead, Remove
 from shared.text.tokenize import quote
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cli.console.exit_codes import Refused
 from cli.console.resources import log_to_stderr
 from shared.commands import Invocation, parse
-from shared.commands.channels import InChannel
+from shared.commands.base import InChannel
 from shared.commands.run import UNCHECKED, Place
 from shared.domain.card import Card, Tone
 from shared.settings import Settings

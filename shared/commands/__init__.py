@@ -5,7 +5,6 @@ Three faces read it: `/outreach …` in Slack, `outreach …` in a shell, the pa
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from shared.commands.base import (
@@ -20,8 +19,7 @@ from shared.commands.base import (
     find_command,
 )
 from shared.commands.help import Help
-from shared.commands.tasks import ON_A_REPLY, TASKS
-from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
+from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
 from shared.text.tokenize import Word, from_slack, join, names_workspace, split
 
@@ -34,7 +32,6 @@ __all__ = [
     "UsageError",
     "find_command",
     "from_slack",
-    "help_card",
     "invocation",
     "join",
     "near_miss",
@@ -173,13 +170,11 @@ def _try(command: Command) -> Button:
 
 
 def _misused(command: Command, error: ArgumentError) -> UsageError:
-    usage = command.synopsis
-    facts = (
-        Fact(label="Usage", value=usage),
-        *(Fact(label="Example", value=line) for line in command.examples),
-    )
+    """The refusal of a command's words, with how to use it and one example."""
+    usage = Fact(label="Usage", value=command.synopsis)
+    example = (Fact(label="Example", value=line) for line in command.examples[:1])
     button = Button(label=f"Help {command.name}", action=Help(command=command.name))
-    return _refused(error.problem, error.hint, facts=facts, buttons=(button,))
+    return _refused(error.problem, error.hint, facts=(usage, *example), buttons=(button,))
 
 
 def _refused(
@@ -187,55 +182,6 @@ def _refused(
 ) -> UsageError:
     lines = tuple(line for line in text if line)
     return UsageError(Card(title=title.rstrip("."), tone=Tone.WARN, text=lines, facts=facts, buttons=buttons))
-
-
-def help_card(
-    name: str | None = None, *, allowed: Callable[[Command], bool] = lambda _: True, face: str = Face.SLACK
-) -> Card:
-    """All commands of a face, or one; those that `allowed` refuses are marked, not hidden."""
-    return _help_of(COMMANDS[name], allowed=allowed) if name else _overview(allowed, face=face)
-
-
-def _overview(allowed: Callable[[Command], bool], *, face: str) -> Card:
-    here = [command for command in COMMANDS.values() if face in command.faces or face not in set(Face)]
-    rows = tuple(
-        Row(
-            cells=(command.synopsis, command.summary),
-            tone=Tone.INFO if allowed(command) else Tone.UNKNOWN,
-        )
-        for command in here
-    )
-    refused = [command.name for command in here if not allowed(command)]
-    footer = (
-        f"You don't have permission for: {', '.join(refused)}."
-        if refused
-        else "`help COMMAND` shows details. @NAME selects a workspace."
-    )
-    tasks = {**TASKS, "Work on a reply, from anywhere": ON_A_REPLY} if face == Face.SLACK else TASKS
-    return Card(
-        title="Commands",
-        text=tuple(f"{task}: {', '.join(lines)}" for task, lines in tasks.items()),
-        table=Table(columns=columns("Command", "Does"), rows=rows),
-        buttons=tuple(_try(COMMANDS[n]) for n in ("status", "replies", "sequences", "inboxes", "stats")),
-        footer=footer,
-    )
-
-
-def _help_of(command: Command, *, allowed: Callable[[Command], bool]) -> Card:
-    has = "you have it" if allowed(command) else "you don't have it"
-    kind = "changes data" if command.changes else "read-only"
-    examples = tuple(Fact(label="Example", value=line) for line in command.examples)
-    return Card(
-        title=command.synopsis,
-        text=(f"{command.summary}.",),
-        facts=(
-            *examples,
-            *(Fact(label="Also", value=alias) for alias in command.aliases),
-            Fact(label="Role", value=f"{command.role} ({has})"),
-            Fact(label="Effect", value=kind),
-        ),
-        buttons=(_try(command),) if command.bare and not command.changes else (),
-    )
 
 
 discover(__name__, __path__)

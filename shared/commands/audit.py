@@ -1,14 +1,22 @@
-"""`audit`: who changed what."""
+"""`audit`: who changed what, and `whoami`: the role and what it may do."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shared.commands.base import Arguments, Command
+from shared.commands.base import COMMANDS, Arguments, Command, Result
+from shared.domain.card import Button, Card, Fact, Row, Table, columns
+from shared.text.formats import show_number
 
 if TYPE_CHECKING:
-    from shared.commands.base import Question, Result
     from shared.commands.run import CommandContext
+    from shared.records.audit import Actor, AuditEntry
+
+AUDIT_COLUMNS = columns("When", "Who", "Where", "Command", "Result")
+AUDITED, AUDIT_CHANGES, AUDIT_REFUSALS, AUDIT_CALLS = 100, 20, 5, 3
+"""Entries that are read, and how many changes, refused commands and assistants' calls of them are shown."""
 
 
 class Audit(Arguments):
@@ -17,19 +25,115 @@ class Audit(Arguments):
     verb = "audit"
 
 
-async def _run(arguments: Audit, context: CommandContext) -> Result | Question:
-    from shared.commands.running import reply_lists
+class Whoami(Arguments):
+    """`whoami`."""
 
-    return await reply_lists.audit(arguments, context)
+    verb = "whoami"
 
 
-COMMAND = Command(
-    arguments=Audit,
-    run=_run,
-    rank=230,
-    aliases=("log",),
-    summary="List recent changes: who, what, when and where",
-    own_fields=frozenset({"at", "workspace", "via"}),
-    newest_only=True,
-    examples=("audit",),
+async def _audit(_: Audit, context: CommandContext) -> Result:
+    """The newest changes first; what was refused changed nothing, and is shown apart."""
+    records, name, limit = context.need_records(), context.workspace.name, context.limit
+    # Each by itself: many refused commands, which anybody can type, would hide the changes.
+    read = [
+        *(await records.audit(name, limit or AUDITED, refused=True))[: limit or AUDIT_REFUSALS],
+        *await records.assistant_calls(name, limit or AUDIT_CALLS),
+        *(await records.audit(name, limit or AUDITED, refused=False))[: limit or AUDIT_CHANGES],
+    ]
+    # Some are written late, such as the result of a request whose answer was lost.
+    entries = _with_one_name(sorted(read, key=lambda one: one.at, reverse=True))
+    rows, facts = [], []
+    for one in entries:
+        when, who = context.show(one.at), one.actor.shown
+        if one.effect == "refused":
+            why = one.result.removeprefix("refused: ")
+            told = f"{when}, {who}: {one.command}{f' ({why})' if why else ''}"
+            facts.append(Fact(label="Refused", value=told))
+        elif one.effect == "read":
+            told = f"{when}, for {who}: {one.command} ({one.result})"
+            facts.append(Fact(label="Assistant", value=told))
+        else:
+            rows.append(Row(cells=(when, who, where(one.actor), one.command, one.result)))
+    title = f"Last {show_number(len(rows), 'change')}" if rows else "No changes yet"
+    table = Table(columns=AUDIT_COLUMNS, rows=tuple(rows)) if rows else None
+    return Result(
+        card=Card(title=title, facts=tuple(facts), table=table),
+        rows=tuple(
+            {
+                "at": one.at.isoformat(),
+                "who": one.actor.name,
+                "where": where(replace(one.actor, via="")),
+                "via": one.actor.via or None,
+                "workspace": one.workspace,
+                "command": one.command,
+                "result": one.result,
+                "refused": one.effect == "refused",
+            }
+            for one in entries
+        ),
+    )
+
+
+def _with_one_name(entries: Sequence[AuditEntry]) -> Sequence[AuditEntry]:
+    """The entries of each person under the name of the newest one: Slack may tell another one, or none, at times."""
+    names: dict[str, str] = {}
+    for one in entries:
+        if one.actor.id and one.actor.name != one.actor.id:
+            names.setdefault(one.actor.id, one.actor.name)
+    return [
+        replace(one, actor=replace(one.actor, name=names.get(one.actor.id, one.actor.name)))
+        for one in entries
+    ]
+
+
+def where(actor: Actor) -> str:
+    place = f"{actor.face} {actor.channel}".strip()
+    return f"{place}, via {actor.via}" if actor.via else place
+
+
+async def _whoami(_: Whoami, context: CommandContext) -> Result:
+    may = [one for one in COMMANDS.values() if context.allows(one)]
+    changing = ", ".join(one.name for one in may if one.changes)
+    facts = {
+        "Outreach workspace": context.workspace.name,
+        "Where": where(context.actor),
+        "Can change": changing or "nothing",
+        "Can view": ", ".join(one.name for one in may if not one.changes),
+    }
+    return Result(
+        card=Card(
+            title=f"You are {context.actor.name} ({context.role})",
+            facts=tuple(Fact(label=label, value=value) for label, value in facts.items()),
+            buttons=(Button(label="Help", action=COMMANDS["help"].arguments()),),
+        ),
+        rows=(
+            {
+                "name": context.actor.name,
+                "role": str(context.role),
+                "workspace": context.workspace.name,
+                "may": [one.name for one in may],
+            },
+        ),
+    )
+
+
+FAMILY = (
+    Command(
+        arguments=Audit,
+        run=_audit,
+        rank=230,
+        aliases=("log",),
+        summary="List recent changes: who, what, when and where",
+        own_fields=frozenset({"at", "workspace", "via"}),
+        newest_only=True,
+        examples=("audit",),
+    ),
+    Command(
+        arguments=Whoami,
+        run=_whoami,
+        rank=240,
+        summary="Show your role and permissions",
+        examples=("whoami",),
+        own_fields=frozenset({"role", "workspace", "may"}),
+    ),
 )

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
-from shared.commands import times
-from shared.commands.base import ArgumentError, Arguments, Command, Face, Words, clip, texts
+from shared.commands.base import ArgumentError, Arguments, Command, Face, Result, Words, refused, texts
+from shared.commands.times import End, end_mistake, read_end
+from shared.domain.card import Card, Tone
 from shared.domain.roles import Role
-from shared.text.formats import short_duration
-from shared.text.tokenize import parse_duration
 
 if TYPE_CHECKING:
-    from shared.commands.base import Question, Result
     from shared.commands.run import CommandContext
+
+LONGEST_ABSENCE = timedelta(days=366)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -23,34 +23,19 @@ class Away(Arguments):
     """`away [for 2h|until monday]`."""
 
     verb = "away"
-    duration: timedelta | None = None
-    until: times.Moment | None = None
-    """Where no duration is given."""
+    end: End = End()  # noqa: RUF009 # frozen
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        given = list(texts(words))
-        if not given:
+        if not words:
             return cls()
-        rest = " ".join(given[1:])
-        if words[0].is_one_of("for") and (length := parse_duration(rest.replace(" ", ""))):
-            return cls(duration=length)
-        if words[0].is_one_of("until", "till"):
-            found = times.read_moment(given[1:])
-            if found and found[1] == len(given) - 1:
-                return cls(until=found[0])
-            near = times.nearest_moment(rest.partition(" ")[0])
-            hint = f"Did you mean until {near}?" if near else _AWAY
-            raise ArgumentError(f"“{clip(rest)}” isn't a day or time.", hint=hint)
-        raise ArgumentError(f"“{clip(' '.join(given))}” isn't an end.", hint=_AWAY)
+        if end := read_end(texts(words)):
+            return cls(end=end)
+        mistake = end_mistake(texts(words))
+        raise ArgumentError(mistake.problem, hint=f"{mistake.hint} Or nothing: until you type `back`.")
 
     def write(self) -> Iterable[str]:
-        if self.duration:
-            return ("for", short_duration(self.duration))
-        return ("until", *str(self.until).split()) if self.until else ()
-
-
-_AWAY = "Use for 2h, until monday, until tomorrow 14:00, or nothing: until you type `back`."
+        return self.end.write()
 
 
 class Back(Arguments):
@@ -59,16 +44,36 @@ class Back(Arguments):
     verb = "back"
 
 
-async def _away(arguments: Away, context: CommandContext) -> Result | Question:
-    from shared.commands.running import absences
+async def _away(arguments: Away, context: CommandContext) -> Result:
+    """Turns that the person has now pass on."""
+    now, end = context.now(), arguments.end
+    if not has_rota(context):
+        why = "Nobody takes turns here. `[routes.rota]` in the settings names who does."
+        return refused("There is no rota", why, why="no rota")
+    until = now + end.duration if end.duration else None
+    if end.until:
+        until = end.until.after(now, zone=context.zone)
+        if until is None or until > now + LONGEST_ABSENCE:
+            title = f"{end.until} isn't in the next twelve months"
+            here = "You are still here. Nothing was changed."
+            return refused(title, here, why=title, argument="until")
+    await context.need_records().turns.leave(context.actor, until=until.timestamp() if until else None)
+    shown = f"until {context.show(until)}" if until else "until they are back"
+    text = ("Others in the rota get the turns. `back` ends it.",)
+    card = Card(title=f"@{context.actor.name} is away {shown}", text=text)
+    return Result(card=card, audit=f"away {shown}", until=until)
 
-    return await absences.away(arguments, context)
+
+async def _back(_: Back, context: CommandContext) -> Result:
+    """The person gets turns again."""
+    if not await context.need_records().turns.come_back(context.actor.id):
+        return Result(card=Card(title="You aren't away", text=("Nothing was changed.",)))
+    return Result(card=Card(title=f"@{context.actor.name} is back", tone=Tone.GOOD), audit="back")
 
 
-async def _back(arguments: Back, context: CommandContext) -> Result | Question:
-    from shared.commands.running import absences
-
-    return await absences.back(arguments, context)
+def has_rota(context: CommandContext) -> bool:
+    """True where people take turns in a channel, as far as the settings are known."""
+    return context.settings is None or bool(context.settings.routes.rotas)
 
 
 FAMILY = (
@@ -83,6 +88,7 @@ FAMILY = (
         examples=("away until monday", "away for 2h", "away"),
         faces=frozenset({Face.SLACK}),  # elsewhere nobody knows who you are in Slack
         assistants=False,
+        is_offered=has_rota,
     ),
     Command(
         arguments=Back,
@@ -94,5 +100,6 @@ FAMILY = (
         examples=("back",),
         faces=frozenset({Face.SLACK}),
         assistants=False,
+        is_offered=has_rota,
     ),
 )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from shared.api.words import LEAD_STATUSES
 from shared.domain.card import Card, Tone
 from shared.domain.roles import Role
-from shared.text.tokenize import Word, quote
+from shared.text.tokenize import Word, parse_channel, quote
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
@@ -101,6 +101,27 @@ class OnSequences(OnSequence):
 
     def write(self) -> Iterable[str]:
         return write_target(self.target or self.ids)
+
+
+HERE = ""
+"""The channel in which the command is given."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class InChannel(Arguments):
+    """The arguments of a command about a channel, which may be `HERE`."""
+
+    channel: str = HERE
+
+
+def read_channel(word: Word) -> str | None:
+    if word.is_one_of("here"):
+        return HERE
+    return None if word.quoted or word.key else parse_channel(word.text)
+
+
+def write_channel(channel: str) -> tuple[str, ...]:
+    return (channel if channel.startswith("#") else f"<#{channel}>",) if channel else ()
 
 
 def clip(text: str, *, length: int = 60) -> str:
@@ -306,6 +327,8 @@ class Command:
     """Fields of its rows with ids, statuses and times; an assistant gets every other text as quoted from outside."""
     assistants: bool = True
     """Whether an assistant may give it in a person's name."""
+    is_offered: Callable[[Any], bool] = lambda _context: True
+    """False where the settings of a context leave it without meaning: then no list shows it."""
 
     @property
     def name(self) -> str:

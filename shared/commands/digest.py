@@ -1,20 +1,46 @@
-"""`digest`: a summary of the day, now or each morning."""
+"""`digest`: the day or the week in one message, now or at a time; the bot posts the same card."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Self
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from shared.commands import times
-from shared.commands.base import ArgumentError, Command, Words, clip, did_you_mean, none_left
-from shared.commands.channels import HERE, InChannel, read_channel, write_channel
+from shared.api.event_kinds import EVENTS
+from shared.commands.base import (
+    HERE,
+    ArgumentError,
+    Command,
+    InChannel,
+    Result,
+    Words,
+    clip,
+    did_you_mean,
+    none_left,
+    read_channel,
+    refused,
+    write_channel,
+)
+from shared.commands.inboxes import UNHEALTHY, Inboxes
+from shared.commands.replies import Replies
+from shared.commands.stats import LATE_SECONDS, Change, Stats, total_facts
+from shared.commands.subscribe import forget_if_unused, list_workspaces, mention_channel, nowhere
+from shared.commands.times import DAYS, DayRange
+from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
-from shared.domain.wall_clock import Recurrence, parse_recurrence
+from shared.domain.wall_clock import WEEKDAYS, Recurrence, parse_recurrence
+from shared.text.formats import show_number, show_span, show_time
 
 if TYPE_CHECKING:
-    from shared.commands.base import Question, Result
+    from shared.api.models import StatsRow
     from shared.commands.run import CommandContext
+    from shared.records.replies import UnclaimedReplies, Waits
+
+CLAIM_DAYS = 30
+"""An older claim that isn't done is forgotten rather than open."""
+PEOPLE_NAMED, DOMAINS_NAMED = 8, 5
+HINT = "Use now, today (the day so far), at 09:00, weekdays at 09:00, mon,thu at 09:00 Europe/Berlin, or off."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -24,7 +50,7 @@ class Digest(InChannel):
     verb = "digest"
     action: Literal["show", "now", "today", "off", "at"] = "show"
     at: str | None = None
-    """Of `at`: the recurrence, as `09:00 Europe/Berlin`."""
+    """The recurrence of `at`, as `09:00 Europe/Berlin`."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -34,12 +60,12 @@ class Digest(InChannel):
         if not words:
             return cls(channel=channel)
         if len(words) == 2 and {word.text.lower() for word in words} == {"today", "now"}:
-            words = (next(word for word in words if word.is_one_of("today")),)
+            words = tuple(word for word in words if word.is_one_of("today"))
         for action in ("now", "today", "off"):
             if words[0].is_one_of(action):
                 none_left(words[1:])
                 return cls(action=action, channel=channel)
-        return cls(action="at", at=str(_recurrence(words)), channel=channel)
+        return cls(action="at", at=str(_read_recurrence(words)), channel=channel)
 
     def write(self) -> Iterable[str]:
         action = () if self.action in {"show", "at"} else (self.action,)
@@ -47,26 +73,245 @@ class Digest(InChannel):
         return (*action, *at, *write_channel(self.channel))
 
 
-def _recurrence(words: Words) -> Recurrence:
+def _read_recurrence(words: Words) -> Recurrence:
     typed = [word.text for word in words]
     if typed[-1].lower() in {"am", "pm"}:
         typed[-2:] = ["".join(typed[-2:])]
-    hint = "Use now, today (the day so far), at 09:00, weekdays at 09:00, mon,thu at 09:00 Europe/Berlin, or off."
     if typed == ["at"]:
-        raise ArgumentError("At what time?", hint=hint)
+        raise ArgumentError("At what time?", hint=HINT)
     found = parse_recurrence(typed)
     if isinstance(found, str):
         kind = "time of day" if found[:1].isdigit() else "weekday or time zone"
-        near = did_you_mean(found, ("now", "today", "off", "at", "weekdays", *times.DAYS))
-        hint = f"{near} {hint}" if near.startswith("Did") else hint
+        near = did_you_mean(found, ("now", "today", "off", "at", "weekdays", *DAYS))
+        hint = f"{near} {HINT}" if near.startswith("Did") else HINT
         raise ArgumentError(f"“{clip(found)}” isn't a {kind}.", hint=hint)
     return found
 
 
-async def _run(arguments: Digest, context: CommandContext) -> Result | Question:
-    from shared.commands.running import subscriptions
+async def _run(arguments: Digest, context: CommandContext) -> Result:
+    """Show a digest or the schedule; or change the schedule, which the channel sees only where that is news."""
+    if arguments.action in {"now", "today"}:
+        return Result(card=await digest_card(context, so_far=arguments.action == "today"))
+    channel = arguments.channel or context.actor.channel
+    if not channel:
+        return nowhere()
+    records, name = context.need_records(), context.workspace.name
+    before, note = await records.digest_at(name, channel), ""
+    if arguments.action == "show":
+        several = len(list_workspaces(context)) > 1  # a channel may have the digests of several
+        card = _schedule(before, channel, context)
+        whole = replace(card, title=f"Digests of {mention_channel(channel)}") if several else card
+        text = (await show_digests(context, channel),) if several else card.text
+        return Result(card=replace(whole, text=text))
+    at = None
+    if arguments.at:
+        place = await context.find_place(channel)
+        if place.refusal:
+            return refused(place.refusal, place.fix, why=place.refusal, argument="channel")
+        channel, note = place.channel, place.note
+        zone = str(getattr(context.zone, "key", "UTC"))  # the person's, where none was named
+        at = " and ".join(str(replace(one, zone=one.zone or zone)) for one in _recurrences(arguments.at))
+    if at == before:
+        return Result(card=_schedule(at, channel, context))
+    await records.set_digest(name, channel, at)
+    if at is None:
+        await forget_if_unused(context, channel)
+    card, where = _schedule(at, channel, context), mention_channel(channel)
+    title = f"{where} now gets a digest {show_times(at)}" if at else f"{where} no longer gets a digest"
+    card = replace(card, title=title, tone=Tone.GOOD, text=tuple(filter(None, (*card.text, note))))
+    return Result(card=card, audit=f"{channel}: digest {f'at {at}' if at else 'off'}")
 
-    return await subscriptions.digest(arguments, context)
+
+def _schedule(at: str | None, channel: str, context: CommandContext) -> Card:
+    where = mention_channel(channel)
+    buttons = [
+        Button(label="Show now", action=Digest(action="now")),
+        Button(label="Today so far", action=Digest(action="today")),
+    ]
+    if at is None:
+        return Card(title=f"No digest is scheduled in {where}", buttons=tuple(buttons))
+    buttons.append(Button(label="Turn off", action=Digest(action="off", channel=channel)))
+    text = (f"Next: {show_next(at, now=context.now(), zone=context.zone)}.",)
+    return Card(title=f"{where} gets a digest {show_times(at)}", text=text, buttons=tuple(buttons))
+
+
+async def show_digests(context: CommandContext, channel: str) -> str:
+    """All digests of a channel, in a sentence."""
+    names = [one.name for one in list_workspaces(context)]
+    texts = []
+    for name in names:
+        if at := await context.need_records().digest_at(name, channel):
+            whose = f" for {name}" if len(names) > 1 else ""
+            following = show_next(at, now=context.now(), zone=context.zone)
+            texts.append(f"{show_times(at)}{whose}, next {following}")
+    return f"Digest: {'; '.join(texts)}." if texts else "No digest is scheduled."
+
+
+def _recurrences(at: str) -> list[Recurrence]:
+    found = (parse_recurrence(one.split()) for one in at.split(" and "))
+    return [one for one in found if isinstance(one, Recurrence)]
+
+
+def show_times(at: str) -> str:
+    """`every day at 09:00 UTC and every Monday and Thursday at 09:00 Europe/Berlin`."""
+    shown = []
+    for one in _recurrences(at):
+        names = [WEEKDAYS[day].removesuffix("s").capitalize() for day in one.days]
+        days = " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else "day"
+        days = "weekday" if one.days == (0, 1, 2, 3, 4) else days
+        shown.append(f"every {days} at {one.at:%H:%M} {one.zone or 'UTC'}")
+    return " and ".join(shown)
+
+
+def show_next(at: str, *, now: datetime, zone: tzinfo) -> str:
+    """When the next of these digests comes."""
+    return show_time(min(one.next_after(now) for one in _recurrences(at)), now=now, zone=zone)
+
+
+# -- the card
+
+
+async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool = False) -> Card:
+    """The days that ended yesterday, at most seven, or today so far, against the same weekdays a week before."""
+    import asyncio
+
+    from shared.commands.run import read_part
+    from shared.domain.workspace_verdict import judge
+    from shared.settings import DEFAULT
+
+    last = context.today if so_far else context.today - timedelta(days=1)
+    days = DayRange(start=last - timedelta(days=length - 1), end=last)
+    change, inboxes, events, waiting, claims, held = await asyncio.gather(
+        read_part(_counts(days, context)),
+        read_part(context.client.list_inboxes()),
+        read_part(_events(days, context)),
+        read_part(_unclaimed(context)),
+        read_part(_claims(days, context)),
+        read_part(_held(context)),
+    )
+    counted, is_known = change.value or (None, False)
+    compared = counted if is_known and not so_far else None
+    verdict = judge(inboxes.value or (), thresholds=context.workspace.thresholds)
+    named = [
+        f"{one.domain} ({', '.join(one.reasons)})" for one in verdict.domains if one.tone is not Tone.GOOD
+    ]
+    more = f"; {len(named) - DOMAINS_NAMED} more" if len(named) > DOMAINS_NAMED else ""
+    domains = Fact(
+        label="Domains", value="; ".join((verdict.text, *named[:DOMAINS_NAMED])) + more, tone=verdict.tone
+    )
+    against = "same weekday" if length == 1 else "same weekdays"
+    text = f"Compared with {days.before} ({against})."
+    if not compared:
+        text = f"Not compared: the counts of {days.before} are incomplete."
+    whose = "Digest" if context.workspace.name == DEFAULT else f"Digest of {context.workspace.name}"
+    unhealthy = (Button(label="Unhealthy inboxes", action=Inboxes(filter=UNHEALTHY)),)
+    return Card(
+        title=f"{whose}, {'today so far' if so_far else days}",
+        tone=Tone.UNKNOWN if inboxes.value is None else verdict.tone,
+        text=("Today isn't over, so it isn't compared." if so_far else text,),
+        facts=(
+            *(total_facts(counted.now, compared) if counted else (change.unknown("Numbers"),)),
+            *_times(claims.value or ()),
+            _new_events(events.value) if events.value else events.unknown("New events"),
+            _waiting(waiting.value, context) if waiting.value else waiting.unknown("Unclaimed replies"),
+            *_open_claims(held.value or {}),
+            inboxes.unknown("Domains") if inboxes.value is None else domains,
+        ),
+        buttons=(
+            *((_UNCLAIMED,) if waiting.value is None or waiting.value.oldest_at else ()),
+            Button(label="Stats", action=Stats()),
+            *(unhealthy if verdict.tone is not Tone.GOOD and inboxes.value else ()),
+            *(() if so_far else (_TODAY,)),
+        ),
+    )
+
+
+_UNCLAIMED = Button(label="Show unclaimed", action=Replies())
+_TODAY = Button(label="Today so far", action=Digest(action="today"))
+
+
+async def _counts(days: DayRange, context: CommandContext) -> tuple[Change, bool]:
+    """The counts of the days and of those before, and whether the latter are fully known."""
+    import asyncio
+
+    from shared.api.pace import Priority
+    from shared.domain.snapshot import is_known_from
+    from shared.domain.totals import totals
+
+    async def counted(of: DayRange) -> StatsRow:
+        return totals(await context.client.stats(start=of.start, end=of.end, priority=Priority.BULK))
+
+    now, before, known = await asyncio.gather(
+        counted(days),
+        counted(days.before),
+        is_known_from(context.client, days.before.start, priority=Priority.BULK),
+    )
+    return Change(now=now, before=before, days=days), known
+
+
+async def _events(days: DayRange, context: CommandContext) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """The events of the days, posted or not, and of those before: none where these are not all known."""
+    records, name = context.need_records(), context.workspace.name
+    before = days.before.moments(UTC)
+    heard = await records.guardrails.heard_since(name)
+    known = heard is not None and heard <= before[0].timestamp()
+    came = await records.arrivals(name, *days.moments(UTC))
+    return came, await records.arrivals(name, *before) if known and days.end < context.today else {}
+
+
+def _new_events(counts: tuple[Mapping[str, int], Mapping[str, int]]) -> Fact:
+    from shared.domain import evidence
+
+    came, before = counts
+    shown = []
+    for kind in sorted(came, key=lambda kind: (-came[kind], kind)):
+        moved = evidence.show_count_change(came[kind], before.get(kind))
+        counted = show_number(came[kind], EVENTS[kind].noun if kind in EVENTS else kind)
+        shown.append(f"{counted} ({moved})" if moved not in {"", evidence.NO_CHANGE} else counted)
+    return Fact(label="New events", value=", ".join(shown) or "none")
+
+
+async def _unclaimed(context: CommandContext) -> UnclaimedReplies:
+    return await context.need_records().open_replies(context.workspace.name, most=0)
+
+
+def _waiting(known: UnclaimedReplies, context: CommandContext) -> Fact:
+    if known.oldest_at is None:
+        return Fact(label="Unclaimed replies", value="none", tone=Tone.GOOD)
+    value = f"{known.count:,}, the oldest for {show_span(context.now() - known.oldest_at)}"
+    return Fact(label="Unclaimed replies", value=value, tone=Tone.WARN)
+
+
+async def _claims(days: DayRange, context: CommandContext) -> tuple[Waits | None, Waits | None]:
+    """How long replies waited until they were claimed: in these days, and before."""
+    records, late = context.need_records(), float(LATE_SECONDS)
+    now, before = [
+        await records.claim_times(context.workspace.name, *one.moments(UTC), late=late)
+        for one in (days, days.before)
+    ]
+    return next(iter(now), None), next(iter(before), None)
+
+
+def _times(claims: tuple[Any, ...]) -> Iterable[Fact]:
+    now, before = claims or (None, None)
+    if now:
+        median, past = (show_span(timedelta(seconds=one.median or 0)) if one else "" for one in claims)
+        against = f", {past} before" if before else ""
+        counted = f"median {median} ({show_number(now.count, 'claim')}){against}"
+        yield Fact(label="Time to claim", value=counted)
+
+
+async def _held(context: CommandContext) -> Mapping[str, int]:
+    since = context.now() - timedelta(days=CLAIM_DAYS)
+    return await context.need_records().claim_counts(context.workspace.name, since)
+
+
+def _open_claims(held: Mapping[str, int]) -> Iterable[Fact]:
+    """Who has claimed how many replies that are not done."""
+    if held:
+        counted = ", ".join(f"@{name} {count:,}" for name, count in [*held.items()][:PEOPLE_NAMED])
+        more = f" and {len(held) - PEOPLE_NAMED} more" if len(held) > PEOPLE_NAMED else ""
+        yield Fact(label="Claimed, not done", value=f"{counted}{more}")
 
 
 COMMAND = Command(

@@ -1,23 +1,52 @@
-"""`guardrails`: rules that tell, suggest or pause."""
+"""`guardrails`: rules that tell, suggest or pause; lists, adds, tests, removes and switches them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
-from shared.commands.base import ArgumentError, Arguments, Command, Words, clip, did_you_mean, none_left
+from shared.commands.base import (
+    COMMANDS,
+    Act,
+    ArgumentError,
+    Arguments,
+    Choice,
+    Command,
+    Question,
+    Result,
+    Words,
+    clip,
+    did_you_mean,
+    none_left,
+    refused,
+)
+from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.roles import Role
-from shared.text.formats import short_duration
+from shared.domain.wall_clock import DAY, moment
+from shared.text.formats import short_duration, show_count, show_exact_span, show_number
 from shared.text.tokenize import parse_duration, quote
 
 if TYPE_CHECKING:
-    from shared.commands.base import Question, Result
     from shared.commands.run import CommandContext
+    from shared.guardrails.activity import Activity
+    from shared.guardrails.backtest import Backtest
+    from shared.guardrails.catalog import NamedRule
+    from shared.guardrails.evaluate import Standing
+    from shared.guardrails.rule import Rule
+    from shared.records.guardrails import Switch
 
-Act = Literal["list", "add", "test", "remove", "snooze", "off", "on"]
-ACTS: tuple[Act, ...] = get_args(Act)
+GuardAct = Literal["list", "add", "test", "remove", "snooze", "off", "on"]
+ACTS: tuple[GuardAct, ...] = get_args(GuardAct)
+SNOOZED = timedelta(days=1)
+LOOK_BACK = timedelta(days=30)
+FIRINGS_SHOWN = 8
+ENOUGH_SECONDS = 7 * DAY
+"""From which a time without a firing says something about a rule."""
+TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "notifies": Tone.INFO, "waits": Tone.WARN}
+STAY = "Sequences that are paused stay paused."
+ALL_SILENT = "No rule posts, suggests or pauses anything until someone turns them on."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -25,12 +54,12 @@ class Guard(Arguments):
     """`guardrails [list|add RULE [as NAME]|test RULE|test NAME|remove NAME|snooze NAME [for 24h]|off [NAME]|on [NAME]]`."""
 
     verb = "guardrails"
-    act: Act = "list"
+    act: GuardAct = "list"
     rule: str = ""
     """The sentence as it was understood."""
     name: str = ""
     duration: timedelta | None = None
-    """Of `snooze`; None: as long as is usual."""
+    """How long a `snooze` lasts; None: as long as is usual."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -47,8 +76,8 @@ class Guard(Arguments):
         if act is None:
             hint = did_you_mean(typed.text, ACTS)
             raise ArgumentError(f"“{clip(typed.text)}” isn't an option here.", hint=hint)
-        if act == "list" and rest:
-            raise ArgumentError(f"“{clip(rest[0].text)}” isn't expected here.")
+        if act == "list":
+            none_left(rest)
         if act == "list" or (act in {"off", "on"} and not rest):
             return cls(act=act)
         if act == "snooze":
@@ -117,17 +146,399 @@ def _text(words: Words) -> str:
     """The sentence, whether it was put into quotes as a whole or only its names."""
     if len(words) == 1:
         return words[0].text
-    return " ".join(f'"{_escaped(word.text)}"' if word.quoted else word.text for word in words)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = (word.text.replace("\\", "\\\\").replace('"', '\\"') for word in words)
+    return " ".join(
+        f'"{text}"' if word.quoted else word.text for word, text in zip(words, escaped, strict=True)
+    )
 
 
 async def _run(arguments: Guard, context: CommandContext) -> Result | Question:
-    from shared.commands.running import guard
+    from shared.guardrails.sentence import parse
 
-    return await guard.guard(arguments, context)
+    rules, name, act = await _rules(context), arguments.name, arguments.act
+    if act == "add":
+        return await _add(arguments, rules, context)
+    if name and name not in rules:
+        text = f"Rules: {', '.join(sorted(rules)) or 'none'}."
+        return refused(f"No rule is named {name}", text, why="no such rule", argument="name")
+    if act == "test":
+        return await _backtest(name, rules[name].rule if name else parse(arguments.rule), context)
+    if act == "off" and not name:
+        return _ask_all_off(len(rules), context)
+    doing = {
+        "list": lambda: _list(rules, context),
+        "remove": lambda: _remove(rules[name], context),
+        "snooze": lambda: _snooze(arguments, context),
+        "off": lambda: _turn_off(name, context),
+        "on": lambda: _turn_on(name, context),
+    }
+    return await doing[act]()
+
+
+async def _rules(context: CommandContext) -> Mapping[str, NamedRule]:
+    from shared.guardrails.catalog import catalog
+
+    workspace = context.workspace.name
+    configured: Mapping[str, str] = context.settings.guardrails(workspace) if context.settings else {}
+    return catalog(configured, await context.need_records().guardrails.rules(workspace))
+
+
+# -- the list
+
+
+async def _list(rules: Mapping[str, NamedRule], context: CommandContext) -> Result:
+    """A line a rule: its state, the sentence, and when it fired last."""
+    from shared.guardrails.activity import HORIZON
+    from shared.guardrails.evaluate import is_on, spans_of, standing
+    from shared.records.guardrails import ALL
+
+    records, workspace = context.need_records().guardrails, context.workspace.name
+    activity = await _load_activity(context, tuple(spans_of(one.rule for one in rules.values())))
+    now = context.now().timestamp()
+    incidents = await records.incidents(workspace, now - HORIZON)
+    switches = await records.switches(workspace)
+    stands = [
+        standing(one.name, one.rule, activity, incidents=incidents, switches=switches, now=now)
+        for one in rules.values()
+    ]
+    all_off = next((one for one in switches if one.rule == ALL and is_on(one, now=now)), None)
+    off = Button(label="Turn all off", action=Guard(act="off"), tone=Tone.BAD)
+    return Result(
+        card=Card(
+            title=show_number(len(stands), "guardrail"),
+            tone=Tone.WARN if all_off else Tone.INFO,
+            text=(_off_text(all_off, context),) if all_off else (),
+            facts=tuple(_line(one, context) for one in stands),
+            buttons=(Button(label="Turn all on", action=Guard(act="on")) if all_off else off,),
+            footer="guardrails test NAME shows what a rule would have done in the last 30 days.",
+        ),
+        rows=tuple(_data(one, rules[one.name].source) for one in stands),
+    )
+
+
+def _line(one: Standing, context: CommandContext) -> Fact:
+    """`suggests · suggest pausing sequence when bounces > 5% … · fired 22 Nov 14:05`, without the usual limits."""
+    state = ": ".join(filter(None, (one.state, one.why)))
+    fired = "" if one.last_fired is None else f"fired {context.show(moment(one.last_fired))}"
+    sentence = str(replace(one.rule, per_day=0, at_once=0))
+    holds = one.closest is not None and one.closest.holds
+    tone = Tone.BAD if holds else TONES.get(one.state, Tone.UNKNOWN)
+    return Fact(label=one.name, value=" · ".join(filter(None, (state, sentence, fired))), tone=tone)
+
+
+def _data(one: Standing, source: str) -> dict[str, object]:
+    closest, fired = one.closest, one.fired
+    return {
+        "name": one.name,
+        "rule": str(one.rule),
+        "source": source,
+        "state": one.state,
+        "why": one.why,
+        "last_fired": None if one.last_fired is None else moment(one.last_fired).isoformat(),
+        "fired_for": fired and fired.label,
+        "fired_value": fired and fired.note,
+        "present": one.present or None,
+        "closest": closest and closest.label,
+        **{
+            name: closest and getattr(closest, name)
+            for name in ("value", "count", "sends", "limit", "nearness")
+        },
+    }
+
+
+# -- changes
+
+
+async def _add(
+    arguments: Guard, rules: Mapping[str, NamedRule], context: CommandContext
+) -> Result | Question:
+    """A rule that pauses without asking is asked about first, with its backtest."""
+    from shared.guardrails.catalog import free_name
+    from shared.guardrails.rule import Action
+    from shared.guardrails.sentence import parse
+
+    rule = parse(arguments.rule)
+    name = arguments.name or free_name(rule, rules)
+    if (taken := rules.get(name)) and taken.source != "shipped":
+        where = "outreach.toml" if taken.source == "settings" else "this workspace"
+        return refused(
+            f"There is already a rule named {name} in {where}",
+            f"It says: {taken.rule}",
+            "Choose another name: guardrails add RULE as NAME",
+            why="the name is taken",
+            argument="name",
+        )
+    if rule.action is not Action.TELL and not context.allows(COMMANDS["pause"]):
+        text = "A rule that pauses or suggests pausing needs the same permission."
+        return refused("You don't have permission to pause sequences here", text, why="role")
+    act = AddRule(name=name, sentence=str(rule))
+    if rule.action is not Action.ACT:
+        return await act.carry_out(context)
+    tested = await _backtest(name, rule, context)
+    card = replace(tested.card, title=f"Let {name} pause without asking?", tone=Tone.WARN, buttons=())
+    return Question(card=card, choices=(Choice(label="Turn on", act=act),))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddRule(Act):
+    """Adds a rule to a workspace."""
+
+    name: str
+    sentence: str
+
+    @property
+    def verb(self) -> str:
+        return "guardrails"
+
+    async def carry_out(self, context: CommandContext) -> Result:
+        from shared.guardrails.rule import Action
+        from shared.guardrails.sentence import parse
+        from shared.records.guardrails import StoredRule
+
+        name, rule, who = self.name, parse(self.sentence), context.actor
+        stored = StoredRule(name=name, sentence=self.sentence, added_by=who.id, added_name=who.name)
+        if not await context.need_records().guardrails.add_rule(context.workspace.name, stored):
+            title = f"There is already a rule named {name}"
+            return refused(title, why="the name is taken", argument="name")
+        does = {
+            Action.TELL: "It posts a message.",
+            Action.SUGGEST: "It posts a message with a button that pauses.",
+            Action.ACT: "It pauses without asking.",
+        }[rule.action]
+        card = Card(
+            title=f"Guardrail {name} is on",
+            tone=Tone.GOOD,
+            text=(f"Rule: {rule}.", does, *await _missing_sequence(rule, context)),
+            buttons=(
+                Button(label="Test it", action=Guard(act="test", name=name)),
+                Button(label="Remove", action=Guard(act="remove", name=name)),
+            ),
+        )
+        return Result(card=card, audit=f"guardrail {name}: {rule}")
+
+
+async def _missing_sequence(rule: Rule, context: CommandContext) -> tuple[str, ...]:
+    """A warning where a rule names a sequence that doesn't exist."""
+    from shared.api.errors import OutreachError
+    from shared.guardrails.rule import Scope, subject_key
+
+    if not rule.only or rule.scope is not Scope.SEQUENCE:
+        return ()
+    try:
+        names = [subject_key(one.label) for one in await context.sequences()]
+    except OutreachError:
+        return ()
+    if subject_key(rule.only) in names:
+        return ()
+    return (f"Warning: no sequence is named “{rule.only}”. The rule does nothing until there is one.",)
+
+
+async def _remove(rule: NamedRule, context: CommandContext) -> Result:
+    name = rule.name
+    if rule.source != "added":
+        is_set = rule.source == "settings"
+        where = "It is in outreach.toml. Remove it there, or" if is_set else "It is built in. To"
+        text = f"{where} turn it off: `guardrails off {name}`."
+        return refused(f"{name} was not removed", text, why="not added", argument="name")
+    await context.need_records().guardrails.remove_rule(context.workspace.name, name)
+    again = Button(label="Add it again", action=Guard(act="add", rule=str(rule.rule), name=name))
+    card = Card(title=f"Guardrail {name} was removed", tone=Tone.GOOD, buttons=(again,))
+    return Result(card=card, audit=f"guardrail {name} removed")
+
+
+async def _snooze(arguments: Guard, context: CommandContext) -> Result:
+    from shared.records.guardrails import Switch
+
+    name, workspace, now = arguments.name, context.workspace.name, context.now()
+    records = context.need_records().guardrails
+    on = Button(label="Turn on", action=Guard(act="on", name=name), tone=Tone.GOOD)
+    # What a person turned off stays off: a snooze would turn it on again at its end.
+    if any(one.rule == name and one.until is None for one in await records.switches(workspace)):
+        text = ("Nothing was changed.",)
+        return Result(card=Card(title=f"Guardrail {name} is off", text=text, buttons=(on,)))
+    end = now + (arguments.duration or SNOOZED)
+    switch = Switch(rule=name, by=context.actor.name, at=now.timestamp(), until=end.timestamp())
+    await records.switch_off(workspace, switch)
+    title = f"Guardrail {name} is snoozed until {context.show(end)}"
+    text = (f"Then it works again. {STAY}",)
+    card = Card(title=title, tone=Tone.GOOD, text=text, buttons=(replace(on, label="Turn on now"),))
+    return Result(card=card, audit=f"guardrail {name} snoozed until {context.show(end)}")
+
+
+async def _turn_off(name: str, context: CommandContext) -> Result:
+    """One rule; or all rules of all workspaces, where there is no name."""
+    from shared.records.guardrails import Switch
+
+    switch = Switch(rule=name, by=context.actor.name, at=context.now().timestamp())
+    await context.need_records().guardrails.switch_off(context.workspace.name, switch)
+    what = f"Guardrail {name} is" if name else "All guardrails of all outreach workspaces are"
+    text = "It does nothing until someone turns it on." if name else ALL_SILENT
+    on = Button(label="Turn on", action=Guard(act="on", name=name), tone=Tone.GOOD)
+    card = Card(title=f"{what} off", tone=Tone.WARN, text=(text, STAY), buttons=(on,))
+    return Result(card=card, audit=f"{what} off".lower())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllOff(Act):
+    """Turns all rules of all workspaces off."""
+
+    @property
+    def verb(self) -> str:
+        return "guardrails"
+
+    async def carry_out(self, context: CommandContext) -> Result:
+        return await _turn_off("", context)
+
+
+def _ask_all_off(count: int, context: CommandContext) -> Question:
+    is_one = context.settings is None or len(context.settings.workspaces) < 2
+    where = "of this outreach workspace" if is_one else "of all outreach workspaces"
+    text = (f"{show_number(count, 'guardrail')} here. {ALL_SILENT}", STAY)
+    card = Card(title=f"Turn off all guardrails {where}?", tone=Tone.WARN, text=text)
+    return Question(card=card, choices=(Choice(label="Turn all off", act=AllOff()),))
+
+
+async def _turn_on(name: str, context: CommandContext) -> Result:
+    from shared.records.guardrails import ALL
+
+    records, workspace = context.need_records().guardrails, context.workspace.name
+    changed = await records.switch_on(workspace, name)
+    left = [one for one in await records.switches(workspace) if name and one.rule == ALL]
+    what = f"Guardrail {name} is" if name else "All guardrails are"
+    title = f"{what} on" if changed else f"{what} already on"
+    card = Card(title=title, tone=Tone.GOOD, text=tuple(_off_text(one, context) for one in left[:1]))
+    return Result(card=card, audit=title.lower() if changed else "")
+
+
+def _off_text(switch: Switch, context: CommandContext) -> str:
+    return f"@{switch.by} turned all guardrails off at {context.show(moment(switch.at))}."
+
+
+# -- the backtest: when a rule would have fired in the stored history, and what it would have prevented
+
+
+async def _load_activity(context: CommandContext, spans: Iterable[float] | None = None) -> Activity:
+    """What is stored of the workspace and matters to windows that begin so many seconds ago; None: to all windows.
+
+    It is read in portions: of a large account it is millions of rows.
+    """
+    import asyncio
+
+    from shared.guardrails.activity import HORIZON, Activity, days, portions
+
+    records, name, now = context.need_records(), context.workspace.name, context.now().timestamp()
+    guard = records.guardrails
+    heard, broken = await asyncio.gather(guard.heard_since(name), records.domains.broken(name))
+    changed = await records.domains.broken_since(name, moment(now - HORIZON))
+    activity = Activity()
+    activity.heard_since = float("inf") if heard is None else heard
+    for at, domains in (*changed, (now, broken)):
+        activity.saw_broken(at, domains)
+    for start, end in days(now):
+        happenings = await guard.happenings(name, start, end)
+        await asyncio.to_thread(activity.add, happenings)
+    if spans is None:
+        times = portions(now, (HORIZON,), serves=HORIZON)
+    else:
+        times = portions(now, spans, begins=(activity.heard_since,))
+    for start, end, is_edge in times:
+        samples = await guard.samples(name, start, end, last_only=not is_edge)
+        await asyncio.to_thread(activity.add, (), samples)
+    return activity
+
+
+async def _backtest(name: str, rule: Rule, context: CommandContext) -> Result:
+    """What a rule would have done in the last 30 days; one without a name is new, and can be added from there."""
+    import asyncio
+
+    from shared.guardrails.backtest import backtest
+    from shared.guardrails.catalog import free_name
+    from shared.guardrails.rule import Action
+
+    activity = await _load_activity(context)
+    end = context.now().timestamp()
+    start = end - LOOK_BACK.total_seconds()
+    result = await asyncio.to_thread(backtest, rule, activity, start=start, end=end)
+    firings, is_known = result.firings, result.start <= end
+    span = f"the last {LOOK_BACK.days} days"
+    if is_known and result.start > start:
+        span = f"the {show_exact_span(timedelta(seconds=end - result.start))} that are known"
+    times = "once" if len(firings) == 1 else f"{len(firings):,} times"
+    fired = f"have fired {times}" if firings else "not have fired"
+    shown = name or free_name(rule, {})
+    title = f"{shown} would {fired} in {span}" if is_known else f"{shown} can't be tested yet"
+    since = _from_when(rule)
+    footer = f"Checked hour by hour over the last {LOOK_BACK.days} days." if is_known else ""
+    if is_known and result.start > start:
+        metric = str(rule.condition.metric).capitalize()
+        footer = f"{metric} before {context.show(moment(result.start))} are unknown: {since}."
+    prevented = (
+        Fact(label="Sends", value=show_count(result.sends)),
+        Fact(label="Bounces", value=f"{result.bounces:,}"),
+    )
+    add = Button(label="Add this rule", action=Guard(act="add", rule=str(rule)))
+    return Result(
+        card=Card(
+            title=title,
+            text=(f"Rule: {rule}.", *await _missing_sequence(rule, context), *_summary(rule, result)),
+            facts=prevented if firings and rule.action is not Action.TELL else (),
+            table=_firings(rule, result, context) if firings else None,
+            buttons=() if name else (add,),
+            footer=footer,
+        ),
+        rows=tuple(
+            {
+                "at": moment(one.at).isoformat(),
+                rule.scope.value: one.label,
+                "measured": one.note,
+                "held_back": one.held_back,
+                "sends_after": one.sends,
+                "bounces_after": one.bounces,
+            }
+            for one in firings
+        ),
+    )
+
+
+def _summary(rule: Rule, result: Backtest) -> tuple[str, ...]:
+    from shared.guardrails.rule import Action
+
+    if result.start > result.end:
+        return (f"Nothing is known of {rule.condition.metric} yet: {_from_when(rule)}.",)
+    if not result.firings:
+        is_long = result.end - result.start >= ENOUGH_SECONDS
+        short = "Its condition was never met, but that is too short a time to judge the rule by."
+        return ("Its condition was never met in this time." if is_long else short,)
+    if rule.action is Action.TELL:
+        return ()
+    held = sum(one.held_back for one in result.firings)
+    limit = (f"Its own limits would have blocked it {show_number(held, 'time')}.",) if held else ()
+    pausing = "Pausing each time" if rule.action is Action.ACT else "Following each suggestion"
+    return (*limit, f"{pausing}{'' if rule.duration else ' for 24 h'} would have prevented:")
+
+
+def _firings(rule: Rule, result: Backtest, context: CommandContext) -> Table:
+    from shared.guardrails.rule import Action
+
+    rows, tells = [], rule.action is Action.TELL
+    for one in result.firings[-FIRINGS_SHOWN:][::-1]:
+        note = one.note + (" (limit reached)" if one.held_back else "")
+        prevented = (None, None) if tells else (one.sends, one.bounces)
+        cells = (context.show(moment(one.at)), one.label, note, *prevented)
+        rows.append(Row(cells=cells, tone=Tone.WARN))
+    titles = ("When", rule.scope.capitalize(), "Measured")
+    counts = (number("Sends prevented"), number("Bounces prevented"))
+    return Table(columns=columns(*titles, *counts), rows=tuple(rows), total=len(result.firings))
+
+
+def _from_when(rule: Rule) -> str:
+    from shared.guardrails.rule import EVENT_OF, Metric
+
+    if rule.condition.metric is Metric.DNS:
+        return "it is known from the first change of a domain's DNS on"
+    if rule.condition.metric in EVENT_OF:
+        return "events are known from the first delivery on"
+    return "it is known from the bot's first reading of the service on"
 
 
 COMMAND = Command(

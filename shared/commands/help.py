@@ -1,4 +1,4 @@
-"""`help`: what there is to type."""
+"""`help`: five lines for what people come for; all commands behind a button; or one command. And `doctor`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,38 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from shared.commands.base import ALIASES, COMMANDS, Arguments, Command, Words, one_of
+from shared.commands.base import (
+    ALIASES,
+    COMMANDS,
+    Arguments,
+    Command,
+    Face,
+    Result,
+    Words,
+    one_of,
+    refused,
+)
+from shared.domain.card import Button, Card, Fact, Row, Table, columns
+from shared.domain.roles import Role
 
 if TYPE_CHECKING:
-    from shared.commands.base import Question, Result
     from shared.commands.run import CommandContext
-
 
 EVERYTHING = "all"
 """In place of a command: each of them, with what it does."""
+FIRST_LINES = (
+    ("status", "what the account is doing, and what isn't fine"),
+    ("replies", "interested replies that nobody has claimed"),
+    ("pause NAME for 2h", "pause a sequence, which resumes automatically"),
+    ("domain NAME", "why a sending domain is as it is"),
+    ("subscribe interested here", "post interested replies to this channel"),
+)
+"""The lines that `help` leads with: what to type, and what it does."""
+
+
+def command_of(line: str) -> str:
+    """The name of a line's command."""
+    return line.partition(" ")[0]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -33,18 +56,85 @@ class Help(Arguments):
         return filter(None, (self.command,))
 
 
-async def _run(arguments: Help, context: CommandContext) -> Result | Question:
-    from shared.commands.running import help_cards
+async def _help(arguments: Help, context: CommandContext) -> Result:
+    if arguments.command is None:
+        return Result(card=first_help(context))
+    if arguments.command == EVERYTHING:
+        return Result(card=_all(context))
+    return Result(card=_one(COMMANDS[arguments.command], context))
 
-    return await help_cards.run_help(arguments, context)
+
+def first_help(context: CommandContext) -> Card:
+    """The five lines, as far as the person may use them, and three buttons."""
+    lines = tuple(f"`{line}`: {does}" for line, does in FIRST_LINES if _may(command_of(line), context))
+    named = (("Status", "status"), ("Replies", "replies"))
+    shown = (Button(label=label, action=COMMANDS[name].arguments()) for label, name in named)
+    everything = Button(label="All commands", action=Help(command=EVERYTHING))
+    return Card(title="What you can do here", text=("\n".join(lines),), buttons=(*shown, everything))
 
 
-COMMAND = Command(
-    arguments=Help,
-    run=_run,
-    rank=0,
-    aliases=("hi", "?"),
-    usage="[COMMAND|all]",
-    summary="Show all commands, or how to use one",
-    examples=("help", "help all", "help pause"),
+def _may(name: str, context: CommandContext) -> bool:
+    command = COMMANDS[name]
+    face = context.actor.face
+    is_here = face in command.faces or face not in set(Face)
+    return is_here and context.allows(command) and command.is_offered(context)
+
+
+def _all(context: CommandContext) -> Card:
+    """The commands of a face that the person may use."""
+    here = [one for one in COMMANDS.values() if _may(one.name, context)]
+    rows = tuple(Row(cells=(one.synopsis, one.summary)) for one in here)
+    return Card(
+        title="Commands",
+        table=Table(columns=columns("Command", "Does"), rows=rows),
+        footer="`help COMMAND` shows details. @NAME selects a workspace.",
+    )
+
+
+def _one(command: Command, context: CommandContext) -> Card:
+    has = "you have it" if context.allows(command) else "you don't have it"
+    runs = command.bare and not command.changes
+    buttons = (Button(label=command.name.capitalize(), action=command.arguments()),) if runs else ()
+    return Card(
+        title=command.synopsis,
+        text=(f"{command.summary}.",),
+        facts=(
+            *(Fact(label="Example", value=line) for line in command.examples),
+            *(Fact(label="Also", value=alias) for alias in command.aliases),
+            Fact(label="Role", value=f"{command.role} ({has})"),
+        ),
+        buttons=buttons,
+    )
+
+
+class Doctor(Arguments):
+    """`doctor`, which the bot answers, and which in a shell is a program of its own."""
+
+    verb = "doctor"
+
+
+async def _doctor(_: Doctor, __: CommandContext) -> Result:
+    return refused("`outreach doctor` in a shell checks everything", why="in a shell only")
+
+
+FAMILY = (
+    Command(
+        arguments=Help,
+        run=_help,
+        rank=0,
+        aliases=("hi", "?"),
+        usage="[COMMAND|all]",
+        summary="Show what to type first, all commands, or how to use one",
+        examples=("help", "help all", "help pause"),
+    ),
+    Command(
+        arguments=Doctor,
+        run=_doctor,
+        rank=250,
+        summary="Check the connection to the service, Slack, the channels and the database",
+        role=Role.ADMIN,
+        examples=("doctor",),
+        faces=frozenset({Face.SLACK}),  # in a shell it is its own program, which checks more
+        assistants=False,
+    ),
 )

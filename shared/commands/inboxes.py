@@ -1,17 +1,48 @@
-"""`inboxes` and `domains`: what sends, with its health."""
+"""`inboxes` by domain, and `domains`: a line each. Both have the worst first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
-from shared.commands.base import Arguments, Command, Words, none_left
+from shared.commands.base import (
+    Arguments,
+    Command,
+    Problem,
+    Result,
+    Words,
+    clip,
+    did_you_mean,
+    none_left,
+)
+from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
+from shared.text.formats import show_number
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
-    from shared.commands.base import Question, Result
+    from shared.api.models import Inbox
     from shared.commands.run import CommandContext
+    from shared.domain.health import DomainHealth, Thresholds
+
+UNHEALTHY = "unhealthy"
+BOUNCES_OF = timedelta(hours=24)
+MOST_LINKS = 3
+INBOX_COLUMNS = columns(
+    "Inbox",
+    number("Health"),
+    Column(title="", bar=True),
+    number("Daily limit", narrow="Limit"),
+    "Status",
+    Column(title="Verdict", narrow=""),
+)
+DOMAIN_COLUMNS = columns(
+    "Domain",
+    "State",
+    number("Lowest health", narrow="Lowest"),
+    number("Bounces, 24 h", narrow="Bounces"),
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -37,16 +68,136 @@ class Domains(Arguments):
     verb = "domains"
 
 
-async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result | Question:
-    from shared.commands.running import inbox_lists
+async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
+    from shared.domain.health import roll_up, show_counts, verdict
+    from shared.domain.workspace_verdict import judge_domains
 
-    return await inbox_lists.list_inboxes(arguments, context)
+    known, wanted, thresholds = await context.inboxes(), arguments.filter, context.workspace.thresholds
+    if wanted == UNHEALTHY:
+        shown = [one for one in known if verdict(one, thresholds=thresholds).tone is not Tone.GOOD]
+    else:
+        shown = [one for one in known if wanted is None or wanted in {one.domain, one.email.lower()}]
+        if known and not shown:
+            return _no_such_domain(str(wanted), {one.domain for one in known})
+    # A domain is judged by all its inboxes: one of which only the resting inbox is listed is not paused.
+    listed = {one.domain for one in shown}
+    domains = tuple(one for one in roll_up(known, thresholds=thresholds) if one.domain in listed)
+    counts = show_counts(roll_up(shown, thresholds=thresholds))
+    noun = "unhealthy inbox" if wanted == UNHEALTHY else "inbox"
+    where = f" on {wanted}" if wanted not in {None, UNHEALTHY} else ""
+    title = (show_number(len(shown), noun) if shown else f"No {noun}es") + where
+    members: dict[str, list[Inbox]] = {}
+    for inbox in shown:
+        members.setdefault(inbox.domain, []).append(inbox)
+    rows = tuple(row for one in domains for row in _rows(one, members[one.domain], thresholds))
+    return Result(
+        card=Card(
+            title=title,
+            tone=judge_domains(domains).tone if shown else Tone.GOOD if known else Tone.UNKNOWN,
+            text=(f"{counts} · {show_number(len(domains), 'domain')}",) if shown else (),
+            table=Table(columns=INBOX_COLUMNS, rows=rows) if shown else None,
+            buttons=_links(domains, wanted) if known else (),
+        ),
+        rows=tuple(
+            {name: getattr(one, name) for name in ("email", "health_score", "daily_limit", "status")}
+            for one in shown
+        ),
+    )
 
 
-async def _domains(arguments: Domains, context: CommandContext) -> Result | Question:
-    from shared.commands.running import inbox_lists
+def _no_such_domain(query: str, known: set[str]) -> Result:
+    card = Card(
+        title=f"No inboxes match “{clip(query)}”",
+        tone=Tone.WARN,
+        text=(did_you_mean(query, (*sorted(known), UNHEALTHY)),),
+        buttons=(Button(label="All inboxes", action=Inboxes()),),
+    )
+    return Result(card=card, problem=Problem(text="no such domain", argument="filter"))
 
-    return await inbox_lists.list_domains(arguments, context)
+
+def _rows(domain: DomainHealth, members: Sequence[Inbox], thresholds: Thresholds) -> Iterable[Row]:
+    """A domain, and its inboxes in the order of the scores that are shown."""
+    from shared.domain.health import verdict
+    from shared.domain.totals import rate, total
+
+    limit = total([one.daily_limit for one in members])
+    word, count = "; ".join(domain.reasons) or "healthy", show_number(domain.inboxes, "inbox")
+    cells = (domain.domain, domain.lowest, rate(domain.lowest, 100), limit, count, word)
+    yield Row(cells=cells, tone=domain.tone)
+    for one in sorted(members, key=lambda one: (one.health_score is None, one.health_score or 0, one.email)):
+        score, found = one.health_score, verdict(one, thresholds=thresholds)
+        shown = (f"  {one.email}", score, rate(score, 100), one.daily_limit, one.status, found.word)
+        yield Row(cells=shown, tone=found.tone)
+
+
+def _links(domains: Sequence[DomainHealth], wanted: str | None) -> tuple[Button, ...]:
+    if wanted is not None:
+        return (Button(label="All inboxes", action=Inboxes()),)
+    if all(one.tone is Tone.GOOD for one in domains):
+        return ()
+    unhealthy = Button(label="Unhealthy only", action=Inboxes(filter=UNHEALTHY))
+    links = (
+        Button(label=clip(one.domain, length=40), action=Inboxes(filter=one.domain))
+        for one in _troubled(domains)
+    )
+    return (unhealthy, *links)
+
+
+def _troubled(domains: Sequence[DomainHealth]) -> Sequence[DomainHealth]:
+    return [one for one in domains if one.tone in {Tone.BAD, Tone.WARN}][:MOST_LINKS]
+
+
+async def _domains(_: Domains, context: CommandContext) -> Result:
+    from shared.commands.domain import Domain
+    from shared.domain.health import roll_up
+    from shared.domain.workspace_verdict import judge_domains
+
+    domains = roll_up(await context.inboxes(), thresholds=context.workspace.thresholds)
+    bounces = await _bounces([one.domain for one in domains], context)
+    lines = [(one, _state(one), bounces.get(one.domain)) for one in domains]
+    rows = (Row(cells=(one.domain, state, one.lowest, count), tone=one.tone) for one, state, count in lines)
+    missing = len(bounces) < len(domains)
+    return Result(
+        card=Card(
+            title=show_number(len(domains), "domain") if domains else "No domains",
+            tone=judge_domains(domains).tone if domains else Tone.UNKNOWN,
+            table=Table(columns=DOMAIN_COLUMNS, rows=tuple(rows)) if domains else None,
+            buttons=tuple(
+                Button(label=clip(one.domain, length=40), action=Domain(name=one.domain))
+                for one in _troubled(domains)
+            ),
+            footer="Bounces are unknown where the bot has recorded less than 24 hours." if missing else "",
+        ),
+        rows=tuple(
+            {"domain": one.domain, "state": state, "lowest_health": one.lowest, "bounces_24h": count}
+            for one, state, count in lines
+        ),
+    )
+
+
+def _state(domain: DomainHealth) -> str:
+    if domain.paused:
+        return "paused"
+    if domain.tone is Tone.BAD:
+        return "bad" if domain.bad else "partly resting"
+    return {Tone.WARN: "at risk", Tone.GOOD: "healthy"}.get(domain.tone, "unknown")
+
+
+async def _bounces(domains: Iterable[str], context: CommandContext) -> dict[str, int]:
+    """The bounces of the last 24 hours by domain; without those of which not all 24 hours are recorded."""
+    from shared.records.records import RecordsUnavailable
+
+    if context.records is None:
+        return {}
+    since, counts = context.now() - BOUNCES_OF, {}
+    try:
+        for domain in domains:
+            past = await context.records.domain_past(context.workspace.name, domain, since)
+            if past.known_from and past.known_from <= since:
+                counts[domain] = past.bounced
+    except RecordsUnavailable:
+        return {}
+    return counts
 
 
 FAMILY = (

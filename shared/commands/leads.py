@@ -1,31 +1,63 @@
-"""`leads`, `lead`, `add` and `remove`."""
+"""`leads`, `lead`, `add` and `remove`. The service has no search, so a lead is looked for where it likely is, then in all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from shared.api.words import LEAD_STATUSES, LeadStatus
 from shared.commands.base import (
     EMAIL,
+    Act,
     ArgumentError,
     Arguments,
+    Choice,
     Command,
     OnSequence,
+    Problem,
+    Question,
+    Result,
     Words,
     clip,
+    did_you_mean,
     need_target,
     none_left,
+    refusal,
     texts,
     write_target,
 )
+from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.roles import Role
+from shared.text.formats import plural, show_number
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
-    from shared.commands.base import Question, Result
+    from shared.api import models
     from shared.commands.run import CommandContext
+    from shared.records.replies import LeadReply
+
+STANDARD = ("id", "email", "status", "first_name", "last_name", "company")
+PLACED = frozenset({"sequenceid", "step", "createdat"})
+"""Fields of the service, folded, that are shown by name, or as a time."""
+MOST_OTHER_FIELDS, MOST_BUTTONS = 12, 10
+PAGE = 100
+PAGES_FIRST = 20
+"""Pages of a search with priority; later pages must not delay other requests."""
+PAGES_LIKELY = 5
+"""Pages of each list that likely has the lead, before or after all leads are gone through."""
+FINAL: tuple[LeadStatus, ...] = ("interested", "replied", "bounced", "unsubscribed", "completed")
+"""Statuses with which a lead may be old; of the active ones, the newest have been gone through."""
+TONES = {
+    "interested": Tone.GOOD,
+    "replied": Tone.GOOD,
+    "bounced": Tone.BAD,
+    "unsubscribed": Tone.WARN,
+    "active": Tone.INFO,
+    "completed": Tone.INFO,
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -45,10 +77,9 @@ class Leads(OnSequence):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Lead(Arguments):
-    """`lead EMAIL|NAME|ld_… [STATUS]`."""
+class OnLead(Arguments):
+    """The arguments of a command about one lead."""
 
-    verb = "lead"
     who: str
     """An address, an id, or the words of a name."""
     status: str = ""
@@ -56,44 +87,36 @@ class Lead(Arguments):
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        with_status = len(words) == 2 and words[1].text.lower() in LEAD_STATUSES
-        if len(words) > 1 and "@" not in words[0].text and not with_status:
-            return cls(who=" ".join(texts(words)))
-        who, status = _who(words)
-        return cls(who=who, status=status)
+        if not words or not words[0].text.strip():
+            raise ArgumentError("Which lead?", hint="Enter an email address or an id (ld_…).")
+        status = words[1].text.lower() if len(words) > 1 else ""
+        if status not in LEAD_STATUSES:
+            none_left(words[1:])
+            return cls(who=words[0].text)
+        none_left(words[2:])
+        return cls(who=words[0].text, status=status)
 
     def write(self) -> Iterable[str]:
         return (quote(self.who), *((self.status,) if self.status else ()))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Remove(Arguments):
-    """`remove EMAIL|ld_… [STATUS]`."""
+class Lead(OnLead):
+    """`lead EMAIL|NAME|ld_… [STATUS]`."""
 
-    verb = "remove"
-    who: str
-    status: str = ""
-    """Where to look first."""
+    verb = "lead"
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        who, status = _who(words)
-        return cls(who=who, status=status)
+        with_status = len(words) == 2 and words[1].text.lower() in LEAD_STATUSES
+        if len(words) > 1 and "@" not in words[0].text and not with_status:
+            return cls(who=" ".join(texts(words)))
+        return super().read(words)
 
-    def write(self) -> Iterable[str]:
-        return (quote(self.who), *((self.status,) if self.status else ()))
 
+class Remove(OnLead):
+    """`remove EMAIL|ld_… [STATUS]`."""
 
-def _who(words: Words) -> tuple[str, str]:
-    """Who is meant, and with which status; the service has no search, but lists leads by status."""
-    if not words or not words[0].text.strip():
-        raise ArgumentError("Which lead?", hint="Enter an email address or an id (ld_…).")
-    status = words[1].text.lower() if len(words) > 1 else ""
-    if status not in LEAD_STATUSES:
-        none_left(words[1:])
-        return words[0].text, ""
-    none_left(words[2:])
-    return words[0].text, status
+    verb = "remove"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -107,12 +130,9 @@ class Add(OnSequence):
     @classmethod
     def read(cls, words: Words) -> Self:
         if not words or not EMAIL.fullmatch(words[0].text):
-            problem = (
-                f"“{clip(words[0].text)}” isn't an email address."
-                if words
-                else "Which address, and which sequence?"
-            )
-            raise ArgumentError(problem, hint="For example: add ann@acme.com to “Q3 founders” first_name=Ann")
+            given = f"“{clip(words[0].text)}” isn't an email address." if words else ""
+            hint = "For example: add ann@acme.com to “Q3 founders” first_name=Ann"
+            raise ArgumentError(given or "Which address, and which sequence?", hint=hint)
         rest = words[2:] if words[1:] and words[1].is_one_of("to") else words[1:]
         fields = {word.key: word.value for word in rest if word.key}
         if "email" in fields:
@@ -131,28 +151,414 @@ def _quoted(text: str) -> str:
     return plain if plain.startswith('"') else f'"{plain}"'
 
 
-async def _leads(arguments: Leads, context: CommandContext) -> Result | Question:
-    from shared.commands.running import lead_pages
-
-    return await lead_pages.list_leads(arguments, context)
+# -- `leads`
 
 
-async def _lead(arguments: Lead, context: CommandContext) -> Result | Question:
-    from shared.commands.running import lead_pages
+async def _leads(arguments: Leads, context: CommandContext) -> Result:
+    """The newest hundred, or as many as the context says."""
+    from shared.api.pace import Priority
+    from shared.commands.resolve import NoMatch, Resolved
 
-    return await lead_pages.lead(arguments, context)
+    status, name, of = arguments.status, None, ""
+    if arguments.target:
+        found = await context.find_sequence(arguments.target)
+        if not isinstance(found, Resolved):
+            card = found.card(lambda one: replace(arguments, target=(one,)), changes=False)
+            if isinstance(found, NoMatch) and not found.nearest:  # a status may have been meant
+                hint = f"As a status: {did_you_mean(found.query, LEAD_STATUSES)}"
+                card = replace(card, text=(*card.text, hint))
+            return Result(card=card, problem=Problem(text="no single sequence", argument="target"))
+        name, of = found.sequence.id, f" in {found.sequence.label}"
+    limit, shown, more = context.limit or PAGE, list[Any](), False
+    urgency = Priority.INTERACTIVE if limit <= PAGE else Priority.NORMAL
+    async for page in context.client.iter_pages(
+        sequence_id=name, status=status, page_size=min(limit, PAGE), priority=urgency
+    ):
+        shown += page.items
+        if len(shown) >= limit:
+            more = bool(page.next_cursor) or len(shown) > limit
+            break
+    shown = shown[:limit]
+    noun = f"{status} lead" if status else "lead"
+    count = show_number(len(shown), noun) if shown else f"No {plural(noun)}"
+    return Result(
+        card=Card(
+            title=f"{f'Newest {count}' if more else count}{of}",
+            table=lead_table(shown) if shown else None,
+            footer="There are more. Export them all with `outreach export`." if more else "",
+        ),
+        rows=tuple(map(record_of, shown)),
+    )
 
 
-async def _add(arguments: Add, context: CommandContext) -> Result | Question:
-    from shared.commands.running import lead_pages
+def lead_table(leads: Sequence[models.Lead]) -> Table:
+    rows = (
+        Row(
+            cells=(one.email, lead_name(one) or None, one.company, one.status, one.id),
+            tone=TONES.get(one.status or "", Tone.UNKNOWN),
+        )
+        for one in leads
+    )
+    return Table(columns=columns("Email", "Name", "Company", "Status", "Id"), rows=tuple(rows))
 
-    return await lead_pages.add(arguments, context)
+
+def lead_name(lead: models.Lead) -> str:
+    return " ".join(filter(None, (lead.first_name, lead.last_name)))
+
+
+# -- looking for a lead
+
+
+class Search(NamedTuple):
+    """The leads that were found, among how many, and whether those were all; else, in which lists."""
+
+    found: Sequence[models.Lead]
+    looked_at: int
+    complete: bool
+    lists: Sequence[str] = ()
+
+    @property
+    def looked_through(self) -> str:
+        if self.complete:
+            return f"Searched all {self.looked_at:,} leads."
+        lists = f"the newest of all, and of the {', '.join(self.lists[:-1])} and {self.lists[-1]} ones"
+        return f"Searched {self.looked_at:,} leads: {lists}. The service doesn't offer a search."
+
+
+async def search(
+    who: str, context: CommandContext, *, sequence_id: str | None = None, status: str = ""
+) -> Search:
+    """Look for an address, an id or a name; ends with the page that has it.
+
+    The leads of the status come first, as far as the search reaches at all, or the interested ones; then those of the
+    sequence, the newest of all, and where these aren't all, the newest of each status.
+    """
+    first = next((known for known in LEAD_STATUSES if known == status), FINAL[0])
+    lists: list[tuple[LeadStatus | None, str | None]] = [(first, None)]
+    lists += [(None, sequence_id)] if sequence_id else []
+    lists += [(None, None), *((one, None) for one in FINAL if one != first)]
+    seen: set[str] = set()
+    names: list[str] = []
+    for listed, sequence in lists:
+        is_all = not listed and not sequence
+        is_deep = is_all or (listed == first and status)
+        pages = _pages(context, status=listed, sequence_id=sequence, most=PAGES_FIRST if is_all else None)
+        left, last = context.pages_searched if is_deep else PAGES_LIKELY, False
+        async for page in pages:
+            left, last = left - 1, page.next_cursor is None
+            seen.update(lead.id for lead in page.items)
+            context.progress(len(seen))
+            found = tuple(lead for lead in page.items if _is(lead, who))
+            if found or (is_all and last):
+                return Search(found, len(seen), complete=is_all and last)
+            if not left:
+                break
+        names += [] if is_all else [listed or "its sequence's"]
+    return Search((), len(seen), complete=False, lists=names)
+
+
+async def _pages(
+    context: CommandContext, *, status: LeadStatus | None, sequence_id: str | None, most: int | None
+) -> AsyncIterator[models.Page[models.Lead]]:
+    """The pages of a list; after the first `most` without priority."""
+    from shared.api.pace import Priority
+
+    cursor, count = None, 0
+    for urgency in (Priority.INTERACTIVE, Priority.NORMAL):
+        async for page in context.client.iter_pages(
+            sequence_id=sequence_id, status=status, page_size=PAGE, cursor=cursor, priority=urgency
+        ):
+            count, cursor = count + 1, page.next_cursor
+            yield page
+            if count == most:
+                break
+        if cursor is None:
+            return
+
+
+def _is(lead: models.Lead, who: str) -> bool:
+    if lead.id == who or (lead.email or "").casefold() == who.casefold():
+        return True
+    words, names = who.casefold().split(), lead_name(lead).casefold().split()
+    begun = (any(name.startswith(word) for name in names) for word in words)
+    return "@" not in who and bool(words) and all(begun)
+
+
+def _not_found(who: str, result: Search) -> Result:
+    tone = Tone.WARN if result.complete else Tone.UNKNOWN
+    card = Card(title=f"No lead matches “{clip(who)}”", tone=tone, text=(result.looked_through,))
+    return Result(card=card, problem=Problem(text="not found", argument="who"))
+
+
+# -- `lead`
+
+
+async def _lead(arguments: Lead, context: CommandContext) -> Result:
+    """The lead as the service has it, and the last reply as it was delivered."""
+    from shared.text.links import answer_link
+    from shared.text.quotations import without_quotation
+
+    who = arguments.who
+    reply = await _last_reply(who, context) if "@" in who else None
+    home = await _named_sequence(reply.sequence, context) if reply else None
+    result = await search(who, context, sequence_id=home.id if home else None, status=arguments.status)
+    if len(result.found) > 1:
+        title, rows = f"{len(result.found)} leads match “{clip(who)}”", tuple(map(record_of, result.found))
+        buttons = tuple(
+            Button(
+                label=f"Show {clip(lead_name(one) or one.id, length=40)}",
+                action=Lead(who=one.id, status=one.status or ""),
+            )
+            for one in result.found[:MOST_BUTTONS]
+        )
+        return Result(card=Card(title=title, table=lead_table(result.found), buttons=buttons), rows=rows)
+    one = result.found[0] if result.found else None
+    reply = reply or (await _last_reply(one.email, context) if one else None)
+    if one is None and reply is None:
+        return _not_found(who, result)
+    email, words = (one.email if one else who) or "", reply.text if reply else ""
+    address = (Fact(label="Email", value=email, url=answer_link(email, words)),) if email else ()
+    quoted, links = without_quotation(words), await _links(email, reply, context)
+    if one is None:
+        assert reply is not None
+        title = " at ".join(filter(None, (reply.lead or who, reply.company)))
+        facts = (*address, *_reply_facts(reply))
+        return Result(
+            card=Card(
+                title=title,
+                tone=Tone.UNKNOWN,
+                text=(result.looked_through,),
+                facts=facts,
+                quote=quoted,
+                buttons=links,
+            )
+        )
+    removal = Button(label="Remove", action=Remove(who=one.id, status=one.status or ""), tone=Tone.BAD)
+    place = await _place(one, reply, context)
+    return Result(
+        card=Card(
+            title=lead_name(one) or one.email or one.id,
+            tone=TONES.get(one.status or "", Tone.UNKNOWN),
+            facts=(*address, *_own_facts(one), *_reply_facts(reply), *place, *_other_facts(one)),
+            quote=quoted,
+            buttons=(*links, removal),
+        ),
+        rows=(record_of(one),),
+    )
+
+
+async def _last_reply(email: str | None, context: CommandContext) -> LeadReply | None:
+    from shared.records.records import RecordsUnavailable
+
+    if context.records is None or not email:
+        return None
+    try:
+        return await context.records.last_reply(context.workspace.name, email)
+    except RecordsUnavailable:
+        return None
+
+
+async def _named_sequence(name: str, context: CommandContext) -> models.Sequence | None:
+    """The sequence of a name or an id, where only one has it."""
+    from shared.commands.resolve import Resolved
+
+    found = await context.find_sequence((name,)) if name else None
+    return found.sequence if isinstance(found, Resolved) else None
+
+
+async def _links(email: str, reply: LeadReply | None, context: CommandContext) -> tuple[Button, ...]:
+    """To the alert's card and to the lead's own page, for faces that can lead there."""
+    from shared.text.links import lead_link
+
+    card = await context.permalink(reply.alert_id) if reply else ""
+    template = context.settings.links.lead if context.settings else ""
+    page = lead_link(template, email) if context.actor.face == "slack" else ""
+    named = (("Open card", card), ("Open in CRM", page))
+    return tuple(Button(label=label, url=url) for label, url in named if url)
+
+
+def _own_facts(lead: models.Lead) -> tuple[Fact, ...]:
+    known = (("Company", lead.company), ("Status", lead.status or "unknown"))
+    return tuple(Fact(label=label, value=value) for label, value in known if value)
+
+
+def _reply_facts(reply: LeadReply | None) -> tuple[Fact, ...]:
+    if reply is None:
+        return ()
+    step = "" if reply.step is None else str(reply.step)
+    named = (("Sequence", reply.sequence), ("Step", step), ("Reply", reply.status))
+    when = Fact(label="Replied", value=f"{reply.received_at:%-d %b %H:%M} UTC", at=reply.received_at)
+    return (*(Fact(label=label, value=value) for label, value in named if value), when)
+
+
+async def _place(lead: models.Lead, reply: LeadReply | None, context: CommandContext) -> tuple[Fact, ...]:
+    """The sequence by its name, the step, and since when, where the service tells and the reply doesn't."""
+    from shared.api.values import fold
+
+    told = {fold(key): value for key, value in lead.raw.items()}
+    facts: list[Fact] = []
+    name, step = told.get("sequenceid"), told.get("step")
+    if isinstance(name, str) and not (reply and reply.sequence):
+        home = await _named_sequence(name, context)
+        facts.append(Fact(label="Sequence", value=home.label if home else name))
+    if isinstance(step, int) and not (reply and reply.step is not None):
+        facts.append(Fact(label="Step", value=str(step)))
+    try:
+        added = datetime.fromisoformat(str(told.get("createdat")))
+    except ValueError:
+        return tuple(facts)
+    if added.tzinfo:
+        facts.append(Fact(label="Added", value=context.show(added), at=added))
+    return tuple(facts)
+
+
+def _other_facts(lead: models.Lead) -> tuple[Fact, ...]:
+    """What the service tells besides, at the top or one level deeper: custom fields have no documented place."""
+    from shared.api.values import fold
+
+    deeper = [pair for value in lead.raw.values() if isinstance(value, dict) for pair in value.items()]
+    found = [
+        Fact(label=key, value=str(value))
+        for key, value in (*lead.raw.items(), *deeper)
+        if key not in STANDARD
+        and fold(key) not in PLACED
+        and isinstance(value, str | int | float)
+        and value != ""
+    ]
+    return tuple(found[:MOST_OTHER_FIELDS])
+
+
+def record_of(lead: models.Lead) -> dict[str, Any]:
+    """A lead as one flat record: the standard fields, then the others by their own names."""
+    from shared.api.models import Lead as Model
+    from shared.api.models import names_of
+    from shared.api.values import fold
+
+    known = {fold(name) for name in names_of(Model)}
+    record: dict[str, Any] = {name: getattr(lead, name) for name in STANDARD}
+    values = {value for value in record.values() if value is not None}
+    for path, value in _leaves(lead.raw, ()):
+        if fold(path[-1]) in known and value in values:
+            continue  # it is one of the standard fields, under the service's name for it
+        name = path[-1] if path[-1] not in record else ".".join(path)
+        record.setdefault(name, value)
+    return record
+
+
+def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The values at any depth, each with the names that lead to it."""
+    for name, inner in value.items():
+        if isinstance(inner, Mapping):
+            yield from _leaves(inner, (*path, name))
+        elif isinstance(inner, list):
+            yield (*path, name), json.dumps(inner, ensure_ascii=False)
+        else:
+            yield (*path, name), inner
+
+
+# -- `add` and `remove`
+
+
+async def _add(arguments: Add, context: CommandContext) -> Result:
+    from shared.api.pace import Priority
+    from shared.commands.resolve import Resolved
+    from shared.commands.run import which_sequence
+
+    found = await context.find_sequence(arguments.target)
+    if not isinstance(found, Resolved):
+        return which_sequence(found, arguments)
+    email, label = arguments.email, found.sequence.label
+    lead = {"email": email, **arguments.fields}
+    result = await context.client.add_leads(found.sequence.id, [lead], priority=Priority.INTERACTIVE)
+    if result.added:
+        button = Button(label="Remove", action=Remove(who=email))
+        card = Card(title=f"Added {email} to {label}", tone=Tone.GOOD, buttons=(button,))
+        return Result(card=card, rows=({"email": email},), audit=f"added to {label}")
+    if result.repeated:
+        note = "The connection was lost and the request was sent again. The first attempt may have added it."
+        card = Card(title=f"{email} may already be in {label}", tone=Tone.WARN, text=(note,))
+        return Result(card=card, audit="uncertain: repeated")
+    if result.skipped:
+        reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
+        note = f"The service skipped it: {reasons}."
+        card = Card(title=f"{email} wasn't added to {label}", tone=Tone.WARN, text=(note,))
+        return refusal(card, why=f"skipped: {reasons}", argument="email")
+    note = "The service didn't confirm whether it was added."
+    card = Card(title=f"{email} was sent to {label}", tone=Tone.WARN, text=(note,))
+    return Result(card=card, audit=f"sent to {label}; the service didn't confirm whether it was added")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveLead(Act):
+    """Removes a lead from all sequences."""
+
+    id: str
+    label: str
+
+    @property
+    def verb(self) -> str:
+        return "remove"
+
+    async def carry_out(self, context: CommandContext) -> Result:
+        from shared.api.errors import NotFound
+
+        label = clip(self.label)
+        try:
+            await context.client.remove_lead(self.id)
+        except NotFound:
+            title = f"{label} isn't in this workspace"
+            card = Card(title=title, tone=Tone.WARN, text=("Nothing was changed.",))
+            return refusal(card, why="not found", argument="who")
+        text = ("It is no longer in any sequence. The reply history is kept.",)
+        card = Card(title=f"Removed {label}", tone=Tone.GOOD, text=text)
+        return Result(card=card, rows=({"id": self.id},), audit=f"removed {self.id}")
 
 
 async def _remove(arguments: Remove, context: CommandContext) -> Result | Question:
-    from shared.commands.running import lead_pages
+    """Ask first, with what is known of the lead."""
+    who = arguments.who
+    if context.unseen and "@" not in who:
+        return _question(who, who, ())
+    result = await search(who, context, status=arguments.status)
+    if len(result.found) > 1:
+        return _which_lead(who, result.found)
+    if result.found:
+        (one,) = result.found
+        address = (Fact(label="Email", value=one.email),) if one.email else ()
+        facts = (*address, *_own_facts(one), *_other_facts(one))
+        return _question(one.id, one.email or one.id, facts, name=lead_name(one))
+    if "@" in who:
+        missing = _not_found(who, result)
+        return refusal(missing.card, why="not found", argument="who") if context.unseen else missing
+    return _question(who, who, (), note="Only the id is known: the lead isn't among the newest ones.")
 
-    return await lead_pages.remove(arguments, context)
+
+def _question(
+    lead_id: str, label: str, facts: tuple[Fact, ...], *, name: str = "", note: str = ""
+) -> Question:
+    does = "This removes the lead from all sequences and keeps the reply history. It can't be undone."
+    text = tuple(filter(None, (does, note)))
+    card = Card(title=f"Remove {name or clip(label)}?", tone=Tone.WARN, text=text, facts=facts)
+    return Question(card=card, choices=(Choice(label="Remove", act=RemoveLead(id=lead_id, label=label)),))
+
+
+def _which_lead(who: str, found: Sequence[models.Lead]) -> Result:
+    buttons = tuple(
+        Button(
+            label=f"Remove {clip(one.id, length=40)}",
+            action=Remove(who=one.id, status=one.status or ""),
+            tone=Tone.BAD,
+        )
+        for one in found[:MOST_BUTTONS]
+    )
+    card = Card(
+        title=f"{len(found)} leads match “{clip(who)}”",
+        tone=Tone.WARN,
+        text=("Nothing was changed. Which one?",),
+        table=lead_table(found),
+        buttons=buttons,
+    )
+    return refusal(card, why="several leads", argument="who")
 
 
 FAMILY = (

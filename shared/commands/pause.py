@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
-from shared.commands import times
 from shared.commands.base import (
     ArgumentError,
     Command,
     OnSequences,
     Words,
-    clip,
     need_target,
     texts,
 )
+from shared.commands.times import UNTIL, End, Moment, end_mistake, read_end
 from shared.domain.roles import Role
-from shared.text.formats import short_duration
-from shared.text.tokenize import parse_duration, quote
+from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
     from shared.commands.base import Question, Result
@@ -33,7 +31,7 @@ class Pause(OnSequences):
 
     verb = "pause"
     duration: timedelta | None = None
-    until: times.Moment | None = None
+    until: Moment | None = None
     """Where no duration is given."""
     reason: str = ""
 
@@ -50,113 +48,12 @@ class Pause(OnSequences):
 
     def write(self) -> Iterable[str]:
         yield from super().write()
-        yield from _end(self.duration, self.until)
+        yield from End(duration=self.duration, until=self.until).write()
         if self.reason:
             yield from ("reason", quote(self.reason))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class End:
-    """When a pause ends: after a duration, at a moment, or only when a person resumes."""
-
-    duration: timedelta | None = None
-    until: times.Moment | None = None
-
-    def __str__(self) -> str:
-        return " ".join(_end(self.duration, self.until))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EndMistake:
-    """Words that seem to say when a pause ends, and don't; with the end that they are near to."""
-
-    problem: str
-    near: End | None = None
-
-    @property
-    def hint(self) -> str:
-        near = f"Did you mean `{self.near}`?" if self.near else _ENDS
-        return f"{near} A reason comes after `reason`."
-
-
-def read_end(words: Sequence[str]) -> End | None:
-    """The end that all the words tell: `2h`, `for a week`, `for the weekend`, `til tomorrow morning`."""
-    if not words:
-        return None
-    first, rest = words[0].lower(), " ".join(words[1:]).lower()
-    if first in UNTIL:
-        found = times.read_moment(words[1:])
-        return End(until=found[0]) if found and found[1] == len(words) - 1 else None
-    if first == "for":
-        return _WEEKEND if rest in {"the weekend", "weekend"} else _spelled_out(rest)
-    return _spelled_out(" ".join(words).lower()) if first[:1].isdigit() else None
-
-
-def end_mistake(words: Sequence[str]) -> EndMistake:
-    """What is wrong with the words after a name, and the nearest end that would be right."""
-    given = " ".join(words)
-    first, rest = words[0].lower(), words[1:]
-    moment = times.read_moment(words)
-    if moment and moment[1] == len(words):
-        return EndMistake(problem=f"“{clip(given)}” needs an “until”.", near=End(until=moment[0]))
-    if first in UNTIL:
-        problem = f"“{clip(' '.join(rest))}” isn't a day or time." if rest else "Until when?"
-    elif first == "for" or first[:1].isdigit():
-        length = " ".join(rest if first == "for" else words)
-        problem = f"“{clip(length)}” isn't a duration." if length else "For how long?"
-    else:
-        problem = f"“{clip(given)}” isn't a duration, a day or a time."
-    return EndMistake(problem=problem, near=_nearest_end(words))
-
-
-def _nearest_end(words: Sequence[str]) -> End | None:
-    """The longest beginning that is an end; else the one that is spelled most alike."""
-    import difflib  # late: only a mistake pays for its import
-
-    begun = (read_end(words[:count]) for count in range(len(words) - 1, 0, -1))
-    near = next(filter(None, begun), None)
-    typed = " ".join("until" if at == 0 and word.lower() in UNTIL else word for at, word in enumerate(words))
-    alike = difflib.get_close_matches(typed.lower()[:60], _FORMS, n=1, cutoff=0.8)
-    return read_end(alike[0].split()) if alike else near
-
-
-def _end(duration: timedelta | None, until: times.Moment | None) -> Iterable[str]:
-    if duration:
-        yield from ("for", short_duration(duration))
-    elif until:
-        yield from ("until", *str(until).split())
-
-
-UNTIL = ("until", "till", "til")
 _REASON = ("reason", "reason:")
-_WEEKEND = End(until=times.Moment(day="monday", not_today=True))
-"""The weekend is over on Monday morning; said on a Monday, the coming one is meant."""
-_ENDS = (
-    "Use `for 2h`, `for 1h30m`, `for a week`, `until monday 09:00` or `until 2026-12-01`; at most one year."
-)
-_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_COUNTS = {"a": "1", "an": "1", **{word: str(n) for n, word in enumerate(_NUMBERS, 1)}}
-_LENGTHS = {"half an hour": timedelta(minutes=30), "half a day": timedelta(hours=12)}
-_PART = re.compile(
-    rf"\b(?:({'|'.join(_COUNTS)})\s+|([0-9]+)\s*)(s|m|h|d|w|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
-)
-_FORMS = (
-    "for the weekend",
-    *(f"for {length}" for length in ("an hour", "a day", "a week", "two hours", "two days", "two weeks")),
-    *(f"until {day}" for day in (*times.DAYS, times.TODAY, times.TOMORROW)),
-    *(f"until {day} morning" for day in (*times.DAYS, times.TOMORROW)),
-)
-"""Ends as people write them, for those that are misspelled."""
-
-
-def _spelled_out(text: str) -> End | None:
-    """`2h`, `1h30m`, `2 hours`, `an hour`, `1 day and 2 hours`, `half an hour`."""
-    if not (length := _LENGTHS.get(text) or parse_duration(text)):
-        parts = _PART.findall(text)
-        left = _PART.sub("", text).replace("and", "").strip()
-        spelled = "".join(f"{_COUNTS.get(word, number)}{unit[0]}" for word, number, unit in parts)
-        length = None if left else parse_duration(spelled)
-    return End(duration=length) if length else None
 
 
 def _split_end(words: Words, *, is_scope: bool) -> tuple[Words, End]:
@@ -190,7 +87,8 @@ def _is_length(words: Words) -> bool:
 def _refused(words: Words) -> ArgumentError:
     mistake = end_mistake(texts(words))
     return ArgumentError(
-        mistake.problem, hint=f"{mistake.hint} If it is part of a name, put the name in quotes."
+        mistake.problem,
+        hint=f"{mistake.hint} A reason comes after `reason`. If it is part of a name, put the name in quotes.",
     )
 
 

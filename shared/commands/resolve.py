@@ -5,7 +5,6 @@ A part is a whole word of the name, or its beginning from four letters on. Case 
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -159,6 +158,8 @@ def _fold(text: str) -> str:
 
 
 def _nearest(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
+    import difflib  # late: only a mistake pays for its import
+
     folded = _fold(query)[:100]
     by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences}
     near = difflib.get_close_matches(folded, by_name, n=3, cutoff=0.5)

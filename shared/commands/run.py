@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -35,7 +35,7 @@ from shared.commands.base import (
 )
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
 from shared.commands.undo import UNDO, UndoChange
-from shared.domain.card import Button, Card, Tone
+from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
 from shared.domain.snapshot import service_day
 from shared.records.audit import Actor, AuditEntry, Undoable
@@ -408,6 +408,37 @@ async def resolve_near_miss(card: Card, meant: Invocation, context: CommandConte
     # The id is the first word of the line that could be one: what follows it is as it was typed.
     shown = named.line.replace(found.sequence.id, found.sequence.label, 1)
     return near_miss(card.title, invocation(named, workspace=meant.workspace), shown=shown)
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part(Generic[T]):
+    """One part of an answer: its value, or why there is none. One that can't be read is unknown, and hides no other."""
+
+    value: T | None = None
+    error: Exception | None = None
+
+    @property
+    def why(self) -> str:
+        return of_reading(self.error.message if isinstance(self.error, OutreachError) else str(self.error))
+
+    def unknown(self, label: str) -> Fact:
+        return Fact(label=label, value=f"unknown: {self.why}", tone=Tone.UNKNOWN)
+
+
+async def read_part(reading: Awaitable[T]) -> Part[T]:
+    """Read it; a failure of the service or the records is kept as such."""
+    try:
+        return Part(value=await reading)
+    except (OutreachError, RecordsUnavailable) as error:
+        return Part(error=error)
+
+
+def of_reading(text: str) -> str:
+    """An error's words without what they say of a change: nothing was to be changed."""
+    return text.replace(" Nothing was changed.", "")
 
 
 # A question as text, for a face that keeps it until it is answered.

@@ -1,14 +1,34 @@
-"""`status`: everything that matters, on one page."""
+"""`status`: what a workspace is doing, and everything that isn't fine. What is fine is left out."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shared.commands.base import Arguments, Command
+from shared.commands.base import Arguments, Command, Problem, Result
+from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
+from shared.text.formats import show_count, show_number, show_span
 
 if TYPE_CHECKING:
-    from shared.commands.base import Question, Result
-    from shared.commands.run import CommandContext
+    from shared.api.models import Inbox, StatsRow
+    from shared.api.models import Sequence as Campaign
+    from shared.commands.run import CommandContext, Part
+    from shared.domain.workspace_verdict import WorkspaceVerdict
+    from shared.domain_health.report import DomainReport
+    from shared.records.audit import Absence
+    from shared.records.records import AlertsSummary
+
+REJECTIONS = {
+    "is_archived": "archived",
+    "not_in_channel": "the bot isn't in it",
+    "channel_not_found": "deleted, or private without the bot",
+    "token_revoked": "the bot's token was revoked",
+}
+"""Slack's usual errors, in words."""
+NO_BOT = "not running, so replies and alerts aren't recorded. Start it with `outreach bot`."
+DOMAINS_SHOWN = 10
 
 
 class Status(Arguments):
@@ -17,10 +37,249 @@ class Status(Arguments):
     verb = "status"
 
 
-async def _run(arguments: Status, context: CommandContext) -> Result | Question:
-    from shared.commands.running import overview
+class Overview(NamedTuple):
+    """Everything that `status` looks at."""
 
-    return await overview.status(arguments, context)
+    sequences: Part[tuple[Campaign, ...]]
+    inboxes: Part[tuple[Inbox, ...]]
+    today: Part[StatsRow]
+    alerts: Part[AlertsSummary]
+    bot: Part[bool]
+    dns: Part[Mapping[str, DomainReport]]
+    absences: Part[Sequence[Absence]]
+
+    @property
+    def service_errors(self) -> list[Exception]:
+        return [part.error for part in (self.sequences, self.inboxes, self.today) if part.error]
+
+
+async def _run(_: Status, context: CommandContext) -> Result:
+    from shared.domain.health import worst
+    from shared.domain.workspace_verdict import judge
+    from shared.settings import DEFAULT
+
+    seen = await _look(context)
+    verdict = judge(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
+    dns = _dns(seen, verdict, context)
+    facts = (
+        *_service(seen),
+        _sequences(seen.sequences),
+        _inboxes(seen.inboxes, verdict),
+        *dns,
+        _today(seen.today),
+        *_alerts(seen, context),
+        *away_facts(seen.absences.value or (), context),
+        *_budget(context),
+        *((Fact(label="Bot", value=NO_BOT, tone=Tone.WARN),) if seen.bot.value is False else ()),
+        *(Fact(label="Bot", value=problem, tone=Tone.BAD) for problem in context.problems()),
+    )
+    # DNS that nobody has checked yet makes nothing else unknown.
+    judged = [one for one in facts if not (one in dns and one.tone is Tone.UNKNOWN)]
+    links = (("Sequences", "sequences"), ("Domains", "domains"), ("Replies", "replies"), ("Stats", "stats"))
+    return Result(
+        card=Card(
+            title="Status" if context.workspace.name == DEFAULT else f"Status of {context.workspace.name}",
+            tone=worst(one.tone for one in judged if one.tone is not Tone.INFO),
+            facts=facts,
+            table=_troubled(verdict),
+            buttons=tuple(Button(label=label, action=_bare(name)) for label, name in links),
+            footer=f"As of {context.show(context.now())}",
+        ),
+        rows=(_data(seen, verdict, context),),
+        problem=Problem(text="the service is unreachable") if len(seen.service_errors) == 3 else None,
+    )
+
+
+def _bare(name: str) -> Arguments:
+    from shared.commands.base import COMMANDS
+
+    return COMMANDS[name].arguments()
+
+
+async def _look(context: CommandContext) -> Overview:
+    import asyncio
+
+    from shared.commands.run import read_part
+    from shared.domain.totals import totals
+
+    async def today() -> StatsRow:
+        return totals(await context.stats(context.today, context.today))
+
+    async def recorded(name: str) -> Any:
+        records = context.need_records()
+        if name == "summary":
+            return await records.summary(context.workspace.name)
+        if name == "bot":
+            return await records.bot_is_running()
+        return await (records.domains.reports() if name == "dns" else records.turns.absences())
+
+    return Overview(
+        *await asyncio.gather(
+            read_part(context.sequences()),
+            read_part(context.inboxes()),
+            read_part(today()),
+            *(read_part(recorded(name)) for name in ("summary", "bot", "dns", "absences")),
+        )
+    )
+
+
+def _service(seen: Overview) -> Iterator[Fact]:
+    from shared.commands.run import of_reading
+
+    if errors := seen.service_errors:
+        state = "not available" if len(errors) == 3 else "partly available"
+        yield Fact(label="Service", value=f"{state}: {of_reading(str(errors[0]))}", tone=Tone.BAD)
+
+
+def _sequences(part: Part[tuple[Campaign, ...]]) -> Fact:
+    if part.value is None:
+        return part.unknown("Sequences")
+    counts = Counter(one.status or "unknown" for one in part.value)
+    ordered = sorted(counts.items(), key=lambda pair: (pair[0] != "active", pair[0] != "paused", pair[0]))
+    return Fact(label="Sequences", value=", ".join(f"{count} {word}" for word, count in ordered) or "none")
+
+
+def _inboxes(part: Part[tuple[Inbox, ...]], verdict: WorkspaceVerdict) -> Fact:
+    if part.value is None:
+        return part.unknown("Inboxes")
+    return Fact(label="Inboxes", value=verdict.text if part.value else "none", tone=verdict.tone)
+
+
+def _dns(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> tuple[Fact, ...]:
+    """What is wrong with the DNS of the domains; nothing where it isn't checked, or the domains are unknown."""
+    from shared.domain.dns_facts import dns_overview, in_dns
+
+    if seen.inboxes.value is None or (context.settings and not context.settings.dns.enabled):
+        return ()
+    if seen.dns.value is None:
+        return (seen.dns.unknown("DNS"),)
+    names = [in_dns(domain.domain) for domain in verdict.domains if domain.domain]
+    fact = dns_overview(seen.dns.value, names, now=context.now())
+    return (fact,) if fact and fact.tone is not Tone.GOOD else ()
+
+
+def _today(part: Part[StatsRow]) -> Fact:
+    if part.value is None:
+        return part.unknown("Today")
+    # Without rates: a day's replies answer the sends of days before.
+    now = part.value
+    counts = (
+        (now.sends, "send", "sends"),
+        (now.replies, "reply", "replies"),
+        (now.positive_replies, "positive", "positive"),
+        (now.meetings, "meeting", "meetings"),
+    )
+    counted = (f"{show_count(count)} {one if count == 1 else many}" for count, one, many in counts)
+    return Fact(label="Today", value=", ".join(counted))
+
+
+def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:
+    """Replies that wait for a person, and posts that don't get to Slack."""
+    known, now = seen.alerts.value, context.now()
+    if known is None:
+        yield seen.alerts.unknown("Alerts")
+        return
+    if known.unclaimed:
+        value = f"{known.unclaimed:,}{_oldest(known.oldest_unclaimed_at, now)}"
+        yield Fact(label="Unclaimed replies", value=value, tone=Tone.WARN)
+    elif seen.bot.value is False:
+        yield Fact(label="Unclaimed replies", value="none recorded", tone=Tone.UNKNOWN)
+    counts = (
+        (known.dead, "undeliverable"),
+        (known.uncertain, "uncertain: being looked up in Slack"),
+        (known.unsure, "unsure: may be in Slack, which can't be read"),
+        (known.held, "held until quiet hours end"),
+        (known.unreadable, "unreadable deliveries"),
+    )
+    waiting = [f"{known.waiting} waiting{_oldest(known.oldest_waiting_at, now)}"] if known.waiting else []
+    waiting += [f"{count} {word}" for count, word in counts if count]
+    if waiting:
+        is_stuck, is_odd = known.dead or known.unsure, known.uncertain or known.unreadable
+        tone = Tone.BAD if is_stuck else Tone.WARN if is_odd else Tone.INFO
+        yield Fact(label="Alerts", value=", ".join(waiting), tone=tone)
+    if known.last_delivery_at is None:
+        yield Fact(label="Last delivery", value="none so far", tone=Tone.UNKNOWN)
+    yield from _refusals(known)
+    if known.unknown_timers:
+        text = f"{', '.join(known.unknown_timers)}: due, but unknown to this version. Upgrade the bot."
+        yield Fact(label="Timers", value=text, tone=Tone.WARN)
+    if context.settings and (orphaned := known.orphaned_timers(context.settings.workspaces)):
+        label = "Timed pauses of unknown workspaces"
+        yield Fact(label=label, value=orphan_note(orphaned), tone=Tone.WARN)
+
+
+def _oldest(at: datetime | None, now: datetime) -> str:
+    return f", the oldest for {show_span(now - at)}" if at else ""
+
+
+def _refusals(known: AlertsSummary) -> Iterator[Fact]:
+    """What Slack refuses for good, with its own word."""
+    own = known.broken_channels
+    if own:
+        text = ", ".join(f"{channel} ({REJECTIONS.get(error, error)})" for channel, error in own.items())
+        yield Fact(label="Channels that reject posts", value=text, tone=Tone.BAD)
+    refused = {error: count for error, count in known.refusals.items() if error not in {*own.values()}}
+    if refused:
+        text = ", ".join(f"{show_number(count, 'message')} ({error})" for error, count in refused.items())
+        yield Fact(label="Refused by Slack", value=text, tone=Tone.BAD)
+
+
+def orphan_note(orphaned: Mapping[str, int]) -> str:
+    """What to do about timed pauses whose workspace was removed or renamed."""
+    names = ", ".join(f"{show_number(count, 'pause')} in {name}" for name, count in orphaned.items())
+    return f"{names}: not in the settings, so they won't resume. Add the workspace again, or resume them yourself."
+
+
+def away_facts(absences: Sequence[Absence], context: CommandContext) -> Iterator[Fact]:
+    if absences:
+        ends = (
+            f"until {context.show(one.until)}" if one.until else "until they are back" for one in absences
+        )
+        named = (f"@{one.name} {end}" for one, end in zip(absences, ends, strict=True))
+        yield Fact(label="Away", value=", ".join(named))
+
+
+def _budget(context: CommandContext) -> Iterator[Fact]:
+    """The requests of the key, only while some wait or the service has stopped them."""
+    budget, now = context.client.budget, context.now().timestamp()
+    if budget.resumes_at and budget.resumes_at > now:
+        stopped = f"stopped for {budget.resumes_at - now:.0f} s (429)"
+        yield Fact(label="Requests", value=stopped, tone=Tone.WARN)
+    elif budget.waiting:
+        yield Fact(label="Requests", value=f"{budget.waiting} waiting, at {round(budget.rate, 1):g} a second")
+
+
+def _troubled(verdict: WorkspaceVerdict) -> Table | None:
+    troubled = [one for one in verdict.domains if one.tone is not Tone.GOOD]
+    rows = (Row(cells=(one.domain, "; ".join(one.reasons)), tone=one.tone) for one in troubled)
+    table = Table(columns=columns("Domain", "State"), rows=tuple(rows)[:DOMAINS_SHOWN], total=len(troubled))
+    return table if troubled else None
+
+
+def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> dict[str, object]:
+    from shared.api.words import COUNTS
+    from shared.commands.run import of_reading
+    from shared.domain.dns_facts import broken_checks
+    from shared.domain.health import count_by_kind
+
+    sequences, today, alerts = seen.sequences.value, seen.today.value, seen.alerts.value
+    budget = context.client.budget
+    last = alerts.last_delivery_at if alerts else None
+    return {
+        "workspace": context.workspace.name,
+        "reachable": not seen.service_errors,
+        "problem": next((of_reading(str(error)) for error in seen.service_errors), None),
+        "sequences": None if sequences is None else dict(Counter(s.status or "unknown" for s in sequences)),
+        "inboxes": None if seen.inboxes.value is None else count_by_kind(verdict.domains),
+        "verdict": None if seen.inboxes.value is None else verdict.as_data(),
+        **{name: today and getattr(today, name) for name in COUNTS},
+        "dns_problems": None if seen.dns.value is None else broken_checks(seen.dns.value, now=context.now()),
+        "unclaimed_replies": alerts and alerts.unclaimed,
+        "alerts_waiting": alerts and alerts.waiting,
+        "last_delivery_at": last.isoformat() if last else None,
+        "requests_per_second": budget.rate,
+        "throttled": budget.throttled_count,
+    }
 
 
 COMMAND = Command(

@@ -1,25 +1,46 @@
-"""`subscribe`, `unsubscribe` and `subscriptions`: what posts to a channel."""
+"""`subscribe`, `unsubscribe` and `subscriptions`: what posts to a channel, and where each of it comes from.
+
+A channel's set comes from `subscribe`, from the rules of `[routes]`, and from being a workspace's alert channel.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from shared.api.event_kinds import EVENTS, NAME_OF, word_of
-from shared.commands.base import ArgumentError, Command, Words, clip, did_you_mean
-from shared.commands.channels import HERE, InChannel, read_channel, write_channel
+from shared.api.event_kinds import EVENTS, NAME_OF, POSTED_AT_ONCE, kind_of, word_of
+from shared.commands.base import (
+    HERE,
+    ArgumentError,
+    Command,
+    InChannel,
+    Result,
+    Words,
+    clip,
+    did_you_mean,
+    read_channel,
+    refusal,
+    refused,
+    write_channel,
+)
+from shared.domain.card import Button, Card, Tone
 from shared.domain.roles import Role
+from shared.text.formats import plural, show_number
 from shared.text.tokenize import Word, quote
 
 if TYPE_CHECKING:
-    from shared.commands.base import Question, Result
     from shared.commands.run import CommandContext
+    from shared.domain.alert_settings import Rule
+    from shared.records.records import Subscription
+    from shared.settings import Workspace
+
+MOST_BUTTONS, MOST_IN_A_ROW, MOST_WORKSPACES, MOST_LINES = 5, 3, 6, 15
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EventsInChannel(InChannel):
-    """Of `subscribe` and `unsubscribe`: the kinds of events, and what they are filtered by."""
+    """The kinds of events of `subscribe` and `unsubscribe`, and what they are filtered by."""
 
     events: tuple[str, ...]
     sequence: str = ""
@@ -40,12 +61,21 @@ class EventsInChannel(InChannel):
                 channel = named
             else:
                 naming.append(word)
-        events = _events(naming)
+        events = _read_events(naming)
         if not events:
             raise ArgumentError("Which events?", hint=f"One or more of: {', '.join(_WORDS)}, or all.")
-        inbox = _inbox(filters["inbox"], filters["domain"])
+        inbox, domain = filters["inbox"], filters["domain"]
+        if inbox and domain:
+            raise ArgumentError("Filter by a domain or by an inbox, not by both.", hint="Remove one of them.")
+        if "@" in domain:
+            hint = f"For one inbox: inbox={clip(domain)}"
+            raise ArgumentError(f"“{clip(domain)}” isn't a domain.", hint=hint)
         return cls(
-            events=events, channel=channel, condensed=condensed, sequence=filters["sequence"], inbox=inbox
+            events=events,
+            channel=channel,
+            condensed=condensed,
+            sequence=filters["sequence"],
+            inbox=inbox or domain,
         )
 
     def write(self) -> Iterable[str]:
@@ -72,47 +102,6 @@ class Unsubscribe(EventsInChannel):
     verb = "unsubscribe"
 
 
-_WORDS = tuple(map(word_of, EVENTS))
-_LONGEST = max(word.count("-") for word in NAME_OF) + 1
-"""Words that name a kind together: `out of office replies`."""
-
-
-def _events(words: Sequence[Word]) -> tuple[str, ...]:
-    """The kinds that the words name, each by its name, the part after the dot, or plain words: `interested replies`."""
-    found: dict[str, None] = {}
-    start = 0
-    while start < len(words):
-        kinds, start = _kinds_at(words, start)
-        found.update(dict.fromkeys(kinds))
-    return tuple(found)
-
-
-def _kinds_at(words: Sequence[Word], start: int) -> tuple[tuple[str, ...], int]:
-    """The kinds that most words from `start` on name together, and where the next begins; a comma separates."""
-    names = [word.text.lower().strip(",").replace(" ", "-") for word in words[start : start + _LONGEST]]
-    for count in range(len(names), 0, -1):
-        name = "-".join(names[:count])
-        if any(word.text.endswith(",") for word in words[start : start + count - 1]):
-            continue
-        if kind := NAME_OF.get(name):
-            return (kind,), start + count
-    if names[0] in {"all", "*"}:
-        return tuple(EVENTS), start + 1
-    raise ArgumentError(
-        f"“{clip(words[start].text)}” isn't an event.",
-        hint=did_you_mean(names[0], (*_WORDS, *EVENTS, "all")),
-    )
-
-
-def _inbox(inbox: str, domain: str) -> str:
-    """What alerts are filtered by: an address, or a domain."""
-    if inbox and domain:
-        raise ArgumentError("Filter by a domain or by an inbox, not by both.", hint="Remove one of them.")
-    if "@" in domain:
-        raise ArgumentError(f"“{clip(domain)}” isn't a domain.", hint=f"For one inbox: inbox={clip(domain)}")
-    return inbox or domain
-
-
 class Subscriptions(InChannel):
     """`subscriptions [here|#channel]`."""
 
@@ -130,22 +119,342 @@ class Subscriptions(InChannel):
         return write_channel(self.channel)
 
 
-async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result | Question:
-    from shared.commands.running import subscriptions
-
-    return await subscriptions.subscribe(arguments, context)
-
-
-async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result | Question:
-    from shared.commands.running import subscriptions
-
-    return await subscriptions.unsubscribe(arguments, context)
+_WORDS = tuple(map(word_of, EVENTS))
+_LONGEST = max(word.count("-") for word in NAME_OF) + 1
+"""Words that name a kind together: `out of office replies`."""
 
 
-async def _subscriptions(arguments: Subscriptions, context: CommandContext) -> Result | Question:
-    from shared.commands.running import subscriptions
+def _read_events(words: Sequence[Word]) -> tuple[str, ...]:
+    """The kinds that the words name, each by its name, the part after the dot, or plain words: `interested replies`."""
+    found: dict[str, None] = {}
+    start = 0
+    while start < len(words):
+        kinds, start = _kinds_at(words, start)
+        found.update(dict.fromkeys(kinds))
+    return tuple(found)
 
-    return await subscriptions.subscriptions(arguments, context)
+
+def _kinds_at(words: Sequence[Word], start: int) -> tuple[tuple[str, ...], int]:
+    """The kinds that most words from `start` on name together, and where the next begins; a comma separates."""
+    names = [word.text.lower().strip(",").replace(" ", "-") for word in words[start : start + _LONGEST]]
+    for count in range(len(names), 0, -1):
+        if any(word.text.endswith(",") for word in words[start : start + count - 1]):
+            continue
+        if kind := NAME_OF.get("-".join(names[:count])):
+            return (kind,), start + count
+    if names[0] in {"all", "*"}:
+        return tuple(EVENTS), start + 1
+    hint = did_you_mean(names[0], (*_WORDS, *EVENTS, "all"))
+    raise ArgumentError(f"“{clip(words[start].text)}” isn't an event.", hint=hint)
+
+
+# -- the whole set of a channel
+
+
+class Line(NamedTuple):
+    """One subscription of a channel, and its source."""
+
+    workspace: str
+    subscription: Subscription
+    origin: str
+    place: str = ""
+    """What to change in the settings; empty if a command undoes it."""
+    mention: str = ""
+
+    @property
+    def alike(self) -> tuple[object, ...]:
+        """What lines have in common that are told together."""
+        one = self.subscription
+        return (one.sequence, one.inbox, one.condensed, self.origin, self.place, self.mention)
+
+
+async def list_sources(context: CommandContext, channel: str) -> tuple[Line, ...]:
+    """All of a channel's subscriptions, in all workspaces. Raises `RecordsUnavailable`."""
+    found: list[Line] = []
+    settings = context.settings
+    file = settings.file.name if settings and settings.file else "the settings"
+    for workspace in list_workspaces(context):
+        name = workspace.name
+        typed = await context.need_records().subscriptions(name, channel)
+        rules = channel_rules(context, workspace, channel)
+        found += (Line(name, one, "subscribe") for one in typed)
+        found += (
+            Line(name, rule.subscription, file, f"in {file}: {rule.place}", rule.mention) for rule in rules
+        )
+        found += _unasked(workspace, channel, context, [*typed, *(rule.subscription for rule in rules)])
+    return tuple(found)
+
+
+def list_workspaces(context: CommandContext) -> Sequence[Workspace]:
+    return tuple(context.settings.workspaces.values()) if context.settings else (context.workspace,)
+
+
+def channel_rules(context: CommandContext, workspace: Workspace, channel: str) -> list[Rule]:
+    """The rules of `[routes]` about a channel."""
+    rules = context.settings.routes.rules if context.settings else ()
+    own = (rule for rule in rules if rule.workspace in {"", workspace.name})
+    return [rule for rule in own if rule.subscription.channel == channel]
+
+
+def _unasked(
+    workspace: Workspace, channel: str, context: CommandContext, asked: Sequence[Subscription]
+) -> Iterable[Line]:
+    """What an alert channel gets in any case; what it asked for itself decides on the form."""
+    from shared.records.records import Subscription
+    from shared.settings import DEFAULT
+
+    fallback = context.settings.routes.fallback if context.settings else None
+    if channel != (workspace.alert_channel or fallback):
+        return
+    origin, setting = "fallback channel", "[routes] fallback"
+    if workspace.alert_channel:
+        is_only = workspace.name == DEFAULT
+        setting = "OUTREACH_ALERT_CHANNEL" if is_only else "alert_channel of the workspace"
+        origin = "alert channel"
+    for kind in POSTED_AT_ONCE:
+        whole = [one for one in asked if one.event in {kind, "*"} and not (one.sequence or one.inbox)]
+        condensed = bool(whole) and all(one.condensed for one in whole)
+        subscription = Subscription(channel=channel, event=kind, condensed=condensed)
+        yield Line(workspace.name, subscription, origin, f"the setting {setting}")
+
+
+class Group(NamedTuple):
+    """Lines that differ in nothing but the event and, where the settings say it, the workspace."""
+
+    line: Line
+    events: tuple[str, ...]
+    workspaces: tuple[str, ...]
+
+    @property
+    def only(self) -> str:
+        """What it is filtered by."""
+        one = self.line.subscription
+        return " · ".join(filter(None, (one.sequence, one.inbox)))
+
+    def back(self, channel: str) -> Unsubscribe:
+        """The command that ends them."""
+        one = self.line.subscription
+        return Unsubscribe(events=self.events, sequence=one.sequence, inbox=one.inbox, channel=channel)
+
+    async def sentence(self, context: CommandContext, *, channel: str, is_public: bool) -> str:
+        """`Bounces: only for Spring, condensed. To remove: unsubscribe bounces sequence=Spring`."""
+        from shared.commands import render
+
+        known, line = len(list_workspaces(context)), self.line
+        more = len(self.workspaces) - MOST_WORKSPACES
+        names = ", ".join(self.workspaces[:MOST_WORKSPACES]) + (f" and {more} more" if more > 0 else "")
+        parts = (
+            f"only for {self.only}" if self.only else "",
+            f"in {names}" if len(self.workspaces) < known else "",
+            "condensed" if line.subscription.condensed else "",
+            f"mentions {await context.display_name(line.mention)}" if line.mention else "",
+        )
+        gets, how = name_events(self.events), ", ".join(filter(None, parts))
+        told = f"{gets[:1].upper()}{gets[1:]}{f': {how}' if how else ''}."
+        # Where settings are, and what they are called, is nothing for a whole channel.
+        if line.place:
+            return f"{told} Set by an admin." if is_public else f"{told} To remove: {line.place}"
+        here = HERE if channel == context.actor.channel else channel
+        undo = render(self.back(here), workspace=line.workspace if known > 1 else None)
+        return f"{told} To remove: {undo}"
+
+
+def _grouped(lines: Sequence[Line]) -> list[Group]:
+    """The groups, in the order of their first lines."""
+    events: dict[tuple[object, ...], list[Line]] = {}
+    for line in lines:
+        events.setdefault((line.workspace, *line.alike), []).append(line)
+    groups: dict[tuple[object, ...], list[list[Line]]] = {}
+    for alike in events.values():
+        kinds = tuple(one.subscription.event for one in alike)
+        apart = "" if alike[0].place else alike[0].workspace
+        groups.setdefault((apart, kinds, *alike[0].alike), []).append(alike)
+    return [
+        Group(
+            several[0][0],
+            tuple(one.subscription.event for one in several[0]),
+            tuple(alike[0].workspace for alike in several),
+        )
+        for several in groups.values()
+    ]
+
+
+async def _whole_set(title: str, context: CommandContext, channel: str, *, is_public: bool = True) -> Result:
+    """The channel's set, with a button for each part of it that a command ends."""
+    lines = await list_sources(context, channel)
+    groups, several = _grouped(lines), len(list_workspaces(context)) > 1
+    typed = [group for group in groups if not group.line.place]
+    shown = groups[:MOST_LINES]
+    text = [await one.sentence(context, channel=channel, is_public=is_public) for one in shown]
+    if len(groups) > MOST_LINES:
+        text.append(f"and {len(groups) - MOST_LINES} more. `subscriptions --json` in a shell lists all.")
+    always = " Interested replies always go to the alert channel." if context.workspace.alert_channel else ""
+    buttons = []
+    for one in typed[:MOST_BUTTONS]:
+        words = "all" if {*one.events} == {*EVENTS} else ", ".join(map(word_of, one.events))
+        where = one.line.workspace if several else ""
+        label = f"Unsubscribe {' · '.join(filter(None, (words, one.only, where)))}"
+        is_menu = len(typed) > MOST_IN_A_ROW
+        buttons.append(Button(label=label, action=one.back(channel), workspace=where, menu=is_menu))
+    return Result(
+        card=Card(
+            title=title,
+            text=tuple(text) or (f"This channel has no subscriptions.{always}",),
+            buttons=tuple(buttons),
+        ),
+        rows=tuple(
+            {
+                "channel": one.subscription.channel,
+                "event": one.subscription.event,
+                "sequence": one.subscription.sequence,
+                "inbox": one.subscription.inbox,
+                "condensed": one.subscription.condensed,
+                "workspace": one.workspace,
+                "origin": one.origin,
+            }
+            for one in lines
+        ),
+    )
+
+
+def name_events(kinds: Sequence[str]) -> str:
+    """`bounces, opt-outs and interested replies`."""
+    if {*kinds} == {*EVENTS} or "*" in kinds:
+        return "all events"
+    *others, last = (plural(kind_of(kind).noun) for kind in kinds)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def mention_channel(channel: str) -> str:
+    return channel if channel.startswith("#") else f"<#{channel}>"
+
+
+def nowhere() -> Result:
+    hint = "“here” works only in Slack. Name a channel, like '#sales'."
+    return refused("Which channel?", hint, why="no channel", argument="channel")
+
+
+# -- the commands
+
+
+async def _subscriptions(arguments: Subscriptions, context: CommandContext) -> Result:
+    from shared.commands.digest import show_digests
+    from shared.domain.alert_settings import Routing
+
+    channel = arguments.channel or context.actor.channel
+    if not channel:
+        return replace(nowhere(), audit="")
+    found = await _whole_set(
+        f"Subscriptions of {mention_channel(channel)}", context, channel, is_public=False
+    )
+    routes = context.settings.routes if context.settings else Routing()
+    own = routes.channel_policy(channel)
+    more = [await show_digests(context, channel)]
+    if quiet := own.quiet:
+        hours = f"{quiet.start:%H:%M} to {quiet.end:%H:%M} {quiet.zone}"
+        more.append(f"Quiet hours {hours}: non-urgent alerts are held, nobody is mentioned.")
+    if own.mention:
+        more.append(f"Interested replies mention {await context.display_name(own.mention)}.")
+    if routes.fallback == channel:
+        more.append("This is the fallback channel: it is notified when another channel rejects alerts.")
+    return replace(found, card=replace(found.card, text=(*found.card.text, *more)))
+
+
+async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
+    """Exactly what is listed."""
+    from shared.commands.resolve import Resolved
+    from shared.records.records import Subscription
+
+    records, name = context.need_records(), context.workspace.name
+    channel = arguments.channel or context.actor.channel
+    if not channel:
+        return nowhere()
+    sequence = ""
+    if arguments.sequence:
+        found = await context.find_sequence([arguments.sequence])
+        if not isinstance(found, Resolved):
+            card = found.card(lambda known: replace(arguments, sequence=known))
+            return refusal(card, why="no single sequence", argument="sequence")
+        sequence = found.sequence.label
+    if problem := await _inbox_problem(arguments, context):
+        return problem
+    place = await context.find_place(channel)
+    if place.refusal:
+        return refused(place.refusal, place.fix, why=place.refusal, argument="channel")
+    channel, inbox, condensed = place.channel, arguments.inbox, arguments.condensed
+    wanted = [
+        Subscription(channel=channel, event=kind, sequence=sequence, inbox=inbox, condensed=condensed)
+        for kind in arguments.events
+    ]
+    only = " · ".join(filter(None, (sequence, inbox)))
+    gets = f"{name_events(arguments.events)}{f' of {only}' if only else ''}"
+    if {*wanted} <= {*await records.subscriptions(name, channel)}:  # no news for the channel
+        return await _whole_set(
+            f"{mention_channel(channel)} already gets {gets}", context, channel, is_public=False
+        )
+    await records.subscribe(name, wanted)
+    card = (await _whole_set(f"{mention_channel(channel)} now gets {gets}", context, channel)).card
+    text = (*card.text, place.note) if place.note else card.text
+    audit = f"{channel}: {', '.join(arguments.events)}"
+    return Result(card=replace(card, tone=Tone.GOOD, text=text), audit=audit)
+
+
+async def _inbox_problem(arguments: Subscribe, context: CommandContext) -> Result | None:
+    """A filter that no inbox fits would never let an alert through."""
+    if not arguments.inbox:
+        return None
+    inboxes = await context.inboxes()
+    known = {name.casefold() for one in inboxes for name in (one.email, one.domain) if name}
+    if not known or arguments.inbox.casefold() in known:
+        return None
+    title = f"No inbox matches “{clip(arguments.inbox)}”"
+    hint = f"Nothing was subscribed. {did_you_mean(arguments.inbox, sorted(known))}"
+    return refused(title, hint, why="no such inbox", argument="inbox")
+
+
+async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result:
+    """`all` without a filter ends every one."""
+    records, name = context.need_records(), context.workspace.name
+    channel = arguments.channel or context.actor.channel
+    if not channel:
+        return nowhere()
+    known = await records.subscriptions(name, channel)
+    ended, where = [one for one in known if _is_meant(one, arguments)], mention_channel(channel)
+    count = await records.unsubscribe(name, ended) if ended else 0
+    if not count:  # no command made it; if the settings did, they have to be changed
+        title = f"{where} doesn't have this subscription"
+        card = (await _whole_set(title, context, channel, is_public=False)).card
+        rules = channel_rules(context, context.workspace, channel)
+        held = sorted({rule.place for rule in rules if _is_meant(rule.subscription, arguments)})
+        why = (f"It comes from the settings, {' and '.join(held)}. Change it there.",) if held else ()
+        card = replace(card, tone=Tone.WARN, text=(*why, *card.text))
+        return refusal(card, why="no such subscription", argument="events")
+    await forget_if_unused(context, channel)
+    left = {line.subscription.event for line in await list_sources(context, channel)}
+    gone = tuple(dict.fromkeys(one.event for one in ended if one.event not in left))
+    removed = f"Removed {show_number(count, 'subscription')} of {where}"
+    title = f"{where} no longer gets {name_events(gone)}" if gone else removed
+    card = (await _whole_set(title, context, channel)).card
+    return Result(card=replace(card, tone=Tone.GOOD), audit=f"{channel}: {count} ended")
+
+
+def _is_meant(one: Subscription, arguments: Unsubscribe) -> bool:
+    from shared.text.sanitize import visible
+
+    if {*arguments.events} == {*EVENTS} and not (arguments.sequence or arguments.inbox):
+        return True
+    filters = ((one.sequence, arguments.sequence), (one.inbox, arguments.inbox))
+    return one.event in arguments.events and all(
+        visible(kept).casefold() == visible(given).casefold() for kept, given in filters
+    )
+
+
+async def forget_if_unused(context: CommandContext, channel: str) -> None:
+    """Where nothing is posted to a channel any more, drop its rejected messages, and clear its error."""
+    records = context.need_records()
+    digests = [await records.digest_at(one.name, channel) for one in list_workspaces(context)]
+    if not any(digests) and not await list_sources(context, channel):
+        await records.give_up_channel(channel)
 
 
 FAMILY = (

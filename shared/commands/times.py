@@ -1,17 +1,20 @@
-"""Moments and ranges of days as people type them: `until monday`, `last week`. Pure.
+"""Moments, ends and ranges of days as people type them: `until monday`, `for 2h`, `last week`. Pure.
 
-A line is parsed without a clock: the words are kept in one canonical form, and the operation, which knows the time and
+A line is parsed without a clock: the words are kept in one canonical form, and the command, which knows the time and
 time zone, turns them into a moment or days.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from shared.domain.wall_clock import MORNING, WEEKDAYS, occurrences, parse_time, parse_weekday
+from shared.commands.base import ArgumentError, Words, clip, texts
+from shared.domain.wall_clock import MORNING, WEEKDAYS, instant, occurrences, parse_time, parse_weekday
+from shared.text.formats import short_duration, show_days
+from shared.text.tokenize import parse_duration
 
 TODAY, TOMORROW, YESTERDAY = "today", "tomorrow", "yesterday"
 NEAR_DAYS = {YESTERDAY: -1, TODAY: 0, TOMORROW: 1}
@@ -161,32 +164,244 @@ def _date(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def nearest_moment(word: str) -> str:
-    """The likely meaning of a day that isn't valid."""
+# -- ends: of a pause, of an absence
+
+UNTIL = ("until", "till", "til")
+END_HINT = (
+    "Use `for 2h`, `for 1h30m`, `for a week`, `until monday 09:00` or `until 2026-12-01`; at most one year."
+)
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_COUNTS = {"a": "1", "an": "1", **{word: str(n) for n, word in enumerate(_NUMBERS, 1)}}
+_LENGTHS = {"half an hour": timedelta(minutes=30), "half a day": timedelta(hours=12)}
+_PART = re.compile(
+    rf"\b(?:({'|'.join(_COUNTS)})\s+|([0-9]+)\s*)(s|m|h|d|w|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
+)
+_FORMS = (
+    "for the weekend",
+    *(f"for {length}" for length in ("an hour", "a day", "a week", "two hours", "two days", "two weeks")),
+    *(f"until {day}" for day in (*DAYS, TODAY, TOMORROW)),
+    *(f"until {day} morning" for day in (*DAYS, TOMORROW)),
+)
+"""Ends as people write them, for those that are misspelled."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class End:
+    """When something ends: after a duration, at a moment, or only when a person ends it."""
+
+    duration: timedelta | None = None
+    until: Moment | None = None
+
+    def write(self) -> Iterable[str]:
+        if self.duration:
+            return ("for", short_duration(self.duration))
+        return ("until", *str(self.until).split()) if self.until else ()
+
+    def __str__(self) -> str:
+        return " ".join(self.write())
+
+
+# The weekend is over on Monday morning; said on a Monday, the coming one is meant.
+_WEEKEND = End(until=Moment(day="monday", not_today=True))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndMistake:
+    """Words that seem to say when something ends, and don't; with the end that they are near to."""
+
+    problem: str
+    near: End | None = None
+
+    @property
+    def hint(self) -> str:
+        return f"Did you mean `{self.near}`?" if self.near else END_HINT
+
+
+def read_end(words: Sequence[str]) -> End | None:
+    """The end that all the words tell: `2h`, `for a week`, `for the weekend`, `til tomorrow morning`."""
+    if not words:
+        return None
+    first, rest = words[0].lower(), " ".join(words[1:]).lower()
+    if first in UNTIL:
+        found = read_moment(words[1:])
+        return End(until=found[0]) if found and found[1] == len(words) - 1 else None
+    if first == "for":
+        return _WEEKEND if rest in {"the weekend", "weekend"} else _length(rest)
+    return _length(" ".join(words).lower()) if first[:1].isdigit() else None
+
+
+def _length(text: str) -> End | None:
+    """`2h`, `1h30m`, `2 hours`, `an hour`, `1 day and 2 hours`, `half an hour`."""
+    if not (length := _LENGTHS.get(text) or parse_duration(text)):
+        parts = _PART.findall(text)
+        left = _PART.sub("", text).replace("and", "").strip()
+        spelled = "".join(f"{_COUNTS.get(word, number)}{unit[0]}" for word, number, unit in parts)
+        length = None if left else parse_duration(spelled)
+    return End(duration=length) if length else None
+
+
+def end_mistake(words: Sequence[str]) -> EndMistake:
+    """What is wrong with the words in the place of an end, and the nearest end that would be right."""
+    given, first, rest = " ".join(words), words[0].lower(), words[1:]
+    moment = read_moment(words)
+    if moment and moment[1] == len(words):
+        return EndMistake(problem=f"“{clip(given)}” needs an “until”.", near=End(until=moment[0]))
+    if first in UNTIL:
+        problem = f"“{clip(' '.join(rest))}” isn't a day or time." if rest else "Until when?"
+    elif first == "for" or first[:1].isdigit():
+        length = " ".join(rest if first == "for" else words)
+        problem = f"“{clip(length)}” isn't a duration." if length else "For how long?"
+    else:
+        problem = f"“{clip(given)}” isn't a duration, a day or a time."
+    return EndMistake(problem=problem, near=_nearest_end(words))
+
+
+def _nearest_end(words: Sequence[str]) -> End | None:
+    """The end that is spelled most alike; else the longest beginning that is an end."""
     import difflib  # late: only a mistake pays for its import
 
-    near = difflib.get_close_matches(word.lower()[:40], (*DAYS, TOMORROW, TODAY), n=1, cutoff=0.6)
-    return near[0] if near else ""
+    typed = " ".join("until" if at == 0 and word.lower() in UNTIL else word for at, word in enumerate(words))
+    if alike := difflib.get_close_matches(typed.lower()[:60], _FORMS, n=1, cutoff=0.8):
+        return read_end(alike[0].split())
+    begun = (read_end(words[:count]) for count in range(len(words) - 1, 0, -1))
+    return next(filter(None, begun), None)
 
 
-def read_range(words: Sequence[str]) -> tuple[str, int] | None:
-    """The named range of days that the words begin with, and how many of them name it."""
-    lower = [word.lower() for word in words[:2]]
-    return next(
-        ((name, name.count(" ") + 1) for name in RANGES if lower[: name.count(" ") + 1] == name.split()),
-        None,
+# -- ranges of days
+
+LONGEST_RANGE_DAYS = 1000
+DEFAULT_DAYS = 30
+"""The days that the service counts where none are named."""
+_LAST = re.compile(r"(?:last|past) ([0-9]{1,4}) (day|week)s?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Period:
+    """So many days to today, a range of days by its ends or its name, or the service's own 30 days."""
+
+    days: int | None = None
+    ends: tuple[date, date] | None = None
+    name: str = ""
+
+    def write(self) -> Iterable[str]:
+        if self.name:
+            return self.name.split()
+        if self.ends:
+            return (f"{self.ends[0]}..{self.ends[1]}",)
+        if self.days == 1:
+            return (TODAY,)
+        return (f"{self.days}d",) if self.days else ()
+
+    def on(self, today: date) -> DayRange:
+        """The days that are meant on this day; weeks begin on Monday."""
+        if self.ends:
+            start, end = self.ends
+            return DayRange(start=start, end=end, name=f"{start} to {end}", today=today)
+        if self.name:
+            start, end = self._named(today)
+            dates = f" ({show_days(start, end)})" if self.name.startswith("last ") else ""
+            name = f"{self.name}{' so far' if end >= today else dates}"
+            return DayRange(start=start, end=end, name=name, today=today)
+        days = self.days or DEFAULT_DAYS
+        name = "today so far" if days == 1 else f"last {days} days"
+        start = today - timedelta(days=days - 1)
+        return DayRange(start=start, end=today, name=name, given=self.days is not None, today=today)
+
+    def _named(self, today: date) -> tuple[date, date]:
+        day, month = timedelta(days=1), today.replace(day=1)
+        monday = today - timedelta(days=today.weekday())
+        return {
+            "today": (today, today),
+            "yesterday": (today - day, today - day),
+            "this week": (monday, today),
+            "last week": (monday - 7 * day, monday - day),
+            "this month": (month, today),
+            "last month": ((month - day).replace(day=1), month - day),
+        }[self.name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayRange:
+    """A range of days, both ends included; `given` is False for the service's own 30 days."""
+
+    start: date
+    end: date
+    name: str = ""
+    given: bool = True
+    today: date = date.max
+    """On which it was asked for."""
+
+    @property
+    def running(self) -> bool:
+        """Its last day is not over."""
+        return self.end >= self.today
+
+    @property
+    def full(self) -> DayRange | None:
+        """Its days that are over, for comparisons; None where it has none."""
+        end = min(self.end, self.today - timedelta(days=1))
+        return DayRange(start=self.start, end=end) if self.start <= end else None
+
+    @property
+    def before(self) -> DayRange:
+        """As many days before, on the same weekdays."""
+        back = timedelta(weeks=-(-((self.end - self.start).days + 1) // 7))
+        return DayRange(start=self.start - back, end=self.end - back)
+
+    @property
+    def asked(self) -> tuple[date, date] | tuple[None, None]:
+        """For the client: both ends or neither."""
+        return (self.start, self.end) if self.given else (None, None)
+
+    def moments(self, zone: tzinfo) -> tuple[datetime, datetime]:
+        """When its first day begins, and when its last one has ended."""
+        after = self.end + timedelta(days=1)
+        return instant(self.start, time.min, zone), instant(after, time.min, zone)
+
+    def __str__(self) -> str:
+        return show_days(self.start, self.end)
+
+
+def named_range(words: Words) -> tuple[str, int] | None:
+    """The range with a name, or `last 7 days`, that the words begin with, and how many of them name it."""
+    if words[0].quoted:
+        return None
+    lower = [text.lower() for text in texts(words[:3])]
+    for name in RANGES:
+        count = name.count(" ") + 1
+        if lower[:count] == name.split():
+            return name, count
+    found = _LAST.fullmatch(" ".join(lower))
+    return (f"{found[1]}{found[2][0]}", 3) if found else None
+
+
+def read_period(words: Words) -> tuple[Period, Words]:
+    """The period that the words begin with, and those after it."""
+    text, count = named_range(words) or (words[0].text.lower(), 1)
+    rest = words[count:]
+    if text == TODAY:
+        return Period(days=1), rest
+    if text in RANGES:
+        return Period(name=text), rest
+    if found := re.fullmatch(r"([0-9]{1,4})([dw])", text):
+        days = int(found[1]) * (7 if found[2] == "w" else 1)
+        if not 1 <= days <= LONGEST_RANGE_DAYS:
+            raise ArgumentError(f"“{text}” is outside 1 to 1,000 days.", hint=f"1d to {LONGEST_RANGE_DAYS}d.")
+        return Period(days=days), rest
+    if ".." in text:
+        start, end = (_written_day(part) for part in text.split("..", 1))
+        if end < start:
+            raise ArgumentError(f"“{clip(text)}” ends before it starts.", hint=f"Use {end}..{start}.")
+        return Period(ends=(start, end)), rest
+    raise ArgumentError(
+        f"“{clip(words[0].text)}” isn't a period.",
+        hint="Use 7d, today, yesterday, last week, this month, or FROM..TO like 2026-01-01..2026-01-31.",
     )
 
 
-def days_of(name: str, *, today: date) -> tuple[date, date]:
-    """The first and the last day of a named range, which may not be over; weeks begin on Monday."""
-    monday, first = today - timedelta(days=today.weekday()), today.replace(day=1)
-    month_before = first - timedelta(days=1)
-    return {
-        "today": (today, today),
-        "yesterday": (today - timedelta(days=1),) * 2,
-        "this week": (monday, today),
-        "last week": (monday - timedelta(days=7), monday - timedelta(days=1)),
-        "this month": (first, today),
-        "last month": (month_before.replace(day=1), month_before),
-    }[name]
+def _written_day(text: str) -> date:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
+    except ValueError:
+        problem = f"“{clip(text)}” isn't a date." if text else "A range needs a start and an end."
+        raise ArgumentError(problem, hint="Use FROM..TO with dates like 2026-01-31.") from None

@@ -97,9 +97,3 @@ async def test_unpause_resumes(team: Team) -> None:
     await team.ask("pause fintech")
     await team.ask("unpause fintech")
     assert not await team.account.is_paused("Fintech ops leaders")
-
-
-async def test_help_is_five_lines(team: Team) -> None:
-    answer = await team.ask("help")
-    lines = [line for line in answer.shown.splitlines() if line.strip() and line not in answer.buttons]
-    assert len(lines) <= 7, "a title, and five lines; the buttons' labels aside"

@@ -13,12 +13,11 @@ from bot.alerts import changes, kinds
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
-from bot.interactions.home_tab import home_view
-from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
+from bot.interactions import home_view
+from bot.interactions.home_view import HomeState, Paused, Waiting
 from shared.api.event_kinds import INTERESTED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
-from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card, Fact
 from shared.domain.health import roll_up
 from shared.records.audit import Actor, AuditEntry, Before
@@ -91,7 +90,6 @@ def _home() -> Mapping[str, Any]:
             ("cleo", 71.0, "active"),
         )
     ]
-    campaigns = [Campaign(id=f"sq_{n}", name=SENT, status="active" if n else "paused") for n in range(6)]
     names = ("acme", "globex", "initech", "umbrella")
     waiting = [
         Waiting(alert=f"al_{n}", lead=lead, sequence=SENT, since=NOW - timedelta(minutes=ago), workspace=name,
@@ -112,7 +110,6 @@ def _home() -> Mapping[str, Any]:
             claims=[mine],
             paused=[Paused(domain="tryinitech.example", since=NOW - timedelta(hours=3), workspace="initech")],
             domains={name: roll_up(boxes) for name in names},
-            sequences=dict.fromkeys(names, campaigns),
         )
     )
 

@@ -17,9 +17,10 @@ from textual.worker import Worker
 
 from shared.commands import UsageError, invocation, parse
 from shared.commands.base import DOMAIN, Act, Arguments, Problem, Question, Result
-from shared.commands.pause import Pause, read_end
+from shared.commands.pause import Pause
 from shared.commands.resume import Resume
 from shared.commands.running.pausing import SetStatus
+from shared.commands.times import read_end
 from shared.commands.undo import Undo
 from shared.domain.card import Card, Tone
 from shared.text.formats import short_duration

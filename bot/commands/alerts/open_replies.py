@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.blockkit.actions import OnAlert
+from bot.commands.alerts.named_replies import who
 from bot.commands.answer import Answer
 from bot.slack.permissions import Person
 from shared.commands import Invocation
-from shared.commands.replies import Replies
+from shared.commands.replies import PAGE, Replies, own_replies, own_title, read_unclaimed
 from shared.commands.run import CommandContext
-from shared.commands.running.reply_lists import LATE_SECONDS, PAGE, own_replies, own_title, read_unclaimed
+from shared.commands.stats import LATE_SECONDS
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.records.replies import OpenReply
 from shared.text.formats import show_number, show_span
@@ -59,10 +60,6 @@ class OpenReplies:
         return Answer(card=Card(title=own_title(len(claims)), text=more), items=items)
 
 
-def _who(reply: OpenReply) -> str:
-    return " at ".join(filter(None, (reply.lead or reply.email, reply.company)))
-
-
 def _workspace(context: CommandContext) -> str:
     """That of a button, where there are several."""
     several = context.settings is not None and len(context.settings.workspaces) > 1
@@ -86,7 +83,7 @@ def _item(reply: OpenReply, context: CommandContext, link: str, *, page: int) ->
     if link:
         buttons.append(Button(label="Open card", url=link))
     return Card(
-        title=_who(reply),
+        title=who(reply),
         tone=Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN,
         facts=_facts(reply, f"waiting {show_span(age)}"),
         quote=reply.reply,
@@ -98,7 +95,7 @@ def _own_item(reply: OpenReply, context: CommandContext, link: str) -> Card:
     age = show_span(context.now() - reply.received_at)
     acts = (("done", "Mark done", Tone.GOOD), ("release", "Release", Tone.INFO))
     return Card(
-        title=_who(reply),
+        title=who(reply),
         facts=_facts(reply, f"received {age} ago"),
         quote=reply.reply,
         buttons=(

@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC
 
-from bot.alerts.links import links_of
 from bot.blockkit.actions import ASSIGN, OnAlert
 from bot.commands.access import Access
 from bot.commands.alerts.alert_actions import GONE, AlertActions
@@ -59,7 +58,7 @@ class SlackReplyQueue:
             store,
             changed=_found_by_the_bot,
             zone=find_zone(settings.routes.zone) or UTC,
-            links=links_of(settings),
+            link=settings.links.lead,
         )
         self._assignment = Assignment(
             store=store, directory=directory, access=self._access, changed=_found_by_the_bot, face=FACE

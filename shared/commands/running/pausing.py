@@ -26,7 +26,7 @@ from shared.commands.base import (
     refusal,
     refused,
 )
-from shared.commands.pause import Pause, end_mistake
+from shared.commands.pause import Pause
 from shared.commands.resolve import END_WORDS, Ambiguous, NoMatch, Resolved, resolve_sequence
 from shared.commands.resume import Resume
 from shared.commands.run import NO_RECORDS, CommandContext, which_sequence
@@ -41,7 +41,7 @@ from shared.commands.running.hold import (
     target_of,
 )
 from shared.commands.sequences import Sequences, sequence_table
-from shared.commands.times import LEAP_DAY
+from shared.commands.times import LEAP_DAY, end_mistake
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.records.audit import Before
 from shared.records.records import RecordsUnavailable
@@ -487,7 +487,7 @@ def _which_end(arguments: Pause, found: Resolved) -> Result:
     card = Card(
         title=mistake.problem.rstrip("."),
         tone=Tone.WARN,
-        text=("Nothing was paused.", mistake.hint),
+        text=("Nothing was paused.", f"{mistake.hint} A reason comes after `reason`."),
         buttons=buttons,
     )
     return refusal(card, why="no duration", argument="duration")

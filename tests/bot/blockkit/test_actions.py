@@ -29,14 +29,13 @@ from shared.commands.help import Help
 from shared.commands.inboxes import Inboxes
 from shared.commands.leads import Lead, Leads, Remove
 from shared.commands.pause import Pause
-from shared.commands.periods import Period
 from shared.commands.replies import Replies
 from shared.commands.resume import Resume
 from shared.commands.sequences import Sequences
 from shared.commands.stats import Stats
 from shared.commands.status import Status
 from shared.commands.subscribe import Unsubscribe
-from shared.commands.times import Moment
+from shared.commands.times import Moment, Period
 from shared.commands.undo import UndoChange
 from shared.domain.card import Action, Typed
 from tests.shared.commands.test_commands import arguments as any_arguments

@@ -17,15 +17,14 @@ from bot.blockkit import actions, card_blocks, card_list
 from bot.blockkit.elements import Block
 from bot.commands import canned_replies
 from bot.commands.answer import Answer
-from bot.interactions import forms
+from bot.interactions import forms, home_view
 from bot.interactions.forms import FormRequest
-from bot.interactions.home_tab import home_view
-from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
+from bot.interactions.home_view import HomeState, Paused, Waiting
 from bot.interactions.responders import render_answer
 from shared.api.errors import Unauthorized
 from shared.api.event_kinds import DNS, EVENTS, INTERESTED, PAUSED
 from shared.api.events import Event, EventLead
-from shared.api.models import Inbox, Sequence
+from shared.api.models import Inbox
 from shared.commands.errors import error_card
 from shared.commands.leads import Lead
 from shared.commands.pause import Pause
@@ -252,16 +251,15 @@ def views(now: datetime, answers: Mapping[str, Card], items: list[Card], *, long
     paused = Paused(domain="mail.example", since=now - timedelta(hours=3), workspace="acme")
     full = replace(
         nothing,
-        waiting=[replace(waiting, alert=f"al_{n}") for n in range(min(many // 4 + 1, home_view.WAITING))],
+        waiting=[replace(waiting, alert=f"al_{n}") for n in range(min(many // 4 + 1, home_view.UNCLAIMED))],
         unclaimed={"acme": many // 4 + 1},
         claims=[replace(waiting, alert=f"al_{n}_claimed") for n in range(many // 4 + 1)],
         paused=[replace(paused, domain=f"mail{n}.example") for n in range(many // 12 + 1)],
         domains={"acme": roll_up(_inboxes("resting"))},
-        sequences={"acme": [Sequence(id=f"sq_{n}", name=name, status="paused" if n % 2 else "active") for n in range(many)]},
     )  # fmt: skip
     states = {
         "nothing known": replace(nothing, problem=problem),
-        "empty account": replace(nothing, domains={"acme": ()}, sequences={"acme": ()}),
+        "empty account": replace(nothing, domains={"acme": ()}),
         "one workspace": full,
         "one workspace, a reader": replace(full, may_change=False),
         "many workspaces": replace(

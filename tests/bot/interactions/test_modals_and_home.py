@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from bot.blockkit.actions import line_of
-from bot.interactions import responders
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack import seed
@@ -165,7 +164,7 @@ async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_w
                 f"add a@b.example to {sequence}", seed.BEN.id, seed.PRIVATE
             )
             assert "Can change" in await found("whoami", seed.CLEO.id)
-            assert "You don't have permission for: pause" in await found("help all", seed.CLEO.id)
+            assert "pause SEQUENCE" not in await found("help all", seed.CLEO.id)
 
 
 async def test_the_bot_is_mentioned_in_a_thread_and_answers_there(served: BotWithService) -> None:
@@ -211,34 +210,6 @@ async def test_a_channel_is_named_by_its_name(served: BotWithService) -> None:
     assert [one.event for one in known] == ["lead.bounced"], answer
 
 
-async def test_home_shows_how_things_stand_and_its_buttons_change_them(served: BotWithService) -> None:
-    assert await served.bot.deliver(interested(1)) == 200
-    await served.bot.until_posted(1)
-    paused = {"event": "domain.paused", "domain": "mail.example", "inbox": "sam@mail.example"}
-    assert await served.bot.deliver(json.dumps(paused).encode()) == 200
-    await served.bot.until_posted(2)
-    view = await served.bot.home(seed.BEN.id)
-    shown = json.dumps(view, ensure_ascii=False)
-    assert "Ada 1 at Acme" in shown
-    assert "Inbox health" in shown
-    assert "Paused domains · 1" in shown
-    assert len(view["blocks"]) <= 100
-    await served.bot.control("click", home=True, text="Claim", user=seed.BEN.id, wait=5)
-
-    async def mine() -> bool:
-        view = await served.bot.home(seed.BEN.id)
-        return "Yours · 1" in json.dumps(view, ensure_ascii=False)
-
-    await until(mine)
-    response = await served.bot.control("click", home=True, text="Pause", user=seed.BEN.id, wait=5)
-    assert response["view"]["type"] == "modal"
-
-    async def line() -> bool:
-        return any(" paused" in m["text"] and "ben" in json.dumps(m) for m in await served.bot.messages())
-
-    await until(line)
-
-
 async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(served: BotWithService) -> None:
     sequence = next(s for s in await served.sequences() if s["status"] == "active")
     assert "Open form" not in json.dumps(await served.bot.say("help add", user=seed.GUS.id))
@@ -261,27 +232,6 @@ async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(served: B
         return any("Added " in message["text"] for message in await served.bot.messages())
 
     await until(added)
-
-
-async def test_a_slow_command_is_announced_by_a_line_that_stays_true(
-    served: BotWithService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(responders, "PROGRESS_AFTER", 0.1)
-    slow = {"method": "users.info", "kind": "delay", "delay": 1.0}
-    await served.bot.control("faults", **slow)
-    command = {"text": "/outreach whoami", "user": seed.CLEO.id, "wait": 15}
-    (slow_line,) = (await served.bot.control("command", **command))["answers"]
-    assert slow_line["text"].startswith(
-        "This is taking longer than usual. The answer will be posted as a new message."
-    )
-
-    async def answered() -> list[dict[str, Any]] | None:
-        known = [m for m in await served.bot.messages() if m["seen_by"] == seed.CLEO.id]
-        return known if len(known) > 1 else None
-
-    first, second = await until(answered)
-    assert (first["ts"], first["text"]) == (slow_line["ts"], slow_line["text"])
-    assert "You are cleo" in second["text"]
 
 
 async def test_buttons_and_modals_of_older_versions_are_answered(served: BotWithService) -> None:

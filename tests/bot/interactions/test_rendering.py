@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.blockkit import card_blocks, elements
-from bot.interactions import forms
+from bot.interactions import forms, home_view
 from bot.interactions.form_input import read_form
 from bot.interactions.forms import FormRequest
-from bot.interactions.home_tab import home_view
-from bot.interactions.home_tab.home_state import (
+from bot.interactions.home_view import (
     HomeState,
     Paused,
     Waiting,
@@ -74,7 +73,6 @@ waiting = st.builds(
 
 @settings(max_examples=30, deadline=None)
 @given(
-    known=st.none() | st.lists(sequences, max_size=30),
     replies=st.none() | st.lists(waiting, max_size=12),
     inboxes=st.none()
     | st.lists(st.builds(Inbox, email=ODD, health_score=st.none() | st.floats(0, 100)), max_size=12),
@@ -82,7 +80,7 @@ waiting = st.builds(
     one=st.sampled_from(["", AGENCY[0]]),
 )
 def test_home_is_inside_every_limit_whatever_the_account(
-    known: Any, replies: Any, inboxes: Any, workspaces: Any, one: str
+    replies: Any, inboxes: Any, workspaces: Any, one: str
 ) -> None:
     one = one or (AGENCY[0] if len(workspaces) == 1 else "")
     standing = HomeState(
@@ -93,7 +91,6 @@ def test_home_is_inside_every_limit_whatever_the_account(
         unclaimed={AGENCY[0]: len(replies)} if replies else {},
         claims=replies,
         domains={} if inboxes is None else {AGENCY[0]: roll_up(inboxes)},
-        sequences={} if known is None else {AGENCY[0]: known},
         paused=[
             Paused(domain=f"{n}.example", since=NOW, workspace=AGENCY[0]) for n in range(len(replies or ()))
         ],
@@ -106,22 +103,6 @@ def test_a_view_without_a_workspace_shows_all() -> None:
     assert [
         viewed_workspace(view) for view in (None, {}, {"private_metadata": "{"}, {"private_metadata": "[]"})
     ] == [""] * 4
-
-
-def test_the_workspace_in_trouble_comes_first_and_one_that_cannot_be_asked_says_so() -> None:
-    poor = roll_up([Inbox(email="a@poor.example", health_score=10)])
-    good = roll_up([Inbox(email="a@good.example", health_score=99, status="active")])
-    standing = HomeState(
-        now=NOW,
-        workspaces=("calm", "dark", "poor"),
-        domains={"calm": good, "poor": poor},
-        sequences={"calm": [Sequence(id="s", status="active")], "poor": []},
-    )
-    lines = [b["text"]["text"] for b in home_view.view(standing)["blocks"] if b.get("accessory")]
-    assert [line.split()[1] for line in lines] == ["poor", "dark", "calm"]
-    assert "1 domain at risk" in lines[0]
-    assert "inboxes unknown · sequences unknown" in lines[1]
-    assert lines[2] == "🟢 calm · 1 of 1 sequences active"
 
 
 @settings(max_examples=25, deadline=None)

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from shared.api.models import Lead
-from shared.commands.running.lead_pages import record_of
+from shared.commands.leads import record_of
 from tests.cli.conftest import Shell
 
 

@@ -12,21 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.api.event_kinds import EVENTS
-from shared.commands import COMMANDS, Role, UsageError, help_card, parse, render, times
+from shared.commands import COMMANDS, Role, UsageError, parse, render, times
 from shared.commands.base import Arguments, OnSequence
 from shared.commands.digest import Digest
 from shared.commands.guardrails import Guard
 from shared.commands.help import Help
 from shared.commands.inboxes import Inboxes
 from shared.commands.leads import Add, Lead, Leads, Remove
-from shared.commands.pause import Pause, end_mistake, read_end
-from shared.commands.periods import Period
+from shared.commands.pause import Pause
 from shared.commands.replies import Replies
 from shared.commands.report import Report
 from shared.commands.resume import Resume
 from shared.commands.stats import STATS_GROUPS, Stats
 from shared.commands.subscribe import Subscribe, Subscriptions, Unsubscribe
-from shared.commands.times import Moment
+from shared.commands.times import Moment, Period, end_mistake, read_end
 from shared.guardrails.defaults import SHIPPED
 from shared.guardrails.sentence import parse as parse_rule
 
@@ -361,20 +360,6 @@ def test_a_rendered_line_parses_back(arguments: Arguments, workspace: str | None
 def test_no_text_raises_anything_but_a_usage_error(verb: str, text: str) -> None:
     with suppress(UsageError):
         assert parse(f"{verb} {text}").command.name in COMMANDS
-
-
-def test_help_lists_every_command_and_says_what_is_not_for_this_person() -> None:
-    card = help_card(allowed=lambda command: not command.changes)
-    assert card.table is not None
-    assert [str(row.cells[0]).split()[0] for row in card.table.rows] == list(COMMANDS)
-    assert "pause" in card.footer
-    assert card.buttons
-    assert all(not parse(button.line).command.changes for button in card.buttons)
-
-
-def test_the_help_of_a_command_shows_examples() -> None:
-    card = help_card("pause")
-    assert [fact.value for fact in card.facts if fact.label == "Example"] == list(COMMANDS["pause"].examples)
 
 
 @pytest.mark.parametrize(("word", "meant"), [("start", "resume"), ("hold", "pause"), ("halt", "pause")])

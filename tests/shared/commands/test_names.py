@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from shared.api.event_kinds import EVENTS, NAME_OF, word_of
-from shared.commands import COMMANDS, Face, UsageError, find_command, help_card, invocation, parse
-from shared.commands.base import ALIASES
+from shared.commands import COMMANDS, UsageError, invocation, parse
 from shared.commands.guardrails import ACTS
 from shared.commands.subscribe import Subscribe
-from shared.commands.tasks import TASKS, command_of
 
 
 @pytest.mark.parametrize(
@@ -35,13 +33,6 @@ from shared.commands.tasks import TASKS, command_of
 def test_an_alias_means_the_same_as_the_name(old: str, new: str) -> None:
     assert parse(old).arguments == parse(new).arguments
     assert parse(old).command is parse(new).command
-
-
-def test_an_alias_is_no_second_command() -> None:
-    for alias, name in ALIASES.items():
-        assert alias not in COMMANDS
-        assert find_command(alias) is COMMANDS[name]
-        assert any(fact.value == alias for fact in help_card(name).facts)
 
 
 def test_every_form_in_the_usage_of_guardrails_is_understood() -> None:
@@ -117,12 +108,6 @@ def test_a_filter_that_is_no_domain_is_refused(line: str, why: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse(line)
     assert why in refused.value.card.title
-
-
-def test_each_task_of_help_names_commands_of_every_face() -> None:
-    for syntaxes in TASKS.values():
-        for syntax in syntaxes:
-            assert COMMANDS[command_of(syntax)].faces == frozenset(Face)
 
 
 @pytest.mark.parametrize(

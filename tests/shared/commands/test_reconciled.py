@@ -24,9 +24,9 @@ from shared.api.events import Event, EventLead
 from shared.api.words import COUNTS
 from shared.commands import parse
 from shared.commands.leads import Lead, Remove
-from shared.commands.periods import Period
+from shared.commands.report import read_report
 from shared.commands.run import CommandContext, run
-from shared.commands.running.report_page import read_report
+from shared.commands.times import Period
 from shared.records.audit import Actor
 from shared.settings import Workspace
 from tests.clock import NOW
@@ -122,19 +122,20 @@ async def test_counts_of_every_period_and_zone_are_the_services(seed: int) -> No
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_total_chart_and_comparison_of_a_report_are_of_one_period(seed: int) -> None:
+async def test_total_days_and_comparison_of_a_report_are_of_one_period(seed: int) -> None:
     async with account(seed) as (context, reader):
         made = await read_report(Period(days=14), context)
-        first, last = days_ago(13), TODAY
-        own = await counted(reader, **between(first, last))
+        first, last = days_ago(13), days_ago(1)
+        own = await counted(reader, **between(first, TODAY))
         assert {name: getattr(made.total, name) for name in COUNTS} == own
-        charted = [bucket.counts for bucket in made.buckets]
-        assert {name: sum(getattr(row, name) for row in charted) for name in COUNTS} == own
+        assert {name: sum(getattr(row, name) for _, row in made.buckets) for name in COUNTS} == own
+        assert made.change is not None
         back = timedelta(days=14)
-        assert made.before_days == (first - back, last - back)
-        assert made.before is not None
-        past = await counted(reader, **between(first - back, last - back))
-        assert {name: getattr(made.before, name) for name in COUNTS} == past
+        for row, days in (
+            (made.change.now, (first, last)),
+            (made.change.before, (first - back, last - back)),
+        ):
+            assert {name: getattr(row, name) for name in COUNTS} == await counted(reader, **between(*days))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

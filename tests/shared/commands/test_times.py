@@ -9,9 +9,8 @@ import pytest
 
 from shared.commands import UsageError, parse, render
 from shared.commands.pause import Pause
-from shared.commands.periods import Period
 from shared.commands.stats import Stats
-from shared.commands.times import Moment, days_of, read_moment
+from shared.commands.times import Moment, Period, read_moment
 from shared.text.formats import show_time
 
 FRIDAY = datetime(2026, 11, 20, 15, 30, tzinfo=UTC)
@@ -178,8 +177,8 @@ def test_an_unknown_word_is_refused_with_the_nearest(line: str, says: str) -> No
     ],
 )
 def test_a_named_range_has_its_days(name: str, first: str, last: str) -> None:
-    days = days_of(name, today=date(2026, 11, 20))
-    assert days == (date.fromisoformat(first), date.fromisoformat(last))
+    days = Period(name=name).on(date(2026, 11, 20))
+    assert (days.start, days.end) == (date.fromisoformat(first), date.fromisoformat(last))
     line = f"stats by step {name}"
     arguments = parse(line).arguments
     assert parse(render(arguments)).arguments == arguments

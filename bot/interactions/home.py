@@ -15,15 +15,10 @@ import structlog
 from bot.commands.canned_replies import OUTSIDE, UNKNOWN_PERSON
 from bot.commands.context import CommandContexts
 from bot.commands.workspace_cache import WorkspaceCache
-from bot.interactions.home_tab import home_view
-from bot.interactions.home_tab.home_state import (
-    HomeState,
-    Paused,
-    Waiting,
-    viewed_workspace,
-)
+from bot.interactions import home_view
+from bot.interactions.home_view import HomeState, Paused, Waiting, viewed_workspace
 from bot.slack import permissions
-from bot.slack.directory import UserDirectory, Viewer
+from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, Reach
 from bot.slack.web_api import SlackError, WebApi
 from shared.api.errors import OutreachError
@@ -31,9 +26,7 @@ from shared.commands import COMMANDS
 from shared.commands.base import clip
 from shared.domain.wall_clock import find_zone, moment
 from shared.records.records import RecordsUnavailable
-from shared.records.replies import OpenReply
 from shared.settings import UnknownWorkspace, Workspace
-from shared.store.queue.alert_row import AlertRow
 from shared.store.records.records import BEGINNING
 from shared.text.formats import show_time
 from shared.text.links import lead_link
@@ -70,17 +63,14 @@ class HomeTab:
         if view is None and user not in self._chosen:
             await self._publish(user, home_view.loading())
         seen = self._chosen.get(user, viewed_workspace(view))
-        choice = seen if workspace is None else workspace
         if len(self._chosen) >= MOST_VISITORS:
             self._chosen.clear()
-        self._chosen[user] = choice
-        person = permissions.with_role(
-            await self._directory.find(user), rules=self._contexts.settings.roles, channel=""
-        )
+        self._chosen[user] = seen if workspace is None else workspace
+        rules = self._contexts.settings.roles
+        person = permissions.with_role(await self._directory.find(user), rules=rules, channel="")
         if permissions.reach_of(person) is Reach.EVERYTHING:
-            shown = home_view.view(
-                await self._read_state(person, self._workspace(choice), refresh=view is not None)
-            )
+            chosen = self._workspace(self._chosen[user])
+            shown = home_view.view(await self._read_state(person, chosen, refresh=view is not None))
         else:
             shown = home_view.closed(OUTSIDE if person.is_known else UNKNOWN_PERSON)
         await self._publish(user, shown)
@@ -110,16 +100,23 @@ class HomeTab:
         shown = (one,) if one else known
         for workspace in shown if refresh or one else ():
             self._cache.forget(workspace)
-        problem: list[BaseException] = []
-        waiting, claims, absence, paused, domains, sequences = await asyncio.gather(
-            _attempt(self._waiting(shown), problem),
-            _attempt(self._claims(person), problem),
-            _attempt(self._absence(person), problem),
-            _attempt(self._paused_domains(shown), problem),
-            self._each(shown, self._cache.domains, problem),
-            self._each(shown, self._cache.sequences, problem),
+        problems: list[BaseException] = []
+
+        async def attempt(reading: Awaitable[T]) -> T | None:
+            try:
+                return await reading
+            except (OutreachError, RecordsUnavailable, TimeoutError) as error:
+                problems.append(error)
+                return None
+
+        waiting, claims, absence, paused, domains = await asyncio.gather(
+            attempt(self._waiting(shown)),
+            attempt(self._claims(person)),
+            attempt(self._absence(person)),
+            attempt(self._paused(shown)),
+            asyncio.gather(*(attempt(self._cache.domains(workspace)) for workspace in shown)),
         )
-        digests = await _attempt(self._digests(one, person), problem)
+        rules = self._contexts.settings.roles
         return HomeState(
             now=datetime.now(UTC),
             workspaces=tuple(workspace.name for workspace in known),
@@ -128,48 +125,24 @@ class HomeTab:
             unclaimed=waiting[1] if waiting else {},
             claims=claims,
             paused=paused or (),
-            domains=domains,
-            sequences=sequences,
-            digests=digests or (),
-            zone=find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC,
+            domains={
+                workspace.name: found
+                for workspace, found in zip(shown, domains, strict=True)
+                if found is not None
+            },
             absence=absence or "",
-            may_change=self._may_change(person),
-            problem=_describe(problem),
+            may_change=permissions.allowed(person, COMMANDS["pause"], rules=rules, channel=""),
+            problem=_describe(problems),
         )
-
-    async def _digests(self, one: Workspace | None, person: Person) -> Sequence[tuple[str, str]]:
-        """The digests of the workspace in channels that this person may know, by their names."""
-        if one is None:
-            return ()
-        viewer, found = Viewer(user=person.id), []
-        for channel, at in await self._store.digests.scheduled(one.name, most=home_view.DIGESTS):
-            if await self._directory.sees(channel, viewer):
-                found.append((await self._directory.shown_name(channel, viewer), at))
-        return found
-
-    def _may_change(self, person: Person) -> bool:
-        rules = self._contexts.settings.roles
-        return permissions.allowed(person, COMMANDS["pause"], rules=rules, channel="")
-
-    async def _each(
-        self,
-        workspaces: Sequence[Workspace],
-        ask: Callable[[Workspace], Awaitable[T]],
-        problem: list[BaseException],
-    ) -> dict[str, T]:
-        answers = await asyncio.gather(*(_attempt(ask(workspace), problem) for workspace in workspaces))
-        pairs = zip(workspaces, answers, strict=True)
-        return {workspace.name: answer for workspace, answer in pairs if answer is not None}
 
     async def _waiting(self, workspaces: Sequence[Workspace]) -> tuple[Sequence[Waiting], Mapping[str, int]]:
         """Those that have waited longest, and how many wait in each workspace."""
-        records, counts = self._contexts.store.records, dict[str, int]()
-        found: list[tuple[str, OpenReply]] = []
+        counts, found = dict[str, int](), []
         for workspace in workspaces:
-            unclaimed = await records.open_replies(workspace.name, most=home_view.WAITING)
+            unclaimed = await self._store.records.open_replies(workspace.name, most=home_view.UNCLAIMED)
             found += [(workspace.name, reply) for reply in unclaimed.replies]
             counts |= {workspace.name: unclaimed.count} if unclaimed.count else {}
-        found = sorted(found, key=lambda pair: pair[1].received_at)[: home_view.WAITING]
+        found = sorted(found, key=lambda pair: pair[1].received_at)[: home_view.UNCLAIMED]
         links = await self._links([reply.alert_id for _, reply in found])
         waiting = [
             Waiting(
@@ -186,10 +159,27 @@ class HomeTab:
         ]
         return waiting, counts
 
-    async def _paused_domains(self, workspaces: Sequence[Workspace]) -> Sequence[Paused]:
+    async def _claims(self, person: Person) -> Sequence[Waiting]:
+        held = await self._store.alerts.claimed_by(person.id)
+        links = await self._links([one.id for one in held[: home_view.CLAIMS]])
+        return [
+            Waiting(
+                alert=one.id,
+                workspace=one.workspace,
+                lead=" at ".join(filter(None, (one.event.lead.name, one.event.lead.company))),
+                sequence=one.event.sequence or "",
+                reply=clip(without_quotation(one.event.reply or ""), length=BEGINNING),
+                since=moment(one.claimed_at or one.received_at),
+                link=links.get(one.id, ""),
+                page=lead_link(self._page, one.event.lead.email),
+            )
+            for one in held
+        ]
+
+    async def _paused(self, workspaces: Sequence[Workspace]) -> Sequence[Paused]:
         found: dict[tuple[str, str], Paused] = {}
         for workspace in workspaces:
-            for one in await self._contexts.store.subjects.paused_domains(workspace.name):
+            for one in await self._store.subjects.paused_domains(workspace.name):
                 if one.domain:
                     paused = Paused(domain=one.domain, since=one.received, workspace=workspace.name)
                     found.setdefault((workspace.name, one.domain), paused)
@@ -197,46 +187,21 @@ class HomeTab:
 
     async def _absence(self, person: Person) -> str:
         away = [one for one in await self._store.turns.absences() if one.person == person.id]
-        now, zone = self._contexts.now(), find_zone(person.zone) or UTC
-        until = away[0].until if away else None
-        return f"until {show_time(until, now=now, zone=zone)}" if until else "until you are back" * bool(away)
-
-    async def _claims(self, person: Person) -> Sequence[Waiting]:
-        held = await self._store.alerts.claimed_by(person.id)
-        links = await self._links([one.id for one in held[: home_view.CLAIMS]])
-        return [_claimed(one, link=links.get(one.id, ""), page=self._page) for one in held]
+        if not away:
+            return ""
+        until, zone = away[0].until, find_zone(person.zone) or UTC
+        if until is None:
+            return "until you are back"
+        return f"until {show_time(until, now=self._contexts.now(), zone=zone)}"
 
 
-def _claimed(one: AlertRow, *, link: str, page: str) -> Waiting:
-    lead = one.event.lead
-    return Waiting(
-        alert=one.id,
-        workspace=one.workspace,
-        lead=" at ".join(filter(None, (lead.name, lead.company))),
-        sequence=one.event.sequence or "",
-        reply=clip(without_quotation(one.event.reply or ""), length=BEGINNING),
-        since=moment(one.claimed_at or one.received_at),
-        link=link,
-        page=lead_link(page, lead.email),
-    )
-
-
-async def _attempt(refresh: Awaitable[T], problem: list[BaseException]) -> T | None:
-    try:
-        return await refresh
-    except (OutreachError, RecordsUnavailable, TimeoutError) as error:
-        problem.append(error)
-        return None
-
-
-def _describe(problem: Sequence[BaseException]) -> str:
-    if not problem:
+def _describe(problems: Sequence[BaseException]) -> str:
+    """The first problem, and how many more there are."""
+    if not problems:
         return ""
-    first = problem[0]
+    first, more = problems[0], f" (and {len(problems) - 1} more)" if problems[1:] else ""
     if isinstance(first, OutreachError):
-        text = f"The service: {first.message}"
-    elif isinstance(first, RecordsUnavailable):
-        text = str(first)
-    else:
-        text = "The outreach service didn't respond in time"
-    return text if len(problem) == 1 else f"{text} (and {len(problem) - 1} more)"
+        return f"The service: {first.message}{more}"
+    if isinstance(first, RecordsUnavailable):
+        return f"{first}{more}"
+    return f"The outreach service didn't respond in time{more}"

@@ -1,1 +1,0 @@
-"""The Home tab: its values, its view, and its updates."""
