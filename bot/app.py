@@ -25,9 +25,10 @@ from bot.alerts.routing import Routes
 from bot.commands.context import open_contexts
 from bot.delivery.channel_health import ChannelHealth
 from bot.delivery.finder import PostFinder
+from bot.delivery.poster import Poster
 from bot.delivery.repainter import Repainter
 from bot.delivery.repainter import draw as draw_posts
-from bot.delivery.worker import DeliveryWorker
+from bot.delivery.router import Router
 from bot.http.asgi import SLACK, AsgiApp
 from bot.http.readiness import ReadinessProbe
 from bot.http.slack_guard import SlackGuard
@@ -74,7 +75,7 @@ class Bot:
     web: AsgiApp
     store: Store
     signals: DeliverySignals
-    worker: DeliveryWorker
+    worker: Worker
     listeners: Listeners
     intake: DeliveryIntake
     socket_mode: SocketMode | None
@@ -95,10 +96,7 @@ async def open_bot(
     """
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.database, timings=pace))
-        if stack.enter_context(sole_owner(settings.database)):
-            for leased in (store.leases, store.jobs):
-                await leased.take_over()
-        await store.reminders.note_times(times_of(settings.alerts))
+        await _begin(store, settings, alone=stack.enter_context(sole_owner(settings.database)))
         supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
         contexts = await stack.enter_async_context(
             open_contexts(settings, store, problems=supervisor.problems, transport=transport)
@@ -114,29 +112,14 @@ async def open_bot(
         people = RotaPeople(slack, (one for rota in rotas for one in rota.people))
         report = ChannelHealth(settings, name=directory.known_name)
         draw = partial(draw_posts, store, several=len(settings.workspaces) > 1, link=settings.links.lead)
-        repainter = Repainter(
-            store,
-            messages,
-            draw=draw,
-            planned=signals.posts.set,
+        routes = Routes(
+            alert_channels={name: one.alert_channel for name, one in settings.workspaces.items()},
+            routing=settings.routes,
+            remind_after=settings.alerts.remind_after,
+            people=people,
         )
-        worker = DeliveryWorker(
-            store,
-            messages,
-            signals=signals,
-            draw=draw,
-            routes=Routes(
-                alert_channels={name: one.alert_channel for name, one in settings.workspaces.items()},
-                routing=settings.routes,
-                remind_after=settings.alerts.remind_after,
-                people=people,
-            ),
-            stored_count=lambda: intake.count,
-            report=report,
-            before_report=directory.channel_name,
-        )
-        finder = PostFinder(
-            store, messages, signals=signals, report=report, before_report=directory.channel_name
+        poster = Poster(
+            store, messages, draw=draw, routes=routes, report=report, before_report=directory.channel_name
         )
         refresher = CardRefresher(
             store,
@@ -153,7 +136,7 @@ async def open_bot(
                 set_channels=set_channels(settings),
                 report=report,
                 changed=signals.changed,
-                lost_token=worker.note_lost_token,
+                lost_token=poster.note_lost_token,
             )
 
         apps = SlackApps(
@@ -178,7 +161,7 @@ async def open_bot(
             store,
             contexts,
             slack,
-            worker,
+            poster,
             intake=intake,
             supervisor=supervisor,
             secrets=secrets,
@@ -199,7 +182,6 @@ async def open_bot(
         guard = GuardrailWatch(
             store, contexts, planned=signals.changed, permitted=PauseRights(slack, settings.roles)
         )
-        await store.jobs.keep_going(EVALUATE, settings.workspaces)
         register.add_jobs(
             scheduler,
             store,
@@ -214,25 +196,27 @@ async def open_bot(
         scheduler.every(FORGET_SECONDS, secrets.refresh, name="webhook_secrets")
         scheduler.every(CHECK_SECONDS, lifecycle_of(directory).check_channels, name="channels", at_once=True)
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
+        worker = Worker(
+            store,
+            [
+                *register.kinds(
+                    store, contexts, planned=signals.changed, people=people, guard=guard, checks=checks
+                ),
+                *register.slack_kinds(
+                    store,
+                    poster,
+                    PostFinder(store, messages, report=report, before_report=directory.channel_name),
+                    Repainter(store, messages, draw=draw, planned=signals.changed),
+                ),
+            ],
+            workspaces=contexts.clients,
+            wakeup=signals.jobs,
+        )
         tasks = {
             "intake": intake.run,
-            "lookups": finder.run,
-            "delivery": worker.run,
+            "routing": Router(store, signals=signals, routes=routes, stored_count=lambda: intake.count).run,
+            "jobs": worker.run,
             "card_refresh": refresher.run,
-            "jobs": Worker(
-                store,
-                register.kinds(
-                    store,
-                    contexts,
-                    planned=signals.changed,
-                    people=people,
-                    guard=guard,
-                    checks=checks,
-                    repainter=repainter,
-                ),
-                workspaces=contexts.clients,
-                wakeup=signals.jobs,
-            ).run,
         }
         for name, run in tasks.items():
             await stack.enter_async_context(supervisor.running(name, run))
@@ -251,6 +235,15 @@ async def open_bot(
         )
         await listeners.drain(GRACE)
         await worker.drain(GRACE)
+
+
+async def _begin(store: Store, settings: Settings, *, alone: bool) -> None:
+    """Put what is due from the start; a bot that is `alone` on its database need not wait for the leases of a dead one."""
+    if alone:
+        await store.jobs.take_over()
+        await store.dead_letters.take_over()
+    await store.reminders.note_times(times_of(settings.alerts))
+    await store.jobs.keep_going(EVALUATE, settings.workspaces)
 
 
 @asynccontextmanager

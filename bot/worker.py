@@ -83,6 +83,7 @@ class Worker:
         self._tasks: dict[str, set[asyncio.Task[None]]] = {name: set() for name in self._kinds}
         self._swept_at = boot_time()
         self._unknown: Sequence[str] = ()
+        self._draining = False
 
     async def run(self) -> None:
         """Start what is due as long as the bot runs; on cancellation, give up what is under way."""
@@ -116,6 +117,12 @@ class Worker:
         while running := [task for tasks in self._tasks.values() for task in tasks]:
             await asyncio.wait(running)
 
+    async def drain(self, seconds: float) -> None:
+        """Start nothing new, and let what is under way end within a time limit."""
+        self._draining = True
+        if running := [task for tasks in self._tasks.values() for task in tasks]:
+            await asyncio.wait(running, timeout=seconds)
+
     async def _sweep(self) -> None:
         if boot_time() - self._swept_at < SWEEP_SECONDS:
             return
@@ -130,7 +137,7 @@ class Worker:
 
     async def _start(self, kind: Kind) -> None:
         free = kind.parallel - len(self._tasks[kind.name])
-        if free < 1:
+        if free < 1 or self._draining:
             return  # the end of a task wakes the loop
         # Before the claim, and by a clock that counts while the machine is suspended: whoever was held up in
         # between must not act when the lease has run out.

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import structlog
 
-from bot.runtime.wakeup import DeliverySignals
 from bot.slack.messages import MessageSender
-from shared.api.pace import boot_time
-from shared.records.records import RecordsUnavailable
 from shared.store import Store
+from shared.store.jobs import End, Job
 from shared.store.queue.leases import Report
 from shared.store.queue.lookups import Look, Lookup
 
-POLL = 1.0
-"""Seconds between checks for what other processes left."""
 MAX_LOOKUPS = 4
 """Places that are read at the same time."""
 
@@ -24,37 +19,26 @@ log = structlog.get_logger("finder")
 
 
 class PostFinder:
-    """`run` until cancelled; `signals.lookups` is set when something may be due."""
+    """Handles jobs of the kind `lookup`, one for each channel or thread with uncertain posts."""
 
     def __init__(
         self,
         store: Store,
         messages: MessageSender,
         *,
-        signals: DeliverySignals,
         report: Report,
         before_report: Callable[[str], Awaitable[object]],
     ) -> None:
-        self._store, self._messages, self._signals = store, messages, signals
+        self._store, self._messages = store, messages
         self._report, self._before_report = report, before_report
 
-    async def run(self) -> None:
-        while True:
-            try:
-                pause = await self._round()
-            except RecordsUnavailable as error:
-                log.warning("database unavailable", error=str(error))
-                pause = POLL
-            await self._signals.lookups.wait(min(POLL, pause))
-
-    async def _round(self) -> float:
-        due = await self._store.lookups.next_in()
-        if due == 0:
-            deadline = boot_time() + self._store.leases.timings.patience
-            claimed = await self._store.lookups.claim(limit=MAX_LOOKUPS)
-            await asyncio.gather(*(self._serve(lookup, deadline=deadline) for lookup in claimed))
-            due = await self._store.lookups.next_in()
-        return POLL if due is None else due
+    async def __call__(self, places: Sequence[Job], deadline: float) -> Mapping[Job, End]:
+        """Look for the posts that are uncertain in these places."""
+        for job in places:
+            lookup = await self._store.lookups.place(job)
+            if lookup:
+                await self._serve(lookup, deadline=deadline)
+        return {}  # each ends with what was seen
 
     async def _serve(self, lookup: Lookup, *, deadline: float) -> None:
         try:
@@ -74,7 +58,6 @@ class PostFinder:
             complete=look.complete,
             error=look.error,
         )
-        self._signals.changed()
 
     async def _look(self, lookup: Lookup, *, deadline: float) -> Look:
         return await self._messages.look(

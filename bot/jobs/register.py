@@ -12,6 +12,8 @@ import structlog
 
 from bot.alerts.turns import People
 from bot.commands.context import CommandContexts
+from bot.delivery.finder import MAX_LOOKUPS, PostFinder
+from bot.delivery.poster import MAX_CHANNELS, Poster
 from bot.delivery.repainter import MAX_REPAINTS, Repainter
 from bot.jobs import (
     guardrail_samples,
@@ -36,7 +38,23 @@ from shared.domain.wall_clock import DAY
 from shared.history import History, HistoryUnavailable
 from shared.settings import Settings
 from shared.store import Store
-from shared.store.jobs import ACT, DIGEST, DOMAIN, EVALUATE, LATE, PAINT, RELEASE, REMIND, RESUME, End, Job
+from shared.store.jobs import (
+    ACT,
+    DIGEST,
+    DOMAIN,
+    EVALUATE,
+    LATE,
+    LOOKUP,
+    PAINT,
+    POST,
+    RELEASE,
+    REMIND,
+    RESUME,
+    End,
+    Job,
+)
+from shared.store.queue import lookups
+from shared.store.queue.leases import LONGEST_TRIAL, Posts
 from shared.store.queue.repaints import LONGEST_SECONDS, Updates
 
 RESUMED_TOGETHER = 300
@@ -60,7 +78,6 @@ def kinds(
     people: People,
     guard: GuardrailWatch,
     checks: DomainChecks | None = None,
-    repainter: Repainter | None = None,
 ) -> Sequence[Kind]:
     """What is done when it is due, with its handler."""
     settings = contexts.settings
@@ -88,20 +105,43 @@ def kinds(
         Kind(name=DIGEST, handle=Digests(store, contexts, planned=planned), renewed=True),
         Kind(name=EVALUATE, handle=guard, group=together, batch=EVALUATED_TOGETHER, parallel=1, renewed=True),
         Kind(name=ACT, handle=guard.acts, renewed=True),
-        *((paints(repainter),) if repainter else ()),
         *((Kind(name=DOMAIN, handle=checks, alone=True, renewed=True),) if checks else ()),
     )
 
 
-def paints(repainter: Repainter) -> Kind:
-    """How messages are updated: beside posts, so that no alert waits for an update."""
-    return Kind(
-        name=PAINT,
-        handle=repainter,
-        group=lambda job: job.id,
-        parallel=MAX_REPAINTS,
-        farthest=LONGEST_SECONDS,
-        room=Updates(),
+def slack_kinds(store: Store, poster: Poster, finder: PostFinder, repainter: Repainter) -> Sequence[Kind]:
+    """What Slack is asked for, each beside the others: no alert waits for an update or a look-up."""
+
+    def each(job: Job) -> Hashable:
+        return job.id
+
+    lease = store.leases.timings.lease
+    return (
+        Kind(
+            name=POST,
+            handle=poster,
+            group=each,
+            parallel=MAX_CHANNELS,
+            lease=lease,
+            farthest=LONGEST_TRIAL,
+            room=Posts(),
+        ),
+        Kind(
+            name=LOOKUP,
+            handle=finder,
+            group=each,
+            parallel=MAX_LOOKUPS,
+            lease=lease,
+            farthest=lookups.FARTHEST,
+        ),
+        Kind(
+            name=PAINT,
+            handle=repainter,
+            group=each,
+            parallel=MAX_REPAINTS,
+            farthest=LONGEST_SECONDS,
+            room=Updates(),
+        ),
     )
 
 

@@ -30,14 +30,15 @@ class DeliverySignals:
     """Tells those who do what is due that something may be; made before everything else."""
 
     def __init__(self) -> None:
-        self.posts, self.lookups, self.jobs = Wakeup(), Wakeup(), Wakeup()
+        self.deliveries, self.jobs = Wakeup(), Wakeup()
         self.unrouted = True
         """Deliveries may wait for routing."""
 
     def stored(self) -> None:
+        """Deliveries were stored."""
         self.unrouted = True
-        self.posts.set()
+        self.deliveries.set()
 
     def changed(self) -> None:
+        """Something was put that may be due."""
         self.jobs.set()
-        self.posts.set()

@@ -22,10 +22,10 @@ from shared.store.db.schema import jobs
 
 ACT, EVALUATE = "act", "evaluate"
 DIGEST, DOMAIN, LATE, RELEASE = "digest", "domain", "late", "release"
-PAINT, REMIND, RESUME = "paint", "remind", "resume"
-KINDS = frozenset({ACT, DIGEST, DOMAIN, EVALUATE, LATE, PAINT, RELEASE, REMIND, RESUME})
+LOOKUP, PAINT, POST, REMIND, RESUME = "lookup", "paint", "post", "remind", "resume"
+KINDS = frozenset({ACT, DIGEST, DOMAIN, EVALUATE, LATE, LOOKUP, PAINT, POST, RELEASE, REMIND, RESUME})
 """What this version does by job; what is of another kind was put by a newer one, and waits for it."""
-TRIED_AT_START = (PAINT,)
+TRIED_AT_START = (LOOKUP, PAINT, POST)
 """The kinds whose jobs are put off only because they failed, or Slack asked to wait."""
 ASKED_FOR, ORDINARY = 0, 1
 """The ranks: a person waits for it, or nobody does."""
@@ -122,8 +122,9 @@ _AGAIN = (
         ),
     )
 )
-_HOLD = sa.select(_c.id).where(_OURS).with_for_update()
-_LOCK = sa.select(_c.id).where(_NAMED).with_for_update()
+_FIND = sa.select(jobs).where(_NAMED)
+_FIND_LOCKED = _FIND.with_for_update()
+_HELD = sa.select(jobs).where(_OURS).with_for_update()
 _RENEW = sa.update(jobs).where(_OURS).values(due_at=NOW + _SECONDS)
 # Each kind is found from the one before it in the index, however many jobs it has.
 _FIRST = sa.select(sa.func.min(_c.kind).label("kind")).cte("kinds", recursive=True)
@@ -356,7 +357,7 @@ def _put(dialect: Any, how: How) -> Any:
 
 def lock(tx: Transaction, kind: str, workspace: str, key: str = "") -> None:
     """Let nobody else who locks this job go on before the end of the transaction, whoever has it."""
-    tx.execute(_LOCK, {"kind_": kind, "workspace_": workspace, "key_": key})
+    find(tx, kind, workspace, key, locked=True)
 
 
 def drop(tx: Transaction, kind: str, workspace: str, key: str) -> bool:
@@ -365,16 +366,28 @@ def drop(tx: Transaction, kind: str, workspace: str, key: str) -> bool:
     return tx.execute(sa.delete(jobs).where(_NAMED), named).rowcount > 0
 
 
-def find(tx: Transaction, kind: str, workspace: str, key: str) -> sa.Row[Any] | None:
-    """The row of a job."""
-    return tx.execute(
-        sa.select(jobs).where(_NAMED), {"kind_": kind, "workspace_": workspace, "key_": key}
-    ).one_or_none()
+def find(tx: Transaction, kind: str, workspace: str, key: str, *, locked: bool = False) -> sa.Row[Any] | None:
+    """The row of a job; `locked` until the end of the transaction, whoever has the job."""
+    named = {"kind_": kind, "workspace_": workspace, "key_": key}
+    return tx.execute(_FIND_LOCKED if locked else _FIND, named).one_or_none()
+
+
+def held(tx: Transaction, job: Job) -> sa.Row[Any] | None:
+    """The row of a job that is still ours, locked until the end of the transaction."""
+    row: sa.Row[Any] | None = tx.execute(_HELD, {"job": job.id, "held": job.token}).one_or_none()
+    return row
+
+
+def note(tx: Transaction, row: Any, payload: Mapping[str, Any], *, due_at: float | None) -> None:
+    """Change what a job carries and when it is due, whoever has it; a lease goes on."""
+    due = sa.case((_c.token != 0, _c.due_at), else_=sa.literal(due_at, sa.Double))
+    changed = sa.update(jobs).where(_c.id == row.id)
+    tx.execute(changed.values(payload=json.dumps(dict(payload)), due_at=due))
 
 
 def hold(tx: Transaction, job: Job) -> bool:
     """Lock a job until the end of the transaction; False: it was replaced, dropped or claimed by another."""
-    return tx.scalar(_HOLD, {"job": job.id, "held": job.token}) is not None
+    return held(tx, job) is not None
 
 
 def done(tx: Transaction, job: Job) -> bool:

@@ -6,7 +6,9 @@ from bot.jobs.guardrails import GuardrailWatch
 from bot.runtime.wakeup import Wakeup
 from bot.worker import Kind, Worker
 from shared.store import Store
-from shared.store.jobs import ACT, DOMAIN, EVALUATE, PAINT, Job, wake_all
+from shared.store.jobs import ACT, DOMAIN, EVALUATE, LOOKUP, PAINT, POST, Job, wake_all
+from shared.store.queue.leases import LONGEST_TRIAL, ChannelLease, Posts
+from shared.store.queue.lookups import FARTHEST, Lookup
 from shared.store.queue.posts import Post
 from shared.store.queue.repaints import Updates
 from shared.store.records.domains import DueDomain
@@ -54,3 +56,31 @@ async def claim_repaints(store: Store, *, limit: int = 10) -> list[tuple[Post, .
         painted.append(await store.repaints.message(job))
         await store.repaints.done(job, painted[-1])
     return painted
+
+
+async def claim_turns(store: Store, *, limit: int = 16) -> list[ChannelLease]:
+    """What is to be posted now, one message for each channel that may have one."""
+    lease = store.leases.timings.lease
+    claimed = await store.jobs.claim(POST, lease=lease, limit=limit, workspaces=(), room=Posts())
+    turns = [await store.leases.turn(job) for job in claimed]
+    return [turn for turn in turns if turn]
+
+
+async def claim_lookups(store: Store, *, limit: int = 5) -> list[Lookup]:
+    """The places that are to be read now."""
+    lease = store.leases.timings.lease
+    claimed = await store.jobs.claim(LOOKUP, lease=lease, limit=limit, workspaces=())
+    places = [await store.lookups.place(job) for job in claimed]
+    return [place for place in places if place]
+
+
+async def next_in(store: Store, kind: str) -> float | None:
+    """After how many seconds something of a kind is due; None: nothing is."""
+    wait = (await store.jobs.waits([kind], WORKSPACES)).get(kind)
+    return None if wait is None else max(0.0, wait)
+
+
+async def sweep_jobs(store: Store) -> None:
+    """Look for what no clock can have meant, as a bot does each minute."""
+    lease = store.leases.timings.lease
+    await store.jobs.sweep({POST: (lease, LONGEST_TRIAL), LOOKUP: (lease, FARTHEST)})

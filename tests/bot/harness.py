@@ -30,7 +30,8 @@ from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from shared import settings as shared_settings
 from shared.store import LeaseTimings
-from shared.store.db.schema import channel_leases
+from shared.store.db.schema import jobs
+from shared.store.jobs import POST
 from tests.bot.migrated import migrated_file
 from tests.event_loop import WATCH, blocks_written
 from tests.processes import running_async
@@ -128,7 +129,7 @@ class BotHarness:
     async def try_again(self, channel: str) -> None:
         """Have a broken channel tried now, and not in half a minute."""
         assert self.running is not None
-        again = sa.update(channel_leases).where(channel_leases.c.channel == channel).values(due_at=0.0)
+        again = sa.update(jobs).where(jobs.c.kind == POST, jobs.c.key == channel).values(due_at=0.0)
         await self.running.store.database.write(lambda tx: tx.execute(again))
         self.running.signals.changed()
 

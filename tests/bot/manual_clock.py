@@ -14,11 +14,11 @@ from shared.domain.card import Card
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy
 from shared.store import Store
-from shared.store.jobs import RELEASE, REMIND, wake_all
+from shared.store.jobs import POST, RELEASE, REMIND, wake_all
 from shared.store.queue.intake import Arrival
 from shared.store.queue.leases import Sent
 from shared.store.queue.posts import Post
-from tests.bot.due import claim_repaints
+from tests.bot.due import claim_repaints, claim_turns, next_in
 
 ANN = Actor(name="ann", id="U1", face="slack")
 CHANNEL = "C1"
@@ -53,14 +53,16 @@ async def arrive(store: Store, *bodies: bytes, by: Routes | None = None) -> None
 async def post_all(store: Store, clock: ManualClock) -> list[Post]:
     """Have everything posted that is due, and return it."""
     posted: list[Post] = []
-    for _ in range(200):
-        claimed = await store.leases.claim(limit=16)
-        for turn in claimed.turns:
+    for _ in range(400):
+        turns = await claim_turns(store)
+        for turn in turns:
             await store.outcomes.settle(turn, Sent(ts=f"{clock.now}{len(posted)}"))
             posted += turn.posts
-        if not claimed.turns and claimed.next_in is None:
+            clock.now += 1.0
+        waits = await next_in(store, POST)
+        if not turns and waits is None:
             return posted
-        clock.now += claimed.next_in or 0.0
+        clock.now += waits or 0.0
     raise AssertionError("it never ends")
 
 

@@ -13,9 +13,10 @@ from shared.api.pace import Turns
 from shared.domain.rota import next_of
 from shared.store import jobs
 from shared.store.alerts import sequence_changes, turns
+from shared.store.db.columns import NOW
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import jobs as job_rows
-from shared.store.queue import leases, outbox, routing
+from shared.store.queue import outbox, routing
 from shared.store.queue.alert_row import AlertRow
 from shared.store.queue.intake import Arrival
 from shared.store.queue.lookups import Look
@@ -34,7 +35,12 @@ def _without_read_back() -> None:
 
 def _without_lease() -> None:
     """A channel is free for every process at any time."""
-    leases._LEASE = leases.due_channels(leases._BESIDES, free=sa.true())
+    row = job_rows.c
+    free = sa.or_(row.due_at <= NOW, (row.kind == jobs.POST) & (row.token != 0))
+    parts = (row.kind == sa.bindparam("of_kind"), row.rank == sa.bindparam("of_rank"), free, jobs._KNOWN)
+    due = sa.select(row.id).where(*parts).order_by(row.due_at, row.id).limit(sa.bindparam("limit"))
+    vars(jobs)["_DUE"] = due
+    jobs._claim.cache_clear()
 
 
 def _without_unique_key() -> None:

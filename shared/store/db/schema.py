@@ -147,9 +147,10 @@ posts = sa.Table(
     timestamp("held_until"),  # of a post that is held over a quiet time
     count("attempts"),
     count("refusals"),  # those in which Slack refused this very post
-    # Readings in a row that did not find it. -1: one is under way that began before this post was uncertain; it
-    # doesn't count.
-    count("lookups"),
+    timestamp(
+        "doubted_at"
+    ),  # since when it is uncertain: a reading that began before proves nothing about it
+    count("lookups"),  # readings in a row that did not find it
     count("failed_lookups"),  # those that did not get to an end
     timestamp("tried_until"),  # from when on the newest attempt can no longer turn up in the channel
     count("version"),
@@ -206,35 +207,6 @@ sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)
 _WITH_UNDO = posts.c.undo != 0
 partial_index("ix_posts_undo", posts.c.undo, where=_WITH_UNDO)
 partial_index("ix_posts_no_alerts", posts.c.created_at, where=posts.c.kind != "alert")
-
-channel_leases = sa.Table(  # one per channel: who posts there, how fast it may go, what is wrong with it
-    "channel_leases",
-    metadata,
-    text("channel", primary_key=True),
-    timestamp("due_at"),
-    timestamp("lease_until"),
-    count("token"),
-    timestamp("tat"),  # theoretical arrival time of GCRA: when the next message would be on schedule
-    text("trouble"),
-    timestamp("trouble_since"),
-)
-partial_index("ix_channel_leases_due_at", channel_leases.c.due_at, where=channel_leases.c.due_at.is_not(None))
-partial_index("ix_channel_leases_trouble", channel_leases.c.channel, where=channel_leases.c.trouble != "")
-
-lookups = (
-    sa.Table(  # one per channel or thread with uncertain posts: when it is read for them, and how far that is
-        "lookups",
-        metadata,
-        text("channel", primary_key=True),
-        text("thread_ts", primary_key=True),
-        timestamp("due_at", nullable=False),
-        timestamp("lease_until"),
-        count("token"),
-        text("position"),  # where the reading goes on; empty: at the newest message
-        timestamp("began_at"),  # when the reading began, which may miss later posts
-        timestamp("around"),  # the attempt whose time it reads
-    )
-)
 
 subscriptions = sa.Table(
     "subscriptions",

@@ -12,17 +12,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shared.store.db.engine import Database, Repository, Transaction, portions, reads
-from shared.store.db.schema import channel_leases, lookups, posts
+from shared.store import jobs
+from shared.store.db.columns import NOW
+from shared.store.db.engine import Database, Repository, Transaction, portions, reads, writes
+from shared.store.db.schema import posts
+from shared.store.jobs import LOOKUP
+from shared.store.queue import outbox
+from shared.store.queue.outbox import EMPTY
 from shared.store.queue.posts import State
-
-# A reading that began before may have passed by the place where these will be: it proves nothing about them.
-_MISSED = (
-    sa.exists()
-    .where(lookups.c.channel == posts.c.channel, lookups.c.thread_ts == posts.c.thread_ts)
-    .where(sa.or_(lookups.c.lease_until.is_not(None), lookups.c.position != ""))
-    .correlate(posts)
-)
 
 
 def doubted(which: sa.ColumnElement[bool]) -> Any:
@@ -30,32 +27,17 @@ def doubted(which: sa.ColumnElement[bool]) -> Any:
     return (
         sa.update(posts)
         .where(which)
-        .values(state=State.UNCERTAIN, unsure=True, lookups=sa.case((_MISSED, -1), else_=0))
+        .values(state=State.UNCERTAIN, unsure=True, lookups=0, doubted_at=NOW)
         .returning(posts.c.channel, posts.c.thread_ts)
     )
 
 
-def look_for(
-    tx: Transaction, doubted: Any, values: Mapping[str, Any] | None = None, *, after: float
-) -> list[str]:
+def look_for(tx: Transaction, doubted: Any, values: Mapping[str, Any] = EMPTY, *, after: float) -> list[str]:
     """Have posts looked for `after` so many seconds, or as soon as others there; returns their channels."""
-    places = [(row.channel, row.thread_ts) for row in tx.execute(doubted, values)]
-    for channel, thread_ts in sorted(set(places)):
-        new = tx.insert(lookups).values(channel=channel, thread_ts=thread_ts, due_at=tx.now + after)
-        sooner = sa.case(
-            (lookups.c.due_at > new.excluded.due_at, new.excluded.due_at), else_=lookups.c.due_at
-        )
-        tx.execute(
-            new.on_conflict_do_update(index_elements=["channel", "thread_ts"], set_={"due_at": sooner})
-        )
+    places = [(row.channel, row.thread_ts) for row in tx.execute(doubted, {**values, "now": tx.now})]
+    keys = [f"{channel}/{thread_ts}" for channel, thread_ts in places]
+    jobs.put_all(tx, LOOKUP, keys, at=tx.now + after, how="sooner")
     return [channel for channel, _ in places]
-
-
-def take_over(tx: Transaction) -> None:
-    """Have all readings begin anew, and what was given up too; only for the one process that is alive."""
-    tx.execute(sa.update(lookups).values(lease_until=None, position=""))
-    tx.execute(sa.update(lookups).where(lookups.c.due_at > tx.now).values(due_at=tx.now))
-    tx.execute(sa.update(posts).where(_IS_DEAD, IS_GIVEN_UP).values(refusals=0))
 
 
 MOST_REFUSALS = 5
@@ -65,11 +47,15 @@ IS_GIVEN_UP = posts.c.refusals >= sa.literal(MOST_REFUSALS, literal_execute=True
 
 _IS_DEAD = posts.c.state == sa.literal(State.DEAD.value, literal_execute=True)
 _CAN_BE_RAISED = sa.not_(posts.c.keyless)
-_IS_BROKEN = channel_leases.c.trouble != sa.literal("", literal_execute=True)
 
 
 class DeadLetters(Repository):
     """What was refused."""
+
+    @writes
+    def take_over(self, tx: Transaction) -> None:
+        """Try anew what was given up; only at a start."""
+        tx.execute(sa.update(posts).where(_IS_DEAD, IS_GIVEN_UP).values(refusals=0))
 
     async def revive(self) -> int:
         """Give single dead letters another try, in a broken channel only a look; returns how many."""
@@ -77,7 +63,7 @@ class DeadLetters(Repository):
 
     @reads
     def _revivable(self, tx: Transaction) -> Sequence[int]:
-        healthy = posts.c.channel.not_in(sa.select(channel_leases.c.channel).where(_IS_BROKEN))
+        healthy = posts.c.channel.not_in(outbox.broken_channels(tx))
         return _ids(tx, _CAN_BE_RAISED & sa.or_(healthy & sa.not_(IS_GIVEN_UP), posts.c.unsure))
 
 
@@ -106,11 +92,5 @@ def _raise_some(tx: Transaction, ids: Sequence[int], **anew: Any) -> int:
     sure = sa.update(posts).where(these, sa.not_(posts.c.unsure)).values(state=State.READY, **anew)
     channels = tx.scalars(sure.returning(posts.c.channel)).all()
     channels = [*channels, *look_for(tx, doubted(these & posts.c.unsure), after=0.0)]
-    for channel in sorted(set(channels)):
-        _wake(tx, channel)
+    outbox.wake(tx, channels)
     return len(channels)
-
-
-def _wake(tx: Transaction, channel: str) -> None:
-    due = sa.func.coalesce(channel_leases.c.due_at, tx.now)
-    tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(due_at=due))

@@ -1,32 +1,32 @@
-"""Leases channels, each for one message at a time, and records the outcome in the transaction that releases the channel.
+"""What is posted to a channel next, and what becomes of it: one job of the kind `post` for each channel.
 
     ready -> sending -> sent
                      -> uncertain -> (see lookups)
                      -> dead -> (tried again now and then: sent)
 
-A channel is leased with a token that every claim raises. A process that lost its lease writes with an old token and
-changes nothing. A post that is found `sending` when its channel is claimed was left by a process that died: its outcome
-is unknown, and while it is looked up the channel goes on with what does not follow it. A time further ahead than this
-module ever writes means that the clock was set back.
+Whoever has the job of a channel posts one message and records its outcome in the transaction that frees the channel.
+Who lost it writes with an old token and changes nothing but what it knows for sure. A post that is found `sending` was
+left by a process that died: its outcome is unknown, and while it is looked up the channel goes on with what does not
+follow it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from shared.store import jobs
-from shared.store.db.columns import NOW, SECONDS
 from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, probes, reads, writes
-from shared.store.db.schema import channel_leases, digests, posts, subscriptions
-from shared.store.jobs import PAINT
+from shared.store.db.schema import digests, posts, subscriptions
+from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, POST, Job
 from shared.store.queue import dead_letters, outbox, slack_state
 from shared.store.queue.cards import look_now
 from shared.store.queue.dead_letters import MOST_REFUSALS, raise_dead
-from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.outbox import ChannelState, PlannedPost, state_of
 from shared.store.queue.post_kinds import ALERT, kind_of
 from shared.store.queue.posts import (
     ANY_UNSENT,
@@ -91,17 +91,38 @@ class ChannelLease:
     """What the holder of a channel is to post within its lease: these, as one message."""
 
     channel: str
-    token: int
-    posts: tuple[Post, ...]
+    token: int = 0
+    posts: tuple[Post, ...] = ()
     thread_ts: str = ""
+    job: Job | None = None
+    """None: nobody posts, and Slack has said something about the channel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
-    """The turns taken, and after how many seconds to ask again (None: nothing waits)."""
+class _Turn:
+    """A channel that somebody has, as it stands."""
 
-    turns: tuple[ChannelLease, ...]
-    next_in: float | None
+    job: Job
+    until: float
+    """The end of the lease."""
+    state: ChannelState
+    timings: LeaseTimings
+
+    @property
+    def channel(self) -> str:
+        return self.job.key
+
+
+class Posts:
+    """As many posts as Slack takes, over all bots: any number, until it has throttled them."""
+
+    def free(self, tx: Transaction) -> Mapping[int, int]:
+        paced = slack_state.paced_posts(tx)
+        return dict.fromkeys((ASKED_FOR, ORDINARY), paced.allowed) if paced else {}
+
+    def took(self, tx: Transaction, count: int) -> None:
+        if paced := slack_state.paced_posts(tx):
+            slack_state.take(tx, paced.row, slack_state.POST, slack_state.POSTS, count=count)
 
 
 class ChannelLeases(Repository):
@@ -112,102 +133,42 @@ class ChannelLeases(Repository):
         self.timings = timings
 
     @writes
-    def claim(self, tx: Transaction, *, limit: int, besides: Collection[str] = ()) -> Claimed:
-        """Lease up to `limit` channels that are due, `besides` those to which the caller is still posting."""
-        timings = self.timings
-        paced = slack_state.paced_posts(tx)
-        values = {"now": tx.now, "seconds": timings.lease, "besides": [*besides]}
-        most = min(paced.allowed, limit) if paced else limit
-        leased = tx.execute(_LEASE, {**values, "limit": most}).all() if most > 0 else ()
-        turns = [turn for lease in leased if (turn := _turn(tx, lease, timings=timings))]
-        if paced:
-            slack_state.take(tx, paced.row, slack_state.POST, slack_state.POSTS, count=len(turns))
-        next_in = _next_in(tx, values)
-        if next_in is not None and paced:
-            next_in = max(next_in, paced.wait)
-        return Claimed(turns=tuple(turns), next_in=next_in)
+    def turn(self, tx: Transaction, job: Job) -> ChannelLease | None:
+        """What is to be posted to a channel; None: nothing for now, or somebody else has it."""
+        row = jobs.held(tx, job)
+        if row is None:
+            return None
+        turn = _Turn(job=job, until=row.due_at, state=state_of(row), timings=self.timings)
+        return _turn(tx, turn)
 
     @probes
     def broken(self, tx: Transaction) -> dict[str, str]:
         """Channels that reject posts, and what Slack says of each."""
-        return broken_channels(tx)
-
-    @writes
-    def take_over(self, tx: Transaction) -> None:
-        """Free every channel, and let all that was put off be tried now; only for the one process that is alive.
-
-        By whose clock it was put off is not known: it may have been set back since.
-        """
-        tx.execute(sa.update(channel_leases).values(lease_until=None))
-        tx.execute(sa.update(channel_leases).where(channel_leases.c.due_at > tx.now).values(due_at=tx.now))
-        tx.execute(sa.update(channel_leases).where(channel_leases.c.tat > tx.now).values(tat=tx.now))
-        dead_letters.take_over(tx)
+        return outbox.broken_channels(tx)
 
 
-def broken_channels(tx: Transaction) -> dict[str, str]:
-    """Channels that reject posts, and what Slack says of each."""
-    return {row.channel: row.trouble for row in tx.execute(_BROKEN)}
-
-
-c = channel_leases.c
-_BROKEN = (
-    sa.select(c.channel, c.trouble)
-    .where(c.trouble != sa.literal("", literal_execute=True))
-    .order_by(c.channel)
-)
-_BESIDES = c.channel.not_in(sa.bindparam("besides", expanding=True))
-_IS_FREE = sa.or_(c.lease_until.is_(None), c.lease_until <= NOW, c.lease_until > NOW + SECONDS)
-# A time further ahead than any that is written means that the clock was set back.
-_IS_DUE = c.due_at.is_not(None) & sa.or_(c.due_at <= NOW, c.due_at > NOW + FARTHEST, c.tat > NOW + SET_BACK)
-
-
-def due_channels(which: sa.ColumnElement[bool], *, free: sa.ColumnElement[bool] = _IS_FREE) -> Any:
-    """The statement that leases those of these channels that are due."""
-    due = sa.select(c.channel).where(which, _IS_DUE, free).order_by(c.due_at).limit(sa.bindparam("limit"))
-    return (
-        sa.update(channel_leases)
-        .where(c.channel.in_(due.with_for_update(skip_locked=True)))
-        .values(lease_until=NOW + SECONDS, token=c.token + 1)
-        .returning(channel_leases)
-    )
-
-
-_LEASE = due_channels(_BESIDES)
-_NEXT = sa.select(sa.func.min(sa.case((_IS_FREE, c.due_at), else_=c.lease_until))).where(
-    _BESIDES, c.due_at.is_not(None)
-)
-
-
-def _next_in(tx: Transaction, values: Mapping[str, Any]) -> float | None:
-    at = tx.scalar(_NEXT, values)
-    return None if at is None else max(0.0, min(float(at) - tx.now, FARTHEST))
-
-
-def _turn(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
+def _turn(tx: Transaction, turn: _Turn) -> ChannelLease | None:
     # What was being sent when its lease ended may be in the channel, or still arrive.
-    dead_letters.look_for(tx, _LEFT, {"of": lease.channel}, after=timings.read_pause / 2)
-    if (lease.tat or 0.0) > tx.now + SET_BACK:
-        tx.execute(LEASE, {"of": lease.channel, "tat": tx.now})
-    opening = timings.opens_at(lease.tat or 0.0)
-    if tx.now < opening < tx.now + SET_BACK:
-        release(tx, lease.channel, lease.token, due_at=opening)
+    dead_letters.look_for(tx, _LEFT, {"of": turn.channel}, after=turn.timings.read_pause / 2)
+    wait = _opens_at(turn, tx.now) - tx.now
+    if wait > 0.0:
+        jobs.again(tx, turn.job, after=wait, changed_after=wait, attempts=0)
         return None
-    turn = (
-        _trial(tx, lease, timings=timings)
-        or _answer(tx, lease, timings=timings)
-        or _delivery(tx, lease, timings=timings)
-    )
-    if turn is None:
-        release(tx, lease.channel, lease.token, due_at=None)
-    return turn
+    lease = _trial(tx, turn) or _answer(tx, turn) or _delivery(tx, turn)
+    if lease is None:
+        jobs.again(tx, turn.job, after=None, attempts=0)
+    return lease
+
+
+def _opens_at(turn: _Turn, now: float) -> float:
+    """When the channel may have its next message; one that is scheduled far ahead was so before the clock was set back."""
+    tat = turn.state.tat
+    return turn.timings.opens_at(tat) if tat <= now + SET_BACK else now
 
 
 _IN = posts.c.channel == sa.bindparam("of")
 READY_IN = _IN & UNSENT & IS_READY
 """Posts of a channel that wait to be sent."""
-LEASE = sa.update(channel_leases).where(c.channel == sa.bindparam("of"))
-"""The lease `of` a channel; what is given besides is set."""
-_HELD_LEASE = LEASE.where(c.token == sa.bindparam("held"))
 _LEFT = dead_letters.doubted(_IN & UNSENT & (posts.c.state == State.SENDING))
 _UNCERTAIN = sa.select(posts.c.id).where(_IN, UNCERTAIN).limit(1)
 _WAITING = sa.select(posts.c.id).where(READY_IN).offset(sa.bindparam("more_than")).limit(1)
@@ -221,47 +182,41 @@ _THREAD = sa.select(sa.case((posts.c.thread_ts != "", posts.c.thread_ts), else_=
 )
 
 
-def _trial(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
+def _trial(tx: Transaction, turn: _Turn) -> ChannelLease | None:
     """In a channel that refused everything, one dead letter is tried, another one each time."""
-    if not lease.trouble:
-        return None
-    return _take(tx, lease, dead_letter(tx, lease.channel), timings=timings)
+    return _take(tx, turn, dead_letter(tx, turn.channel)) if turn.state.trouble else None
 
 
-def _answer(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
+def _answer(tx: Transaction, turn: _Turn) -> ChannelLease | None:
     """A person waits for it: before all alerts, and in a message of its own."""
-    first = next_answer(tx, lease.channel)
-    return _take(tx, lease, first, timings=timings, thread_ts=first[0].thread_ts) if first else None
+    first = next_answer(tx, turn.channel)
+    return _take(tx, turn, first, thread_ts=first[0].thread_ts) if first else None
 
 
-def _delivery(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
-    in_doubt = tx.execute(_UNCERTAIN, {"of": lease.channel}).first() is not None
-    incidents = waiting_incidents(tx, lease.channel, limit=MANY_INCIDENTS, in_order=in_doubt)
+def _delivery(tx: Transaction, turn: _Turn) -> ChannelLease | None:
+    in_doubt = tx.execute(_UNCERTAIN, {"of": turn.channel}).first() is not None
+    incidents = waiting_incidents(tx, turn.channel, limit=MANY_INCIDENTS, in_order=in_doubt)
     many = len(incidents) == MANY_INCIDENTS
-    if not many or lease.token % 2:
-        first = _take(tx, lease, incidents[:1], timings=timings)
-        return first or _other(tx, lease, timings=timings, in_doubt=in_doubt)
-    other = _other(tx, lease, timings=timings, in_doubt=in_doubt)
-    return other or _take(tx, lease, incidents[:1], timings=timings)
+    if many and turn.state.turns % 2:
+        return _other(tx, turn, in_doubt=in_doubt) or _take(tx, turn, incidents[:1])
+    return _take(tx, turn, incidents[:1]) or _other(tx, turn, in_doubt=in_doubt)
 
 
-def _other(
-    tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings, in_doubt: bool
-) -> ChannelLease | None:
+def _other(tx: Transaction, turn: _Turn, *, in_doubt: bool) -> ChannelLease | None:
     """Everything except incidents: one message each, or up to 13 alerts in one where more than five wait."""
-    channel = lease.channel
+    channel = turn.channel
     items = waiting_alerts(tx, channel, limit=BUNDLE, in_order=in_doubt)
     if len(items) <= ALONE:
-        return _take(tx, lease, waiting_others(tx, channel, limit=1, in_order=in_doubt), timings=timings)
-    if lease.token % REST_EVERY == 0:
-        rest = waiting_rest(tx, channel, limit=1, in_order=in_doubt)
-        if taken := _take(tx, lease, rest, timings=timings):
-            return taken
+        return _take(tx, turn, waiting_others(tx, channel, limit=1, in_order=in_doubt))
+    if turn.state.turns % REST_EVERY == 0 and (
+        taken := _take(tx, turn, waiting_rest(tx, channel, limit=1, in_order=in_doubt))
+    ):
+        return taken
     fresh = tuple(one for one in items if not one.refusals)
     if len(fresh) < 2:  # what Slack has refused must not take others with it
-        return _take(tx, lease, fresh or items[:1], timings=timings)
+        return _take(tx, turn, fresh or items[:1])
     # The token makes the key new for each attempt's set of alerts: one that is tried again may have others.
-    return _take(tx, lease, fresh, timings=timings, bundle=f"b{lease.token}-{fresh[0].mark}")
+    return _take(tx, turn, fresh, bundle=f"b{turn.job.token}-{fresh[0].mark}")
 
 
 def waits(tx: Transaction, channel: str, *, more_than: int) -> bool:
@@ -269,13 +224,7 @@ def waits(tx: Transaction, channel: str, *, more_than: int) -> bool:
 
 
 def _take(
-    tx: Transaction,
-    lease: sa.Row[Any],
-    items: tuple[Post, ...],
-    *,
-    timings: LeaseTimings,
-    bundle: str = "",
-    thread_ts: str = "",
+    tx: Transaction, turn: _Turn, items: tuple[Post, ...], *, bundle: str = "", thread_ts: str = ""
 ) -> ChannelLease | None:
     if not items:
         return None
@@ -284,14 +233,15 @@ def _take(
         "ids": [item.id for item in items],
         "bundle": bundle,
         "thread_ts": thread,
-        "token": lease.token,
-        "tried_until": lease.lease_until + timings.doubt,
+        "token": turn.job.token,
+        "tried_until": turn.until + turn.timings.doubt,
         "turned": False,  # it is drawn after this
     }
     tx.execute(_SENDING, values)
     return ChannelLease(
-        channel=lease.channel,
-        token=lease.token,
+        channel=turn.channel,
+        token=turn.job.token,
+        job=turn.job,
         posts=tuple(replace(item, bundle=bundle, thread_ts=thread) for item in items),
         thread_ts=thread,
     )
@@ -302,11 +252,6 @@ def _thread_of(tx: Transaction, item: Post) -> str:
     if not (kind_of(item.kind).in_thread and item.alert_id):
         return item.thread_ts
     return tx.scalar(_THREAD, {"alert": item.alert_id, "of": item.channel}) or ""
-
-
-def release(tx: Transaction, channel: str, token: int, *, due_at: float | None) -> None:
-    """Give the channel back; it has its next turn at `due_at`, or when something is planned for it."""
-    tx.execute(_HELD_LEASE, {"of": channel, "held": token, "lease_until": None, "due_at": due_at})
 
 
 RATE_LIMITED = "ratelimited"
@@ -421,26 +366,29 @@ class Outcomes(Repository):
     @writes
     def _refuse_some(self, tx: Transaction, channel: str) -> int:
         """Mark a portion of what waits in a broken channel as refused; returns how many."""
-        lease = tx.execute(_lease_of(channel)).one_or_none()
-        if lease is None or not lease.trouble:  # it took a post meanwhile
+        row = jobs.find(tx, POST, "", channel, locked=True)
+        trouble = state_of(row).trouble if row else ""
+        if not trouble:  # it took a post meanwhile
             return 0
-        return tx.execute(_REFUSED, {"of": channel, "error": lease.trouble}).rowcount
+        return tx.execute(_REFUSED, {"of": channel, "error": trouble}).rowcount
 
     @writes
     def _close(self, tx: Transaction, channel: str, error: str, report: Report, *, used: bool) -> bool:
         """Whether it broke just now."""
-        if not (used or _is_used(tx, channel)):
-            return False
-        tx.execute(tx.insert_once(channel_leases), {"channel": channel})
-        lease = tx.execute(_lease_of(channel)).one()
-        if lease.trouble and not outbox.new_id(error):
+        row = jobs.find(tx, POST, "", channel, locked=True)
+        if row is None:
+            if not (used or _is_subscribed(tx, channel)):
+                return False
+            outbox.wake(tx, [channel])
+            row = jobs.find(tx, POST, "", channel, locked=True)
+        state = state_of(row)
+        if state.trouble and not outbox.new_id(error):
             return False
         unsent = sa.exists().where(posts.c.channel == channel, ANY_UNSENT)
         due = tx.now + FIRST_TRIAL if tx.scalar(sa.select(unsent)) else None
-        changed = {"trouble": error, "trouble_since": tx.now, "due_at": due}
-        tx.execute(LEASE, {"of": channel, **changed})
-        turn = ChannelLease(channel=channel, token=lease.token, posts=())
-        if planned := report(turn, ChannelRefused(error=error), Settled(held=True, broke=True)):
+        jobs.note(tx, row, asdict(replace(state, trouble=error, trouble_since=tx.now)), due_at=due)
+        lease = ChannelLease(channel=channel)
+        if planned := report(lease, ChannelRefused(error=error), Settled(held=True, broke=True)):
             outbox.plan(tx, planned, workspace="")
         return True
 
@@ -454,11 +402,13 @@ class Outcomes(Repository):
 
     @reads
     def _unused(self, tx: Transaction, used: Collection[str], errors: Collection[str]) -> Sequence[str]:
-        c = channel_leases.c
         named = sa.union(sa.select(subscriptions.c.channel), sa.select(digests.c.channel))
-        ended = sa.or_(c.trouble.in_(errors), c.trouble.startswith(outbox.moved_to("")))
-        unused = ended & c.channel.not_in(named) & c.channel.not_in(used)
-        return tx.scalars(sa.select(c.channel).where(unused).order_by(c.channel)).all()
+        kept = {*used, *tx.scalars(named)}
+        return [
+            channel
+            for channel, trouble in outbox.broken_channels(tx).items()
+            if channel not in kept and (trouble in errors or outbox.new_id(trouble))
+        ]
 
     async def open_channel(self, channel: str, *, report: Report) -> None:
         """Slack says that a channel takes posts again: what was refused there is posted and repainted now."""
@@ -474,56 +424,69 @@ class Outcomes(Repository):
     @writes
     def _open(self, tx: Transaction, channel: str, report: Report) -> bool:
         """Whether it was broken."""
-        lease = tx.execute(_lease_of(channel)).one_or_none()
-        if lease is None or not lease.trouble:
+        if not reopen(tx, channel):
             return False
-        changed = {"trouble": "", "trouble_since": None, "due_at": tx.now}
-        tx.execute(LEASE, {"of": channel, **changed})
-        turn = ChannelLease(channel=channel, token=lease.token, posts=())
-        if planned := report(turn, Sent(ts=""), Settled(held=True, recovered=True)):
+        lease = ChannelLease(channel=channel)
+        if planned := report(lease, Sent(ts=""), Settled(held=True, recovered=True)):
             outbox.plan(tx, planned, workspace="")
         return True
 
 
-def _is_used(tx: Transaction, channel: str) -> bool:
-    tables = (channel_leases, subscriptions, digests)
-    return any(tx.scalar(sa.select(sa.exists().where(table.c.channel == channel))) for table in tables)
+def reopen(tx: Transaction, channel: str, *, proven_at: float = math.inf) -> bool:
+    """End the trouble of a channel that took a post at this time; False: it had none, or has it since."""
+    row = jobs.find(tx, POST, "", channel, locked=True)
+    state = state_of(row) if row else ChannelState()
+    if row is None or not state.trouble or proven_at < state.trouble_since:
+        return False
+    jobs.note(tx, row, asdict(replace(state, trouble="", trouble_since=0.0)), due_at=tx.now)
+    return True
 
 
-def _lease_of(channel: str) -> sa.Select[Any]:
-    return sa.select(channel_leases).where(channel_leases.c.channel == channel).with_for_update()
+def _is_subscribed(tx: Transaction, channel: str) -> bool:
+    return any(
+        tx.scalar(sa.select(sa.exists().where(table.c.channel == channel)))
+        for table in (subscriptions, digests)
+    )
 
 
-_HELD = (
-    sa.select(channel_leases)
-    .where(channel_leases.c.channel == sa.bindparam("of"), channel_leases.c.token == sa.bindparam("held"))
-    .with_for_update()
-)
 # In the order of their index: without it, PostgreSQL reads all that waits there for each portion.
 _PORTION = sa.select(posts.c.id).where(READY_IN).order_by(posts.c.urgency.desc(), posts.c.id).limit(AT_ONCE)
 _REFUSED = sa.update(posts).where(posts.c.id.in_(_PORTION)).values(state=State.DEAD)
 
 
-def _settle(tx: Transaction, turn: ChannelLease, outcome: Outcome, *, timings: LeaseTimings) -> Settled:
+def _settle(tx: Transaction, lease: ChannelLease, outcome: Outcome, *, timings: LeaseTimings) -> Settled:
     """Write the outcome. A turn whose lease was lost changes only what it knows for sure: that it was sent."""
-    lease = tx.execute(_HELD, {"of": turn.channel, "held": turn.token}).one_or_none()
+    row = jobs.held(tx, lease.job) if lease.job else None
     if isinstance(outcome, Sent):
-        _mark_sent(tx, turn, outcome.ts)
-    if lease is None:
-        outbox.wake(tx, [turn.channel])  # what waited because this was uncertain
+        _mark_sent(tx, lease, outcome.ts)
+    if row is None or lease.job is None:
+        outbox.wake(tx, [lease.channel])  # what waited because this was uncertain
         return Settled(held=False)
+    state = replace(state_of(row), turns=state_of(row).turns + 1)
+    turn = _Turn(job=lease.job, until=row.due_at, state=state, timings=timings)
     if isinstance(outcome, ChannelRefused):
         return _break(tx, turn, lease, outcome)
     if not isinstance(outcome, Sent):
-        after = _keep(tx, turn, outcome, timings=timings)
+        after = _keep(tx, lease, outcome, timings=timings)
         if after is not None:
-            if lease.trouble and isinstance(outcome, Unknown):
-                after = _pause(lease, now=tx.now)
-            release(tx, turn.channel, turn.token, due_at=tx.now + min(after, FARTHEST))
+            if state.trouble and isinstance(outcome, Unknown):
+                after = _pause(state, now=tx.now)
+            _free(tx, turn, state, after=min(after, FARTHEST))
             return Settled(held=True)
-    settled = _go_on(tx, turn, lease, timings=timings, works=isinstance(outcome, Sent))
-    gave_up = isinstance(outcome, Unpostable) and turn.posts[0].refusals + 1 == MOST_REFUSALS
+    settled = _go_on(tx, turn, works=isinstance(outcome, Sent))
+    gave_up = isinstance(outcome, Unpostable) and lease.posts[0].refusals + 1 == MOST_REFUSALS
     return replace(settled, gave_up=gave_up)
+
+
+def _free(
+    tx: Transaction, turn: _Turn, state: ChannelState, *, after: float | None, slot: float = 0.0
+) -> None:
+    """Give the channel back; it has its next turn after so many seconds, or when something is planned for it.
+
+    `slot`: where something was planned meanwhile, it waits so long: for its pace.
+    """
+    changed = slot if after is None else after
+    jobs.again(tx, turn.job, after=after, changed_after=changed, attempts=0, payload=asdict(state))
 
 
 def _keep(
@@ -592,42 +555,35 @@ def _mark_sent(tx: Transaction, turn: ChannelLease, ts: str) -> None:
     look_now(tx, [row.alert_id for row in sent if row.kind == ALERT])
 
 
-def _go_on(
-    tx: Transaction,
-    turn: ChannelLease,
-    lease: sa.Row[Any],
-    *,
-    timings: LeaseTimings,
-    works: bool,
-) -> Settled:
-    """After an answer: pace the lease, and end its trouble when it `works` again."""
-    tat = tx.now + timings.period
-    if lease.tat is not None and lease.tat - tx.now < SET_BACK:
-        tat = max(lease.tat, tx.now) + timings.period
-    values: dict[str, Any] = {"tat": tat}
-    recovered = bool(lease.trouble) and works
+def _go_on(tx: Transaction, turn: _Turn, *, works: bool) -> Settled:
+    """After an answer: pace the channel, and end its trouble when it `works` again."""
+    state = turn.state
+    scheduled = state.tat if state.tat - tx.now < SET_BACK else 0.0
+    tat = max(scheduled, tx.now) + turn.timings.period
+    slot = max(0.0, turn.timings.opens_at(tat) - tx.now)
+    recovered = bool(state.trouble) and works
     if recovered:
-        values |= {"trouble": "", "trouble_since": None}
-    tx.execute(LEASE, {"of": turn.channel, **values})
-    due: float | None = max(tx.now, timings.opens_at(tat))
-    if lease.trouble and not recovered:
-        due = tx.now + _pause(lease, now=tx.now)
+        state = replace(state, trouble="", trouble_since=0.0)
+    after: float | None = slot
+    if state.trouble:
+        after = _pause(state, now=tx.now)
     elif not waits(tx, turn.channel, more_than=0):
-        due = None
-    release(tx, turn.channel, turn.token, due_at=due)
+        after = None
+    _free(tx, turn, replace(state, tat=tat), after=after, slot=slot)
     return Settled(held=True, recovered=recovered)
 
 
-def _pause(lease: sa.Row[Any], *, now: float) -> float:
-    since = now if lease.trouble_since is None else lease.trouble_since
+def _pause(state: ChannelState, *, now: float) -> float:
+    since = state.trouble_since if state.trouble else now
     return min(LONGEST_TRIAL, max(FIRST_TRIAL, now - since))
 
 
-def _break(tx: Transaction, turn: ChannelLease, lease: sa.Row[Any], outcome: ChannelRefused) -> Settled:
-    _mark(tx, turn, state=State.DEAD, error=outcome.error)
-    since = lease.trouble_since if lease.trouble else tx.now
+def _break(tx: Transaction, turn: _Turn, lease: ChannelLease, outcome: ChannelRefused) -> Settled:
+    _mark(tx, lease, state=State.DEAD, error=outcome.error)
+    before = turn.state
     # Slack answers that there is no channel of an old id; its new one is what helps.
-    trouble = lease.trouble if outbox.new_id(lease.trouble) else outcome.error
-    tx.execute(LEASE, {"of": turn.channel, "trouble": trouble, "trouble_since": since})
-    release(tx, turn.channel, turn.token, due_at=tx.now + _pause(lease, now=tx.now))
-    return Settled(held=True, broke=not lease.trouble)
+    trouble = before.trouble if outbox.new_id(before.trouble) else outcome.error
+    since = before.trouble_since if before.trouble else tx.now
+    state = replace(before, trouble=trouble, trouble_since=since)
+    _free(tx, turn, state, after=_pause(before, now=tx.now))
+    return Settled(held=True, broke=not before.trouble)

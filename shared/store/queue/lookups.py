@@ -13,17 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import sqlalchemy as sa
 
-from shared.store.db.columns import NOW, SECONDS
+from shared.store import jobs
+from shared.store.db.columns import NOW
 from shared.store.db.engine import Database, Repository, Transaction, probes, writes
-from shared.store.db.schema import channel_leases, lookups, posts
+from shared.store.db.schema import jobs as job_rows
+from shared.store.db.schema import posts
+from shared.store.jobs import LOOKUP, Job
 from shared.store.queue import outbox, slack_state
 from shared.store.queue.cards import look_now
 from shared.store.queue.dead_letters import raise_dead
-from shared.store.queue.leases import ChannelLease, LeaseTimings, Report, Sent, Settled
+from shared.store.queue.leases import ChannelLease, LeaseTimings, Report, Sent, Settled, reopen
 from shared.store.queue.post_kinds import ALERT
 from shared.store.queue.posts import UNCERTAIN, Post, State, drawable, read_posts
 
@@ -37,17 +39,19 @@ FARTHEST = 300.0
 """Seconds ahead that a look-up may be due at most; what is further was put off before the clock was set back."""
 SAME_TIME = 900.0
 """Posts whose attempts are so many seconds apart share a reading; an old one would make it long for all."""
+SLOW_SECONDS = 1.0
+"""How long a place waits while another is read, where Slack has throttled the method."""
 AT_ONCE = 200
 """Posts that one reading looks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """A place to read within a lease, and the posts to look for."""
+    """A place to read, and the posts to look for, as long as this process has the job."""
 
+    job: Job
     channel: str
     thread_ts: str
-    token: int
     posts: tuple[Post, ...]
     since: float
     """When the first of the attempts began, or earlier; Unix seconds by the store's clock, which may be wrong."""
@@ -55,6 +59,10 @@ class Lookup:
     """Seconds since then."""
     position: str = ""
     """Where the reading goes on, as the `Look` before left it; empty: a new one begins."""
+    began_at: float = 0.0
+    """When the reading began: it proves nothing about posts that are uncertain only since."""
+    around: float = 0.0
+    """The attempt whose time it reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,17 +92,9 @@ class Lookups(Repository):
         self._timings = timings
 
     @writes
-    def claim(self, tx: Transaction, *, limit: int) -> tuple[Lookup, ...]:
-        """Lease up to `limit` places that are due."""
-        rows = tx.execute(_DUE, {"now": tx.now, "seconds": self._timings.lease, "limit": limit}).all()
-        found = (_lease(tx, row, timings=self._timings) for row in rows)
-        return tuple(one for one in found if one)
-
-    @writes  # it writes nothing, but would wait behind long reports among the readers
-    def next_in(self, tx: Transaction) -> float | None:
-        """Seconds until a place is due; None: no post is uncertain."""
-        when = tx.scalar(_NEXT, {"now": tx.now, "seconds": self._timings.lease})
-        return None if when is None else max(0.0, min(float(when) - tx.now, FARTHEST))
+    def place(self, tx: Transaction, job: Job) -> Lookup | None:
+        """What is to be looked for where; None: nothing for now, or somebody else has it."""
+        return _place(tx, job, timings=self._timings) if jobs.hold(tx, job) else None
 
     @probes
     def counts(self, tx: Transaction) -> dict[str, int]:
@@ -119,43 +119,28 @@ class Lookups(Repository):
         found = {post.id: look.found[post.key] for post in lookup.posts if post.key in look.found}
         missing = [post.id for post in lookup.posts if post.id not in found]
         _mark_found(tx, found)
-        mine = _at(lookup.channel, lookup.thread_ts) & (lookups.c.token == lookup.token)
-        row = tx.execute(sa.select(lookups).where(mine).with_for_update()).one_or_none()
-        if row is not None:
+        held = jobs.hold(tx, lookup.job)
+        if held:
             if look.complete:
-                _mark_absent(tx, missing, began_at=row.began_at)
+                _mark_absent(tx, missing, began_at=lookup.began_at)
             elif look.hidden:
                 _give_up(tx, missing, look.error)
             elif _is_failure(look):
                 _count_failure(tx, missing, look.error)
             outbox.renew_unsure(tx, missing)
             _put_off(tx, lookup, look, timings=self._timings)
-        recovered = bool(found) and _go_on(tx, lookup, found, timings=self._timings)
-        settled = Settled(held=row is not None, recovered=recovered)
+        began = [
+            (post.tried_until or post.created_at) - self._timings.longest
+            for post in lookup.posts
+            if post.id in found
+        ]
+        recovered = bool(found) and reopen(tx, lookup.channel, proven_at=max(began))
+        settled = Settled(held=held, recovered=recovered)
         if recovered and report:
-            token = tx.scalar(
-                sa.select(channel_leases.c.token).where(channel_leases.c.channel == lookup.channel)
-            )
-            turn = ChannelLease(channel=lookup.channel, token=token or 0, posts=lookup.posts)
+            turn = ChannelLease(channel=lookup.channel, posts=lookup.posts)
             if planned := report(turn, Sent(ts=next(iter(found.values()))), settled):
                 outbox.plan(tx, planned, workspace=lookup.posts[0].workspace)
         return settled
-
-
-c = lookups.c
-_IS_FREE = sa.or_(c.lease_until.is_(None), c.lease_until <= NOW, c.lease_until > NOW + SECONDS)
-_DUE = (
-    sa.select(lookups)
-    .where(sa.or_(c.due_at <= NOW, c.due_at > NOW + FARTHEST), _IS_FREE)
-    .order_by(c.due_at)
-    .limit(sa.bindparam("limit"))
-    .with_for_update(skip_locked=True)
-)
-_NEXT = sa.select(sa.func.min(sa.case((_IS_FREE, c.due_at), else_=c.lease_until)))
-
-
-def _at(channel: str, thread_ts: str) -> sa.ColumnElement[bool]:
-    return (lookups.c.channel == channel) & (lookups.c.thread_ts == thread_ts)
 
 
 def _uncertain_at(channel: str, thread_ts: str) -> sa.ColumnElement[bool]:
@@ -165,33 +150,35 @@ def _uncertain_at(channel: str, thread_ts: str) -> sa.ColumnElement[bool]:
 _TRIED = sa.func.coalesce(posts.c.tried_until, posts.c.created_at)
 
 
-def _lease(tx: Transaction, row: sa.Row[Any], *, timings: LeaseTimings) -> Lookup | None:
-    here, mine = _at(row.channel, row.thread_ts), _uncertain_at(row.channel, row.thread_ts)
-    latest = tx.now + timings.longest  # further ahead: the clock was set back, and the wait starts again
-    tx.execute(sa.update(posts).where(mine, posts.c.tried_until > latest).values(tried_until=latest))
-    around, began_at, position = row.around, row.began_at, row.position
-    group = _group(tx, mine, around) if position else ()
+def _place(tx: Transaction, job: Job, *, timings: LeaseTimings) -> Lookup | None:
+    channel, _, thread_ts = job.key.partition("/")
+    mine = _uncertain_at(channel, thread_ts)
+    # Further ahead than it can be: the clock was set back, and the wait starts again.
+    for column, latest in ((posts.c.tried_until, tx.now + timings.longest), (posts.c.doubted_at, tx.now)):
+        tx.execute(sa.update(posts).where(mine, column > latest).values({column: latest}))
+    around, began_at, position = (job.payload.get(name) for name in ("around", "began_at", "position"))
+    group = _group(tx, mine, around) if position and around else ()
     if not group:
         first = sa.select(_TRIED).where(mine).order_by(posts.c.failed_lookups, _TRIED.desc()).limit(1)
         around, began_at, position = tx.scalar(first), tx.now, ""
         if around is None:
-            tx.execute(sa.delete(lookups).where(here))
+            jobs.finish(tx, job)
             return None
         group = _group(tx, mine, around)
-    if wait := _wait(tx, row):
-        tx.execute(sa.update(lookups).where(here).values(due_at=tx.now + wait))
+    if wait := _wait(tx, job, thread_ts):
+        jobs.again(tx, job, after=wait, changed_after=wait, attempts=0)
         return None
-    values = {"position": position, "began_at": began_at, "around": around, "token": row.token + 1}
-    tx.execute(sa.update(lookups).where(here).values(lease_until=tx.now + timings.lease, **values))
     since = min(post.tried_until or post.created_at for post in group) - timings.longest
     return Lookup(
-        channel=row.channel,
-        thread_ts=row.thread_ts,
-        token=row.token + 1,
+        job=job,
+        channel=channel,
+        thread_ts=thread_ts,
         posts=group,
         since=since,
         age=max(0.0, tx.now - since),
-        position=position,
+        position=position or "",
+        began_at=began_at or tx.now,
+        around=around or tx.now,
     )
 
 
@@ -204,19 +191,23 @@ def _method(thread_ts: str) -> str:
     return slack_state.REPLIES if thread_ts else slack_state.HISTORY
 
 
-def _wait(tx: Transaction, row: sa.Row[Any]) -> float:
+def _wait(tx: Transaction, job: Job, thread_ts: str) -> float:
     """Seconds that a place must wait: Slack closed the method, or has throttled it, and another place is being read."""
-    limit = slack_state.read_limit(tx, _method(row.thread_ts))
+    limit = slack_state.read_limit(tx, _method(thread_ts))
     if limit is None:
         return 0.0
     if closed := slack_state.closed_for(limit, now=tx.now):
         return min(closed, FARTHEST)
-    if not slack_state.is_slow(limit, now=tx.now):
-        return 0.0
-    same = (c.thread_ts != "") if row.thread_ts else (c.thread_ts == "")
-    leased = sa.select(sa.func.max(c.lease_until)).where(same, c.lease_until > tx.now)
-    until = tx.scalar(leased)
-    return 0.0 if until is None else min(1.0, float(until) - tx.now)
+    slow = slack_state.is_slow(limit, now=tx.now)
+    return SLOW_SECONDS if slow and tx.scalar(_READ_BEFORE, {"now": tx.now, "job": job.id}) else 0.0
+
+
+_READ_BEFORE = (
+    sa.select(job_rows.c.id)
+    .where(job_rows.c.kind == LOOKUP, job_rows.c.token != 0, job_rows.c.due_at > NOW)
+    .where(job_rows.c.id < sa.bindparam("job"))  # of two that are claimed together, one goes on
+    .limit(1)
+)
 
 
 def _is_failure(look: Look) -> bool:
@@ -241,12 +232,14 @@ def _mark_absent(tx: Transaction, missing: Collection[int], *, began_at: float) 
     """To be sent again after enough readings, of which the last began when the attempt could no longer arrive."""
     until = posts.c.tried_until
     late = sa.or_(until.is_(None), (until <= began_at) & (until <= tx.now))
-    enough = (posts.c.lookups + 1 >= READS) & late
+    counts = sa.or_(posts.c.doubted_at.is_(None), posts.c.doubted_at <= began_at)
+    readings = posts.c.lookups + sa.case((counts, 1), else_=0)
+    enough = (readings >= READS) & late & counts
     tx.execute(
         sa.update(posts)
         .where(posts.c.id.in_(missing), UNCERTAIN)
         .values(
-            lookups=sa.case((enough, 0), else_=posts.c.lookups + 1),
+            lookups=sa.case((enough, 0), else_=readings),
             state=sa.case((enough, State.READY.value), else_=State.UNCERTAIN.value),
             unsure=sa.not_(enough),
             failed_lookups=0,
@@ -282,26 +275,10 @@ def _put_off(tx: Transaction, lookup: Lookup, look: Look, *, timings: LeaseTimin
     elif _is_failure(look):
         pause = min(LONGEST_PAUSE, timings.read_pause * 2.0**failed)
     position = "" if look.hidden else look.position
-    here = _at(lookup.channel, lookup.thread_ts)
     if tx.scalar(sa.select(posts.c.id).where(_uncertain_at(lookup.channel, lookup.thread_ts)).limit(1)):
-        due = tx.now + min(pause, FARTHEST)
-        tx.execute(sa.update(lookups).where(here).values(due_at=due, lease_until=None, position=position))
+        after = min(pause, FARTHEST)
+        payload = {"position": position, "began_at": lookup.began_at, "around": lookup.around}
+        jobs.again(tx, lookup.job, after=after, changed_after=after, attempts=0, payload=payload)
     else:
-        tx.execute(sa.delete(lookups).where(here))
+        jobs.finish(tx, lookup.job)
     outbox.wake(tx, [lookup.channel])
-
-
-def _go_on(tx: Transaction, lookup: Lookup, found: Mapping[int, str], *, timings: LeaseTimings) -> bool:
-    """Whether its channel, which was broken, takes posts again."""
-    here = channel_leases.c.channel == lookup.channel
-    lease = tx.execute(sa.select(channel_leases).where(here).with_for_update()).one_or_none()
-    if lease is None:
-        return False
-    began = [
-        (post.tried_until or post.created_at) - timings.longest for post in lookup.posts if post.id in found
-    ]
-    if not lease.trouble or (lease.trouble_since is not None and max(began) < lease.trouble_since):
-        return False
-    values = {"trouble": "", "trouble_since": None, "due_at": tx.now}
-    tx.execute(sa.update(channel_leases).where(here).values(**values))
-    return True

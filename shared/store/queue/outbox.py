@@ -11,8 +11,7 @@ which has a message of its own.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
@@ -21,8 +20,9 @@ import sqlalchemy as sa
 from shared.store import jobs
 from shared.store.db.columns import NOW
 from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, reads, writes
-from shared.store.db.schema import channel_leases, posts
-from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, RELEASE, Job
+from shared.store.db.schema import jobs as job_rows
+from shared.store.db.schema import posts
+from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, POST, RELEASE, Job
 from shared.store.queue.post_kinds import ALERT, CURRENT, POSTS, REPLACED, TURNED, names
 from shared.store.queue.posts import ANY_UNSENT, State
 
@@ -83,16 +83,37 @@ def plan_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def wake(tx: Transaction, channels: Iterable[str]) -> None:
-    due = [{"channel": channel, "due_at": tx.now} for channel in sorted(set(channels))]
-    if due:
-        tx.execute(_wake(tx.dialect), due)
+    """Give these channels a turn to post."""
+    jobs.put_all(tx, POST, {*channels}, at=tx.now, how="keep")
 
 
-@cache
-def _wake(dialect: Any) -> Any:
-    new = dialect.insert(channel_leases)
-    later = sa.func.coalesce(channel_leases.c.due_at, new.excluded.due_at)
-    return new.on_conflict_do_update(index_elements=["channel"], set_={"due_at": later})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelState:
+    """What the job of a channel carries: how fast it may go, and what is wrong with it."""
+
+    tat: float = 0.0
+    """The theoretical arrival time of GCRA: when the next message would be on schedule."""
+    trouble: str = ""
+    """Slack's word for why it takes nothing; empty: it does."""
+    trouble_since: float = 0.0
+    turns: int = 0
+    """How many it had."""
+
+
+def state_of(row: Any) -> ChannelState:
+    """The state of a channel from the row of its job."""
+    payload = jobs.read_payload(row.payload)
+    return ChannelState(**{name: payload[name] for name in _STATE if name in payload})
+
+
+_STATE = tuple(field.name for field in fields(ChannelState))
+_CHANNELS = sa.select(job_rows.c.key, job_rows.c.payload).where(job_rows.c.kind == POST)
+
+
+def broken_channels(tx: Transaction) -> dict[str, str]:
+    """Channels that reject posts, and what Slack says of each."""
+    states = {row.key: state_of(row) for row in tx.execute(_CHANNELS)}
+    return {channel: one.trouble for channel, one in sorted(states.items()) if one.trouble}
 
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -165,19 +186,16 @@ async def give_up(database: Database, channel: str) -> None:
 
 def _give_up_some(tx: Transaction, channel: str) -> bool:
     """Drop a portion of it; whether more is left."""
-    c = channel_leases.c
-    broken = (c.channel == channel) & (c.trouble != sa.literal("", literal_execute=True))
-    trouble = tx.scalar(sa.select(c.trouble).where(broken).with_for_update())
-    if trouble is None:
+    row = jobs.find(tx, POST, "", channel, locked=True)
+    trouble = state_of(row).trouble if row else ""
+    if row is None or not trouble:
         return False
     if (new := new_id(trouble)) and _readdress(tx, channel, new) == AT_ONCE:
         return True
     some = sa.select(posts.c.id).where(posts.c.channel == channel, ANY_UNSENT).limit(AT_ONCE)
     if tx.execute(sa.delete(posts).where(posts.c.id.in_(some))).rowcount == AT_ONCE:
         return True
-    values = {"trouble": "", "trouble_since": None, "due_at": None, "lease_until": None}
-    # An attempt under way says nothing any more.
-    tx.execute(sa.update(channel_leases).where(broken).values(**values, token=c.token + 1))
+    jobs.drop(tx, POST, "", channel)  # an attempt under way says nothing any more
     return False
 
 
@@ -233,8 +251,8 @@ class Outbox(Repository):
     def reaches(self, tx: Transaction, channel: str) -> bool:
         """Whether the bot has posted in a channel, and Slack did not refuse it since."""
         sent = sa.select(posts.c.id).where(posts.c.channel == channel, posts.c.ts > "").limit(1)
-        trouble = sa.select(channel_leases.c.trouble).where(channel_leases.c.channel == channel)
-        return tx.execute(sent).first() is not None and not tx.scalar(trouble)
+        row = jobs.find(tx, POST, "", channel)
+        return tx.execute(sent).first() is not None and not (row and state_of(row).trouble)
 
 
 def renew_refused(tx: Transaction, ids: Collection[int]) -> bool:

@@ -12,7 +12,7 @@ from shared.api.event_kinds import INTERESTED
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts, deliveries, jobs, posts
 from shared.store.jobs import RESUME, unknown_kinds
-from shared.store.queue.leases import broken_channels
+from shared.store.queue.outbox import broken_channels
 from shared.store.queue.post_kinds import names
 from shared.store.queue.posts import UNSENT, State
 

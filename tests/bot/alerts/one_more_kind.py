@@ -21,7 +21,7 @@ from shared.store import Store, open_store
 from shared.store.queue.leases import Sent
 from shared.store.queue.outbox import PlannedPost
 from shared.store.queue.posts import Post
-from tests.bot.due import claim_repaints
+from tests.bot.due import claim_repaints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep
 from tests.shared.doubles import NOW, MemoryRecords, open_harness
@@ -79,7 +79,7 @@ async def drive_post() -> None:
             dedupe="kudos", channel=CHANNEL, kind="kudos", note=note, alert_id=card.alert_id, mention="U1"
         )
         await store.outbox.plan("default", kudos)
-        (turn,) = (await store.leases.claim(limit=1)).turns
+        (turn,) = await claim_turns(store, limit=1)
         assert turn.thread_ts, "under the card"
         assert rendering.broadcasts(turn.posts)
         assert "<@U1>" in rendering.message(turn.posts, several=False).text

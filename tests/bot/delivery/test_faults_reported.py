@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.delivery.worker import isolated
+from bot.delivery.router import isolated
 from sandbox.slack import seed
 from shared.records.records import AlertsSummary
 from shared.storage.database import parse_url

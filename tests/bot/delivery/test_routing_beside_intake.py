@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import sqlalchemy as sa
 
 from bot.alerts.routing import Routes
-from bot.delivery.worker import ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE, DeliveryWorker
+from bot.delivery.router import ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE, Router
 from bot.runtime.wakeup import DeliverySignals
 from shared.store import Store
 from shared.store.db.schema import deliveries
@@ -15,38 +13,29 @@ from shared.store.queue.intake import Arrival
 from tests.bot.harness import interested
 
 
-class Router:
-    """A worker that has nothing to post, beside an intake that has stored so many deliveries."""
+class Routing:
+    """A router beside an intake that has stored so many deliveries."""
 
     def __init__(self, store: Store) -> None:
-        self.store, self.stored = store, 0
-        nothing = cast("Any", None)  # no channel gets anything
-        self.worker = DeliveryWorker(
-            store,
-            nothing,
-            signals=DeliverySignals(),
-            draw=nothing,
-            routes=Routes(alert_channels={}),
-            stored_count=lambda: self.stored,
-            report=nothing,
-            before_report=nothing,
-        )
+        self.store, self.stored, self.signals = store, 0, DeliverySignals()
+        routes = Routes(alert_channels={})
+        self.router = Router(store, signals=self.signals, routes=routes, stored_count=lambda: self.stored)
 
     async def arrive(self, *bodies: bytes) -> None:
         at = self.store.database.clock()
         batch = [Arrival(workspace="default", body=body, at=at) for body in bodies]
         self.stored += len(batch)
         await self.store.arrivals.append(batch)
-        self.worker._signals.stored()
+        self.signals.stored()
 
     async def left_after_a_round(self) -> int:
-        await self.worker._round()
+        await self.router.round()
         unrouted = sa.select(sa.func.count()).where(deliveries.c.pending)
         return int(await self.store.database.read(lambda tx: tx.scalar(unrouted) or 0))
 
 
 async def test_few_deliveries_are_routed_at_a_time_while_others_arrive(store: Store) -> None:
-    router, count = Router(store), 3 * ROUTED_AT_ONCE
+    router, count = Routing(store), 3 * ROUTED_AT_ONCE
     await router.arrive(*map(interested, range(count)))
     assert await router.left_after_a_round() == count - ROUTED_BESIDE_INTAKE
     await router.arrive(interested(count))
@@ -55,7 +44,7 @@ async def test_few_deliveries_are_routed_at_a_time_while_others_arrive(store: St
 
 
 async def test_repeats_are_routed_without_a_pause_between_portions(store: Store) -> None:
-    router = Router(store)
+    router = Routing(store)
     await router.arrive(*(interested(number % 4) for number in range(2 * ROUTED_BESIDE_INTAKE)))
     assert await router.left_after_a_round() == ROUTED_BESIDE_INTAKE
     assert await router.left_after_a_round() == 0

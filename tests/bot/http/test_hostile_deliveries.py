@@ -24,6 +24,7 @@ from shared.store import Store, open_store
 from shared.store.db import schema
 from shared.store.queue.intake import LONGEST_ADDRESS, Arrival, address, alert_id
 from shared.store.queue.routing import Decision, PendingDelivery
+from tests.bot.due import claim_turns
 from tests.bot.harness import (
     CHANNEL,
     HASTE,
@@ -156,7 +157,7 @@ async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(s
     query = sa.select(schema.deliveries.c.body).where(schema.deliveries.c.problem != "")
     kept = await store.database.read(lambda c: c.scalars(query).all())
     assert kept == [interested(2)]
-    (turn,) = (await store.leases.claim(limit=1)).turns
+    (turn,) = await claim_turns(store, limit=1)
     assert turn.posts[0].alert_id == alert_of(interested(1))
 
 

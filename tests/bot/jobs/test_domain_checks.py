@@ -24,7 +24,7 @@ from shared.records.records import Subscription
 from shared.settings.sections import DnsSection
 from shared.store import Store, jobs
 from shared.store.queue.posts import Post
-from tests.bot.due import claim_repaints, do_due, due_domain
+from tests.bot.due import claim_repaints, claim_turns, do_due, due_domain
 from tests.bot.fake_service import KEY, open_remote
 from tests.bot.harness import CHANNEL as ALERTS
 from tests.bot.harness import bot_inside, open_harness
@@ -191,7 +191,7 @@ async def test_a_change_waits_for_the_end_of_quiet_hours(checked: Checked) -> No
     checked.clock.now += 14 * HOUR
     await do_due(checked.store, checked.kind)
     await checked.store.deliveries.route(checked.by.decide)
-    assert (await checked.store.leases.claim(limit=5)).turns == ()
+    assert (await claim_turns(checked.store, limit=5)) == []
 
 
 async def test_the_next_look_is_six_hours_later_and_the_one_at_a_problem_half_an_hour(

@@ -30,7 +30,7 @@ from shared.store.records.digests import DueDigest
 from shared.store.records.domains import Checked, DueDomain
 from shared.store.records.erasure import Traces
 from shared.store.webhooks import WebhookSubscriptions
-from tests.bot.due import claim_paints, due_domain
+from tests.bot.due import claim_lookups, claim_paints, claim_turns, due_domain
 from tests.bot.harness import interested
 from tests.bot.store.skewed_data import (
     CALM,
@@ -155,7 +155,7 @@ SOON = _words(ReminderTimes(remind=60.0, escalate=120.0, unfinished=60.0))
 
 
 async def _lease(one: Skewed) -> ChannelLease:
-    (turn,) = (await one.store.leases.claim(limit=1)).turns
+    (turn,) = await claim_turns(one.store, limit=1)
     assert turn.channel == CALM
     return turn
 
@@ -167,7 +167,7 @@ async def _change(one: Skewed) -> SequenceChange:
 
 
 async def _lookup(one: Skewed) -> Any:
-    (lookup,) = await one.store.lookups.claim(limit=1)
+    (lookup,) = await claim_lookups(one.store, limit=1)
     assert lookup.channel == UNCERTAIN
     return lookup
 
@@ -303,15 +303,15 @@ GUARDRAILS: Mapping[str, Case] = {
     "Incidents.open": lists(LISTED, lambda one: one.store.incidents.open()),
     "Incidents.timed": lists(LISTED, lambda one: one.store.incidents.timed()),
     "Incidents.decided": Case(given=_act, act=lambda one, given: one.store.incidents.decided(given[0])),
-    "Incidents.acting": Case(given=_act, act=lambda one, given: one.store.incidents.acting(*given, ["sq1"])),
-    "Incidents.requesting": Case(given=_act, act=lambda one, given: one.store.incidents.requesting(*given)),
+    "Incidents.acting": Case(given=_act, act=lambda one, given: one.store.incidents.acting(given[0], given[1], ["sq1"])),
+    "Incidents.requesting": Case(given=_act, act=lambda one, given: one.store.incidents.requesting(given[0], given[1])),
     "Incidents.postpone": Case(
-        given=_act, act=lambda one, given: one.store.incidents.postpone(*given, seconds=60.0)
+        given=_act, act=lambda one, given: one.store.incidents.postpone(given[0], given[1], seconds=60.0)
     ),
     "Incidents.finish": Case(
         given=_act,
         act=lambda one, given: one.store.incidents.finish(
-            *given, _entry(one), paused=["sq1"], draw=lambda _undo: NOTE
+            given[0], given[1], _entry(one), paused=["sq1"], draw=lambda _undo: NOTE
         ),
     ),
     "Incidents.held": flat(lambda one: one.store.incidents.held([1, 2])),
@@ -342,9 +342,9 @@ QUEUE: Mapping[str, Case] = {
     ),
     "Deliveries.oldest_unrouted_age": flat(lambda one: one.store.deliveries.oldest_unrouted_age()),
     "DeadLetters.revive": lists(DUE, lambda one: one.store.dead_letters.revive()),
-    "ChannelLeases.claim": flat(lambda one: one.store.leases.claim(limit=5)),
+    "ChannelLeases.turn": flat(_lease),
     "ChannelLeases.broken": lists(LISTED, lambda one: one.store.leases.broken()),
-    "ChannelLeases.take_over": lists("it frees them all", lambda one: one.store.leases.take_over()),
+    "DeadLetters.take_over": lists("it frees them all", lambda one: one.store.dead_letters.take_over()),
     "Outcomes.settle": Case(given=_lease, act=lambda one, turn: one.store.outcomes.settle(turn, Sent(ts="8.8"))),
     "Outcomes.close_channel": lists(OF_CHANNEL,
         lambda one: one.store.outcomes.close_channel(SHARED, "is_archived", report=_no_card, used=True)
@@ -356,8 +356,7 @@ QUEUE: Mapping[str, Case] = {
     "Outcomes.open_channel": lists(
         OF_CHANNEL, lambda one: one.store.outcomes.open_channel(REFUSED, report=_no_card)
     ),
-    "Lookups.claim": lists("it looks for a portion", _lookup),
-    "Lookups.next_in": flat(lambda one: one.store.lookups.next_in()),
+    "Lookups.place": lists("it looks for a portion", _lookup),
     "Lookups.counts": lists("it counts them", lambda one: one.store.lookups.counts()),
     "Lookups.settle": Case(
         given=_lookup,

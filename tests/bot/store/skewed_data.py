@@ -25,12 +25,10 @@ from shared.store.db.schema import (
     absences,
     alerts,
     audit,
-    channel_leases,
     deliveries,
     digests,
     jobs,
     known_leads,
-    lookups,
     posts,
     questions,
     rota_turns,
@@ -91,7 +89,6 @@ def fill(connection: sa.Connection, count: int, *, now: float) -> None:
         deliveries: bodies,
         alerts: told,
         posts: [*posted, *_posts(numbers, now=now)],
-        **_queue(numbers, now=now),
         **_records(numbers, now=now),
         **_guardrails(numbers, now=now),
         **_slack(numbers, now=now),
@@ -198,25 +195,26 @@ def _posts(numbers: Sequence[int], *, now: float) -> Iterator[Row]:
         yield _post(f"undo{n}", CALM, "sent", at=at, kind="note", note="{}", undo=n + 1, ts=f"6.{n}")
 
 
-def _queue(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
-    calm = {
-        "due_at": None,
-        "trouble": "",
-        "trouble_since": None,
-        "lease_until": None,
-        "tat": None,
+def _queue(numbers: Sequence[int], *, now: float) -> list[Row]:
+    """The jobs of the channels, and of those with uncertain posts and stale messages."""
+    broken = {"trouble": "is_archived", "trouble_since": now - HOUR}
+    channels: dict[str, tuple[float | None, dict[str, Any]]] = {
+        CALM: (now - MINUTE, {}),
+        REFUSED: (None, broken),
+        SHARED: (None, {}),
+        **{f"C{100 + n}": (None, {"trouble": "not_in_channel"}) for n in numbers},
     }
-    named: dict[str, Row] = {
-        CALM: {"due_at": now - MINUTE},
-        REFUSED: {"trouble": "is_archived", "trouble_since": now - HOUR},
-        SHARED: {},
-    }
-    leases = [{"channel": channel, **calm, **values} for channel, values in named.items()]
-    leases += [{"channel": f"C{100 + n}", **calm, "trouble": "not_in_channel"} for n in numbers]
-    return {
-        channel_leases: leases,
-        lookups: [{"channel": UNCERTAIN, "thread_ts": "", "due_at": now - 1.0}],
-    }
+    return [
+        *(
+            {"workspace": "", "kind": "post", "key": channel, "due_at": due, "payload": json.dumps(payload)}
+            for channel, (due, payload) in channels.items()
+        ),
+        {"workspace": "", "kind": "lookup", "key": f"{UNCERTAIN}/", "due_at": now - 1.0, "payload": "{}"},
+        *(
+            {"workspace": "", "kind": "paint", "key": f"{STALE}/5.{n}", "due_at": now - 1.0, "payload": "{}"}
+            for n in numbers
+        ),
+    ]
 
 
 def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
@@ -237,9 +235,7 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
         ],
         jobs: [
             {**here, "kind": kind, "key": f"sq{n}", "due_at": now - 1.0} for kind in ("late", "resume") for n in numbers
-        ] + [
-            {"workspace": "", "kind": "paint", "key": f"{STALE}/5.{n}", "due_at": now - 1.0} for n in numbers
-        ]
+        ] + _queue(numbers, now=now)
         + [{"kind": "remind", "key": f"al_{state}{n}", "due_at": now - 1.0, "workspace": ""}
            for state in ("open", "mine") for n in numbers]
         + [{"kind": "digest", "key": f"day/C{100 + n}", "due_at": now - 1.0, **here} for n in numbers]

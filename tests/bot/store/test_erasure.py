@@ -39,7 +39,6 @@ IMPERSONAL = {
     *(
         "alembic_version",
         "bot_processes",
-        "channel_leases",
         "digests",
         "absences",
         "rota_turns",
@@ -51,7 +50,6 @@ IMPERSONAL = {
         "guardrail_switches",
         "guardrail_incidents",
         "instance",
-        "lookups",
     ),
     *(
         "releases",

@@ -15,6 +15,7 @@ from shared.store import Store, open_store
 from shared.store.db.engine import Transaction
 from shared.store.queue.intake import Arrival, FoundLeads
 from shared.store.queue.leases import Sent
+from tests.bot.due import claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
 from tests.waiting import until
@@ -68,10 +69,10 @@ async def test_a_delivery_that_comes_after_its_lead_was_found_joins_the_alert_th
     assert await lost() == []
     (reply,) = (await store.records.open_replies("default")).replies
     assert reply.sequence == "Q3 founders"
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    (turn,) = await claim_turns(store, limit=5)
     await store.outcomes.settle(turn, Sent(ts="1"))
     clock.now += 60
-    assert (await store.leases.claim(limit=5)).turns == ()
+    assert (await claim_turns(store, limit=5)) == []
 
 
 def from_api(email: str, **more: str) -> dict[str, bytes]:

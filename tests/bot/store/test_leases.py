@@ -19,6 +19,7 @@ from shared.store.queue.leases import (
 )
 from shared.store.queue.lookups import Look, Lookup
 from shared.store.queue.outbox import PlannedPost
+from tests.bot.due import claim_lookups, claim_turns, sweep_jobs
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
 
@@ -28,7 +29,7 @@ ABSENT = Look(complete=True, pages=1)
 
 
 async def take(store: Store) -> ChannelLease:
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    (turn,) = await claim_turns(store, limit=5)
     return turn
 
 
@@ -40,26 +41,15 @@ async def meet(store: Store, outcome: Outcome) -> tuple[ChannelLease, Settled]:
 
 async def look(store: Store, seen: Look) -> tuple[Lookup, Settled]:
     """One look-up, and what it came to."""
-    (lookup,) = await store.lookups.claim(limit=5)
+    (lookup,) = await claim_lookups(store, limit=5)
     return lookup, await store.lookups.settle(lookup, seen)
 
 
 async def find(store: Store, ts: str) -> Settled:
     """A look-up that finds all it looks for."""
-    (lookup,) = await store.lookups.claim(limit=5)
+    (lookup,) = await claim_lookups(store, limit=5)
     found = {post.key: ts for post in lookup.posts}
     return await store.lookups.settle(lookup, Look(found=found, pages=1, complete=True))
-
-
-async def test_a_leased_channel_is_not_leased_again_when_the_clock_jumps(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, interested(1))
-    turn = await take(store)
-    clock.now += 3_600
-    claimed = await store.leases.claim(limit=5, besides=("C1",))
-    assert (claimed.turns, claimed.next_in) == ((), None)
-    assert (await store.outcomes.settle(turn, Sent(ts="1"))).held
 
 
 async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store, clock: ManualClock) -> None:
@@ -67,8 +57,9 @@ async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store,
     await take(store)
     clock.now -= 7 * 86_400  # a dead process's attempt: it may be under way still
     began = clock.now
-    assert (await store.leases.claim(limit=5)).turns == ()
-    while not (await store.leases.claim(limit=5)).turns:
+    await sweep_jobs(store)
+    assert (await claim_turns(store, limit=5)) == []
+    while not (await claim_turns(store, limit=5)):
         clock.now += store.leases.timings.read_pause
         await look(store, ABSENT)
     assert clock.now - began >= store.leases.timings.longest
@@ -78,9 +69,10 @@ async def test_a_clock_set_back_by_minutes_delays_nothing(store: Store, clock: M
     await arrive(store, interested(1), interested(2), interested(3))
     for ts in ("1", "2"):
         await meet(store, Sent(ts=ts))
-    clock.now -= 600
+    clock.now -= 700
+    await sweep_jobs(store)
     turn, _ = await meet(store, NotSent(after=30.0, error="ratelimited"))
-    assert (await store.leases.claim(limit=5)).turns == (), "and Slack's pauses hold"
+    assert (await claim_turns(store, limit=5)) == [], "and Slack's pauses hold"
     clock.now += 31
     assert (await take(store)).posts[0].id == turn.posts[0].id
 
@@ -89,8 +81,8 @@ async def test_taking_over_from_a_dead_bot_needs_no_waiting(store: Store, clock:
     await arrive(store, interested(1))
     await meet(store, NotSent(after=600.0))
     clock.now -= 300
-    assert (await store.leases.claim(limit=5)).turns == ()
-    await store.leases.take_over()
+    assert (await claim_turns(store, limit=5)) == []
+    await store.jobs.take_over()
     assert len((await take(store)).posts) == 1
 
 
@@ -98,12 +90,12 @@ async def test_a_late_outcome_counts_unless_the_post_was_retried(store: Store, c
     await arrive(store, interested(1))
     late = await take(store)
     clock.now += store.leases.timings.longest + 1
-    assert (await store.leases.claim(limit=5)).turns == ()
+    assert (await claim_turns(store, limit=5)) == []
     for _ in range(2):
         clock.now += store.leases.timings.read_pause
         await look(store, ABSENT)
     assert not (await store.outcomes.settle(late, Sent(ts="1"))).held
-    assert (await store.leases.claim(limit=5)).turns == ()
+    assert (await claim_turns(store, limit=5)) == []
 
 
 async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
@@ -144,8 +136,8 @@ async def test_a_broken_channel_whose_only_letter_is_in_doubt_is_looked_at_again
     await meet(store, Unknown())
     clock.now += 31
     await look(store, HIDDEN)
-    assert (await store.leases.claim(limit=5)).turns == ()
-    assert await store.lookups.claim(limit=5) == ()
+    assert (await claim_turns(store, limit=5)) == []
+    assert await claim_lookups(store, limit=5) == []
     assert await store.dead_letters.revive() == 1
     await find(store, "1")
     summary = await store.records.summary("default")

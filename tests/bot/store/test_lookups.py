@@ -9,10 +9,12 @@ import pytest
 import sqlalchemy as sa
 
 from shared.store import Store, open_store
+from shared.store.jobs import LOOKUP
 from shared.store.queue.leases import BUNDLE, LONGEST_DOUBT, ChannelLease, Sent, Unknown, Unpostable
 from shared.store.queue.lookups import MOST_FAILED, Look, Lookup
 from shared.store.queue.outbox import PlannedPost
 from shared.store.queue.posts import Post
+from tests.bot.due import claim_lookups, claim_turns, next_in, sweep_jobs
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive
 
@@ -27,7 +29,7 @@ async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
 
 
 async def take(store: Store) -> ChannelLease | None:
-    turns = (await store.leases.claim(limit=5)).turns
+    turns = await claim_turns(store, limit=5)
     return turns[0] if turns else None
 
 
@@ -47,7 +49,7 @@ async def doubt(store: Store, *, answered: bool = True) -> Post:
 
 
 async def claim(store: Store) -> Lookup:
-    (lookup,) = await store.lookups.claim(limit=5)
+    (lookup,) = await claim_lookups(store, limit=5)
     return lookup
 
 
@@ -74,8 +76,8 @@ async def test_other_posts_go_on_while_one_is_looked_up(store: Store, clock: Man
 
 
 async def claim_when_due(store: Store, clock: ManualClock) -> Lookup:
-    while not (claimed := await store.lookups.claim(limit=5)):
-        clock.now += await store.lookups.next_in() or 0.0
+    while not (claimed := await claim_lookups(store, limit=5)):
+        clock.now += await next_in(store, LOOKUP) or 0.0
     return claimed[0]
 
 
@@ -124,7 +126,7 @@ async def test_what_shares_an_uncertain_message_waits_for_it_and_the_rest_goes_o
     assert following is not None
     assert not {post.id for post in following.posts} & {post.id for post in turn.posts}
     await store.outcomes.settle(following, Sent(ts="2.0"))
-    (lookup,) = await store.lookups.claim(limit=5)
+    (lookup,) = await claim_lookups(store, limit=5)
     found = {post.id: "1.0" for post in lookup.posts}
     assert {post.key for post in lookup.posts} == {turn.posts[0].key}, "one key finds them all"
     assert len(found) == BUNDLE
@@ -151,7 +153,7 @@ async def test_a_post_that_cannot_be_looked_up_is_unsure_after_a_bounded_time(
     summary = await store.records.summary("default")
     assert (summary.uncertain, summary.unsure, summary.dead) == (0, 1, 0)
     assert await store.lookups.counts() == {"uncertain": 0, "unsure": 1}
-    assert await store.lookups.claim(limit=5) == ()
+    assert await claim_lookups(store, limit=5) == []
     assert await store.dead_letters.revive() == 1
     await store.lookups.settle(await claim_when_due(store, clock), look)
     assert (await store.records.summary("default")).unsure == 1, "one more look is enough"
@@ -237,15 +239,15 @@ async def test_while_slack_answers_nothing_a_channel_tries_ever_fewer_posts(
 async def test_throttled_readings_of_a_slack_workspace_take_turns(store: Store, clock: ManualClock) -> None:
     for channel in ("C1", "C2", "C3"):
         await store.outbox.plan("default", replace(note(0), dedupe=channel, channel=channel))
-    for turn in (await store.leases.claim(limit=5)).turns:
+    for turn in await claim_turns(store, limit=5):
         await store.outcomes.settle(turn, Unknown(answered=True))
     clock.now += 2
-    first, *_others = await store.lookups.claim(limit=5)
+    first, *_others = await claim_lookups(store, limit=5)
     await store.lookups.settle(first, THROTTLED)
     clock.now += 30
-    assert await store.lookups.claim(limit=5) == (), "Slack closed the method for all of them"
+    assert await claim_lookups(store, limit=5) == [], "Slack closed the method for all of them"
     clock.now += 31
-    assert len(await store.lookups.claim(limit=5)) == 1
+    assert len(await claim_lookups(store, limit=5)) == 1
 
 
 async def test_a_post_without_a_key_is_neither_looked_up_nor_repeated(
@@ -264,4 +266,5 @@ async def test_a_look_up_waits_for_no_clock_that_was_set_back(store: Store, cloc
     await arrive(store, interested(1))
     await doubt(store)
     clock.now -= 7 * 86_400
+    await sweep_jobs(store)
     assert (await claim(store)).channel == "C1"

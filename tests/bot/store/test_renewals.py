@@ -17,7 +17,7 @@ from shared.store.db.schema import posts
 from shared.store.queue.leases import Sent, Unknown
 from shared.store.queue.lookups import MOST_FAILED, Look
 from shared.store.queue.posts import Post
-from tests.bot.due import claim_paints, claim_repaints
+from tests.bot.due import claim_lookups, claim_paints, claim_repaints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes
 from tests.bot.store.test_same_reply import event
@@ -106,7 +106,7 @@ async def test_a_claim_is_shown_in_the_thread_of_a_card_that_cannot_be_edited(
     (card,) = await post_all(store, clock)
     await store.alerts.claim(card.alert_id, ANN)
     await refuse(store)
-    (lease,) = (await store.leases.claim(limit=5)).turns
+    (lease,) = await claim_turns(store, limit=5)
     (current,) = lease.posts
     assert (current.kind, lease.thread_ts) == ("current", await ts_of(store, card))
     assert rendering.payload([current])["again_of"] == card.alert_id
@@ -176,12 +176,12 @@ async def test_an_interested_reply_whose_card_may_be_in_slack_is_posted_anew(
     store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, REPLIED, by=EVERYTHING)
-    (lease,) = (await store.leases.claim(limit=5)).turns
+    (lease,) = await claim_turns(store, limit=5)
     await store.outcomes.settle(lease, Unknown(answered=True))
     await arrive(store, INTERESTED, by=EVERYTHING)
     for _ in range(MOST_FAILED):
         clock.now += 70
-        (lookup,) = await store.lookups.claim(limit=5)
+        (lookup,) = await claim_lookups(store, limit=5)
         await store.lookups.settle(lookup, Look(error="HTTP 500"))
     clock.now += 1
     (card,) = await post_all(store, clock)
@@ -193,10 +193,10 @@ async def test_an_interested_reply_whose_card_is_unsure_already_is_posted_at_onc
     store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, REPLIED, by=EVERYTHING)
-    (lease,) = (await store.leases.claim(limit=5)).turns
+    (lease,) = await claim_turns(store, limit=5)
     await store.outcomes.settle(lease, Unknown(answered=True))
     clock.now += 2
-    (lookup,) = await store.lookups.claim(limit=5)
+    (lookup,) = await claim_lookups(store, limit=5)
     await store.lookups.settle(lookup, Look(error="missing_scope", hidden=True))
     await arrive(store, INTERESTED, by=EVERYTHING)
     (card,) = await post_all(store, clock)

@@ -17,7 +17,7 @@ from shared.store.queue.leases import ChannelLease, NotSent, Outcome, Sent, Sett
 from shared.store.queue.outbox import PlannedPost, redraw
 from shared.store.queue.posts import Post
 from shared.store.queue.repaints import LONGEST_SECONDS
-from tests.bot.due import claim_paints, claim_repaints
+from tests.bot.due import claim_paints, claim_repaints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, ManualClock, arrive, post_all, routes
 
@@ -110,11 +110,11 @@ async def test_repaints_that_fail_are_tried_less_and_less(
 
 async def test_one_throttled_channel_does_not_hold_up_the_others(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    (turn,) = await claim_turns(store, limit=5)
     await store.outcomes.settle(turn, NotSent(after=1.0, error="ratelimited"))
     by = routes()
     await arrive(store, interested(2), by=type(by)(alert_channels={"default": "C2"}))
-    (other,) = (await store.leases.claim(limit=5)).turns
+    (other,) = await claim_turns(store, limit=5)
     assert other.channel == "C2"
 
 
@@ -124,15 +124,13 @@ async def test_a_throttled_workspace_is_waited_for_and_then_posted_to_at_a_stead
     by = routes()
     for number in range(40):
         await arrive(store, interested(number), by=type(by)(alert_channels={"default": f"C{number}"}))
-    (turn,) = (await store.leases.claim(limit=1)).turns
+    (turn,) = await claim_turns(store, limit=1)
     await store.outcomes.settle(turn, NotSent(after=30.0, error="ratelimited"))
-    claimed = await store.leases.claim(limit=16)
-    assert (claimed.turns, claimed.next_in) == ((), 30.0)
+    assert await claim_turns(store) == []
     clock.now += 31
     posted, began = 0, clock.now
     while posted < 40:
-        claimed = await store.leases.claim(limit=16)
-        for one in claimed.turns:
+        for one in await claim_turns(store):
             await store.outcomes.settle(one, Sent(ts=f"{posted}"))
             posted += 1
         clock.now += 0.05

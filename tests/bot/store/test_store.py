@@ -32,7 +32,7 @@ from shared.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
 from shared.store.queue.lookups import Look
 from shared.store.queue.outbox import PlannedPost
 from shared.store.queue.posts import Post
-from tests.bot.due import claim_repaints
+from tests.bot.due import claim_lookups, claim_repaints, claim_turns, sweep_jobs
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
 
@@ -101,15 +101,15 @@ async def test_a_process_that_hangs_with_a_channel_in_its_hands_loses_it(store: 
 
 async def test_a_lost_lease_changes_nothing(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
-    (late,) = (await store.leases.claim(limit=5)).turns
+    (late,) = await claim_turns(store, limit=5)
     clock.now += store.leases.timings.lease + 1
-    assert (await store.leases.claim(limit=5)).turns == (), "a dead process's attempt is looked up first"
+    assert (await claim_turns(store, limit=5)) == [], "a dead process's attempt is looked up first"
     clock.now += 1
-    (slow,) = await store.lookups.claim(limit=5)
+    (slow,) = await claim_lookups(store, limit=5)
     assert not (await store.outcomes.settle(late, NotSent(after=0))).held
     assert (await store.records.summary("default")).uncertain == 1
     clock.now += store.leases.timings.lease + 1
-    (now,) = await store.lookups.claim(limit=5)
+    (now,) = await claim_lookups(store, limit=5)
     assert not (await store.lookups.settle(slow, ABSENT)).held
     assert (await store.lookups.settle(now, ABSENT)).held
     assert (await store.records.summary("default")).uncertain == 1
@@ -124,14 +124,14 @@ async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_an
     store: Store, clock: ManualClock, outcome: Unknown, look_ups: int
 ) -> None:
     await arrive(store, interested(1))
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    (turn,) = await claim_turns(store, limit=5)
     await store.outcomes.settle(turn, outcome)
     for _ in range(look_ups):
-        assert (await store.leases.claim(limit=5)).turns == ()
+        assert (await claim_turns(store, limit=5)) == []
         clock.now += 5
-        (lookup,) = await store.lookups.claim(limit=5)
+        (lookup,) = await claim_lookups(store, limit=5)
         await store.lookups.settle(lookup, ABSENT)
-    assert [turn.posts[0].id for turn in (await store.leases.claim(limit=5)).turns] == [turn.posts[0].id]
+    assert [turn.posts[0].id for turn in (await claim_turns(store, limit=5))] == [turn.posts[0].id]
 
 
 async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, clock: ManualClock) -> None:
@@ -139,7 +139,7 @@ async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, 
         await arrive(store, *(interested(number) for number in range(first, first + 50)))
     began, sent = clock.now, []
     for _ in range(60):
-        for turn in (await store.leases.claim(limit=5)).turns:
+        for turn in await claim_turns(store, limit=5):
             sent.append(clock.now - began)
             await store.outcomes.settle(turn, Sent(ts=str(len(sent))))
         clock.now += 0.1
@@ -151,20 +151,21 @@ async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, 
 
 async def test_a_retry_after_is_obeyed(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    (turn,) = await claim_turns(store, limit=5)
     await store.outcomes.settle(turn, NotSent(after=30))
     clock.now += 29
-    assert (await store.leases.claim(limit=5)).turns == ()
+    assert (await claim_turns(store, limit=5)) == []
     clock.now += 2
-    assert len((await store.leases.claim(limit=5)).turns) == 1
+    assert len(await claim_turns(store, limit=5)) == 1
 
 
 async def test_a_clock_that_was_set_back_by_a_week_stops_no_channel(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1), interested(2))
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    (turn,) = await claim_turns(store, limit=5)
     await store.outcomes.settle(turn, Sent(ts="1"))
     clock.now -= 7 * 86_400
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    await sweep_jobs(store)
+    (turn,) = await claim_turns(store, limit=5)
     assert (await store.outcomes.settle(turn, Sent(ts="2"))).held
 
 
@@ -178,15 +179,15 @@ async def test_a_broken_channels_letters_are_dead_until_one_gets_through(
     store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, *(interested(number) for number in range(5)))
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    (turn,) = await claim_turns(store, limit=5)
     assert (await store.outcomes.settle(turn, ChannelRefused(error="is_archived"))).broke
     assert (await store.records.summary("default")).dead == 5
     clock.now += 31
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    (turn,) = await claim_turns(store, limit=5)
     settled = await store.outcomes.settle(turn, ChannelRefused(error="is_archived"))
     assert not settled.broke, "it is said once"
     clock.now += 31
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    (turn,) = await claim_turns(store, limit=5)
     assert (await store.outcomes.settle(turn, Sent(ts="1"))).recovered
     summary = await store.records.summary("default")
     assert (summary.dead, summary.waiting) == (0, 4)
@@ -199,7 +200,7 @@ async def test_a_paused_domain_is_told_of_again_once_its_incident_has_ended(
     store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, PAUSED)
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    (turn,) = await claim_turns(store, limit=5)
     (card,) = turn.posts
     await store.outcomes.settle(turn, Sent(ts="1.1"))
     clock.now += 3600
@@ -222,7 +223,7 @@ async def test_deliveries_that_tell_of_one_incident_share_its_alert_until_it_end
         for reason in ("Bounce rate 7%", "Bounce rate 8%", "Complaints")
     ]
     await arrive(store, bodies[0], bodies[1])
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    (turn,) = await claim_turns(store, limit=5)
     (card,) = turn.posts
     assert card.alert
     assert card.alert.event.reason == "Bounce rate 8%"
@@ -241,7 +242,7 @@ async def test_deliveries_that_tell_of_one_incident_share_its_alert_until_it_end
 
 
 async def planned(store: Store) -> list[Post]:
-    return [post for turn in (await store.leases.claim(limit=5)).turns for post in turn.posts]
+    return [post for turn in (await claim_turns(store, limit=5)) for post in turn.posts]
 
 
 async def test_only_one_of_two_claims_wins_and_a_release_frees(store: Store) -> None:
@@ -315,14 +316,14 @@ async def test_bodies_are_pruned_before_hashes_and_unsent_alerts_keep_both(
     store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, interested(1), b"no json")
-    (turn,) = (await store.leases.claim(limit=5)).turns
+    (turn,) = await claim_turns(store, limit=5)
     await store.outcomes.settle(turn, Sent(ts="1"))
     await arrive(store, interested(2))
     clock.now += 100
     first = await store.retention.prune(bodies_after=50, hashes_after=1_000)
     assert (first.bodies, first.deliveries) == (2, 0)
     await arrive(store, interested(1))
-    (waiting,) = (await store.leases.claim(limit=5)).turns[0].posts
+    (waiting,) = (await claim_turns(store, limit=5))[0].posts
     assert waiting.alert is not None
     assert waiting.alert.body == interested(2), "the hash still knew the first, and this is not sent yet"
     clock.now += 1_000

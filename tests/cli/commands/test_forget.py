@@ -26,6 +26,7 @@ from shared.store import Store, open_store
 from shared.store.db.columns import metadata as bot_tables
 from shared.store.queue.intake import Arrival
 from shared.store.queue.leases import Sent
+from tests.bot.due import claim_turns
 from tests.bot.harness import interested
 from tests.cli.conftest import Shell
 from tests.clock import NOW
@@ -47,7 +48,7 @@ async def _post(store: Store, ts: str) -> None:
     batch = [Arrival(workspace="default", body=interested(n), at=at + n) for n in (1, 2)]
     await store.arrivals.append(batch)
     await store.deliveries.route(Routes(alert_channels={"default": seed.ALERTS}).decide)
-    lease = (await store.leases.claim(limit=1)).turns[0]
+    lease = (await claim_turns(store, limit=1))[0]
     await store.outcomes.settle(lease, Sent(ts=ts))
 
 
