@@ -269,7 +269,9 @@ class Team:
 
         async def new() -> list[Message]:
             found = await self.messages(channel, user=more.get("user", "ann"))
-            return [one for one in found if one.ts not in before and not one.alert_id]
+            fresh = [one for one in found if one.ts not in before and not one.alert_id]
+            # What an earlier change's thread tells of this one may come first.
+            return [one for one in fresh if one.data.get("thread_ts") in {None, more.get("thread_ts")}]
 
         told = await self.until(new, f"an answer to {line!r}")
         own = [one for one in told if one.data.get("seen_by")]
