@@ -51,7 +51,7 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> int:
         if not traces and not await asyncio.to_thread(_mentions, settings, redaction):
             title = f"Nothing is stored about {email}"
             card = Card(title=title, text=tuple(_unreached(settings, redaction)))
-            return card_output.answer(Result(card=card, rows=({},)), as_json=options.json)
+            return card_output.answer(Result(card=card), as_json=options.json)
         own = [one for one in traces.messages if not one.shared]
         stay = "" if options.slack or not own else _stay(own)
         confirm(f"Erase {_listed(traces)} of {email}? It can't be undone.{stay}", yes=options.yes)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.constrain import Constrain
 from rich.table import Table as Grid
@@ -36,6 +37,10 @@ WIDEST_PROSE_COLUMNS = 100
 PIPE_COLUMNS = 100_000
 """A pipe has no width: nothing in it is wrapped or cut."""
 BAR_CELLS = 10
+BAR_COLUMNS = 100
+"""Below this, names need the space that bars take."""
+NARROW_COLUMNS = 72
+"""Below this, a table has the columns that its card names for little space, as on a phone."""
 
 
 def show(card: Card, *, stream: TextIO | None = None) -> None:
@@ -58,7 +63,13 @@ def show(card: Card, *, stream: TextIO | None = None) -> None:
 
 def _blocks(card: Card, console: Console) -> Iterator[list[RenderableType]]:
     """The parts of a card in the order of showing (shared/domain/card.py), those that have something to show."""
-    blocks = (_head(card, console), _facts(card), _quote(card, console), _table(card), _foot(card, console))
+    blocks = (
+        _head(card, console),
+        _facts(card),
+        _quote(card, console),
+        _table(card, console.width),
+        _foot(card, console),
+    )
     yield from filter(None, blocks)
 
 
@@ -97,45 +108,59 @@ def _quote(card: Card, console: Console) -> list[RenderableType]:
     return [Text("│ ").append_text(line) for line in lines]
 
 
-def _table(card: Card) -> list[RenderableType]:
+def _table(card: Card, width: int) -> list[RenderableType]:
     table = card.table
     if table is None or not table.rows:
         return []
-    blocks: list[RenderableType] = [_grid(table, card)]
+    blocks: list[RenderableType] = [_grid(table, card, width)]
     if (table.total or 0) > len(table.rows):
         blocks.append(Text(f"the first {len(table.rows):,} of {table.total:,}", style=QUIET))
     return blocks
 
 
-def _grid(table: Table, card: Card) -> Grid:
-    """Rich fits the columns: a text that is too long ends with an ellipsis, before any number is cut."""
+def _grid(table: Table, card: Card, width: int) -> Grid:
+    """Rich fits the columns: a text that is too long ends with an ellipsis; a number is never cut.
+
+    Where space is short, the columns are those that the card names for it, with their short titles.
+    """
+    is_narrow = width < NARROW_COLUMNS
+    places = [
+        place
+        for place, column in enumerate(table.columns)
+        if not (is_narrow and column.narrow == "") and not (column.bar and width < BAR_COLUMNS)
+    ]
     marked = any(row.tone is not Tone.INFO for row in table.rows)
     has_titles = any(column.title for column in table.columns)
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=has_titles)
-    for place, column in enumerate(table.columns):
-        title = Text("  " if marked and not place else "").append(visible(column.title))
+    texts = [_texts(table.rows, place, table.columns[place]) for place in places]
+    for place, cells in zip(places, texts, strict=True):
+        column = table.columns[place]
+        title = (is_narrow and column.narrow) or column.title
+        # Rich shrinks every column without a width; the title of numbers is wrapped instead.
+        longest = max(map(cell_len, (*cells, *title.split()))) if column.numeric else None
         grid.add_column(
-            title,
+            Text("  " if marked and not grid.columns else "").append(visible(title)),
             justify="right" if column.numeric else "left",
-            no_wrap=column.numeric,
+            width=longest,
             header_style="bold",
             vertical="bottom",
         )
-    decimals = [_decimals(table.rows, place) for place in range(len(table.columns))]
-    for row in table.rows:
-        cells = [Text(_cell(*one)) for one in zip(row.cells, table.columns, decimals, strict=True)]
+    for row, *cells in zip(table.rows, *texts, strict=True):
+        shown = [Text(cell) for cell in cells]
         if marked:
-            cells[0] = Text.assemble((_mark(row.tone, card), STYLES[row.tone]), " ", cells[0])
-        for cell in cells:
+            shown[0] = Text.assemble((_mark(row.tone, card), STYLES[row.tone]), " ", shown[0])
+        for cell in shown:
             cell.no_wrap, cell.overflow = True, "ellipsis"
-        grid.add_row(*cells)
+        grid.add_row(*shown)
     return grid
 
 
-def _decimals(rows: Sequence[Row], place: int) -> int:
-    """The numbers of a column have the same number of decimals, so that they can be compared."""
-    numbers = [row.cells[place] for row in rows if isinstance(row.cells[place], int | float)]
-    return int(any(not float(number or 0).is_integer() for number in numbers))
+def _texts(rows: Sequence[Row], place: int, column: Column) -> list[str]:
+    """The cells of a column; its numbers have the same number of decimals, so that they can be compared."""
+    cells = [row.cells[place] for row in rows]
+    numbers = [cell for cell in cells if isinstance(cell, int | float)]
+    decimals = 0 if all(float(number).is_integer() for number in numbers) else 1
+    return [_cell(cell, column, decimals) for cell in cells]
 
 
 def _cell(cell: str | float | None, column: Column, decimals: int) -> str:
