@@ -164,14 +164,17 @@ def _copy(old: sqlite3.Connection, target: Path, *, stale: Iterable[Path] = ()) 
     """Copy by SQLite's online backup, which is whole also while the database is used; `stale` goes at its end."""
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     # In a folder of several users another might have put a link, or a file of his own, in its place.
-    os.close(create_private_file(fresh))
     try:
+        os.close(create_private_file(fresh))
         with closing(sqlite3.connect(fresh)) as new:
             old.backup(new)
             new.execute("PRAGMA journal_mode=DELETE")  # one file, nothing beside it
         for one in stale:
             one.unlink(missing_ok=True)
         fresh.replace(target)
+    except OSError as error:
+        # The name of the file beside it means nothing to a person.
+        raise OSError(error.errno, error.strerror, str(target)) from None
     finally:
         fresh.unlink(missing_ok=True)
 

@@ -79,8 +79,9 @@ async def open_records(settings: Settings) -> AsyncIterator[Records]:
             records: Records = store.records
         except (SQLAlchemyError, DatabaseUnusable, RecordsUnavailable, OSError) as fault:
             text = _reason(fault)
-            known = text.startswith("The bot's database")
-            unopened = _Unopened(text if known else f"The bot's database can't be opened: {text}")
+            # Their own errors name the database themselves; others are the driver's, or the system's.
+            is_own = isinstance(fault, DatabaseUnusable | RecordsUnavailable)
+            unopened = _Unopened(text if is_own else f"The bot's database can't be opened: {text}")
             records = cast("Records", unopened)
         yield records
 

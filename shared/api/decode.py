@@ -229,7 +229,7 @@ def missing(field: str, item: Any, *, section: str, endpoint: str) -> Unreadable
     if isinstance(item, dict) and item:
         there = f"its keys are: {', '.join(str(key)[:40] for key in list(item)[:KEYS_SHOWN])}"
     return Unreadable(
-        f"{what.get(field, f'an item without a `{field}`')}; {there}.",
+        f"{what.get(field, f'an item without `{field}`')}; {there}.",
         endpoint=endpoint,
         hint=f'Set its path with the argument `fields`, or in outreach.toml under [fields.{section}]: {field} = "path.to.it"',
         argument=f"fields.{section}.{field}",

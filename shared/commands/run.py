@@ -191,10 +191,11 @@ async def open_client(
     *,
     transport: httpx.AsyncBaseTransport | None = None,
     look: bool = True,
+    total_seconds: float = 45.0,
 ) -> AsyncIterator[OutreachClient]:
     """A client that shares its key's budget with every other process; closes both at the end.
 
-    `look`: read the state of the budget at once instead of with the first request.
+    `total_seconds` bounds a call with its repetitions. `look`: read the state of the budget at once instead of with the first request.
     """
     key = workspace.api_key.get_secret_value()
     budget = SharedBudget(settings.budget_database, key=budget_key(key), rate=workspace.rate)
@@ -206,6 +207,7 @@ async def open_client(
             pacer=budget,
             fields={str(key): paths for key, paths in workspace.fields.items()},
             transport=transport,
+            total_timeout=total_seconds,
             explain=setting_hint,
         ) as client,
     ):

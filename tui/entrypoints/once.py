@@ -43,6 +43,8 @@ from tui.theme.marks import Mark
 PAPER = 120
 """Columns without a terminal."""
 PICTURE = (160, 50)
+LONGEST_WAIT_SECONDS = 7.0
+"""A person waits for the snapshot: with the service down it is printed within ten seconds, start included."""
 
 
 async def print_once(
@@ -59,7 +61,7 @@ async def print_once(
     With `incident`, the picture shows the domains over so long a time, as the history and the bot's records have it.
     """
     place = settings.workspace(workspace)
-    async with open_client(settings, place) as client:
+    async with open_client(settings, place, total_seconds=LONGEST_WAIT_SECONDS) as client:
         snapshot = await take_snapshot(client, place.name, now=datetime.now(UTC))
     now = datetime.now(UTC)
     snapshot, facts = await _with_starts(settings, place, snapshot, now=now, open_records=open_records)

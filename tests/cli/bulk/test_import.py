@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from cli.bulk.batch_sender import UNDER_WAY, Add, Settle, outcomes, send_all
+from cli.bulk.batch_sender import Add, Settle, send_all
 from cli.bulk.journal import opened
 from cli.bulk.row_reader import Batch, Candidate, RowResult
 from shared.api.errors import InvalidRequest
-from shared.api.models import AddResult, Skipped
+from shared.api.models import AddResult
 from tests.cli.conftest import Shell
 from tests.waiting import wait_until
 
@@ -193,33 +193,6 @@ async def test_a_lead_that_the_service_refuses_does_not_take_the_others_along() 
     assert [o.kind for o in settled] == ["added", "refused", "added", "added", "refused"]
 
 
-async def test_a_refused_sequence_fails_the_import_instead_of_every_lead() -> None:
-    async def add(leads: Sequence[dict[str, str]]) -> AddResult:
-        raise InvalidRequest("is paused for good", field="sequence_id")
-
-    with pytest.raises(InvalidRequest):
-        await sent([candidates("a@b.co")], add, lambda *_: None)
-
-
-async def test_batches_are_settled_in_the_order_of_the_file_while_several_are_under_way() -> None:
-    settled: list[int] = []
-    under_way = most = 0
-
-    async def add(leads: Sequence[dict[str, str]]) -> AddResult:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
-        await asyncio.sleep(0.02 if leads[0]["email"].startswith("slow") else 0)
-        under_way -= 1
-        return AddResult(added=len(leads))
-
-    rows = range(2, 22)
-    leads = [[Candidate(row=row, lead={"email": f"{'slow' if row % 3 else 'fast'}@b.co"})] for row in rows]
-    assert await sent(leads, add, lambda batch, _: settled.append(batch.last_row))
-    assert settled == list(rows)
-    assert 1 < most <= UNDER_WAY
-
-
 async def sent(batches: Sequence[Sequence[Candidate]], add: Add, settle: Settle) -> bool:
     made = [Batch(leads=tuple(b), refusals=(), last_row=b[-1].row, position=0) for b in batches]
     return await send_all(made, add=add, announce=lambda _: None, settle=settle, stop=asyncio.Event())
@@ -252,17 +225,6 @@ def test_invalid_options_are_reported(offline: Shell, typed: list[str], code: in
 
 def candidates(*emails: str) -> list[Candidate]:
     return [Candidate(row=row, lead={"email": email}) for row, email in enumerate(emails, start=2)]
-
-
-def test_of_two_rows_with_one_address_the_later_is_the_one_skipped() -> None:
-    result = AddResult(added=1, skipped=(Skipped(email="A@b.co", reason="duplicate"),))
-    found = list(outcomes(candidates("a@b.co", "a@b.co"), result))
-    assert [(o.row, o.kind, o.reason) for o in found] == [(2, "added", ""), (3, "skipped", "duplicate")]
-
-
-def test_a_service_that_does_not_say_whom_it_skipped_makes_the_rows_unknown() -> None:
-    result = AddResult(added=1, skipped=(Skipped(reason="duplicate"),))
-    assert {o.kind for o in outcomes(candidates("a@b.co", "c@d.co"), result)} == {"unknown"}
 
 
 def test_a_finished_import_leaves_no_file_of_a_run_that_was_killed_while_writing(tmp_path: Path) -> None:

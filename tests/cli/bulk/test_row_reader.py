@@ -9,14 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from cli.bulk import columns
 from cli.bulk.columns import Unclear, assign
 from cli.bulk.csv_format import Survey, Unusable, survey
 from cli.bulk.row_reader import Batch, Reader, address_fault
-from shared.text.csv_cells import guarded, unguarded
 
 TEXT = 'Vorname;Nachname;E-Mail;Firma\r\nZoë;"Müller; Söhne";zoe@acme.example;Café GmbH\r\n'
 
@@ -173,11 +169,6 @@ def test_the_address_is_found_under_its_many_names(title: str) -> None:
     assert assign([title, "x"], [])[0].field == "email"
 
 
-def test_every_known_title_fills_one_field_only() -> None:
-    known = [title for titles in columns._KNOWN.values() for title in titles]
-    assert len(known) == len(set(known)) > 200
-
-
 def test_a_second_column_of_a_kind_becomes_a_custom_field() -> None:
     assert [a.field for a in assign(["Email", "Personal Email", "Note", "note", "Note"], [])] == [
         "email",
@@ -197,23 +188,6 @@ def test_the_map_overrules_the_guess_by_title_and_by_number() -> None:
 def test_a_map_that_makes_no_sense_is_refused(pairs: list[str]) -> None:
     with pytest.raises(Unclear):
         assign(["a", "b"], [], pairs=pairs)
-
-
-@given(st.text())
-def test_a_guarded_cell_is_no_formula_and_round_trips(text: str) -> None:
-    cell = guarded(text)
-    assert unguarded(cell) == text
-    assert not cell.startswith(("=", "@", "\t", "\r"))
-
-
-@pytest.mark.parametrize("text", ["=1+1", "+cmd|x", "-2+3", "@SUM(A1)", "＝1", "'=1"])
-def test_formulas_are_guarded(text: str) -> None:
-    assert guarded(text) == f"'{text}"
-
-
-@pytest.mark.parametrize("text", ["-5", "+49", "-0.5", "plain", "it's"])
-def test_numbers_and_words_stay_as_they_are(text: str) -> None:
-    assert guarded(text) == text
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import os
 import re
-import time
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from rich.cells import cell_len
 
 from cli.commands import run_command
 from cli.line import words as every_word
-from cli.main import main
 from cli.programs import PROGRAMS
 from shared.commands import COMMANDS, parse
 from shared.commands.base import Face
@@ -223,23 +221,6 @@ def test_removing_without_a_terminal_needs_yes(shell: Shell) -> None:
     assert "--yes" in result.err
 
 
-def test_a_wrong_key_fails_with_the_cure(shell: Shell) -> None:
-    shell.set("OUTREACH_API_KEY", "live_wrong_0000")
-    result = shell.run("sequences")
-    assert (result.code, result.out) == (1, "")
-    assert "OUTREACH_API_KEY" in result.err
-    assert "live_wrong_0000" not in result.err
-
-
-def test_missing_settings_are_all_named_at_once(offline: Shell) -> None:
-    offline.unset("OUTREACH_BASE_URL")
-    offline.unset("OUTREACH_API_KEY")
-    result = offline.run("sequences")
-    assert result.code == 2
-    assert "OUTREACH_BASE_URL" in result.err
-    assert "OUTREACH_API_KEY" in result.err
-
-
 def test_workspaces_are_picked_anywhere_in_a_command(
     shell: Shell, sandbox: dict[str, dict[str, str]]
 ) -> None:
@@ -335,22 +316,6 @@ def test_words_keep_their_meaning_on_the_way_from_the_shell() -> None:
     assert added == Add(email="a@b.co", target=("sq_1",), fields={"title": 'VP "Sales" EMEA'})
 
 
-def test_init_writes_a_private_file_once(offline: Shell) -> None:
-    path = offline.home / "conf" / "outreach.toml"
-    assert offline.run("init", str(path)).code == 0
-    assert oct(path.stat().st_mode & 0o777) == "0o600"
-    path.write_text("mine")
-    assert offline.run("init", str(path)).code == 1
-    assert path.read_text() == "mine"
-    assert offline.run("init", str(path), "--yes").code == 0
-    assert "base_url" in path.read_text()
-
-
-def test_main_takes_its_words_as_arguments(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("outreach ")
-
-
 @pytest.mark.parametrize(
     "words", [("leads", "Nobody's"), ("inboxes", "nowhere.example"), ("lead", "no@one.x")]
 )
@@ -366,13 +331,6 @@ def test_a_status_of_which_nothing_can_be_read_is_a_failure(shell: Shell) -> Non
     result = shell.run("status", "--json")
     assert (result.code, result.data[0]["reachable"]) == (1, False)
     assert "not available" in result.err
-
-
-def test_an_unreachable_service_is_reported_within_seconds(offline: Shell) -> None:
-    started = time.monotonic()
-    result = offline.run("pause", "sq_1")
-    assert (result.code, time.monotonic() - started < 20) == (1, True)
-    assert result.err.count("Nothing was changed") == 1
 
 
 def test_examples_quote_a_channel_that_a_shell_would_take_for_a_comment(offline: Shell) -> None:

@@ -48,11 +48,6 @@ def test_an_address_that_the_bot_does_not_serve_is_refused_unless_insisted_on(sh
     assert shell.run("webhooks", "create", "--url", "https://ops.example.com/hook", "--yes").code == 0
 
 
-def test_the_default_workspace_is_served_at_its_own_name_too(shell: Shell) -> None:
-    assert shell.run("webhooks", "create", "--url", f"{URL}/default", "reply.interested").code == 0
-    assert shell.run("webhooks", "create", "--url", f"{URL}/globex", "reply.interested").code == 1
-
-
 def test_with_a_key_the_database_holds_no_secret_in_clear(shell: Shell) -> None:
     assert shell.run("webhooks", "create", "--url", URL).code == 0
     shell.set("OUTREACH_SECRET_KEY", "first-key-of-the-tests")
@@ -105,18 +100,6 @@ def test_a_bot_with_another_home_takes_what_the_new_subscription_delivers(
         assert shell.run("webhooks", "create", "--url", URL).code == 0
         (made,) = kept(shell)
         assert deliver(address, made["secret"]) == 200
-
-
-@pytest.mark.e2e
-def test_a_file_beside_the_database_is_imported_with_the_state_folder_elsewhere(offline: Shell) -> None:
-    data = offline.home / "data"
-    data.mkdir()
-    kept_before = {"id": "wh_1", "secret": "whsec-old", "url": URL, "events": ["reply.interested"]}
-    (data / "webhooks.json").write_text(json.dumps({"default": [kept_before]}))
-    offline.set("OUTREACH_DATABASE_URL", f"sqlite:///{data}/outreach.db")
-    offline.set("OUTREACH_STATE_DIR", str(offline.home / "state"))
-    assert [one["id"] for one in offline.run("webhooks", "list", "--json").data] == ["wh_1"]
-    assert not (data / "webhooks.json").exists()
 
 
 def test_a_state_folder_holds_every_local_file(shell: Shell) -> None:

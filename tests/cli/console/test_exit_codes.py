@@ -121,13 +121,6 @@ def test_a_dashboard_without_a_terminal_says_what_to_do_instead(shell: Shell) ->
     assert "\x1b" not in result.err
 
 
-@pytest.mark.parametrize("seconds", ["0", "-3", "nan", "inf", "soon"])
-def test_a_demo_of_no_time_is_refused(shell: Shell, seconds: str) -> None:
-    result = shell.run("demo", "--headless", "--for", seconds)
-    assert result.code == 2
-    assert "a number of seconds above 0" in result.err
-
-
 def _until(terminal: int, text: str) -> str:
     seen = ""
     while text not in seen:

@@ -54,28 +54,6 @@ async def unpaced(control: ControlApi) -> AsyncIterator[OutreachClient]:
         yield client
 
 
-async def everything(client: OutreachClient) -> list[Any]:
-    """All readings, as meaning."""
-    leads = await client.list_leads(limit=20)
-    stats = [await client.stats(group_by=grouping) for grouping in ("sequence", "step", "variant", "inbox")]
-    return [leads.items, await client.list_sequences(), await client.list_inboxes(), *stats]
-
-
-async def test_all_readings_have_their_values(unpaced: OutreachClient) -> None:
-    readings = await everything(unpaced)
-    assert all(len(part) > 1 for part in readings)
-    _, sequences, inboxes, *stats = readings
-    assert None not in {sequence.steps for sequence in sequences}
-    assert None not in {inbox.health_score for inbox in inboxes}
-    assert None not in {row.meetings for rows in stats for row in rows}
-
-
-async def test_all_pages_have_each_lead_once(unpaced: OutreachClient) -> None:
-    sequence = (await unpaced.list_sequences())[-1]
-    leads = [lead.id async for lead in unpaced.iter_leads(sequence_id=sequence.id)]
-    assert len(leads) == len(set(leads)) > 100
-
-
 async def test_leads_come_and_go_and_nothing_is_added_twice(
     control: ControlApi, unpaced: OutreachClient
 ) -> None:

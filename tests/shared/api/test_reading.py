@@ -114,14 +114,6 @@ def test_a_number_is_read_from_any_type_or_is_unknown(given: Any, number: float 
 
 
 @pytest.mark.parametrize(
-    ("given", "count"),
-    [(4, 4), ("4", 4), (4.0, 4), ("4.0", 4), (4.5, None), ([{}, {}], 2), ([], 0), (False, None)],
-)
-def test_a_count_is_whole_or_as_long_as_its_list(given: Any, count: int | None) -> None:
-    assert values.as_count(given) == count
-
-
-@pytest.mark.parametrize(
     "body",
     [
         {"sequences": None, "data": [{"id": "sq_1"}]},
@@ -309,22 +301,6 @@ def test_documented_fields_of_deliveries_and_other_answers_win(
     assert (result.added, result.skipped) == (1, (Skipped(email="a@b.io", reason="duplicate"),))
 
 
-def outcome(read: Callable[[Any], Any], body: Any) -> Any:
-    """What was read, or that it could not be."""
-    try:
-        return read(body)
-    except Unreadable:
-        return Unreadable
-
-
-@given(st.data(), EXTRAS)
-def test_the_order_of_keys_changes_nothing(data: st.DataObject, extras: Json) -> None:
-    other = shuffled(data, {}, extras)
-    for read, _ in READS.values():
-        assert outcome(read, [extras]) == outcome(read, [other])
-    assert read_event(json.dumps(extras).encode()) == read_event(json.dumps(other).encode())
-
-
 NO_ID = st.sampled_from([None, True, [], ["ld_1"], {}, {"is": "ld_1"}, "", float("nan"), float("inf")])
 
 
@@ -334,14 +310,6 @@ def test_an_id_of_the_wrong_type_is_an_error_and_no_other_field(
 ) -> None:
     with pytest.raises(Unreadable, match="`id`"):
         decode.leads({"data": [shuffled(data, {**LEAD, "id": wrong}, extras)]})
-
-
-@pytest.mark.parametrize("wrong", [None, True, [], {}, {"since": "today"}])
-def test_another_value_of_the_wrong_type_is_unknown(wrong: Any) -> None:
-    item = {**LEAD, "status": wrong, "Status": "interested", "state": "replied"}
-    assert decode.leads({"data": [item]}).items[0].status is None
-    inbox = {**INBOX, "health_score": wrong, "healthScore": 99, "health": 98}
-    assert decode.inboxes([inbox])[0].health_score is None
 
 
 async def test_the_lead_that_is_removed_is_the_one_that_was_listed(

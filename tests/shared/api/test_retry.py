@@ -19,54 +19,12 @@ from shared.api.errors import (
     Unreadable,
 )
 from shared.api.messages import Reply
-from shared.api.pipeline import Limits, backoff, retry_delay
+from shared.api.pipeline import retry_delay
 
 ERRORS: list[OutreachError] = [
     InvalidRequest(), NotFound(), Refused(), Unauthorized(), Unreadable(),
     ServiceBroken(), Uncertain(), Unreachable(), RateLimited(retry_after=1.0),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("safe", [True, False])
-def test_only_temporary_errors_are_retried_and_only_where_safe(error: OutreachError, *, safe: bool) -> None:
-    delay = retry_delay(error, 1, is_safe_to_repeat=safe, elapsed=0, jitter=0.5)
-    never_carried_out = isinstance(error, (RateLimited, Unreachable))
-    perhaps = isinstance(error, (ServiceBroken, Uncertain))
-    assert (delay is not None) == (never_carried_out or (perhaps and safe))
-
-
-@given(st.integers(min_value=1, max_value=40), st.floats(min_value=0, max_value=1))
-def test_the_backoff_doubles_up_to_eight_seconds_and_jitter_takes_any_part_of_it(
-    attempt: int, jitter: float
-) -> None:
-    full = backoff(attempt, jitter=1.0)
-    assert full == min(8.0, 0.5 * 2 ** (attempt - 1))
-    assert backoff(attempt, jitter=jitter) == jitter * full
-    assert backoff(attempt + 1, jitter=jitter) >= backoff(attempt, jitter=jitter)
-
-
-@given(
-    st.sampled_from([Unreachable(), ServiceBroken(), Uncertain(), RateLimited(retry_after=3.0)]),
-    st.integers(min_value=1, max_value=5),
-    st.floats(min_value=0, max_value=60),
-    st.floats(min_value=0, max_value=1),
-)
-def test_no_wait_goes_beyond_the_whole_time(
-    error: OutreachError, attempt: int, elapsed: float, jitter: float
-) -> None:
-    delay = retry_delay(error, attempt, is_safe_to_repeat=True, elapsed=elapsed, jitter=jitter)
-    assert delay is None or elapsed + delay < 45.0
-
-
-def test_attempts_come_to_an_end() -> None:
-    delays = [
-        retry_delay(
-            Unreachable(), attempt, is_safe_to_repeat=True, elapsed=0, limits=Limits(total=1e9), jitter=0.0
-        )
-        for attempt in range(1, 12)
-    ]
-    assert delays == [0.0] * 5 + [None] * 6
 
 
 @pytest.mark.parametrize(
@@ -106,8 +64,3 @@ def test_a_person_gets_an_error_within_seconds(attempt: int, elapsed: float, jit
         for_person=True,
     )
     assert delay is None or elapsed + delay < 2.5
-
-
-def test_a_person_waits_for_a_service_that_has_trouble() -> None:
-    asked = {"is_safe_to_repeat": True, "elapsed": 4.0, "jitter": 1.0, "for_person": True}
-    assert retry_delay(ServiceBroken(), 3, **asked) == 2.0  # type: ignore[arg-type] # a mixed bag of arguments

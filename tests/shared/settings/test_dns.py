@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from pathlib import Path
-
 import pytest
 
 from shared.settings import load
 from shared.settings.value_types import parse_resolver
 from tests.shared.settings.environments import refusal
-
-
-def test_domains_are_checked_every_six_hours_by_default() -> None:
-    dns = load(environ={}).dns
-    assert dns.enabled
-    assert dns.every == timedelta(hours=6)
-    assert (dns.resolvers, dns.selectors) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -48,27 +38,3 @@ def test_a_resolver_that_is_no_address_is_refused(text: str) -> None:
     assert "OUTREACH_DNS_RESOLVERS is not the address of a resolver." in str(
         refusal({"OUTREACH_DNS_RESOLVERS": text})
     )
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ('every = "30s"', "not between 1 minute and 7 days"),
-        ('every = "off"', "not between 1 minute and 7 days"),
-        ('selectors = ["a b"]', "is not a DKIM selector"),
-        ('selectors = ["_domainkey."]', "is not a DKIM selector"),
-    ],
-)
-def test_what_cannot_be_asked_of_dns_is_refused(line: str, problem: str, tmp_path: Path) -> None:
-    file = tmp_path / "outreach.toml"
-    file.write_text(f"[dns]\n{line}\n")
-    file.chmod(0o600)
-    assert problem in str(refusal({}, config=file))
-
-
-def test_selectors_are_names_in_lower_case(tmp_path: Path) -> None:
-    file = tmp_path / "outreach.toml"
-    file.write_text('[dns]\nselectors = ["S2026", "a.b"]\n')
-    file.chmod(0o600)
-    dns = load(environ={}, config=file).dns
-    assert dns.selectors == ("s2026", "a.b")

@@ -110,14 +110,6 @@ def test_a_private_file_of_the_user_is_read(tmp_path: Path, place: str) -> None:
         assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
 
 
-def test_a_file_of_root_is_read(tmp_path: Path, give_away: Chown, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = place_of(tmp_path, "working folder")
-    monkeypatch.setattr(f"{__name__}.SOMEBODY", 0)
-    file.chmod(0o644)
-    give_away(file)
-    assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
-
-
 @PLACES
 def test_a_file_of_another_user_is_refused(tmp_path: Path, give_away: Chown, place: str) -> None:
     file = place_of(tmp_path, place)
@@ -152,16 +144,6 @@ def test_a_file_in_a_folder_of_another_user_is_refused(tmp_path: Path, give_away
     expect_refused(file, "where other users can write")
 
 
-def test_a_folder_that_only_the_users_own_group_can_write_is_private(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = place_of(tmp_path, "working folder")
-    tmp_path.chmod(0o775)
-    expect_refused(file, "where other users can write")
-    monkeypatch.setattr(private_file, "_is_private_group", lambda number: number == tmp_path.stat().st_gid)
-    assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
-
-
 def linked(tmp_path: Path) -> tuple[Path, Path, Path]:
     """A link in the working folder, a second that it leads to, and the file at the end."""
     file = place_of(tmp_path, "configuration folder").rename(tmp_path / "config" / "real.toml")
@@ -191,12 +173,6 @@ def test_the_folder_of_every_link_and_of_the_target_must_be_protected(tmp_path: 
     places = linked(tmp_path)
     places[number].parent.chmod(0o777)
     expect_refused(places[0], "where other users can write")
-
-
-def test_the_target_of_a_link_must_not_be_writable_for_others(tmp_path: Path) -> None:
-    link, _, file = linked(tmp_path)
-    file.chmod(0o666)
-    expect_refused(link, "other users can write it")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -35,12 +34,6 @@ def test_a_rota_of_the_routes_is_that_of_every_channel_but_those_with_their_own(
     assert own
     assert (own.name, own.people) == ("C0EMEA0001", (BEN,))
     assert set(routes.rotas) == {"routes", "C0EMEA0001"}
-
-
-def test_all_of_a_rota_is_read(tmp_path: Path) -> None:
-    rota = read(tmp_path, "[routes.rota]", PEOPLE, 'pass_after = "off"').routes.rota
-    assert rota == Rota(name="routes", people=(ANN, BEN), pass_after=None)
-    assert Rota(name="x", people=()).pass_after == timedelta(minutes=10)
 
 
 @pytest.mark.parametrize(

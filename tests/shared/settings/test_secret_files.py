@@ -70,13 +70,6 @@ def test_each_secret_is_read_from_systemds_credentials(tmp_path: Path) -> None:
     assert given(load(environ=environ, needs=ALL)) == VALUES
 
 
-def test_a_credentials_folder_without_our_secrets_changes_nothing(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        settings = load(environ=PLAIN | VALUES | {"CREDENTIALS_DIRECTORY": str(folder)}, needs=ALL)
-        assert given(settings) == VALUES
-        assert settings.secret_files == []
-
-
 def test_the_settings_file_names_files_of_every_workspace(tmp_path: Path) -> None:
     key, token = secret(tmp_path, "key", "live_acme\n"), secret(tmp_path, "token", "xoxb-file")
     secret(tmp_path / "credentials", "workspaces.beta.api_key", "live_beta")
@@ -112,21 +105,6 @@ def test_a_secret_that_is_given_twice_is_a_problem(tmp_path: Path, second: str) 
     assert problem.problem.startswith("is set more than once: OUTREACH_API_KEY and ")
     assert str(file) in problem.problem
     assert "live_" not in str(problem)
-
-
-def test_a_key_and_its_file_in_the_settings_file_are_a_problem(tmp_path: Path) -> None:
-    file, config = secret(tmp_path, "token", "xoxb-two"), tmp_path / "outreach.toml"
-    config.write_text(f'[slack]\nconfig_token = "xoxe-one"\nconfig_token_file = "{file}"\n')
-    problem = only_problem(GOOD, config)
-    assert (problem.name, problem.fix) == ("SLACK_CONFIG_TOKEN", "Keep one of them.")
-    assert f"[slack] config_token and [slack] config_token_file ({file})" in problem.problem
-
-
-def test_a_file_that_is_not_named_by_text_is_a_problem(tmp_path: Path) -> None:
-    config = tmp_path / "outreach.toml"
-    for value in ("7", '" "'):
-        config.write_text(f"[slack]\nconfig_token_file = {value}\n")
-        assert only_problem(GOOD, config).name == "[slack] config_token_file"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from shared.domain.health import Thresholds
-from shared.settings import Need, Settings, SettingsError, load
+from shared.settings import Need, SettingsError, load
 from tests.shared.settings.environments import ALL, GOOD, SECRETS, refusal
 
 
@@ -47,15 +47,6 @@ def test_missing_and_invalid_settings_are_reported_together() -> None:
         "OUTREACH_BASE_URL",
         "OUTREACH_API_KEY",
     }
-
-
-def test_nothing_is_needed_where_nothing_is_asked_for() -> None:
-    assert load(environ={}).workspace().api_key == SecretStr("")
-
-
-def test_socket_mode_needs_no_signing_secret() -> None:
-    environ = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
-    assert load(environ=environ, needs=(Need.SLACK,)).slack.app_token == SecretStr("xapp-1")
 
 
 @pytest.mark.parametrize(
@@ -146,16 +137,6 @@ def test_unknown_keys_are_reported_with_the_nearest_known(tmp_path: Path) -> Non
     }
 
 
-def test_the_fault_of_a_table_names_the_table(tmp_path: Path) -> None:
-    (tmp_path / "outreach.toml").write_text('[workspaces.acme]\nrate = "fast"\n')
-    error = refusal({}, needs=(Need.API,))
-    assert {fault.name for fault in error.problems} == {
-        "[workspaces.acme] base_url",
-        "[workspaces.acme] api_key",
-        "[workspaces.acme] rate (in the file)",
-    }
-
-
 def test_thresholds_are_numbers_in_order(tmp_path: Path) -> None:
     file = tmp_path / "outreach.toml"
     file.write_text("[thresholds]\nhealthy = 90\n")
@@ -164,12 +145,6 @@ def test_thresholds_are_numbers_in_order(tmp_path: Path) -> None:
     assert "bad above healthy" in str(refusal({}))
     file.write_text("[thresholds]\nhelthy = 101\n")
     assert "Did you mean healthy?" in str(refusal({}))
-
-
-def test_other_files_lie_beside_a_sqlite_database(tmp_path: Path) -> None:
-    settings: Settings = load(environ={"OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path}/data/o.db"})
-    assert settings.state_dir == tmp_path / "data"
-    assert load(environ={}).state_dir == tmp_path / "state" / "outreach-ops"
 
 
 @pytest.mark.parametrize("place", ["environment", "file"])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from shared.text import formats
 
@@ -20,17 +18,6 @@ def test_sparklines_span_from_lowest_to_highest() -> None:
     assert formats.sparkline([5, 5]) == "▄▄"
     assert formats.sparkline([1, None, 2]) == "▁ █"
     assert formats.sparkline([]) == ""
-
-
-@given(
-    fraction=st.none() | st.floats(allow_nan=False, allow_infinity=False),
-    width=st.integers(-2, 60),
-    plain=st.booleans(),
-)
-def test_a_bar_is_as_wide_as_asked(fraction: float | None, *, width: int, plain: bool) -> None:
-    drawn = formats.bar(fraction, width, ascii=plain)
-    assert len(drawn) == max(width, 0)
-    assert not plain or drawn.isascii()
 
 
 def test_bars() -> None:
