@@ -21,6 +21,7 @@ import structlog
 from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
 from slack_bolt.async_app import AsyncApp
 
+from bot.alerts.links import links_of
 from bot.alerts.routing import Routes
 from bot.commands.context import open_contexts
 from bot.delivery.channel_health import ChannelHealth
@@ -31,6 +32,7 @@ from bot.delivery.repainter import draw as draw_posts
 from bot.delivery.router import Router
 from bot.http.asgi import SLACK, AsgiApp
 from bot.http.readiness import ReadinessProbe
+from bot.http.reply_page import ReplyPage
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
 from bot.http.webhook_secrets import FORGET_SECONDS, WebhookSecrets
@@ -111,7 +113,7 @@ async def open_bot(
         rotas = settings.routes.rotas.values()
         people = RotaPeople(slack, (one for rota in rotas for one in rota.people))
         report = ChannelHealth(settings, name=directory.known_name)
-        draw = partial(draw_posts, store, several=len(settings.workspaces) > 1, link=settings.links.lead)
+        draw = partial(draw_posts, store, several=len(settings.workspaces) > 1, links=links_of(settings))
         routes = Routes(
             alert_channels={name: one.alert_channel for name, one in settings.workspaces.items()},
             routing=settings.routes,
@@ -172,6 +174,7 @@ async def open_bot(
         web = AsgiApp(
             receiver=WebhookReceiver(intake, bodies=bodies, secrets=secrets, now=store.database.clock),
             slack=_slack_guard(settings, bolt, bodies),
+            replies=ReplyPage(store=store, links=links_of(settings), now=store.database.clock),
             default_workspace=settings.default_workspace,
             readiness=readiness.readiness,
             update_gauges=readiness.update_gauges,

@@ -1,206 +1,231 @@
-"""The card of a reply that a person may claim: who wrote, the words, the buttons for its state, and where it came from. Pure."""
+"""The card of a reply, as functions of its alert: who wrote and who has it, the words, one line, the buttons. Pure.
+
+A menu takes five entries, of 75 characters and with a value of 150 at most
+(https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element/#fields,
+https://docs.slack.dev/reference/block-kit/composition-objects/option-object#fields). A reply has more acts than that, so
+the last entry opens its details, where each act has a button.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import replace
 
 from bot.alerts.model import Alert
-from bot.alerts.wording import answer_link, campaign_of, facts_of, footer, introduced, show_time, when
-from bot.blockkit.actions import ASSIGN, OnAlert
+from bot.alerts.wording import LATE, about, answer_link, facts_of, introduced, show_time, when
+from bot.blockkit.actions import DETAILS, LEAD, OnAlert
+from bot.blockkit.elements import MENU, OPTION_VALUE, value_of
 from shared.api.event_kinds import kind_of
+from shared.commands.base import clip
 from shared.commands.leads import Remove
 from shared.commands.pause import Pause
 from shared.commands.resume import Resume
-from shared.domain.card import Button, Card, Confirm, Fact, Tone
-from shared.text.formats import show_exact_span, show_number
+from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.reply_states import AFTER, State
+from shared.text.formats import show_exact_span
 from shared.text.quotations import without_quotation
 
-QUOTED = 1_500
-"""Characters of a reply that the card shows."""
-WORTH_FOLDING = 40
-"""Characters: less quoted mail or signature than that is shown."""
+QUOTED_CHARACTERS, TITLE_CHARACTERS, NAME_CHARACTERS = 1_500, 150, 100
+SIGNATURE_CHARACTERS = 40
+"""Less quoted mail or signature than that is shown."""
+NAMED_ACTS, LABEL_CHARACTERS = 3, 60
+"""Of the acts in the details, those that the menu's last entry names, and the length of its label."""
+_LABELS = {
+    "mail": "Claim & reply",
+    "claim": "Claim",
+    "assign": "Assign …",
+    "snooze": "Snooze until …",
+    "wake": "Unsnooze",
+    "remind": "Remind me in 2 h",
+    "takeover": "Take over",
+    "release": "Release",
+    "dismiss": "Not interested …",
+    "done": "Mark done",
+    "reopen": "Reopen",
+}
+_IN_ROW: Mapping[State, frozenset[str]] = {
+    State.UNCLAIMED: frozenset({"mail", "claim"}),
+    State.SNOOZED: frozenset({"mail", "claim"}),
+    State.CLAIMED: frozenset({"mail", "done"}),
+    State.DONE: frozenset({"reopen"}),
+}
+_OF_PLAIN_REPLY = {"mail", "claim", "assign"}
+"""What is offered for an unclaimed reply that isn't known to be interested: nobody waits for it."""
 
 
 def card(alert: Alert) -> Card:
-    """Who wrote, the reply, how it stands, the buttons, and in one small line where and when."""
-    event = alert.event
-    quote, cut = excerpt(event.reply or "")
-    interested = kind_of(event.kind).claimable
-    # A card that is done no longer follows its sequence.
-    paused = ("This sequence is paused",) if alert.sequence_paused and not alert.handled else ()
+    """Who wrote and who has the reply, its words, where it came from, and what can be done."""
     return Card(
-        title=f"{introduced(event)} {'is interested' if interested else 'replied'}",
-        tone=_tone(alert) if interested else Tone.INFO,
-        text=(*_status_line(alert), *paused),
-        facts=_snoozed_until(alert),
-        quote=quote,
-        buttons=buttons(alert) if interested else _plain_buttons(alert),
-        details=origin(alert),
-        footer=" · ".join(filter(None, (cut, footer(alert)))),
+        title=title(alert),
+        tone=_tone(alert),
+        quote=excerpt(alert.event.reply or "")[0],
+        details=_line(alert),
+        buttons=buttons(alert),
         notifies=True,
     )
 
 
-def origin(alert: Alert) -> tuple[Fact, ...]:
-    """Email, sequence, step, inbox and time, for the small line of a card."""
-    email = alert.event.lead.email
-    link = answer_link(alert.event) if kind_of(alert.event.kind).card == "reply" else ""
-    label = "Reply by email" if link else "Email"
-    return (
-        *((Fact(label=label, value=email, url=link),) if email else ()),
-        *facts_of(("Sequence", campaign_of(alert.event)), brief=True),
-        when("Received", alert.received_at),
+def details(alert: Alert) -> Card:
+    """The whole reply, everything that is known of it, and every act that its state allows."""
+    event, (row, menu) = alert.event, _acts(alert)
+    page = (crm_button(alert.lead_link),) if alert.lead_link else ()
+    return Card(
+        title=clip(introduced(event), length=TITLE_CHARACTERS),
+        text=tuple(f"{text[0].upper()}{text[1:]}" for text in (_status(alert), _late(alert)) if text),
+        quote=(event.reply or "").strip(),
+        facts=(
+            *facts_of(("Email", event.lead.email), ("Sequence", _sequence_name(alert))),
+            *facts_of(("Step", None if event.step is None else str(event.step)), ("Inbox", event.inbox)),
+            when("Received", alert.received_at),
+            *_snooze_end(alert),
+        ),
+        buttons=(*row, *(replace(one, menu=False) for one in menu), *page),
     )
 
 
-def excerpt(reply: str) -> tuple[str, str]:
-    """What the lead wrote without quoted mail and signature, cut between words, and how much is not shown."""
-    whole, text = reply.strip(), without_quotation(reply)
-    if len(whole) <= min(QUOTED, len(text) + WORTH_FOLDING):
-        return whole, ""
-    if len(text) > QUOTED:
-        shown = text[: QUOTED - 1]
-        text = f"{shown[: shown.rfind(' ')] if ' ' in shown[-80:] else shown}…"
-    hidden = len(whole) - len(text.removesuffix("…"))
-    return text, f"{show_number(hidden, 'more character')} not shown"
+def title(alert: Alert) -> str:
+    """Who wrote, and how the reply stands: `Ada at Acme · claimed by @ann after 3 min`."""
+    claimable = kind_of(alert.event.kind).claimable
+    verb = "is interested" if claimable else "replied"
+    status = _status(alert)
+    end = f" · {status}" if status else ""
+    if alert.state is State.UNCLAIMED:
+        end = f" {verb}{end}"
+    # The state is what a reader looks for: a long name is cut, and never its end.
+    return f"{clip(about(alert.event), length=TITLE_CHARACTERS - len(end) - 2)}{end}"
+
+
+def _status(alert: Alert) -> str:
+    """Who has the reply, and after how long; empty where it is unclaimed and nobody was reminded of it."""
+    if alert.handled and alert.closed_reason:
+        return f"not interested ({clip(alert.closed_reason)}), says @{alert.handled.name}"
+    if alert.handled:
+        taken = show_exact_span(alert.handled.at - alert.received_at)
+        return f"done by @{alert.handled.name} after {taken}"
+    if alert.claim:
+        by = f"assigned to @{alert.claim.name} by @{alert.assigned_by}"
+        did = by if alert.assigned_by else f"claimed by @{alert.claim.name}"
+        return f"{did} after {show_exact_span(alert.claim.at - alert.received_at)}"
+    if alert.snooze:
+        return f"snoozed by @{alert.snooze.name}"
+    waits = ("", "still unclaimed", "still unclaimed, escalated")[min(alert.nudges, 2)]
+    return ", ".join(filter(None, (waits if alert.nudges > 1 or not alert.turn else "", alert.turn)))
 
 
 def _tone(alert: Alert) -> Tone:
-    if alert.handled or alert.claim or alert.snooze:
+    if not kind_of(alert.event.kind).claimable or alert.state is not State.UNCLAIMED:
         return Tone.INFO
     return Tone.WARN if alert.nudges else Tone.GOOD
 
 
-def _status_line(alert: Alert) -> tuple[str, ...]:
-    if alert.handled and alert.closed_reason:
-        return (f"Closed by @{alert.handled.name}: not interested ({alert.closed_reason})",)
-    if alert.handled:
-        return (f"✓ Done by @{alert.handled.name} after {_time_taken(alert, alert.handled.at)}",)
-    if alert.claim:
-        did = f"Assigned to @{alert.claim.name} by @{alert.assigned_by}" if alert.assigned_by else ""
-        return (f"✓ {did or f'Claimed by @{alert.claim.name}'} after {_time_taken(alert, alert.claim.at)}",)
-    if alert.snooze:
-        return (f"Snoozed by @{alert.snooze.name}",)
-    if alert.nudges > 1 or (alert.nudges and not alert.turn):
-        sent = ("Still unclaimed: a reminder was sent", "Still unclaimed: escalated")[alert.nudges > 1]
-        return tuple(filter(None, (sent, alert.turn)))
-    return (alert.turn,) if alert.turn else ()
+def _line(alert: Alert) -> tuple[Fact, ...]:
+    """Sequence and address; without a public address of the bot, the address has a link that answers."""
+    email = alert.event.lead.email
+    link = "" if alert.mail_link else answer_link(alert.event)
+    return (
+        *facts_of(("Workspace", alert.workspace or None)),
+        *facts_of(("Sequence", _sequence_name(alert)), brief=True),
+        *((Fact(label="Reply by email" if link else "Email", value=email, url=link),) if email else ()),
+        *_snooze_end(alert),
+        *facts_of(("Delivery", _late(alert) or None)),
+    )
 
 
-def _time_taken(alert: Alert, at: datetime) -> str:
-    return show_exact_span(at - alert.received_at)
+def _sequence_name(alert: Alert) -> str | None:
+    name = alert.event.sequence
+    paused = alert.sequence_paused and alert.state is not State.DONE  # a done reply isn't looked at any more
+    return f"{clip(name, length=NAME_CHARACTERS)} (paused)" if name and paused else name
 
 
-def _snoozed_until(alert: Alert) -> tuple[Fact, ...]:
-    if alert.snooze is None or alert.handled:
+def _snooze_end(alert: Alert) -> tuple[Fact, ...]:
+    if alert.snooze is None or alert.state is State.DONE:
         return ()
     label = "Reminder" if alert.claim else "Snoozed until"
-    return (Fact(label=label, value=show_time(alert.snooze.at), at=alert.snooze.at),)
+    return (Fact(label=label, value=show_time(alert.snooze.at), at=alert.snooze.at, brief=True),)
+
+
+def _late(alert: Alert) -> str:
+    return LATE if alert.found else ""
+
+
+def excerpt(reply: str) -> tuple[str, bool]:
+    """What the lead wrote without quoted mail and signature, cut between words, and whether more was written."""
+    whole, text = reply.strip(), without_quotation(reply)
+    if len(whole) <= min(QUOTED_CHARACTERS, len(text) + SIGNATURE_CHARACTERS):
+        return whole, False
+    if len(text) > QUOTED_CHARACTERS:
+        shown = text[: QUOTED_CHARACTERS - 1]
+        text = f"{shown[: shown.rfind(' ')] if ' ' in shown[-80:] else shown}…"
+    return text, True
 
 
 def buttons(alert: Alert) -> tuple[Button, ...]:
-    """The buttons for an alert's state. Pure."""
-    if alert.handled:
-        return (_alert_button(alert, "reopen", "Reopen"), *_links(alert), *_lead(alert))
-    if alert.claim:
-        return (
-            _done(alert, tone=Tone.GOOD),
-            *(() if alert.snooze else (_alert_button(alert, "remind", "Remind me in 2 h", detail="2h"),)),
-            take_over(alert.id, alert.claim.name),
-            *_sequence(alert),
-            *_links(alert),
-            _alert_button(alert, "release", "Release", menu=True),
-            _assign(alert, menu=True),
-            _not_interested(alert),
-            *_lead(alert),
-        )
-    claim = _claim(alert)
-    if alert.snooze:
-        wake = _alert_button(alert, "wake", "Unsnooze")
-        assign = _assign(alert, menu=True)
-        return (claim, wake, *_links(alert), _done(alert, menu=True), assign, *_lead(alert))
-    return (
-        claim,
-        _assign(alert),
-        _not_interested(alert, menu=False),
-        *_sequence(alert),
-        *_links(alert),
-        _done(alert, menu=True),
-        _alert_button(alert, "snooze", "Snooze until …", menu=True),
-        *_lead(alert),
-    )
+    """The first acts of the alert's state, and the menu with the next ones and the details."""
+    row, menu = _acts(alert)
+    if len(menu) <= MENU - 1:
+        return (*row, *menu, act(alert, DETAILS, "Details …", menu=True))
+    rest = [one.label.removesuffix(" …").lower() for one in menu[MENU - 1 :]]
+    label = clip(", ".join(["Details", *rest[:NAMED_ACTS]]), length=LABEL_CHARACTERS) + " …"
+    return (*row, *menu[: MENU - 1], act(alert, DETAILS, label, menu=True))
 
 
-def _plain_buttons(alert: Alert) -> tuple[Button, ...]:
-    """Of a reply that isn't known to be interested: nobody has to claim it, but a person may."""
-    if alert.claim or alert.handled:
-        return buttons(alert)
-    assign = _assign(alert, menu=True)
-    return (_claim(alert), *_view(alert, menu=False), *_links(alert), assign, *_removal(alert))
+def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
+    """The buttons of a card, and what belongs in its menu or its details, by weight."""
+    state = alert.state
+    row: list[Button] = []
+    menu: list[Button] = []
+    plain = state is State.UNCLAIMED and not kind_of(alert.event.kind).claimable
+    left_out = {"remind" if alert.snooze else "wake"} | ({"mail"} if not alert.mail_link else set())
+    for verb in AFTER[state]:
+        if verb not in left_out and (verb in _OF_PLAIN_REPLY or not plain):
+            (row if verb in _IN_ROW[state] else menu).append(_of_state(alert, verb))
+    if not plain and state is not State.DONE:
+        # `Mark done` of what nobody has claimed is rare, and stands behind the pause.
+        last = next((place for place, one in enumerate(menu) if _is(one, "done")), len(menu))
+        menu[last:last] = _pause(alert)
+    menu += [*_lead(alert), *_removal(alert)]
+    # What is too long for an entry of a menu has its place in the details.
+    return row, sorted(menu, key=lambda one: len(value_of(one, most=OPTION_VALUE)) > OPTION_VALUE)
 
 
-def _claim(alert: Alert) -> Button:
-    return _alert_button(alert, "claim", "Claim", tone=Tone.GOOD)
+def _is(button: Button, verb: str) -> bool:
+    return isinstance(button.action, OnAlert) and button.action.verb == verb
 
 
-def _assign(alert: Alert, *, menu: bool = False) -> Button:
-    return _alert_button(alert, ASSIGN, "Assign …", menu=menu)
+def _of_state(alert: Alert, verb: str) -> Button:
+    """The button of an act that the alert's state allows."""
+    in_row = verb in _IN_ROW[alert.state]
+    button = act(alert, verb, _LABELS[verb], menu=not in_row)
+    if verb == "mail":
+        label = "Reply" if alert.claim else button.label
+        return replace(button, label=label, url=alert.mail_link, tone=Tone.GOOD)
+    if verb == "remind":
+        return act(alert, verb, button.label, detail="2h", menu=True)
+    if verb == "wake" and alert.claim:
+        return replace(button, label="Cancel reminder")
+    return replace(button, tone=Tone.GOOD) if in_row and not alert.mail_link and verb != "reopen" else button
 
 
-def _alert_button(
-    alert: Alert, verb: str, label: str, *, detail: str = "", tone: Tone = Tone.INFO, menu: bool = False
-) -> Button:
-    action = OnAlert(verb=verb, alert=alert.id, detail=detail)
-    return Button(label=label, action=action, tone=tone, menu=menu)
-
-
-def _done(alert: Alert, *, tone: Tone = Tone.INFO, menu: bool = False) -> Button:
-    return _alert_button(alert, "done", "Mark done", tone=tone, menu=menu)
-
-
-def take_over(alert_id: str, claimer: str) -> Button:
-    """Asks first: another person has claimed it."""
-    return Button(
-        label="Take over",
-        action=OnAlert(verb="takeover", alert=alert_id),
-        confirm=Confirm(
-            title="Take over this reply?",
-            text=f"@{claimer} has claimed it, and will be notified.",
-            yes="Take over",
-        ),
-    )
-
-
-def _not_interested(alert: Alert, *, menu: bool = True) -> Button:
-    return _alert_button(alert, "dismiss", "Not interested …", menu=menu)
-
-
-def _links(alert: Alert) -> tuple[Button, ...]:
-    """Leads to the lead's own page, and to the whole reply where the card folds it."""
-    page = (crm_button(alert.lead_link),) if alert.lead_link else ()
-    whole = (_alert_button(alert, "reply", "Show all"),) if excerpt(alert.event.reply or "")[1] else ()
-    return (*whole, *page)
+def act(alert: Alert, verb: str, label: str, *, detail: str = "", menu: bool = False) -> Button:
+    """A button for an act on an alert."""
+    return Button(label=label, action=OnAlert(verb=verb, alert=alert.id, detail=detail), menu=menu)
 
 
 def crm_button(link: str) -> Button:
     return Button(label="Open in CRM", url=link)
 
 
-def _sequence(alert: Alert) -> tuple[Button, ...]:
+def _pause(alert: Alert) -> tuple[Button, ...]:
     name = alert.event.sequence
     if not name:
         return ()
     action = Resume(target=(name,)) if alert.sequence_paused else Pause(target=(name,))
     label = f"{action.verb.capitalize()} sequence"
-    return (Button(label=label, action=action, workspace=alert.workspace),)
+    return (Button(label=label, action=action, workspace=alert.workspace, menu=True),)
 
 
 def _lead(alert: Alert) -> tuple[Button, ...]:
-    return (*_view(alert, menu=True), *_removal(alert))
-
-
-def _view(alert: Alert, *, menu: bool) -> tuple[Button, ...]:
-    return (_alert_button(alert, "lead", "View lead", menu=menu),) if alert.event.lead.email else ()
+    return (act(alert, LEAD, "View lead", menu=True),) if alert.event.lead.email else ()
 
 
 def _removal(alert: Alert) -> tuple[Button, ...]:

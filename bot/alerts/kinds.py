@@ -14,13 +14,14 @@ from bot.alerts import domain_dns, interested, paused_domain
 from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import (
     about,
+    campaign_of,
     day_of,
     facts_of,
     footer,
     show_day,
     when,
 )
-from bot.blockkit.actions import OnAlert
+from bot.blockkit.actions import DETAILS, LEAD, OnAlert
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
 from shared.commands.base import clip
@@ -56,7 +57,7 @@ def condensed(alert: Alert) -> Card:
     quote = " ".join(whole.quote.split())
     short = quote if len(quote) <= 140 else f"{quote[:139]}…"
     text = " · ".join(filter(None, (*parts, f"“{short}”" if short else "")))
-    return Card(title=whole.title, tone=whole.tone, text=(text,) if text else (), buttons=whole.buttons[:1])
+    return Card(title=whole.title, tone=whole.tone, text=(text,) if text else (), buttons=first_act(whole))
 
 
 def again(alert: Alert, *, at: datetime) -> Card:
@@ -76,7 +77,7 @@ def turned(alert: Alert) -> Card:
         tone=whole.tone,
         text=("Updated on the card above.",),
         quote=clip(whole.quote, length=LISTED),
-        buttons=whole.buttons[:1],
+        buttons=first_act(whole),
         notifies=True,
     )
 
@@ -86,17 +87,24 @@ LISTED = 120
 
 
 def listed(card: Card) -> Card:
-    """The card in a list of many: the beginning of its quote, the first thing to do, and a look at the lead."""
-    look = next((one for one in card.buttons if _looks(one)), None)
-    shown = (*card.buttons[:1], *((replace(look, label="View"),) if look and look != card.buttons[0] else ()))
+    """The card in a list of many: the beginning of its quote, the first thing to do, and a look at the rest."""
+    first = first_act(card)
+    look = next((one for one in card.buttons if _looks(one) and one not in first), None)
+    label = "Details" if look and look.menu else "View"
+    shown = (*first, *((replace(look, label=label, menu=False),) if look else ()))
     where = tuple(fact for fact in card.details if fact.brief)
     return replace(card, quote=clip(card.quote, length=LISTED), details=where, buttons=shown)
 
 
+def first_act(card: Card) -> tuple[Button, ...]:
+    """The first thing that can be done with a card in the message itself."""
+    return tuple(one for one in card.buttons if not (one.url or one.menu))[:1]
+
+
 def _looks(button: Button) -> bool:
-    """Whether a button shows the lead."""
+    """Whether a button shows the lead or the whole alert."""
     action = button.action
-    return isinstance(action, Lead) or (isinstance(action, OnAlert) and action.verb == "lead")
+    return isinstance(action, Lead) or (isinstance(action, OnAlert) and action.verb in {LEAD, DETAILS})
 
 
 def _removable(alert: Alert) -> tuple[Button, ...]:
@@ -154,7 +162,11 @@ def _brief(alert: Alert) -> Card:
         ),
         quote=event.reply or "",
         buttons=offers(alert) if offers else (),
-        details=interested.origin(alert),
+        details=(
+            *facts_of(("Email", event.lead.email)),
+            *facts_of(("Sequence", campaign_of(event)), brief=True),
+            when("Received", alert.received_at),
+        ),
         footer=footer(alert),
         notifies=True,
     )

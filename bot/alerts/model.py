@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from shared.api.events import Event
+from shared.domain.reply_states import State, state_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,16 @@ class Alert:
     """Named only where there are several."""
     lead_link: str = ""
     """The lead's page elsewhere, where the settings name one."""
+    mail_link: str = ""
+    """Leads to the person's mail program, where the bot has a public address."""
+
+    @property
+    def state(self) -> State:
+        return state_of(
+            is_done=self.handled is not None,
+            is_claimed=self.claim is not None,
+            is_snoozed=self.snooze is not None,
+        )
 
     @property
     def sequence_paused(self) -> bool:

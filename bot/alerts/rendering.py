@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from bot.alerts import answers, changes, kinds, turns
+from bot.alerts.links import Links
 from bot.alerts.model import Alert, Mark
+from bot.alerts.wording import answer_link
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.actions import read_button, write_value
 from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
@@ -17,16 +19,26 @@ from shared.store.queue import post_kinds
 from shared.store.queue.alert_row import AlertRow
 from shared.store.queue.post_kinds import ALERT
 from shared.store.queue.posts import Post
-from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
 
 MOST_OWNERS = 6
 """People that a list mentions: with them, the longest one is still short enough for Slack."""
 
 
-def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
-    """The alert of a post; one whose body was pruned still shows what was kept. `link` leads to a lead's page."""
-    row = post.alert or AlertRow(id=post.alert_id, received_at=post.created_at)
+NO_LINKS = Links()
+
+
+def alert_of(post: Post, *, several: bool, links: Links = NO_LINKS) -> Alert:
+    """The alert of a post; one whose body was pruned still shows what was kept."""
+    row = post.alert or AlertRow(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
+    return alert_of_row(row, several=several, links=links)
+
+
+def alert_of_row(row: AlertRow, *, several: bool, links: Links = NO_LINKS) -> Alert:
+    """The alert as its card shows it."""
+    email = row.event.lead.email
+    # The link's thirty days begin anew with each change of hands.
+    since = max(row.received_at, row.claimed_at or 0.0, row.waiting_since or 0.0)
     return Alert(
         id=row.id,
         event=row.event,
@@ -43,8 +55,9 @@ def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
         standing=json.loads(row.standing) if row.standing else {},
         recovered_at=moment(row.recovered_at),
         acknowledged=_mark(row.acked_name, row.acked_at),
-        workspace=post.workspace if several else "",
-        lead_link=lead_link(link, row.event.lead.email),
+        workspace=row.workspace if several else "",
+        lead_link=links.to_lead(email),
+        mail_link=links.to_mail(row.id, since=since) if answer_link(row.event) else "",
     )
 
 
@@ -52,13 +65,13 @@ def _mark(name: str, at: float | None) -> Mark | None:
     return None if at is None else Mark(name=name, at=moment(at))
 
 
-def card_of(post: Post, *, several: bool, link: str = "") -> Card:
+def card_of(post: Post, *, several: bool, links: Links = NO_LINKS) -> Card:
     """What a post says."""
     kind = post_kinds.kind_of(post.kind)
     if kind.draws == "note":
         card = read_note(post.note)
         return settled_card(card, post) if is_settled(post) else card
-    alert = alert_of(post, several=several, link=link)
+    alert = alert_of(post, several=several, links=links)
     if kind.draws == "updated":
         return kinds.turned(alert)
     if kind.draws == "again":
@@ -104,7 +117,7 @@ def settled_card(card: Card, post: Post) -> Card:
     return Card(title=card.title, text=(text,))
 
 
-def message(posts: Sequence[Post], *, several: bool, link: str = "") -> card_blocks.Message:
+def message(posts: Sequence[Post], *, several: bool, links: Links = NO_LINKS) -> card_blocks.Message:
     """One post as a whole card, or several as a list in which each keeps its own button."""
     first = posts[0]
     if first.change and post_kinds.kind_of(first.kind).draws == "history":
@@ -115,10 +128,10 @@ def message(posts: Sequence[Post], *, several: bool, link: str = "") -> card_blo
     if post_kinds.kind_of(first.kind).draws == "answer":
         return answers.read(first.note)
     if len(posts) == 1 and not posts[0].bundle:
-        card = card_of(posts[0], several=several, link=link)
+        card = card_of(posts[0], several=several, links=links)
         drawn = card_list.render_line(card) if posts[0].condensed else card_blocks.render(card)
         return with_mention(drawn, posts[0].mention if _calls(posts[0]) else "")
-    cards = [kinds.listed(card_of(post, several=several, link=link)) for post in posts]
+    cards = [kinds.listed(card_of(post, several=several, links=links)) for post in posts]
     return with_mention(card_list.render_list(cards), _called(posts))
 
 

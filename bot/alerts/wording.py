@@ -12,6 +12,8 @@ from shared.commands.base import clip
 from shared.domain.card import Fact
 from shared.text import links
 
+LATE = "arrived late (no webhook)"
+
 
 def about(event: Event) -> str:
     """`Ada Lovelace at Acme`, as far as it is known."""
@@ -75,7 +77,6 @@ def day_of(text: str) -> date | None:
 
 
 def footer(alert: Alert) -> str:
-    repeated = f"received {alert.seen} times" if alert.seen > 1 else ""
-    found_late = alert.found and not kind_of(alert.event.kind).own
-    late = "found late: its webhook never arrived" if found_late else ""
-    return " · ".join(filter(None, (alert.workspace, late, repeated)))
+    """The workspace where there are several, and whether it was found later than it should have come."""
+    is_late = alert.found and not kind_of(alert.event.kind).own
+    return " · ".join(filter(None, (alert.workspace, LATE if is_late else "")))

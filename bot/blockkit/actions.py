@@ -23,15 +23,16 @@ THEN = " > "
 """Between what a button does to an alert and the list that is shown after it: `claim al_1 > replies 2`."""
 CLAIMING = frozenset(
     {
-        *("claim", "assign", "takeover", "release", "snooze", "wake", "remind"),
+        *("mail", "claim", "assign", "takeover", "release", "snooze", "wake", "remind"),
         *("done", "handled", "dismiss", "reopen"),
     }
 )
-"""Of replies; `handled` is on the cards of older versions."""
+"""Of replies; `mail` is `Claim & reply`, `handled` is on the cards of older versions."""
 ACK = "ack"
 ASSIGN = "assign"
-LOOKS = frozenset({"lead", "reply"})
-"""Read-only: the alert's lead, and its whole reply."""
+LEAD, DETAILS = "lead", "details"
+LOOKS = frozenset({LEAD, DETAILS, "reply"})
+"""Read-only: the alert's lead, and everything about its reply, which older cards call `reply`."""
 
 
 def _nested(given: Any) -> Any:
@@ -56,7 +57,7 @@ class OnAlert:
     person: str = ""
     """To whom it is assigned: the id of a user, or `@name` as it was typed; empty: it is asked for."""
     instead_of: str = ""
-    """Who had it when it was to be assigned: it isn't taken from anybody else."""
+    """Who had it when the person was asked: it isn't taken from anybody else."""
     then: Nested | None = None
     """What is shown afterwards."""
 

@@ -149,12 +149,12 @@ def _draw(card: Card) -> list[Block]:
     )
     buttons = actions(card.buttons)
     quote = _quote(card.quote)
-    if card.notifies:
+    if card.notifies:  # on a phone the buttons stand below what they are about
         first = rich(_title_section(card), quote) if quote else _header(card)
-        parts = [first, *words, buttons, *figures]
+        parts = [first, *words, _fine_print(card), buttons, *figures]
     else:
-        parts = [_header(card), *words, quote and rich(quote), *figures, buttons]
-    return [part for part in (*parts, _fine_print(card)) if part]
+        parts = [_header(card), *words, quote and rich(quote), *figures, buttons, _fine_print(card)]
+    return [part for part in parts if part]
 
 
 def _title(card: Card) -> str:
@@ -212,8 +212,10 @@ def actions(buttons: Sequence[Button]) -> Block | None:
     drawn: list[InteractiveElement] = [
         draw_button(button, n) for n, button in enumerate(row) if len(value_of(button)) <= VALUE
     ]
-    if menu:
+    if len(menu) > 1:
         drawn.append(overflow(menu))
+    else:  # a menu of one is a button
+        drawn += [draw_button(button, len(row)) for button in menu]
     return row_of(drawn) if drawn else None
 
 
@@ -235,7 +237,8 @@ def _fine_print(card: Card) -> Block | None:
         drawn.append(plain(shown))
     for fact in card.details:
         if fact.at is not None:
-            moment = f"<!date^{int(fact.at.timestamp())}^{DATE}|{escape(fact.value)}>"
+            label = f"{escape(fact.label)} " if fact.brief else ""
+            moment = f"{label}<!date^{int(fact.at.timestamp())}^{DATE}|{escape(fact.value)}>"
             drawn.append({"type": "mrkdwn", "text": moment})
         elif fact.url:
             drawn.append({"type": "mrkdwn", "text": f"<{escape(fact.url)}|{escape(fact.label)}>"})

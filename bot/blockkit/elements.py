@@ -85,7 +85,7 @@ def draw_button(button: Button, number: int) -> InteractiveElement:
         # https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#users_select
         placeholder = plain_object(cut(visible(button.label), LABEL) or "…")
         return UserSelectElement(action_id=f"{PICK}{value_of(button)}", placeholder=placeholder)
-    leads = bool(button.url)
+    leads = bool(button.url) and button.action is None
     return ButtonElement(
         text=plain_object(cut(visible(button.label), LABEL) or "…"),
         action_id=f"{RUN}_{number}",

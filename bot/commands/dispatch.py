@@ -15,16 +15,29 @@ from typing import Any
 
 import structlog
 
-from bot.blockkit.actions import ACK, ASSIGN, LOOKS, Cancel, Confirm, OnAlert, Perform, ShowSample, read_line
+from bot.alerts import interested, rendering
+from bot.alerts.links import links_of
+from bot.blockkit.actions import (
+    ACK,
+    ASSIGN,
+    LEAD,
+    LOOKS,
+    Cancel,
+    Confirm,
+    OnAlert,
+    Perform,
+    ShowSample,
+    read_line,
+)
 from bot.blockkit.channel_names import channels_in, with_channel_names
 from bot.commands.access import Access, actor_of
 from bot.commands.alerts import alert_actions, named_replies
 from bot.commands.alerts.acknowledge import acknowledge
-from bot.commands.alerts.alert_actions import AlertActions, find_lead, whole_reply
+from bot.commands.alerts.alert_actions import AlertActions
 from bot.commands.alerts.assignment import Assignment
 from bot.commands.alerts.named_replies import NamedReply, read_named
 from bot.commands.answer import Answer, followed
-from bot.commands.canned_replies import SAMPLE_PRESSED, sample
+from bot.commands.canned_replies import SAMPLE_PRESSED, WHICH_ALERT, sample
 from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
 from bot.commands.runner import CommandRunner
@@ -32,10 +45,12 @@ from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, role_of
 from shared import commands
 from shared.api.errors import OutreachError
+from shared.api.event_kinds import kind_of
 from shared.commands import COMMANDS, Invocation, Role, UsageError, invocation
 from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Doctor, Help
-from shared.commands.replies import Replies, own_replies, read_unclaimed
+from shared.commands.leads import Lead
+from shared.commands.replies import Replies
 from shared.commands.run import CommandContext, resolve_near_miss
 from shared.domain.card import Action, Card, Typed
 from shared.domain.wall_clock import find_zone
@@ -70,13 +85,14 @@ class CommandDispatcher:
         self._store, self._bot_commands, self._alert_changed = contexts.store, bot_commands, alert_changed
         self._directory, self._now = directory, contexts.now
         self._several = len(contexts.settings.workspaces) > 1
+        self._links = links_of(contexts.settings)
         self._access = Access(contexts, directory)
         self._runner = CommandRunner(contexts.store, self._access, account_changed=account_changed)
         self._alert_actions = AlertActions(
             contexts.store,
             changed=alert_changed,
             zone=find_zone(contexts.settings.routes.zone) or UTC,
-            link=contexts.settings.links.lead,
+            links=self._links,
         )
         self._assignment = Assignment(
             store=contexts.store, directory=directory, access=self._access, changed=alert_changed
@@ -202,18 +218,20 @@ class CommandDispatcher:
         if not self._access.may_use(CLAIM, person, channel=channel):
             refusal = self._access.refusal(CLAIM, asked.verb, Role.OPERATOR, person, channel=channel)
             return Answer(card=await refusal)
-        listing = invocation(Replies(mine=asked.is_own), workspace=asked.workspace)
+        listing = invocation(Replies(), workspace=asked.workspace)
         readable = await self._access.readable(listing, person, channel=channel)
         if readable is None:
             return await self._refuse(listing, person, channel=channel)
         context = self._access.context(readable.workspace, person, channel=channel)
-        known = () if asked.is_own else (await read_unclaimed(context)).replies
-        if asked.is_own or asked.verb == ASSIGN:
-            known = [*known, *await own_replies(context)]
-        found = named_replies.fitting(known, asked.name)
+        known = await self._store.reply_queue.candidates(
+            context.workspace.name, person.id, done=asked.verb == "reopen"
+        )
+        found = named_replies.fitting(asked, known, person.id)
         if len(found) == 1:
-            act = OnAlert(verb=asked.verb, alert=found[0].alert_id, person=asked.person)
+            act = named_replies.act_on(asked, found[0])
             return await self._act_on_alert(act, person, channel=channel)
+        if not found and not asked.name:
+            return Answer(card=WHICH_ALERT)
         if not found:
             return Answer(card=named_replies.not_found(asked, known))
         card, items = named_replies.choice(asked, found)
@@ -223,14 +241,16 @@ class CommandDispatcher:
         self, asked: OnAlert, person: Person, *, channel: str, progress: Callable[[int], None] | None
     ) -> Answer:
         alert = await self._store.alerts.find(asked.alert)
-        invocation = find_lead(alert, several=self._several) if alert else None
-        if alert is None or invocation is None:
+        if alert is None or not alert.event.lead.email:
             return Answer(card=alert_actions.GONE)
-        if asked.verb == "lead":
-            return await self._command(invocation, person, channel=channel, progress=progress)
-        if await self._access.readable(invocation, person, channel=channel) is None:
-            return await self._refuse(invocation, person, channel=channel)
-        return Answer(card=whole_reply(alert))
+        look = Lead(who=alert.event.lead.email, status=kind_of(alert.event.kind).lead_status)
+        looking = invocation(look, workspace=alert.workspace if self._several else None)
+        if asked.verb == LEAD:
+            return await self._command(looking, person, channel=channel, progress=progress)
+        if await self._access.readable(looking, person, channel=channel) is None:
+            return await self._refuse(looking, person, channel=channel)
+        shown = rendering.alert_of_row(alert, several=self._several, links=self._links)
+        return Answer(card=interested.details(shown))
 
     async def _act_on_alert(self, asked: OnAlert, person: Person, *, channel: str) -> Answer:
         if not self._access.may_use(CLAIM, person, channel=channel):
@@ -247,7 +267,7 @@ class CommandDispatcher:
             return Answer(card=done.card, on_card=done.shown, noted=done.noted, settles=bool(asked.person))
         granted = replace(person, role=Role.ADMIN) if role_of(person) is Role.READER else person
         done = await self._alert_actions.perform(asked, granted, actor)
-        settles = asked.verb in {"snooze", "dismiss"} and bool(asked.detail)
+        settles = done.shown and bool(asked.detail or asked.instead_of)
         return Answer(card=done.card, on_card=done.shown, noted=done.noted, settles=settles)
 
     async def _command(

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import structlog
 
 from bot.alerts import rendering
+from bot.alerts.links import Links
 from bot.blockkit.card_blocks import Message
 from bot.slack.messages import MessageSender
 from shared.records.records import RecordsUnavailable
@@ -26,12 +27,12 @@ log = structlog.get_logger("repainter")
 Draw = Callable[[Sequence[Post]], Awaitable[Message]]
 
 
-async def draw(store: Store, posts: Sequence[Post], *, several: bool, link: str = "") -> Message:
+async def draw(store: Store, posts: Sequence[Post], *, several: bool, links: Links) -> Message:
     """The message for the current state of its posts. Raises `RecordsUnavailable`.
 
-    `several`: workspaces are named; `link`: the address of a lead's page, as the settings have it.
+    `several`: workspaces are named.
     """
-    return rendering.message(posts, several=several, link=link)
+    return rendering.message(posts, several=several, links=links)
 
 
 class Repainter:

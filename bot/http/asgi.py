@@ -11,6 +11,8 @@ from typing import Any
 import structlog
 from prometheus_client import generate_latest
 
+from bot.alerts.links import PATH
+from bot.http.reply_page import ReplyPage
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import Receive, Scope, Send, WebhookReceiver, answer
 from bot.telemetry import metrics
@@ -32,13 +34,15 @@ class AsgiApp:
         *,
         receiver: WebhookReceiver,
         slack: SlackGuard | None,
+        replies: ReplyPage,
         default_workspace: str,
         readiness: Callable[[], Awaitable[tuple[bool, Mapping[str, Any]]]],
         update_gauges: Callable[[], Awaitable[None]],
         details_apart: bool = False,
     ) -> None:
         """`details_apart`: what names workspaces and channels is on an address of its own, see `on_details_address`."""
-        self._receiver, self._slack, self._default = receiver, slack, default_workspace
+        self._receiver, self._slack, self._replies = receiver, slack, replies
+        self._default = default_workspace
         self._readiness, self._update_gauges = readiness, update_gauges
         self._details = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics}
         plain = {"/healthz": self._healthz, "/readyz": self._plain_readyz}
@@ -55,6 +59,8 @@ class AsgiApp:
             await self._deliver(scope, receive, send)
         elif path == SLACK and self._slack is not None:
             await (self._slack(scope, receive, send) if method == "POST" else answer(send, 405))
+        elif path.startswith(PATH):
+            await (self._replies(scope, send) if method in {"GET", "HEAD"} else answer(send, 405))
         else:
             await self._page(self._pages, path, method, send)
 

@@ -260,10 +260,17 @@ def _content_length(headers: Iterable[tuple[bytes, bytes]]) -> int:
 _RETRY = (b"retry-after", str(RETRY_AFTER).encode())
 
 
-async def answer(send: Send, status: int, body: bytes = b"", *, content_type: bytes = b"text/plain") -> None:
+async def answer(
+    send: Send,
+    status: int,
+    body: bytes = b"",
+    *,
+    content_type: bytes = b"text/plain",
+    headers: Iterable[tuple[bytes, bytes]] = (),
+) -> None:
     """A short answer; 503 says when to come again."""
-    headers = [(b"content-type", content_type), (b"content-length", str(len(body)).encode())]
+    sent = [(b"content-type", content_type), (b"content-length", str(len(body)).encode()), *headers]
     if status == 503:
-        headers.append(_RETRY)
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+        sent.append(_RETRY)
+    await send({"type": "http.response.start", "status": status, "headers": sent})
     await send({"type": "http.response.body", "body": body})

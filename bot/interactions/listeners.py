@@ -97,7 +97,8 @@ class Listeners:
         """A button or a menu's entry: its value is the line."""
         await ack()
         with self._active.track():
-            if "url" in body["actions"][0]:
+            clicked = body["actions"][0]
+            if "url" in clicked and not clicked.get("value"):
                 return None  # the click has led where it was to lead
             asked, user = _asked(body["actions"][0]), body["user"]
             view = body.get("view") or {}

@@ -15,7 +15,7 @@ from bot.alerts import rendering
 from bot.alerts.interested import crm_button, excerpt
 from bot.alerts.turns import People
 from bot.alerts.wording import about, answer_link, campaign_of, facts_of
-from bot.blockkit.actions import OnAlert
+from bot.blockkit.actions import DETAILS, OnAlert
 from bot.jobs import unacknowledged
 from bot.jobs.turns import PassingTurns
 from shared.api.event_kinds import kind_of
@@ -84,8 +84,11 @@ class Reminders:
         ]
         for (workspace, _, what), group in grouped.items():
             # Who asked to be reminded of a reply is mentioned in its thread, however many others did.
-            together = what != "asked" and (len(group) > TOGETHER or any(one.bundled for one in group))
-            planned = [self._many(group, now)] if together else [self._one(x, now) for x in group]
+            alone = [one for one in group if what == "asked" or (what == "back" and one.alert.snoozed_by)]
+            rest = [one for one in group if one not in alone]
+            together = len(rest) > TOGETHER or any(one.bundled for one in rest)
+            planned = [self._many(rest, now)] if together else [self._one(x, now) for x in rest]
+            planned += [self._one(one, now) for one in alone]
             planned += self._elsewhere(group, now, shown=shown)
             reminder_card += [(workspace, one) for one in planned]
         return reminder_card
@@ -138,14 +141,15 @@ class Reminders:
         ]
 
     def _mention(self, due: Due, now: float, *, channel: str) -> str:
-        """Whom to mention: the claimer, after quiet hours; otherwise no one during the channel's quiet hours."""
+        """Whom to mention: the claimer, or who asked; otherwise no one during the channel's quiet hours."""
         if due.what in _TO_CLAIMER:
             return due.alert.claimed_by if is_user(due.alert.claimed_by) else ""
         channel_policy = self._routing.channel_policy(channel)
         if is_return(due):
             return ""
-        if channel_policy.quiet_until(now):
-            return ""
+        asked = due.alert.snoozed_by if due.what == "back" and is_user(due.alert.snoozed_by) else ""
+        if asked or channel_policy.quiet_until(now):
+            return asked
         rota = self._routing.rotas.get(due.alert.rota) if due.what == "escalate" else None
         usual = ("" if rota else due.mention) or channel_policy.mention
         return (self._alert_policy.escalate_mention or usual) if due.what == "escalate" else usual
@@ -230,10 +234,10 @@ def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
 
 def _escalation(due: Due, event: Event, *, title: str, claim: Button, link: str) -> Card:
     """With everything needed for a reply, because it may be in another channel than the card."""
-    quote, hidden = excerpt(event.reply or "")
+    quote, is_cut = excerpt(event.reply or "")
     email = event.lead.email
     page = lead_link(link, email)
-    whole = (Button(label="Show all", action=OnAlert(verb="reply", alert=due.alert.id)),) if hidden else ()
+    whole = (Button(label="Show all", action=OnAlert(verb=DETAILS, alert=due.alert.id)),) if is_cut else ()
     return Card(
         title=title,
         tone=Tone.BAD,
@@ -244,7 +248,6 @@ def _escalation(due: Due, event: Event, *, title: str, claim: Button, link: str)
         ),
         quote=quote,
         buttons=(claim, *whole, *((crm_button(page),) if page else ())),
-        footer=hidden,
         notifies=True,
     )
 

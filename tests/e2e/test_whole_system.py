@@ -121,7 +121,7 @@ def test_an_interested_reply_is_claimed_with_one_click(page: Page) -> None:
     card = page.get_by_test_id("message").filter(has_text="is interested").first
     expect(card).to_be_visible(timeout=60_000)
     card.get_by_test_id("button").filter(has_text="Claim").click()
-    expect(card).to_contain_text("Claimed by", timeout=10_000)
+    expect(card).to_contain_text("claimed by", timeout=10_000)
 
 
 def test_quitting_leaves_no_process_behind(terminal: Terminal) -> None:

@@ -466,6 +466,7 @@ async def open_team(account: Account, folder: Path, *, toml: str = "") -> AsyncI
             "OUTREACH_ALERT_CHANNEL": ALERTS,
             "OUTREACH_DATABASE_URL": migrated_file(folder / "bot.db"),
             "OUTREACH_PORT": str(port),
+            "OUTREACH_PUBLIC_URL": f"http://127.0.0.1:{port}",
             "OUTREACH_LOG_LEVEL": "WARNING",
             "OUTREACH_DNS_ENABLED": "false",
             "SLACK_BOT_TOKEN": connection["slack_bot_token"],

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 
-import pytest
-
 from tests.kit import Message, Team, bounced, interested, paused_domain
 
 
@@ -88,7 +86,6 @@ async def test_what_is_unclaimed_of_a_message_is_reminded_of_and_what_is_claimed
     assert "7" in reminder.title
 
 
-@pytest.mark.xfail(strict=True, reason="`snooze NAME` is not a command yet")
 async def test_two_people_who_asked_are_each_reminded_of_their_reply_of_a_message(team: Team) -> None:
     await deliver_at_once(team, [interested(f"Lead{number:02}") for number in range(8)])
     messages = await told(team, r"Lead\d\d at Acme", 8)

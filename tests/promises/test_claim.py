@@ -15,38 +15,75 @@ async def posted(team: Team, name: str = "Ada") -> Message:
 async def test_a_claimed_reply_shows_by_whom_on_the_same_card(team: Team) -> None:
     card = await posted(team)
     await team.click(card, "Claim")
-    claimed = await team.card("Claimed by @ann")
+    claimed = await team.card("claimed by @ann")
     assert claimed.ts == card.ts
     assert "Claim" not in claimed.buttons
     assert "Release" in claimed.buttons
 
 
-@pytest.mark.xfail(strict=True, reason="the title of a claimed reply is still that it is interested")
-async def test_the_title_of_a_claimed_reply_says_by_whom(team: Team) -> None:
+async def test_the_title_of_a_claimed_reply_says_by_whom_and_after_how_long(team: Team) -> None:
     card = await posted(team)
+    await team.pass_time(minutes=3)
     await team.click(card, "Claim")
-    assert "@ann" in (await team.card("Claimed by @ann")).title
+    assert (await team.card("claimed by @ann")).title == "Ada at Acme · claimed by @ann after 3 min"
 
 
 async def test_who_claims_too_late_takes_nothing_from_a_colleague(team: Team) -> None:
     card = await posted(team)
     await team.click(card, "Claim", user="ann")
-    await team.card("Claimed by @ann")
+    await team.card("claimed by @ann")
     await team.ask("claim Ada", user="ben")
-    assert "Claimed by @ann" in (await team.card("Ada at Acme is interested")).shown
+    assert "claimed by @ann" in (await team.card("Ada at Acme")).title
 
 
-async def test_taking_a_reply_over_shows_the_new_person(team: Team) -> None:
+async def test_taking_a_reply_over_asks_and_shows_the_new_person_and_tells_the_one_before(team: Team) -> None:
     card = await posted(team)
     await team.click(card, "Claim", user="ann")
-    await team.click(await team.card("Claimed by @ann"), "Take over", user="ben")
-    await team.card("Claimed by @ben")
+    (question,) = await team.click(await team.changed(card, "claimed by @ann"), "Take over", user="ben")
+    assert "@ann has claimed Ada at Acme" in question.shown
+    assert "claimed by @ann" in (await team.present(card)).title
+    await team.click(question, "Take over", user="ben")
+    assert "claimed by @ben" in (await team.changed(card, "@ben")).title
+    note = await team.in_thread(card, "took over")
+    assert "<@U0ANN00001>" in note.mrkdwn
+
+
+@pytest.mark.parametrize(
+    "line", ["done Ada", "take over Ada", "release Ada", "not interested Ada: no budget"]
+)
+async def test_what_takes_a_reply_from_a_colleague_asks_first_and_tells_them(team: Team, line: str) -> None:
+    card = await posted(team)
+    await team.click(card, "Claim", user="ann")
+    before = await team.changed(card, "claimed by @ann")
+    question = await team.ask(line, user="ben")
+    assert question.buttons[1:] == ["Cancel"]
+    assert (await team.present(card)).shown == before.shown
+    await team.click(question, question.buttons[0], user="ben")
+    assert "<@U0ANN00001>" in (await team.in_thread(card, "@ben")).mrkdwn
+
+    async def repainted() -> bool:
+        return "claimed by @ann" not in (await team.present(card)).title
+
+    assert await team.until(repainted)
+
+
+async def test_a_yes_takes_a_reply_from_nobody_else_than_was_asked_about(team: Team) -> None:
+    card = await posted(team)
+    await team.click(card, "Claim", user="ann")
+    await team.changed(card, "claimed by @ann")
+    question = await team.ask("done Ada", user="cleo")
+    await team.ask("release Ada", user="ann")
+    await team.click(await team.changed(card, "is interested"), "Claim", user="ben")
+    await team.changed(card, "claimed by @ben")
+    (answer,) = await team.click(question, "Mark done", user="cleo")
+    assert "@ben has claimed" in answer.shown
+    assert "claimed by @ben" in (await team.present(card)).title
 
 
 async def test_a_released_reply_can_be_claimed_again(team: Team) -> None:
     card = await posted(team)
     await team.click(card, "Claim")
-    await team.card("Claimed by @ann")
+    await team.card("claimed by @ann")
     await team.ask("release Ada")
 
     async def free() -> bool:
@@ -54,13 +91,13 @@ async def test_a_released_reply_can_be_claimed_again(team: Team) -> None:
 
     assert await team.until(free)
     await team.click(await team.card("Ada"), "Claim", user="ben")
-    await team.card("Claimed by @ben")
+    await team.card("claimed by @ben")
 
 
 async def test_a_claimed_reply_is_not_reminded_of_as_unclaimed(team: Team) -> None:
     card = await posted(team)
     await team.click(card, "Claim")
-    await team.card("Claimed by @ann")
+    await team.card("claimed by @ann")
     await posted(team, "Grace")
     await team.pass_time(minutes=6)
 
@@ -76,7 +113,7 @@ async def test_replies_lists_what_nobody_has_claimed(team: Team) -> None:
     card = await posted(team, "Ada")
     await posted(team, "Grace")
     await team.click(card, "Claim")
-    await team.card("Claimed by @ann")
+    await team.card("claimed by @ann")
     open_ones = await team.ask("replies")
     assert "Grace" in open_ones.shown
     assert "Ada" not in open_ones.shown
@@ -93,14 +130,49 @@ async def test_a_guest_can_claim_nothing(team: Team) -> None:
 
 async def test_a_done_reply_leaves_the_list(team: Team) -> None:
     await team.click(await posted(team), "Claim")
-    await team.card("Claimed by @ann")
+    await team.card("claimed by @ann")
     await team.ask("done Ada")
-    await team.card("Done by @ann")
+    await team.card("done by @ann")
     assert "Ada" not in (await team.ask("replies")).shown
 
 
-@pytest.mark.xfail(strict=True, reason="`snooze NAME` is not a command yet")
-async def test_a_reply_is_snoozed_by_name(team: Team) -> None:
-    await posted(team)
-    answer = await team.ask("snooze Ada 2h")
-    assert "Unknown command" not in answer.shown
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("claim Ada", "claimed by @ann after"),
+        ("assign Ada @ben", "assigned to @ben by @ann"),
+        ("snooze Ada 2h", "snoozed by @ann"),
+        ("snooze Ada until tomorrow 10:00", "snoozed by @ann"),
+        ("remind me of Ada in 2h", "snoozed by @ann"),
+        ("done Ada", "done by @ann after"),
+        ("not interested acme because no budget", "not interested (no budget), says @ann"),
+    ],
+)
+async def test_a_reply_is_worked_on_by_the_name_of_its_lead(team: Team, line: str, title: str) -> None:
+    card = await posted(team)
+    await posted(team, "Grace") if "acme" not in line else None
+    await team.ask(line)
+    assert title in (await team.changed(card, title)).title
+
+
+async def test_a_done_reply_is_reopened_by_name(team: Team) -> None:
+    card = await posted(team)
+    await team.ask("done Ada")
+    await team.changed(card, "done by @ann")
+    await team.ask("reopen Ada")
+    assert "is interested" in (await team.changed(card, "is interested")).title
+
+
+async def test_a_reminder_of_the_only_claim_needs_no_name(team: Team) -> None:
+    card = await posted(team)
+    await team.click(card, "Claim")
+    await team.changed(card, "claimed by @ann")
+    await team.ask("remind me in 2h")
+    assert "Reminder" in (await team.changed(card, "Reminder")).shown
+
+
+@pytest.mark.parametrize("line", ["done", "take over", "reopen", "snooze 2h"])
+async def test_an_act_that_names_no_reply_asks_which(team: Team, line: str) -> None:
+    card = await posted(team)
+    assert "Which reply?" in (await team.ask(line)).title
+    assert "is interested" in (await team.present(card)).title

@@ -59,7 +59,7 @@ async def test_an_escalation_goes_to_its_channel_and_mentions_whom_it_shall(team
 async def test_a_claimed_reply_that_is_not_done_is_reminded_of_after_four_hours(team: Team) -> None:
     card = await posted(team)
     await team.click(card, "Claim", user="ben")
-    await team.changed(card, "Claimed by @ben")
+    await team.changed(card, "claimed by @ben")
     await team.pass_time(hours=3, minutes=50)
     await barrier(team, "Grace")
     assert await team.thread(card) == []
@@ -70,7 +70,7 @@ async def test_a_claimed_reply_that_is_not_done_is_reminded_of_after_four_hours(
 async def test_a_person_who_asked_to_be_reminded_is_mentioned_then(team: Team) -> None:
     card = await posted(team)
     await team.click(card, "Claim")
-    await team.click(await team.changed(card, "Claimed by @ann"), "Remind me in 2 h")
+    await team.click(await team.changed(card, "claimed by @ann"), "Remind me in 2 h")
     await team.pass_time(hours=1, minutes=50)
     await barrier(team, "Grace")
     assert not any("<@U0ANN00001>" in one.mrkdwn for one in await team.thread(card))
@@ -81,8 +81,8 @@ async def test_a_person_who_asked_to_be_reminded_is_mentioned_then(team: Team) -
 async def test_a_done_reply_is_reminded_of_no_more(team: Team) -> None:
     card = await posted(team)
     await team.click(card, "Claim")
-    await team.click(await team.changed(card, "Claimed by @ann"), "Mark done")
-    await team.changed(card, "Done by @ann")
+    await team.click(await team.changed(card, "claimed by @ann"), "Mark done")
+    await team.changed(card, "done by @ann")
     await team.pass_time(hours=6)
     await barrier(team, "Grace")
     assert await team.thread(card) == []

@@ -1,44 +1,56 @@
-"""Actions on an alert: claim, take over, release, snooze, mark done, close with a reason, reopen.
+"""What people do with a reply: claim, take over, release, snooze, mark done, close with a reason, reopen.
 
-Buttons have these lines (`snooze al_… tomorrow`). They aren't in the table of commands, because they name an alert.
+Buttons, typed lines and the dashboard come here with the same data. What an act takes from a colleague is asked first;
+a yes takes it from that colleague and nobody else, who is then told in the thread of the card.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import partial
 
-from bot.alerts import rendering
-from bot.alerts.interested import crm_button, take_over
+from bot.alerts import interested, rendering
+from bot.alerts.links import Links
 from bot.alerts.wording import about, answer_link
-from bot.blockkit.actions import OnAlert
+from bot.blockkit.actions import Cancel, OnAlert
 from bot.slack import permissions
 from bot.slack.permissions import Person
 from shared.api.event_kinds import kind_of
-from shared.commands import Invocation, Role, invocation
+from shared.commands import Role, times
 from shared.commands.base import clip
-from shared.commands.leads import Lead
 from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.reply_states import AFTER, TAKES, State
 from shared.domain.wall_clock import find_zone, instant, moment
 from shared.records.audit import Actor, AuditEntry
 from shared.store import Store
 from shared.store.alerts.claims import Trace
 from shared.store.queue.alert_row import AlertChange, AlertRow
 from shared.text.formats import show_time
-from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
 from shared.text.tokenize import parse_duration
 
 REASONS = ("not a fit", "wrong person", "no budget", "bad timing", "already a customer")
-REASON = 200
-"""Characters of a reason that are kept."""
+REASON_CHARACTERS = 200
 MORNING, AFTERNOON = time(9), time(14)
-_NOTED = {"takeover"}
-"""What the card doesn't keep, so that a note in its thread does."""
-LONGEST = timedelta(days=90)
+LONGEST_SNOOZE = timedelta(days=90)
 USUAL_REMINDER = "2h"
+_BEFORE_TIME = frozenset({"in", "for", "until", "till", "til", "at", "on"})
+_WITH_END = frozenset({"snooze", "remind"})
+_SAME_ACT = {"handled": "done"}
+_DID = {
+    "claim": "{person} claimed {lead}",
+    "takeover": "{person} took over {lead}",
+    "release": "{person} released {lead}",
+    "snooze": "{person} snoozed {lead} until {until}",
+    "remind": "{person} will be reminded of {lead} {until}",
+    "wake": "{person} ended the snooze of {lead}",
+    "done": "{person} marked {lead} done",
+    "dismiss": "{person} closed {lead} as not interested",
+    "reopen": "{person} reopened {lead}",
+}
+_YES = {"takeover": "Take over", "release": "Release", "done": "Mark done", "dismiss": "Not interested …"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,54 +64,63 @@ class ActionResult:
 
 
 class AlertActions:
-    """`perform` an action for a person; `zone` is for times of day, `link` is the URL of a lead's page."""
+    """`perform` an action for a person; `zone` is for times of day where Slack names none."""
 
     def __init__(
-        self, store: Store, *, changed: Callable[[], None], zone: tzinfo = UTC, link: str = ""
+        self, store: Store, *, changed: Callable[[], None], links: Links, zone: tzinfo = UTC
     ) -> None:
-        self._store, self._changed, self._zone, self._link = store, changed, zone, link
+        self._store, self._changed, self._zone, self._links = store, changed, zone, links
 
     async def perform(self, asked: OnAlert, person: Person, actor: Actor) -> ActionResult:
         """The result, visible only to this person."""
-        verb, alert, when = asked.verb, asked.alert, asked.detail
         if permissions.role_of(person) is Role.READER:
-            return ActionResult(card=permissions.refusal(person, f"“{verb}”"))
+            return ActionResult(card=permissions.refusal(person, f"“{asked.verb}”"))
+        alert = await self._store.alerts.find(asked.alert)
+        if alert is None:
+            return ActionResult(card=GONE)
         now, zone = moment(self._store.database.clock()), find_zone(person.zone) or self._zone
-        if not when and verb in {"snooze", "dismiss"}:
-            choices = snooze_choices(alert, now=now, zone=zone) if verb == "snooze" else reason_choices(alert)
-            return ActionResult(card=choices)
-        given = when.removeprefix("in ") or USUAL_REMINDER if verb == "remind" else when
-        until = snoozed_until(given, now=now, zone=zone) if verb in {"snooze", "remind"} else now
-        if until is None:
-            return ActionResult(card=_UNCLEAR)
-        reason = clip(" ".join(when.split()), length=REASON) if verb == "dismiss" else ""
-        change = await self._change(verb, alert, actor, until=until, reason=reason)
+        asked = _meant(asked, alert, person)
+        if card := _before(asked, alert, person, now=now, zone=zone):
+            return ActionResult(card=card)
+        until = snoozed_until(asked.detail, now=now, zone=zone) if asked.verb in _WITH_END else None
+        change = await self._change(asked, alert, actor, until=until.timestamp() if until else 0.0)
         if change is None:
             return ActionResult(card=GONE)
+        opens = asked.verb == "mail" and await self._store.alerts.expect_visit(alert.id, actor)
         if not change.changed:
-            return ActionResult(card=unchanged_card(change.alert, person, now=now, zone=zone))
-        await self._record(replace(asked, then=None).line, change.alert, actor)
-        card = changed_card(verb, change.alert, actor, until=until.astimezone(zone), now=now, link=self._link)
-        return ActionResult(card=card, shown=True, noted=verb in _NOTED)
+            card = unchanged_card(change.alert, person, now=now, zone=zone)
+            return ActionResult(card=card, shown=opens)
+        verb = "claim" if asked.verb == "mail" else asked.verb
+        await self._record(replace(asked, verb=verb, then=None, instead_of="").line, change.alert, actor)
+        when = show_time(until, now=now, zone=zone) if until else ""
+        said = _DID[verb].format(person=f"@{actor.name}", lead=lead_of(change.alert), until=when)
+        card = Card(title=said, tone=Tone.GOOD if verb == "done" else Tone.INFO)
+        if verb in {"claim", "takeover"}:
+            card = self._claimed_card(said, change.alert)
+        return ActionResult(card=card, shown=True, noted=verb == "takeover" or bool(asked.instead_of))
 
     async def _change(
-        self, verb: str, alert: str, actor: Actor, *, until: datetime, reason: str
+        self, asked: OnAlert, alert: AlertRow, actor: Actor, *, until: float
     ) -> AlertChange | None:
-        alerts = self._store.alerts
-        if verb == "remind":
-            return await alerts.remind(alert, actor, until=until.timestamp())
-        if verb == "snooze":
-            return await alerts.snooze(alert, actor, until=until.timestamp())
-        if verb in {"done", "handled", "dismiss"}:
-            return await alerts.handle(alert, actor, reason=reason)
-        change = {
-            "claim": lambda: alerts.claim(alert, actor),
-            "takeover": lambda: alerts.take_over(alert, actor, trace=partial(taken_over, actor=actor)),
-            "release": lambda: alerts.release(alert, trace=partial(released, actor=actor)),
-            "wake": lambda: alerts.wake(alert),
-            "reopen": lambda: alerts.reopen(alert),
+        alerts, verb, name = self._store.alerts, asked.verb, alert.id
+        took = partial(taken, actor=actor, verb=verb) if is_colleagues(alert, actor) else None
+        whose, reason = asked.instead_of, clip(asked.detail, length=REASON_CHARACTERS)
+        handle = partial(alerts.handle, instead_of=whose, trace=took)
+        changes: Mapping[str, Callable[[], Awaitable[AlertChange | None]]] = {
+            "mail": lambda: alerts.claim(name, actor),
+            "claim": lambda: alerts.claim(name, actor),
+            "takeover": lambda: alerts.take_over(name, actor, instead_of=whose, trace=took),
+            "release": lambda: alerts.release(
+                name, actor, instead_of=whose, trace=partial(released, actor=actor)
+            ),
+            "snooze": lambda: alerts.snooze(name, actor, until=until),
+            "remind": lambda: alerts.remind(name, actor, until=until),
+            "wake": lambda: alerts.wake(name),
+            "done": lambda: handle(name, actor),
+            "dismiss": lambda: handle(name, actor, reason=reason),
+            "reopen": lambda: alerts.reopen(name),
         }
-        return await change[verb]()
+        return await changes[verb]()
 
     async def _record(self, line: str, alert: AlertRow, actor: Actor) -> None:
         self._changed()
@@ -107,6 +128,15 @@ class AlertActions:
             at=datetime.now(UTC), actor=actor, workspace=alert.workspace, command=line, result=lead_of(alert)
         )
         await self._store.records.record(entry)
+
+    def _claimed_card(self, said: str, row: AlertRow) -> Card:
+        """The result of a claim away from the alert's card, with the address to write to and what comes next."""
+        alert, email = rendering.alert_of_row(row, several=False, links=self._links), row.event.lead.email
+        link = "" if alert.mail_link else answer_link(row.event)
+        acts = [one for one in interested.buttons(alert) if not one.menu]
+        page = [interested.crm_button(alert.lead_link)] if alert.lead_link else []
+        facts = (Fact(label="Reply to", value=email, url=link),) if email else ()
+        return Card(title=said, tone=Tone.GOOD, facts=facts, buttons=(*acts, *page))
 
 
 GONE = Card(
@@ -124,24 +154,67 @@ _UNCLEAR = Card(
 )
 
 
+def is_colleagues(alert: AlertRow, person: Person | Actor) -> bool:
+    """Whether somebody else has claimed it."""
+    return alert.claimed_by not in {"", person.id or person.name}
+
+
+def _meant(asked: OnAlert, alert: AlertRow, person: Person) -> OnAlert:
+    """The act: who has a reply and snoozes it wants a reminder, and nobody is reminded of what they don't have."""
+    verb = _SAME_ACT.get(asked.verb, asked.verb)
+    own = alert.state is State.CLAIMED and not is_colleagues(alert, person)
+    if verb in _WITH_END:
+        usual = USUAL_REMINDER if verb == "remind" or own else ""
+        verb = "remind" if own else "snooze"
+        return replace(asked, verb=verb, detail=asked.detail or usual)
+    return asked if verb == asked.verb else replace(asked, verb=verb)
+
+
+def _before(asked: OnAlert, alert: AlertRow, person: Person, *, now: datetime, zone: tzinfo) -> Card | None:
+    """What is said or asked before anything changes; None: nothing is."""
+    if asked.verb not in AFTER[alert.state]:
+        return unchanged_card(alert, person, now=now, zone=zone)
+    if is_colleagues(alert, person) and asked.verb in TAKES and asked.instead_of != alert.claimed_by:
+        return question(asked, alert)
+    if not asked.detail and asked.verb == "dismiss":
+        return reason_choices(asked)
+    if not asked.detail and asked.verb == "snooze":
+        return snooze_choices(asked, now=now, zone=zone)
+    is_unclear = asked.verb in _WITH_END and snoozed_until(asked.detail, now=now, zone=zone) is None
+    return _UNCLEAR if is_unclear else None
+
+
+def question(asked: OnAlert, alert: AlertRow) -> Card:
+    """Asks before something is taken from a colleague; the yes names the colleague."""
+    return Card(
+        title=f"@{alert.claimed_name} has claimed {lead_of(alert)}",
+        tone=Tone.WARN,
+        text=(f"Nothing was changed yet. @{alert.claimed_name} will be notified.",),
+        buttons=(
+            Button(label=_YES[asked.verb], action=replace(asked, instead_of=alert.claimed_by), tone=Tone.BAD),
+            Button(label="Cancel", action=Cancel()),
+        ),
+    )
+
+
 def released(before: AlertRow, *, actor: Actor) -> Trace:
     """The thread's note about a release; it mentions the person who had it if another one released it."""
-    other = before.claimed_by not in {actor.id, actor.name}
-    text = f"@{before.claimed_name} had claimed it. " if other else ""
     again = "It is unclaimed again." if kind_of(before.kind).claimable else ""
-    words = f"{text}{again}".strip()
-    card = Card(title=f"@{actor.name} released {lead_of(before)}", text=(words,) if words else ())
-    return Trace(note=rendering.write_note(card), mention=_mention(before) if other else "")
+    if is_colleagues(before, actor):
+        return taken(before, actor=actor, verb="release", more=again)
+    card = Card(title=f"@{actor.name} released {lead_of(before)}", text=(again,) if again else ())
+    return Trace(note=rendering.write_note(card))
 
 
-def taken_over(before: AlertRow, *, actor: Actor) -> Trace:
-    title = f"@{actor.name} took over {lead_of(before)} from @{before.claimed_name}"
-    card = Card(title=title)
-    return Trace(note=rendering.write_note(card), mention=_mention(before))
-
-
-def _mention(alert: AlertRow) -> str:
-    return alert.claimed_by if is_user(alert.claimed_by) else ""
+def taken(before: AlertRow, *, actor: Actor, verb: str, more: str = "") -> Trace:
+    """The thread's note about what a person did with a colleague's reply; it mentions the colleague."""
+    said = _DID[verb].format(person=f"@{actor.name}", lead=lead_of(before), until="")
+    if verb == "takeover":
+        card = Card(title=f"{said} from @{before.claimed_name}")
+    else:
+        card = Card(title=said, text=(f"@{before.claimed_name} had claimed it. {more}".strip(),))
+    told = before.claimed_by if is_user(before.claimed_by) else ""
+    return Trace(note=rendering.write_note(card), mention=told)
 
 
 def lead_of(alert: AlertRow) -> str:
@@ -149,54 +222,8 @@ def lead_of(alert: AlertRow) -> str:
     return "the reply" if alert.is_pruned else about(alert.event)
 
 
-def find_lead(alert: AlertRow, *, several: bool) -> Invocation | None:
-    """The command that shows the reply's lead; None if unknown."""
-    email = alert.event.lead.email
-    if not email:
-        return None
-    action = Lead(who=email, status=kind_of(alert.event.kind).lead_status)
-    return invocation(action, workspace=alert.workspace if several else None)
-
-
-def whole_reply(alert: AlertRow) -> Card:
-    """The whole reply, with the quoted email."""
-    return Card(title=f"Reply from {lead_of(alert)}", quote=(alert.event.reply or "").strip())
-
-
-def changed_card(
-    verb: str, alert: AlertRow, actor: Actor, *, until: datetime, now: datetime, link: str = ""
-) -> Card:
-    """The result, where a person acted elsewhere than on the alert's card: in a thread, for all to read."""
-    who, person = lead_of(alert), f"@{actor.name}"
-    given = {
-        "claim": f"{person} claimed {who}",
-        "takeover": f"{person} took over {who}",
-        "release": f"{person} released {who}",
-        "snooze": f"{person} snoozed {who} until {show_time(until, now=now, zone=until.tzinfo or UTC)}",
-        "remind": f"{person} will be reminded of {who} {show_time(until, now=now, zone=until.tzinfo or UTC)}",
-        "wake": f"{person} ended the snooze of {who}",
-        "done": f"{person} marked {who} done",
-        "handled": f"{person} marked {who} done",
-        "dismiss": f"{person} closed {who} as not interested",
-        "reopen": f"{person} reopened {who}",
-    }
-    if verb not in {"claim", "takeover"}:
-        return Card(title=given[verb], tone=Tone.GOOD if verb in {"done", "handled"} else Tone.INFO)
-    email = alert.event.lead.email
-    page = lead_link(link, email)
-    return Card(
-        title=given[verb],
-        tone=Tone.GOOD,
-        facts=(Fact(label="Reply to", value=email, url=answer_link(alert.event)),) if email else (),
-        buttons=(
-            Button(label="Mark done", action=OnAlert(verb="done", alert=alert.id), tone=Tone.GOOD),
-            *((crm_button(page),) if page else ()),
-        ),
-    )
-
-
 def unchanged_card(alert: AlertRow, person: Person, *, now: datetime, zone: tzinfo) -> Card:
-    """The answer to a click that changed nothing: who was faster."""
+    """The answer to an act that the reply's state doesn't allow: who was faster."""
 
     def clock(at: float) -> str:
         return show_time(moment(at), now=now, zone=zone)
@@ -205,44 +232,40 @@ def unchanged_card(alert: AlertRow, person: Person, *, now: datetime, zone: tzin
         verb = "closed this as not interested" if alert.closed_reason else "marked this done"
         return Card(title=f"@{alert.handled_name} {verb} at {clock(alert.handled_at)}")
     if alert.claimed_by and alert.claimed_at is not None:
-        did = (
-            f"@{alert.assigned_name} assigned this to @{alert.claimed_name}"
-            if alert.assigned_name
-            else f"@{alert.claimed_name} claimed this"
-        )
-        title = f"{did} at {clock(alert.claimed_at)}"
-        own = alert.claimed_by == person.id
-        return Card(title=title, buttons=() if own else (take_over(alert.id, alert.claimed_name),))
+        by, has = alert.assigned_name or alert.claimed_name, alert.claimed_name
+        did = f"assigned this to @{has}" if alert.assigned_name else "claimed this"
+        title = f"@{by} {did} at {clock(alert.claimed_at)}"
+        if not is_colleagues(alert, person):
+            return Card(title=title)
+        instead = OnAlert(verb="takeover", alert=alert.id, instead_of=alert.claimed_by)
+        take = Button(label="Take over", action=instead)
+        return Card(title=title, text=(f"If you take it over, @{has} will be notified.",), buttons=(take,))
+    if alert.state is State.SNOOZED:
+        return Card(title=f"@{alert.snoozed_name} snoozed this until {clock(alert.snoozed_until or 0.0)}")
     return Card(title="Unclaimed", text=("Someone else just changed this. Click Claim to take it.",))
 
 
 def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None:
-    """The time meant by `1h`, `morning`, `afternoon`, `tomorrow`, `monday` or Unix seconds; None if it isn't in the future."""
+    """The time meant by `2h`, `afternoon`, `monday 10:00` or Unix seconds; None if it isn't in the next 90 days."""
+    words = given.split()
+    if words and words[0] in _BEFORE_TIME:
+        words = words[1:]
+    text = " ".join(words)
     # Durations are added in UTC, without clock changes.
     now, today = now.astimezone(UTC), now.astimezone(zone).date()
-    presets = {
-        "morning": instant(today, MORNING, zone),
-        "afternoon": instant(today, AFTERNOON, zone),
-        "tomorrow": instant(today + timedelta(days=1), MORNING, zone),
-        "monday": instant(today + timedelta(days=7 - today.weekday()), MORNING, zone),
-    }
-    until = presets.get(given) or _morning_of(given, zone)
-    if until is None and (length := parse_duration(given)):
-        until = now + length
-    if until is None and given.isdecimal() and len(given) < 12:
-        until = moment(int(given))
-    return until if until is not None and now < until <= now + LONGEST else None
+    until: datetime | None = None
+    if text in {"morning", "afternoon"}:
+        until = instant(today, MORNING if text == "morning" else AFTERNOON, zone)
+    elif text.isdecimal() and len(text) < 12:
+        until = moment(int(text))
+    elif length := parse_duration(text):
+        until = now + length if length <= LONGEST_SNOOZE else None
+    elif (found := times.read_moment(words)) and found[1] == len(words):
+        until = found[0].after(now, zone=zone)
+    return until if until is not None and now < until <= now + LONGEST_SNOOZE else None
 
 
-def _morning_of(given: str, zone: tzinfo) -> datetime | None:
-    """Nine in the morning of a day such as `2026-12-01`."""
-    try:
-        return instant(date.fromisoformat(given), MORNING, zone) if "-" in given else None
-    except (ValueError, OverflowError):  # the last day of the calendar ends beyond it
-        return None
-
-
-def snooze_choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:
+def snooze_choices(asked: OnAlert, *, now: datetime, zone: tzinfo) -> Card:
     """Choices for a snooze: presets in the future, and a custom date."""
     labels = (
         ("1h", "1 hour"),
@@ -255,28 +278,20 @@ def snooze_choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:
     moments: dict[datetime, Button] = {}
     for word, label in labels:
         if until := snoozed_until(word, now=now, zone=zone):  # on a Sunday, tomorrow is Monday
-            moments.setdefault(
-                until, Button(label=label, action=OnAlert(verb="snooze", alert=alert, detail=word))
-            )
+            moments.setdefault(until, Button(label=label, action=replace(asked, detail=word)))
     return Card(
         title="Snooze until …",
         text=("It returns to its thread as unclaimed at that time.",),
-        buttons=(
-            *moments.values(),
-            Button(label="Another time", action=OnAlert(verb="snooze", alert=alert), picks_time=True),
-        ),
+        buttons=(*moments.values(), Button(label="Another time", action=asked, picks_time=True)),
         footer=f"Times are in {zone}.",
     )
 
 
-def reason_choices(alert: str) -> Card:
+def reason_choices(asked: OnAlert) -> Card:
     """The usual reasons for not interested, and how to give another."""
     return Card(
         title="Why not interested?",
         text=("This closes the reply and shows the reason on its card. Reopen undoes it.",),
-        buttons=tuple(
-            Button(label=one.capitalize(), action=OnAlert(verb="dismiss", alert=alert, detail=one))
-            for one in REASONS
-        ),
+        buttons=tuple(Button(label=one.capitalize(), action=replace(asked, detail=one)) for one in REASONS),
         footer="For another reason, reply in the card's thread: @outreach not interested REASON",
     )

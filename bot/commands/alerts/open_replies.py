@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.blockkit.actions import OnAlert
-from bot.commands.alerts.named_replies import who
 from bot.commands.answer import Answer
 from bot.slack.permissions import Person
 from shared.commands import Invocation
@@ -60,6 +59,10 @@ class OpenReplies:
         return Answer(card=Card(title=own_title(len(claims)), text=more), items=items)
 
 
+def _who(reply: OpenReply) -> str:
+    return " at ".join(filter(None, (reply.lead or reply.email, reply.company)))
+
+
 def _workspace(context: CommandContext) -> str:
     """That of a button, where there are several."""
     several = context.settings is not None and len(context.settings.workspaces) > 1
@@ -83,7 +86,7 @@ def _item(reply: OpenReply, context: CommandContext, link: str, *, page: int) ->
     if link:
         buttons.append(Button(label="Open card", url=link))
     return Card(
-        title=who(reply),
+        title=_who(reply),
         tone=Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN,
         facts=_facts(reply, f"waiting {show_span(age)}"),
         quote=reply.reply,
@@ -95,7 +98,7 @@ def _own_item(reply: OpenReply, context: CommandContext, link: str) -> Card:
     age = show_span(context.now() - reply.received_at)
     acts = (("done", "Mark done", Tone.GOOD), ("release", "Release", Tone.INFO))
     return Card(
-        title=who(reply),
+        title=_who(reply),
         facts=_facts(reply, f"received {age} ago"),
         quote=reply.reply,
         buttons=(

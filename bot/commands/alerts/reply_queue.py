@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC
 
+from bot.alerts.links import links_of
 from bot.blockkit.actions import ASSIGN, OnAlert
 from bot.commands.access import Access
 from bot.commands.alerts.alert_actions import GONE, AlertActions
@@ -58,7 +59,7 @@ class SlackReplyQueue:
             store,
             changed=_found_by_the_bot,
             zone=find_zone(settings.routes.zone) or UTC,
-            link=settings.links.lead,
+            links=links_of(settings),
         )
         self._assignment = Assignment(
             store=store, directory=directory, access=self._access, changed=_found_by_the_bot, face=FACE

@@ -37,8 +37,11 @@ class Trace:
 WriteTrace = Callable[[AlertRow], Trace]
 """Words the trace of a change, given how the alert stood before it. Pure: it runs inside the transaction."""
 MOST_CLAIMED = 50
+MAIL_SECONDS = 30.0
+"""After a click on `Claim & reply`, how long the visit that it causes may take to come."""
 _CLAIMABLE = alerts.c.kind.in_(CLAIMABLE)
-_AWAKE: dict[str, Any] = {"snoozed_until": None, "snoozed_name": "", "nudges": 0}
+_NOT_SNOOZED: dict[str, Any] = {"snoozed_until": None, "snoozed_name": "", "snoozed_by": ""}
+_AWAKE: dict[str, Any] = {**_NOT_SNOOZED, "nudges": 0}
 _ASLEEP: dict[str, Any] = {"waiting_since": None, "turn_ends_at": None}
 """Nobody is to be reminded of it, and it passes to nobody."""
 _NO_TURN: dict[str, Any] = {"owner": "", "owner_name": ""}
@@ -67,11 +70,24 @@ class Alerts(Repository):
 
     @writes
     def take_over(
-        self, tx: Transaction, alert: str, actor: Actor, *, trace: WriteTrace | None = None
+        self, tx: Transaction, alert: str, actor: Actor, *, instead_of: str, trace: WriteTrace | None = None
     ) -> AlertChange | None:
-        """Take over an alert from the person who has it; None if it doesn't exist."""
-        theirs = alerts.c.claimed_by.not_in(("", actor.id or actor.name)) & alerts.c.handled_at.is_(None)
-        return _change(tx, alert, theirs, _taken(tx, actor), trace=trace)
+        """Take over an alert from the person who has it, if that is `instead_of`; None if it doesn't exist."""
+        theirs = alerts.c.claimed_by.not_in(("", _person(actor))) & (alerts.c.claimed_by == instead_of)
+        return _change(tx, alert, theirs & alerts.c.handled_at.is_(None), _taken(tx, actor), trace=trace)
+
+    @writes
+    def expect_visit(self, tx: Transaction, alert: str, actor: Actor) -> bool:
+        """Have the next visit of who clicked `Claim & reply` open their mail program; False if it isn't theirs."""
+        own = (alerts.c.id == alert) & (alerts.c.claimed_by == _person(actor)) & alerts.c.handled_at.is_(None)
+        until = sa.update(alerts).where(own).values(mail_until=tx.now + MAIL_SECONDS)
+        return tx.execute(until).rowcount == 1
+
+    @writes
+    def take_visit(self, tx: Transaction, alert: str) -> bool:
+        """Whether a visit is expected, once for each click: the next visit is somebody else's."""
+        expected = (alerts.c.id == alert) & (alerts.c.mail_until > tx.now)
+        return tx.execute(sa.update(alerts).where(expected).values(mail_until=None)).rowcount == 1
 
     @writes
     def assign(
@@ -93,8 +109,16 @@ class Alerts(Repository):
         return _change(tx, alert, theirs & alerts.c.handled_at.is_(None), values, trace=trace)
 
     @writes
-    def release(self, tx: Transaction, alert: str, *, trace: WriteTrace | None = None) -> AlertChange | None:
-        """Release an alert; None if it doesn't exist."""
+    def release(
+        self,
+        tx: Transaction,
+        alert: str,
+        actor: Actor,
+        *,
+        instead_of: str = "",
+        trace: WriteTrace | None = None,
+    ) -> AlertChange | None:
+        """Release an alert of the person's own, or of `instead_of`; None if it doesn't exist."""
         waits = sa.case((_CLAIMABLE & alerts.c.handled_at.is_(None), tx.now), else_=None)
         values = {
             "claimed_by": "",
@@ -107,20 +131,21 @@ class Alerts(Repository):
             "passed": _with(alerts.c.claimed_by),
             **_turn_over(tx, when=waits.is_not(None)),
         }
-        return _change(tx, alert, alerts.c.claimed_by != "", values, trace=trace)
+        theirs = (alerts.c.claimed_by != "") & alerts.c.claimed_by.in_((_person(actor), instead_of))
+        return _change(tx, alert, theirs, values, trace=trace)
 
     @writes
     def snooze(self, tx: Transaction, alert: str, actor: Actor, *, until: float) -> AlertChange | None:
         """Snooze an unclaimed alert; None if it doesn't exist."""
         open_ = (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
-        values = {"snoozed_until": until, "snoozed_name": actor.name, **_ASLEEP}
+        values = {**_snoozed(actor, until), **_ASLEEP}
         return _change(tx, alert, open_, values)
 
     @writes
     def remind(self, tx: Transaction, alert: str, actor: Actor, *, until: float) -> AlertChange | None:
         """Have the person who claimed an alert reminded of it; None if it doesn't exist."""
-        own = (alerts.c.claimed_by == (actor.id or actor.name)) & alerts.c.handled_at.is_(None)
-        return _change(tx, alert, own, {"snoozed_until": until, "snoozed_name": actor.name})
+        own = (alerts.c.claimed_by == _person(actor)) & alerts.c.handled_at.is_(None)
+        return _change(tx, alert, own, _snoozed(actor, until))
 
     @writes
     def wake(self, tx: Transaction, alert: str) -> AlertChange | None:
@@ -131,8 +156,20 @@ class Alerts(Repository):
         return _change(tx, alert, asleep, values)
 
     @writes
-    def handle(self, tx: Transaction, alert: str, actor: Actor, *, reason: str = "") -> AlertChange | None:
-        """Mark an alert done, or closed for a `reason`; None if it doesn't exist."""
+    def handle(
+        self,
+        tx: Transaction,
+        alert: str,
+        actor: Actor,
+        *,
+        reason: str = "",
+        instead_of: str = "",
+        trace: WriteTrace | None = None,
+    ) -> AlertChange | None:
+        """Mark an alert done, or closed for a `reason`; None if it doesn't exist.
+
+        It may be unclaimed, the person's own, or the claim of `instead_of`.
+        """
         values = {
             **_AWAKE,
             "handled_name": actor.name,
@@ -140,7 +177,8 @@ class Alerts(Repository):
             "closed_reason": reason,
             **_ASLEEP,
         }
-        changed = _change(tx, alert, alerts.c.handled_at.is_(None), values)
+        whose = alerts.c.claimed_by.in_(("", _person(actor), instead_of))
+        changed = _change(tx, alert, whose & alerts.c.handled_at.is_(None), values, trace=trace)
         if changed and changed.changed:
             late = (posts.c.alert_id == alert) & (posts.c.kind == UNFINISHED) & (posts.c.state == State.HELD)
             tx.execute(sa.delete(posts).where(late))
@@ -206,17 +244,26 @@ def _turn_over(tx: Transaction, *, when: sa.ColumnElement[bool]) -> dict[str, An
     return {**_NO_TURN, "turn_ends_at": sa.case((when, _of_rota(sa.literal(tx.now))), else_=None)}
 
 
+def _person(actor: Actor) -> str:
+    """Who has an alert: the id of a user of Slack, or a name where nobody gave one."""
+    return actor.id or actor.name
+
+
+def _snoozed(actor: Actor, until: float) -> dict[str, Any]:
+    return {"snoozed_until": until, "snoozed_name": actor.name, "snoozed_by": actor.id}
+
+
 def _taken(tx: Transaction, actor: Actor) -> dict[str, Any]:
     return {
-        "claimed_by": actor.id or actor.name,
+        "claimed_by": _person(actor),
         "claimed_name": actor.name,
         "claimed_at": tx.now,
         "assigned_name": "",
         "worked_since": tx.now,
         "claim_nudges": 0,
+        "mail_until": None,
         **_ASLEEP,
-        "snoozed_until": None,
-        "snoozed_name": "",
+        **_NOT_SNOOZED,
     }
 
 

@@ -52,12 +52,14 @@ alerts = sa.Table(
     text("claimed_by"),
     text("claimed_name"),
     timestamp("claimed_at"),
+    timestamp("mail_until"),  # until when the click of who has it opens their mail program; NULL: not
     text("sequence"),
     text("domain"),
     timestamp("waiting_since"),  # since when it can be claimed; NULL: it need not be
     count("nudges"),  # how often it was pointed out: 1 reminded, 2 escalated
     timestamp("snoozed_until"),
     text("snoozed_name"),
+    text("snoozed_by"),  # the id of who snoozed it, or asked for a reminder
     text("handled_name"),
     timestamp("handled_at"),
     text("closed_reason"),  # the reason why it was closed as not interested

@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from shared.api.events import Event, read_event
+from shared.domain.reply_states import State, state_of
 from shared.domain.wall_clock import moment
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts, deliveries
@@ -36,12 +37,16 @@ class AlertRow:
     claimed_by: str = ""
     claimed_name: str = ""
     claimed_at: float | None = None
+    mail_until: float | None = None
+    """Until when the click of who has it opens their mail program."""
     assigned_name: str = ""
     """Who assigned it to the person that has it; empty: they claimed it."""
     waiting_since: float | None = None
     nudges: int = 0
     snoozed_until: float | None = None
     snoozed_name: str = ""
+    snoozed_by: str = ""
+    """The id of who snoozed it, or asked for a reminder."""
     handled_name: str = ""
     handled_at: float | None = None
     closed_reason: str = ""
@@ -78,6 +83,15 @@ class AlertRow:
     @property
     def is_pruned(self) -> bool:
         return self.event is PRUNED
+
+    @property
+    def state(self) -> State:
+        """Who takes care of it."""
+        return state_of(
+            is_done=self.handled_at is not None,
+            is_claimed=bool(self.claimed_by),
+            is_snoozed=self.snoozed_until is not None,
+        )
 
     @property
     def received(self) -> datetime:

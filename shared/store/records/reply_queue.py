@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 
 from shared.api.event_kinds import INTERESTED
+from shared.store.alerts.claims import CLAIMED_BY
 from shared.store.db.engine import Repository, Transaction, portions, reads
 from shared.store.db.schema import alerts
 from shared.store.queue.alert_row import ALERT_ROWS, OWN, AlertRow, read_alerts
@@ -18,6 +19,8 @@ _IS_NOT_DONE = alerts.c.handled_at.is_(None)
 _IS_NOBODYS = alerts.c.claimed_by == sa.literal("", literal_execute=True)
 CLAIMED_WITHIN = 30 * 86_400.0
 """What was claimed before and never marked done is not work that anybody waits for."""
+NAMED_WITHIN, MOST_NAMED = 30 * 86_400.0, 2_000
+"""For so many seconds a done reply can be reopened by its name; so many replies are searched for a name."""
 
 
 class ReplyQueueRecords(Repository):
@@ -50,3 +53,21 @@ class ReplyQueueRecords(Repository):
             row for some in portions(ids) for row in read_alerts(tx, ALERT_ROWS.where(alerts.c.id.in_(some)))
         )
         return {row.id: row for row in found}
+
+    @reads
+    def candidates(self, tx: Transaction, workspace: str, person: str, *, done: bool) -> Sequence[AlertRow]:
+        """The replies that a line may name, with their words, the newest first: open ones, or those done lately.
+
+        What the person has claimed is among them whatever its kind.
+        """
+        lately = alerts.c.handled_at > tx.now - NAMED_WITHIN
+        known = (
+            ALERT_ROWS.where(
+                alerts.c.workspace == workspace, _IS_INTERESTED, lately if done else _IS_NOT_DONE
+            )
+            .order_by(alerts.c.received_at.desc(), alerts.c.id)
+            .limit(MOST_NAMED)
+        )
+        own = [] if done else read_alerts(tx, CLAIMED_BY, {"person": person})
+        rows = {row.id: row for row in (*own, *read_alerts(tx, known)) if row.workspace == workspace}
+        return list(rows.values())

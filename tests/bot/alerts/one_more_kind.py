@@ -89,7 +89,7 @@ async def drive_post() -> None:
         assert rendering.card_of(repainted["kudos"], several=False).text == ("✓ Claimed by @ann.",)
         clock.now += 100 * HOUR
         await store.retention.prune(bodies_after=HOUR, hashes_after=1000 * HOUR)
-        await store.alerts.release(card.alert_id)
+        await store.alerts.release(card.alert_id, ANN)
         clock.now += HOUR
         assert {post.kind for (post,) in await claim_repaints(store, limit=9)} == {"alert"}
 

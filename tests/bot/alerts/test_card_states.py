@@ -17,6 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from bot.alerts import kinds, recovery, rendering
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
+from bot.blockkit.actions import OnAlert
 from bot.blockkit.card_blocks import Message
 from bot.commands import canned_replies
 from bot.commands.alerts import alert_actions
@@ -100,19 +101,6 @@ def reminder(what: str, **changes: Any) -> Message:
 
 
 WHOLE: Mapping[str, Callable[[], Card]] = {
-    "interested, new": reply,
-    "interested, reminded": lambda: reply(nudges=1),
-    "interested, escalated": lambda: reply(nudges=2),
-    "interested, claimed": lambda: reply(claim=BEN),
-    "interested, snoozed": lambda: reply(snooze=Mark(name="ben", at=NOON + timedelta(days=1))),
-    "interested, handled": lambda: reply(claim=BEN, handled=BEN),
-    "interested, sequence paused": lambda: reply(standing={"sequence": "paused"}),
-    "interested, came three times, found late, of a workspace": lambda: reply(
-        seen=3, found=True, workspace="emea"
-    ),
-    "interested, words forgotten": lambda: kinds.card(
-        Alert(id="al_1", event=Event(kind="pruned"), received_at=NOON)
-    ),
     "domain, not looked at": domain,
     "domain, resting": lambda: domain("resting"),
     "domain, warming": lambda: domain("resting", "warming"),
@@ -123,7 +111,9 @@ WHOLE: Mapping[str, Callable[[], Card]] = {
     "bounce": lambda: other("lead.bounced", bounce_type="hard", reason="550 5.1.1"),
     "unknown kind": lambda: other("brand.new"),
     "many wait": lambda: reminders.summary_card([DUE] * 12, now=SIX),
-    "until when": lambda: alert_actions.snooze_choices("al_1", now=NOON, zone=UTC),
+    "until when": lambda: alert_actions.snooze_choices(
+        OnAlert(verb="snooze", alert="al_1"), now=NOON, zone=UTC
+    ),
     "refused": lambda: permissions.refusal(GUS, "“pause”", can="Who can: @ann, @sales-aes."),
     "key refused": lambda: error_card(
         Unauthorized("The API key is missing or revoked.", status=401, endpoint="GET /sequences"), "ref-1"

@@ -11,7 +11,7 @@ from bot.alerts.routing import Routes
 from shared import commands
 from shared.api.events import Event, EventLead
 from shared.api.words import EVENT_KINDS
-from shared.domain.card import Card, Tone
+from shared.domain.card import Card
 from shared.records.records import Subscription
 from shared.text.formats import show_exact_span
 
@@ -33,42 +33,6 @@ def channels_of(event: Event, *subscriptions: Subscription) -> list[str]:
 
 def labels(card: Card) -> list[str]:
     return [button.label for button in card.buttons]
-
-
-def test_an_interested_card_names_lead_place_and_words_and_can_be_claimed() -> None:
-    card = kinds.card(alert())
-    assert card.title == "Ada at Acme is interested"
-    assert [fact.value for fact in card.details] == [
-        "ada@acme.example",
-        "Q3 founders · step 2 · sam@mail.example",
-        "20 Nov 12:00 UTC",
-    ]
-    assert card.quote == "Yes"
-    assert labels(card) == [
-        "Claim",
-        "Assign …",
-        "Not interested …",
-        "Pause sequence",
-        "Mark done",
-        "Snooze until …",
-        "View lead",
-        "Remove lead …",
-    ]
-
-
-def test_a_claimed_card_says_by_whom_and_how_fast_and_can_be_released() -> None:
-    card = kinds.card(alert(claim=Mark(name="ann", at=NOON + timedelta(minutes=3, seconds=20))))
-    assert card.text == ("✓ Claimed by @ann after 3 min",)
-    assert [b.label for b in card.buttons if b.tone is Tone.GOOD] == ["Mark done"]
-    assert "Release" in labels(card)
-
-
-def test_a_repeat_is_counted_in_the_footer() -> None:
-    assert kinds.card(alert(seen=2)).footer == "received 2 times"
-
-
-def test_a_reply_found_without_its_delivery_says_found_late() -> None:
-    assert kinds.card(replace(alert(), found=True)).footer.startswith("found late")
 
 
 @pytest.mark.parametrize(

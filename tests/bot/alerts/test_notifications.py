@@ -13,7 +13,7 @@ from bot.blockkit import card_blocks, card_list
 from bot.blockkit.card_blocks import Message
 from sandbox.slack.blockkit import notification
 from shared.api.events import Event, EventLead
-from shared.domain.card import Button, Card, Table, Tone
+from shared.domain.card import Button, Card, Table
 from tests.bot.alerts.test_card_states import BRIEF, WHOLE, other, reply
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -58,11 +58,6 @@ def test_the_first_block_of_every_message_is_read_as_its_title(name: str) -> Non
     assert desktop.split()[0] in notification(drawn.text, [])["mobile"]
 
 
-def test_a_job_title_stands_between_name_and_company() -> None:
-    card = kinds.card(Alert(id="al_1", event=_event(title="CTO"), received_at=NOON))
-    assert card.title == "Ada, CTO at Acme is interested"
-
-
 def test_the_notification_of_a_paused_domain_says_why() -> None:
     drawn = card_blocks.render(WHOLE["domain, resting"]())
     for text in notification(drawn.text, drawn.blocks).values():
@@ -76,7 +71,7 @@ def test_the_quote_of_an_answer_stays_below_its_facts() -> None:
     assert WORDS not in str(card_blocks.render(card).blocks[0])
 
 
-def test_a_list_of_alerts_shows_the_beginning_of_each_reply_with_claim_and_view() -> None:
+def test_a_list_of_alerts_shows_the_beginning_of_each_reply_with_claim_and_details() -> None:
     long = " ".join(["Thursday works for me and my team of forty."] * 8)
     event = _event()
     event = Event(kind=event.kind, lead=event.lead, sequence=event.sequence, reply=long)
@@ -87,14 +82,8 @@ def test_a_list_of_alerts_shows_the_beginning_of_each_reply_with_claim_and_view(
     assert card_blocks.size(drawn.blocks) <= card_blocks.TOTAL
     words, buttons = drawn.blocks[-2:]
     assert f"“{long[:119]}…”" in str(words)
-    assert [one["text"]["text"] for one in buttons["elements"]] == ["Claim", "View"]
+    assert [one["text"]["text"] for one in buttons["elements"]] == ["Claim", "Details"]
     ids = [
         one["action_id"] for block in drawn.blocks if block["type"] == "actions" for one in block["elements"]
     ]
     assert len(ids) == len(set(ids)) == 26
-
-
-def test_a_plain_reply_can_be_claimed_and_viewed_and_is_not_green() -> None:
-    card = other("lead.replied", reply=WORDS)
-    assert [one.label for one in card.buttons] == ["Claim", "View lead", "Assign …", "Remove lead …"]
-    assert card.tone is Tone.INFO

@@ -148,6 +148,7 @@ def test_a_command_too_long_for_a_menu_becomes_a_button_and_one_too_long_for_a_b
         title="x",
         buttons=(
             Button(label="menu", action=Typed("m" * 150), menu=True),
+            Button(label="also", action=Typed("m"), menu=True),
             Button(label="row", action=Typed("r" * 151), menu=True),
             Button(label="gone", action=Typed("g" * 2001)),
         ),

@@ -81,7 +81,7 @@ async def test_a_misspelled_claim_is_offered_too(served: BotWithService) -> None
     await press(served, answer, "Claim Ada 1", user=seed.BEN.id)
 
     async def is_claimed() -> bool:
-        return any("Claimed by" in texts([one]) for one in await served.bot.messages())
+        return any("claimed by" in texts([one]) for one in await served.bot.messages())
 
     await until(is_claimed)
 

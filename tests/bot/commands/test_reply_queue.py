@@ -72,7 +72,7 @@ async def test_a_claim_is_on_the_card_and_in_the_audit_under_the_persons_name(bo
         assert done.card.title == "@ann claimed Ada 1 at Acme"
         assert (await standing(queue)).is_own
         assert (await queue.read()).unclaimed == 0
-    await shown(bot, message, "Claimed by @ann")
+    await shown(bot, message, "claimed by @ann")
     assert bot.running
     (entry,) = await bot.running.store.records.audit("default")
     assert (entry.actor.id, entry.actor.shown, where(entry.actor)) == (ANN, "@ann", "dashboard")
@@ -95,15 +95,19 @@ async def test_a_reply_is_snoozed_closed_reopened_released_and_assigned(bot: Bot
         assert (await queue.act("reopen", alert)).changed
         assert (await queue.act("assign", alert, person="@ben")).changed
         assert (await standing(queue)).claimed_by == "ben"
-        await shown(bot, message, "Assigned to @ben by @ann")
+        await shown(bot, message, "assigned to @ben by @ann")
         await in_thread(bot, message, "@ann assigned Ada 1 at Acme to @ben")
-        assert (await queue.act("done", alert)).changed
+        question = await queue.act("done", alert)
+        assert not question.changed
+        yes = question.card.buttons[0].action
+        assert yes
+        assert (await queue.press(yes)).changed
 
 
 async def test_who_was_slower_is_told_who_has_it_and_may_take_over(bot: BotHarness) -> None:
     message = await card(bot)
     await click(bot, message, "Claim", user=BEN)
-    await shown(bot, message, "Claimed by @ben")
+    await shown(bot, message, "claimed by @ben")
     async with queue_of(bot) as queue:
         alert = (await standing(queue)).alert_id
         late = await queue.act("claim", alert)
@@ -113,7 +117,7 @@ async def test_who_was_slower_is_told_who_has_it_and_may_take_over(bot: BotHarne
         assert isinstance(take_over, Button)
         assert take_over.action
         assert (await queue.press(take_over.action)).changed
-    await shown(bot, message, "Claimed by @ann")
+    await shown(bot, message, "claimed by @ann")
 
 
 async def test_an_unclear_name_is_answered_with_people_like_it(bot: BotHarness) -> None:
@@ -216,7 +220,7 @@ async def test_a_card_follows_another_process_and_the_other_way_round(tmp_path: 
             for _ in range(5):
                 began = loop.time()
                 await queue.act("claim", alert)
-                claimed = await shown(bot, message, "Claimed by @ann")
+                claimed = await shown(bot, message, "claimed by @ann")
                 seconds["to Slack"].append(loop.time() - began)
                 began = loop.time()
                 await choose(bot, claimed, "Release", user=ANN)

@@ -57,9 +57,9 @@ async def test_an_interested_reply_is_shown_though_the_card_of_its_reply_cannot_
     card = await until_shown(bot, "is interested")
     assert card["ts"] != old["ts"]
     await click(bot, card, "Claim", seed.ANN.id)
-    await until_shown(bot, "Claimed by @ann")
+    await until_shown(bot, "claimed by @ann")
     assert set((await bot.posted()).values()) == {1}
-    assert len(await shown(bot, "is interested")) == 1
+    assert len(await shown(bot, "claimed by @ann")) == 1
 
 
 @pytest.mark.parametrize("error", REFUSALS[:2])
@@ -71,12 +71,12 @@ async def test_a_claim_on_a_card_that_cannot_be_edited_is_shown_in_its_thread(
     (card,) = await bot.messages()
     await refuse_edits(bot, card["ts"], error)
     await click(bot, card, "Claim", seed.ANN.id)
-    current = await until_shown(bot, "Claimed by @ann")
+    current = await until_shown(bot, "claimed by @ann")
     assert current["thread_ts"] == card["ts"]
     await click(bot, card, "Claim", seed.BEN.id)
     answer = await until_shown(bot, "claimed this at")
     assert answer["seen_by"] == seed.BEN.id
     await click(bot, current, "Mark done", seed.ANN.id)
-    done = await until_shown(bot, "Done by @ann")
+    done = await until_shown(bot, "done by @ann")
     assert done["ts"] == current["ts"]
     assert list((await bot.posted()).values()) == [1]

@@ -42,7 +42,7 @@ async def test_a_click_is_shown_at_once_while_many_cards_are_repainted(connected
 
     async def shown() -> bool:
         now = next(one for one in await connected_bot.messages() if one["ts"] == card["ts"])
-        return "Claimed by @cleo" in json.dumps(now["blocks"])
+        return "claimed by @cleo" in json.dumps(now["blocks"])
 
     await until(shown)
     updates = await calls(connected_bot, "chat.update")

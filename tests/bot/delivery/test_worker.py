@@ -188,10 +188,10 @@ async def test_one_item_of_a_shared_message_is_claimed_and_its_siblings_stay(bot
     await bot.control("click", **at, action_id=item["action_id"], value=item["value"], user=seed.ANN.id)
 
     async def claimed() -> list[Any]:
-        return [m for m in await bot.messages() if "Claimed by @ann" in json.dumps(m["blocks"])]
+        return [m for m in await bot.messages() if "claimed by @ann" in json.dumps(m["blocks"])]
 
     (repainted,) = await until(claimed)
     labels = [e["text"]["text"] for b in repainted["blocks"] if b["type"] == "actions" for e in b["elements"]]
     assert labels.count("Mark done") == 1
-    assert labels.count("View") == len(labels) / 2
+    assert labels.count("Details") == len(labels) / 2
     assert labels.count("Claim") == len(labels) / 2 - 1

@@ -49,7 +49,9 @@ async def card(bot: BotHarness, number: int = 1, *, channel: str = CHANNEL, **ch
 async def click(
     bot: BotHarness, message: dict[str, Any], text: str | None = None, **more: Any
 ) -> list[dict[str, Any]]:
-    """Press a button of a message."""
+    """Press a button of a message, or choose an entry of its menu."""
+    if text and text not in labels(message) and "value" not in more:
+        return await choose(bot, message, text, **more)
     at = {"channel": message["channel"], "ts": message["ts"], "wait": 10, **more}
     return list((await bot.control("click", **at, **({"text": text} if text else {})))["answers"])
 

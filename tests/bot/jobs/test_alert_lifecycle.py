@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
@@ -14,13 +13,10 @@ from bot.alerts.recovery import RECOVERED, note
 from bot.alerts.routing import Routes
 from bot.alerts.turns import Unknown
 from bot.commands.alerts import alert_actions
-from bot.jobs.card_refresh import PAUSED_STATE, is_paused, paused_names
 from bot.jobs.reminders import Reminders, times_of
-from shared.api.models import Sequence
 from shared.domain.alert_settings import QuietHours, Routing, Rule
 from shared.domain.card import Card, Tone
 from shared.domain.wall_clock import Recurrence, parse_recurrence
-from shared.records.audit import Actor
 from shared.records.records import Subscription
 from shared.settings.sections import AlertPolicy
 from shared.storage.database import parse_url
@@ -44,57 +40,6 @@ from tests.bot.manual_clock import (
 )
 
 
-async def test_an_unclaimed_reply_gets_one_reminder_and_one_escalation(
-    store: Store, clock: ManualClock, alert: str
-) -> None:
-    clock.now += 4 * MINUTE
-    assert await sweep(store, clock) == []
-    clock.now += 2 * MINUTE
-    (reminder,) = await sweep(store, clock)
-    assert (reminder.kind, reminder.mention, reminder.alert_id) == ("reminder", "S0SALES", alert)
-    assert reminder.thread_ts, "it belongs under the card"
-    assert "has been waiting for 6 min" in rendering.read_note(reminder.note).title
-    assert (await shown(store)).text == ("Still unclaimed: a reminder was sent",)
-    clock.now += 10 * MINUTE
-    (escalation,) = await sweep(store, clock)
-    assert escalation.kind == "escalation"
-    assert rendering.broadcasts([escalation])
-    clock.now += 24 * HOUR
-    assert await sweep(store, clock) == []
-
-
-@pytest.mark.parametrize("verb", ["claim", "handled", "snooze"])
-async def test_claimed_done_and_snoozed_replies_get_no_reminder(
-    store: Store, clock: ManualClock, alert: str, verb: str
-) -> None:
-    if verb == "claim":
-        await store.alerts.claim(alert, ANN)
-    elif verb == "handled":
-        await store.alerts.handle(alert, ANN)
-    else:
-        await store.alerts.snooze(alert, ANN, until=clock.now + 12 * HOUR)
-    clock.now += 3 * HOUR
-    assert await sweep(store, clock) == []
-    assert not (await store.records.open_replies("default")).replies
-
-
-async def test_a_snoozed_reply_shows_its_end_and_is_unclaimed_again_then(
-    store: Store, clock: ManualClock, alert: str
-) -> None:
-    await store.alerts.snooze(alert, ANN, until=clock.now + HOUR)
-    card = await shown(store)
-    assert card.text == ("Snoozed by @ann",)
-    assert [fact.at for fact in card.facts][-1] == datetime.fromtimestamp(clock.now + HOUR, UTC)
-    assert [button.label for button in card.buttons][:2] == ["Claim", "Unsnooze"]
-    clock.now += HOUR
-    (back,) = await sweep(store, clock)
-    assert back.kind == "back"
-    assert "@ann" in rendering.read_note(back.note).text[0]
-    assert len((await store.records.open_replies("default")).replies) == 1
-    clock.now += 6 * MINUTE
-    assert [post.kind for post in await sweep(store, clock)] == ["reminder"]
-
-
 async def test_two_processes_and_a_restart_say_a_thing_once(
     store: Store, clock: ManualClock, alert: str, tmp_path: Path
 ) -> None:
@@ -102,25 +47,6 @@ async def test_two_processes_and_a_restart_say_a_thing_once(
     async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=clock) as other:
         posted = [*await sweep(store, clock), *await sweep(other, clock)]
     assert [post.alert_id for post in posted] == [alert]
-
-
-async def test_many_reminders_at_once_are_one_message(store: Store, clock: ManualClock) -> None:
-    await arrive(store, *(interested(number) for number in range(12)))
-    await post_all(store, clock)
-    clock.now += 6 * MINUTE
-    (note,) = await sweep(store, clock)
-    assert rendering.read_note(note.note).title == "12 interested replies unclaimed"
-
-
-async def test_an_escalation_goes_to_the_channel_that_is_named_for_it_too(
-    store: Store, clock: ManualClock, alert: str
-) -> None:
-    rules = AlertPolicy(remind_after=timedelta(0), escalate_to="C9", escalate_mention="U0BOSS")
-    await sweep(store, clock, rules=rules)
-    clock.now += 16 * MINUTE
-    posted = await sweep(store, clock, rules=rules)
-    assert {(post.channel, post.mention) for post in posted} == {(CHANNEL, "U0BOSS"), ("C9", "U0BOSS")}
-    assert alert in {post.alert_id for post in posted}
 
 
 async def test_quiet_hours_hold_non_urgent_alerts_and_mention_no_one(
@@ -205,23 +131,6 @@ async def test_a_recovered_domain_turns_green_and_its_thread_is_notified(
     assert await store.subjects.paused_domains("default") == []
 
 
-async def test_a_card_says_that_its_sequence_was_paused_elsewhere_and_offers_to_resume_it(
-    store: Store, alert: str
-) -> None:
-    (on_cards,) = await store.subjects.sequences("default")
-    paused = Sequence(id="sq_1", name="Q3 Founders", status="paused")
-    assert is_paused(on_cards, paused_names([paused]))
-    assert await store.subjects.turn("default", on_cards.name, shown="", state=PAUSED_STATE) == 1
-    card = await shown(store)
-    assert card.text[-1] == "This sequence is paused"
-    assert "Resume sequence" in [button.label for button in card.buttons]
-    both = paused_names([paused, replace(paused, id="sq_2", status="active")])
-    assert not is_paused(on_cards, both), "a name that two share is paused when both are"
-    await store.alerts.handle(alert, Actor(name="ann", id="U1"))
-    assert await store.subjects.sequences("default") == []
-    assert "This sequence is paused" not in (await shown(store)).text, "a card that is done isn't updated"
-
-
 @pytest.mark.parametrize(
     ("text", "ahead"),
     [
@@ -293,7 +202,7 @@ async def test_a_reminder_shows_who_claimed_the_reply_without_a_mention(
     found = rendering.card_of(reminder[0], several=False)
     assert (found.text, found.buttons) == ((left,), ())
     assert "S0SALES" not in json.dumps(rendering.message(reminder, several=False).blocks)
-    await store.alerts.release(alert)
+    await store.alerts.release(alert, ANN)
     await store.alerts.reopen(alert)
     await store.alerts.wake(alert)
     (again,) = [m for m in await claim_repaints(store, limit=10) if m[0].kind == "reminder"]
@@ -314,7 +223,7 @@ async def test_an_escalation_carries_the_reply_its_sequence_and_a_link(
         drawn = json.dumps(rendering.message([post], several=False).blocks)
         assert "Yes, call me." in drawn
         assert "Q3 founders" in drawn
-        assert "mailto:ada1@acme.example?subject=" in drawn
+        assert "mailto:ada1@acme.example?body=" in drawn
         assert "https://crm.example/c?q=ada1%40acme.example" in drawn
 
 

@@ -203,7 +203,7 @@ async def test_a_released_reply_is_the_turn_of_somebody_else_at_once(
     await arrive(store, interested(1), by=routes())
     (card,) = await post_all(store, clock)
     await store.alerts.claim(card.alert_id, Actor(name="ann", id=ANN))
-    await store.alerts.release(card.alert_id)
+    await store.alerts.release(card.alert_id, Actor(name="ann", id=ANN))
     (note,) = await pass_on(store, clock)
     assert note.mention == BEN
     assert "It is unclaimed again." in words(note)

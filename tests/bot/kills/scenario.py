@@ -113,7 +113,7 @@ class Scene:
     async def _claim(self) -> None:
         async def claimed() -> bool:
             card = await self.card("Ada 0")
-            if card is None or "Claimed by" in json.dumps(card["blocks"]):
+            if card is None or "claimed by" in json.dumps(card["blocks"]):
                 return card is not None
             at = {"channel": card["channel"], "ts": card["ts"], "text": "Claim"}
             with contextlib.suppress(AssertionError):  # it is being repainted without the button
@@ -172,7 +172,7 @@ class Scene:
             f"{len(posted)} alerts are posted": len(posted) != len(CARDS),
             f"posted more than once: {posted}": set(posted.values()) != {1},
             **{f"{words} is not shown": words not in shown for words in CARDS},
-            "the claim is not shown": "Claimed by" not in shown,
+            "the claim is not shown": "claimed by" not in shown,
             "the interested reply of Grace is not shown": not await self._is_interested("Grace"),
             f"the end of the pause is announced {len(resumed)} times: {told}": len(resumed) != 1,
             f"{PAUSED} is {self.status(PAUSED)}": self.status(PAUSED) != "paused",

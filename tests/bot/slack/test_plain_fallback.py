@@ -89,7 +89,7 @@ async def test_an_alert_whose_blocks_are_refused_is_posted_once_as_text(bot: Bot
     await bot.say(line, user=seed.BEN.id)
 
     async def claimed() -> bool:
-        return "Claimed by @ben" in (await bot.messages())[0]["text"]
+        return "claimed by @ben" in (await bot.messages())[0]["text"]
 
     await until(claimed)
     assert list((await bot.posted()).values()) == [1]

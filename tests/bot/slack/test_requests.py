@@ -35,17 +35,17 @@ async def test_claim_puts_the_name_on_the_card_and_answers_a_late_click(
 
     async def found() -> bool:
         card, *others = [json.dumps(one) for one in await bot.messages()]
-        return "Claimed by @" in card and ["claimed this at" in one for one in others] == [True]
+        return "claimed by @" in card and ["claimed this at" in one for one in others] == [True]
 
     await until(found)
     assert "Release" in json.dumps((await bot.messages())[0])
-    (claimed,) = [one for one in await bot.messages() if "Claimed by @" in json.dumps(one)]
+    (claimed,) = [one for one in await bot.messages() if "claimed by @" in json.dumps(one)]
     claimed_id = claimed["metadata"]["event_payload"]["alert_id"]
     release = write_value(OnAlert(verb="release", alert=claimed_id))
     await bot.control("click", **at, action_id="run_menu", value=release, user=seed.ANN.id)
 
     async def free() -> bool:
-        return "Claimed by" not in json.dumps((await bot.messages())[0])
+        return "claimed by" not in json.dumps((await bot.messages())[0])
 
     await until(free)
 

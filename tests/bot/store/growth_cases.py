@@ -196,8 +196,10 @@ ALERTS: Mapping[str, Case] = {
     "Alerts.claim": flat(lambda one: one.store.alerts.claim("al_open1", ANN)),
     "Alerts.assign": flat(lambda one: one.store.alerts.assign("al_open1", BEN, by=ANN, trace=_trace)),
     "Alerts.channels": flat(lambda one: one.store.alerts.channels("al_open1")),
-    "Alerts.take_over": flat(lambda one: one.store.alerts.take_over("al_mine1", BEN, trace=_trace)),
-    "Alerts.release": flat(lambda one: one.store.alerts.release("al_mine1", trace=_trace)),
+    "Alerts.take_over": flat(lambda one: one.store.alerts.take_over("al_mine1", BEN, instead_of="U1", trace=_trace)),
+    "Alerts.expect_visit": flat(lambda one: one.store.alerts.expect_visit("al_mine1", ANN)),
+    "Alerts.take_visit": flat(lambda one: one.store.alerts.take_visit("al_mine1")),
+    "Alerts.release": flat(lambda one: one.store.alerts.release("al_mine1", ANN, trace=_trace)),
     "Alerts.snooze": flat(lambda one: one.store.alerts.snooze("al_open1", ANN, until=one.now + HOUR)),
     "Alerts.wake": flat(lambda one: one.store.alerts.wake("al_asleep1")),
     "Alerts.handle": flat(lambda one: one.store.alerts.handle("al_open1", ANN)),
@@ -372,6 +374,9 @@ QUEUE: Mapping[str, Case] = {
     "Outbox.reaches": flat(lambda one: one.store.outbox.reaches(CALM)),
     "ReplyQueueRecords.standings": lists(
         "it counts what is unclaimed", lambda one: one.store.reply_queue.standings(one.workspace, most=15)
+    ),
+    "ReplyQueueRecords.candidates": lists(
+        LISTED, lambda one: one.store.reply_queue.candidates(one.workspace, "U1", done=False)
     ),
     "ReplyQueueRecords.with_words": flat(lambda one: one.store.reply_queue.with_words(["al_open1"])),
     "Repaints.message": Case(given=_paint, act=lambda one, job: one.store.repaints.message(job)),

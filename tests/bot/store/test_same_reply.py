@@ -146,7 +146,7 @@ async def test_a_released_or_reopened_plain_reply_is_not_reminded_of(
     for change in (store.alerts.claim, store.alerts.handle):
         await change(first.alert_id, ann)
     await store.alerts.reopen(first.alert_id)
-    released = await store.alerts.release(first.alert_id)
+    released = await store.alerts.release(first.alert_id, ann)
     assert released is not None
     assert released.changed
     assert released.alert.waiting_since is None

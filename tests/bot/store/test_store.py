@@ -259,7 +259,7 @@ async def test_only_one_of_two_claims_wins_and_a_release_frees(store: Store) -> 
     assert not (await store.records.open_replies("default")).replies
     (recorded,) = await store.records.interested_replies("default")
     assert (recorded.email, recorded.claimed_by) == (reply.email, first.alert.claimed_name)
-    released = await store.alerts.release(reply.alert_id)
+    released = await store.alerts.release(reply.alert_id, Actor(name="", id=first.alert.claimed_by))
     assert released is not None
     assert released.changed
     assert await store.alerts.claim("al_none", ANN) is None

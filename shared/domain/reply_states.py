@@ -1,0 +1,70 @@
+"""The states of a reply, what people can do in each, and what it is afterwards. Pure.
+
+Cards, menus, lists, the words of threads and reminders read this one table; the store's statements keep to it where
+two people act at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """Who takes care of a reply."""
+
+    UNCLAIMED = "unclaimed"
+    SNOOZED = "snoozed"
+    CLAIMED = "claimed"
+    DONE = "done"
+    """It was marked done, or closed as not interested."""
+
+
+AFTER: Mapping[State, Mapping[str, State]] = {
+    State.UNCLAIMED: {
+        "mail": State.CLAIMED,
+        "claim": State.CLAIMED,
+        "assign": State.CLAIMED,
+        "snooze": State.SNOOZED,
+        "dismiss": State.DONE,
+        "done": State.DONE,
+    },
+    State.SNOOZED: {
+        "mail": State.CLAIMED,
+        "claim": State.CLAIMED,
+        "wake": State.UNCLAIMED,
+        "snooze": State.SNOOZED,
+        "assign": State.CLAIMED,
+        "dismiss": State.DONE,
+        "done": State.DONE,
+    },
+    State.CLAIMED: {
+        "mail": State.CLAIMED,
+        "done": State.DONE,
+        "takeover": State.CLAIMED,
+        "release": State.UNCLAIMED,
+        "remind": State.CLAIMED,
+        "wake": State.CLAIMED,  # there is no reminder any more
+        "dismiss": State.DONE,
+        "assign": State.CLAIMED,
+    },
+    State.DONE: {"reopen": State.UNCLAIMED},  # whoever had claimed it has it again
+}
+"""The state after each act that a state allows; the first ones are a card's buttons, the next ones its menu's."""
+
+TAKES = frozenset({"takeover", "release", "assign", "done", "dismiss"})
+"""Acts that take a claimed reply from the person who has it: anybody else is asked first, and that person is told."""
+
+
+def state_of(*, is_done: bool, is_claimed: bool, is_snoozed: bool) -> State:
+    """The state of a reply; what a person has claimed is theirs, also while a reminder is set."""
+    if is_done:
+        return State.DONE
+    if is_claimed:
+        return State.CLAIMED
+    return State.SNOOZED if is_snoozed else State.UNCLAIMED
+
+
+def states_for(act: str) -> frozenset[State]:
+    """The states in which an act is possible."""
+    return frozenset(state for state, acts in AFTER.items() if act in acts)
