@@ -28,7 +28,7 @@ from shared.text.quotations import without_quotation
 QUOTED_CHARACTERS, TITLE_CHARACTERS, NAME_CHARACTERS = 1_500, 150, 100
 SIGNATURE_CHARACTERS = 40
 """Less quoted mail or signature than that is shown."""
-NAMED_ACTS, LABEL_CHARACTERS = 3, 60
+NAMED_ACTS, LABEL_CHARACTERS = 2, 60
 """Of the acts in the details, those that the menu's last entry names, and the length of its label."""
 _LABELS = {
     "mail": "Claim & reply",
@@ -183,7 +183,7 @@ def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
         # `Mark done` of what nobody has claimed is rare, and stands behind the pause.
         last = next((place for place, one in enumerate(menu) if _is(one, "done")), len(menu))
         menu[last:last] = _pause(alert)
-    menu += [*_lead(alert), *_removal(alert)]
+    menu += [*_removal(alert), *_lead(alert)]
     # What is too long for an entry of a menu has its place in the details.
     return row, sorted(menu, key=lambda one: len(value_of(one, most=OPTION_VALUE)) > OPTION_VALUE)
 

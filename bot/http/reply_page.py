@@ -13,9 +13,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bot.alerts import interested, rendering
 from bot.alerts.links import PATH, Links
-from bot.alerts.wording import answer_link
+from bot.alerts.wording import about, answer_link
 from bot.http.webhook import Scope, Send, answer
 from shared.domain.reply_states import State
 from shared.domain.wall_clock import moment
@@ -102,7 +101,6 @@ def _page(alert: AlertRow, link: str, *, now: float) -> str:
         person, did, at = alert.claimed_name, "claimed it", alert.claimed_at or now
         title = f"@{person} has this reply"
     ago = show_exact_span(moment(now) - moment(min(at, now)))
-    who = rendering.alert_of_row(alert, several=False)
-    text = f"{interested.title(who)}. @{person} {did} {ago} ago. If that is you, or you agreed on it, go on."
+    text = f"{about(alert.event)} replied, and @{person} {did} {ago} ago. If that is you, or you agreed on it, go on."
     shown = {"title": title, "text": text, "link": link, "label": "Write the email"}
     return _PAGE.format(**{name: html.escape(value) for name, value in shown.items()})

@@ -235,12 +235,12 @@ async def test_one_incident_of_a_domain_is_one_card(team: Team) -> None:
 async def test_a_repeat_changes_nothing_that_people_see(team: Team) -> None:
     body = interested("Ada")
     await team.deliver(body)
-    before = (await team.card("Ada")).shown
+    before = (await team.card("Ada")).data
     await team.deliver(body)
     await team.deliver(interested("Grace"))
     await team.card("Grace")
     for _ in range(20):
-        assert (await team.card("Ada")).shown == before
+        assert (await team.card("Ada")).data == before
         await team.ask("whoami")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-
-import pytest
+import json
+from urllib.parse import urlencode
 
 from tests.kit import Account, Message, Shell, Team
 
@@ -13,6 +13,12 @@ NAME = "Fintech ops leaders"
 
 async def statuses(team: Team) -> dict[str, str]:
     return {one["id"]: one["status"] for one in await team.account.sequences()}
+
+
+def value_of(question: Message, label: str) -> str:
+    """What the button with this label carries."""
+    elements = [one for block in question.data["blocks"] for one in block.get("elements", ())]
+    return str(next(one["value"] for one in elements if one.get("text", {}).get("text") == label))
 
 
 def yes_of(question: Message) -> str:
@@ -68,12 +74,18 @@ async def test_a_no_changes_nothing(team: Team) -> None:
 
 
 async def test_only_who_asked_can_say_yes(team: Team) -> None:
-    """The answer is seen by Ann alone, so Ben's click can only be forged."""
+    """The answer is seen by Ann alone, so Ben's click can only be forged: signed, with the value of her button."""
     before = await statuses(team)
-    question = await team.ask("pause all", channel="sales")
-    with pytest.raises(AssertionError):
-        await team.click(question, yes_of(question), user="ben", wait=0)
-    assert await statuses(team) == before
+    await team.click(await team.ask("pause all"), "Cancel")
+    clicked = [one for one in await team.traffic("action") if one["direction"] == "to_bot"][-1]["request"]
+    question = await team.ask("pause all")
+    ben = {**clicked["user"], "id": "U0BEN00002", "username": "ben", "name": "ben"}
+    for user, changed in ((ben, False), (clicked["user"], True)):
+        yes = {**clicked["actions"][0], "value": value_of(question, yes_of(question))}
+        forged = {**clicked, "user": user, "actions": [yes], "trigger_id": f"of {user['id']}"}
+        assert (await team.act("request", body=urlencode({"payload": json.dumps(forged)})))["ack"]["ok"]
+        await team.ask("status", user="cleo")
+        assert (await statuses(team) != before) == changed
 
 
 async def test_a_question_of_yesterday_changes_nothing(team: Team) -> None:

@@ -441,7 +441,9 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
     joined = _join_incidents(tx, decided)
     shown = {row.id: joined.get(row.id) or row.alert or adopted.get(row.id) for row, _ in decided}
     _reopen(tx, [(row, d) for row, d in decided if row.ended and row.id not in joined])
-    outbox.repaint(tx, [name for name in shown.values() if name])
+    # A repeat of what stands on a card already changes nothing that people see, so the card isn't edited.
+    repeats = {row.id for row, _ in decided if not (row.is_new or row.ended or row.id in joined)}
+    outbox.repaint(tx, [name for key, name in shown.items() if name and key not in repeats])
     new = [(row, d) for row, d in decided if not shown[row.id] and d.posts and row.id not in late]
     turns = {row.alert_id: take(tx, d.turn.candidates) for row, d in new if d.turn}
     raised = [{**_alert(row, d), **_turn(d, turns.get(row.alert_id), tx.now)} for row, d in new]

@@ -13,6 +13,7 @@ import pytest
 from sandbox.service import Service
 from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
+from tests.bot.interactions.test_clicks import in_menu
 from tests.waiting import until
 
 
@@ -85,7 +86,8 @@ async def test_the_pause_button_of_an_alert_pauses_the_sequence_that_the_deliver
     assert await served.bot.deliver(interested(1, sequence=sequence["name"])) == 200
     await served.bot.until_posted(1)
     message = (await served.bot.messages())[0]
-    at = {"channel": CHANNEL, "ts": message["ts"], "text": "Pause sequence"}
+    pause = {"action_id": "run_menu", "value": in_menu(message, "Pause sequence")}
+    at = {"channel": CHANNEL, "ts": message["ts"], **pause}
     response = await served.bot.control("click", **at, user=seed.ANN.id, wait=5)
     assert " paused" in response["answers"][0]["text"]
     assert await served.status(sequence["id"]) == "paused"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -100,19 +99,6 @@ async def test_a_full_queue_refuses_and_what_was_taken_is_stored_at_the_end(stor
 async def test_a_signed_delivery_is_answered_200_and_posted_once(bot: BotHarness) -> None:
     assert await bot.deliver(interested(1)) == 200
     assert list((await bot.until_posted(1)).values()) == [1]
-
-
-async def test_an_identical_body_is_the_same_delivery_and_raises_the_count_on_its_message(
-    bot: BotHarness,
-) -> None:
-    for _ in range(3):
-        assert await bot.deliver(interested(1)) == 200
-
-    async def counted() -> bool:
-        return "received 3 times" in json.dumps(await bot.messages(), ensure_ascii=False)
-
-    await until(counted)
-    assert list((await bot.posted()).values()) == [1]
 
 
 async def test_every_wrong_signature_is_refused_and_nothing_is_kept(bot: BotHarness) -> None:
