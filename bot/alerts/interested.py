@@ -181,9 +181,10 @@ def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
             (row if verb in _IN_ROW[state] else menu).append(_of_state(alert, verb))
     if not plain and state is not State.DONE:
         # `Mark done` of what nobody has claimed is rare, and stands behind the pause.
-        last = next((place for place, one in enumerate(menu) if _is(one, "done")), len(menu))
-        menu[last:last] = _pause(alert)
-    menu += [*_removal(alert), *_lead(alert)]
+        before = next((place for place, one in enumerate(menu) if _is(one, "done")), len(menu))
+        menu[before:before] = _pause(alert)
+    last = [*_removal(alert), *_lead(alert)]
+    menu += last[::-1] if plain or state is State.DONE else last
     # What is too long for an entry of a menu has its place in the details.
     return row, sorted(menu, key=lambda one: len(value_of(one, most=OPTION_VALUE)) > OPTION_VALUE)
 

@@ -201,7 +201,7 @@ class CommandDispatcher:
     def _without_effect(self, asked: Cancel | ShowSample) -> Answer:
         if isinstance(asked, Cancel):
             return Answer(card=_CANCELLED, settles=True)
-        return Answer(card=SAMPLE_PRESSED if asked.pressed else sample(self._now()))
+        return Answer(card=SAMPLE_PRESSED if asked.pressed else sample(self._now(), self._links))
 
     async def _on_alert(
         self, asked: OnAlert, person: Person, *, channel: str, progress: Callable[[int], None] | None
