@@ -6,11 +6,9 @@ import secrets
 import socket
 from dataclasses import dataclass
 
-import sqlalchemy as sa
-
-from shared.store.db.columns import NOW
+from shared.store import facts
 from shared.store.db.engine import Repository, Transaction, reads, writes
-from shared.store.db.installation_schema import bot_processes, instance
+from shared.store.facts import INSTANCE, PROCESS
 
 BEAT_SECONDS = 20.0
 ALIVE_SECONDS = 90.0
@@ -30,35 +28,30 @@ class SeenBot:
         return self.age <= ALIVE_SECONDS
 
 
-_FORGET = sa.delete(bot_processes).where(bot_processes.c.seen_at < NOW - FORGET_SECONDS)
-_NEWEST = sa.select(bot_processes).order_by(bot_processes.c.seen_at.desc()).limit(1)
-
-
 class Instance(Repository):
     """The one row that names the database, and the heartbeats of its bots."""
 
     @writes
     def id(self, tx: Transaction) -> str:
         """The name of the database, created by the first call."""
-        tx.execute(tx.insert_once(instance), {"number": 1, "id": secrets.token_hex(6)})
-        return str(tx.scalar(sa.select(instance.c.id)))
+        facts.add(tx, INSTANCE, "", {"id": secrets.token_hex(6)})
+        return _id(tx) or ""
 
     @reads
     def known_id(self, tx: Transaction) -> str | None:
         """The same without writing; None if there is no name yet."""
-        return tx.scalar(sa.select(instance.c.id))
+        return _id(tx)
 
     @writes
     def beat(self, tx: Transaction, process: str) -> None:
         """This bot runs."""
-        values = {"id": process, "host": socket.gethostname(), "seen_at": tx.now}
-        tx.execute(tx.upsert(bot_processes, "seen_at"), values)
-        tx.execute(_FORGET, {"now": tx.now})
+        facts.put(tx, PROCESS, process, {"host": socket.gethostname()}, at=tx.now)
+        facts.forget(tx, PROCESS, before=tx.now - FORGET_SECONDS)
 
     @writes
     def leave(self, tx: Transaction, process: str) -> None:
         """This bot ends."""
-        tx.execute(sa.delete(bot_processes).where(bot_processes.c.id == process))
+        facts.drop(tx, PROCESS, process)
 
     @reads
     def last_seen(self, tx: Transaction) -> SeenBot | None:
@@ -67,5 +60,13 @@ class Instance(Repository):
 
 
 def last_seen(tx: Transaction) -> SeenBot | None:
-    row = tx.execute(_NEWEST).one_or_none()
-    return SeenBot(host=row.host, age=max(0.0, tx.now - row.seen_at)) if row else None
+    """The bot that was seen last, as far back as a day."""
+    seen = max(facts.listed(tx, PROCESS), key=lambda one: one.at or 0.0, default=None)
+    if seen is None:
+        return None
+    return SeenBot(host=str(seen.value.get("host", "")), age=max(0.0, tx.now - (seen.at or 0.0)))
+
+
+def _id(tx: Transaction) -> str | None:
+    name = facts.find(tx, INSTANCE, "")
+    return str(name.value["id"]) if name else None

@@ -6,21 +6,20 @@ import asyncio
 import base64
 import contextlib
 import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
 from pydantic import SecretStr
 
 from shared.api.models import Subscription
 from shared.storage.webhook_file import read_webhook_file
-from shared.store.db.columns import NOW
+from shared.store import facts
 from shared.store.db.engine import Database, Repository, Transaction, probes, reads, writes
-from shared.store.db.installation_schema import webhook_subscriptions
+from shared.store.facts import WEBHOOK, Fact
 
 ENCRYPTED = "fernet:"
 SALT = b"outreach-ops webhook secrets"
@@ -79,12 +78,6 @@ class StoredSecrets:
     problems: Mapping[str, str]
 
 
-_ALL = sa.select(webhook_subscriptions).order_by(
-    webhook_subscriptions.c.created_at, webhook_subscriptions.c.id
-)
-_COUNTING = _ALL.where(webhook_subscriptions.c.ends_at.is_(None) | (webhook_subscriptions.c.ends_at > NOW))
-
-
 class WebhookSubscriptions(Repository):
     """The subscriptions by workspace."""
 
@@ -108,43 +101,39 @@ class WebhookSubscriptions(Repository):
         """Keep what is not there yet; on disk when this returns."""
         for workspace, some in subscriptions.items():
             for number, one in enumerate(some):
-                values = {
-                    "workspace": workspace,
-                    "id": one.id,
+                value = {
                     "url": one.url,
-                    "events": json.dumps(one.events),
+                    "events": [*one.events],
                     "secret": self._cipher.encrypt(one.secret),
                     "created_at": tx.now + number / 1000,  # in their order
                 }
-                tx.execute(tx.insert_once(webhook_subscriptions), values)
+                facts.add(tx, WEBHOOK, one.id, value, workspace=workspace)
 
     @writes
     def forget(self, tx: Transaction, workspace: str, ids: Sequence[str], *, after: float = 0.0) -> None:
         """Now, or so many seconds from now."""
-        c = webhook_subscriptions.c
-        ending = sa.update(webhook_subscriptions).where((c.workspace == workspace) & c.id.in_(ids))
-        tx.execute(ending.values(ends_at=tx.now + after))
-        tx.execute(sa.delete(webhook_subscriptions).where(c.ends_at <= tx.now))
+        for one in facts.listed(tx, WEBHOOK, workspaces=[workspace]):
+            if one.key in ids:
+                facts.put(tx, WEBHOOK, one.key, one.value, workspace=workspace, at=tx.now + after)
+        facts.forget(tx, WEBHOOK, before=math.nextafter(tx.now, math.inf))
 
     @reads
     def ends(self, tx: Transaction, workspace: str) -> Mapping[str, float]:
         """When the secrets end that do."""
-        c = webhook_subscriptions.c
-        query = sa.select(c.id, c.ends_at).where(c.workspace == workspace, c.ends_at.is_not(None))
-        return {row.id: row.ends_at for row in tx.execute(query)}
+        mine = facts.listed(tx, WEBHOOK, workspaces=[workspace])
+        return {one.key: one.at for one in mine if one.at is not None}
 
     @reads
     def list(self, tx: Transaction, workspace: str) -> tuple[Subscription, ...]:
         """Those of a workspace, the oldest first; a secret that cannot be read is empty."""
-        mine = _COUNTING.where(webhook_subscriptions.c.workspace == workspace)
         return tuple(
             Subscription(
-                id=row.id,
-                url=row.url,
-                events=tuple(json.loads(row.events)),
-                secret=self._readable(row.secret),
+                id=one.key,
+                url=one.value["url"],
+                events=tuple(one.value["events"]),
+                secret=self._readable(one.value["secret"]),
             )
-            for row in tx.execute(mine, {"now": tx.now})
+            for one in _counting(tx, workspaces=[workspace])
         )
 
     @probes
@@ -152,13 +141,13 @@ class WebhookSubscriptions(Repository):
         """Those of all workspaces."""
         secrets: dict[str, tuple[str, ...]] = {}
         problems: dict[str, str] = {}
-        for row in tx.execute(_COUNTING, {"now": tx.now}):
+        for one in _counting(tx):
             try:
-                secret = self._cipher.decrypt(row.secret)
+                secret = self._cipher.decrypt(one.value["secret"])
             except SecretUnreadable as error:
-                problems[row.workspace] = str(error)
+                problems[one.workspace] = str(error)
             else:
-                secrets[row.workspace] = (secret, *secrets.get(row.workspace, ()))
+                secrets[one.workspace] = (secret, *secrets.get(one.workspace, ()))
         return StoredSecrets(secrets=secrets, problems=problems)
 
     @writes
@@ -166,17 +155,24 @@ class WebhookSubscriptions(Repository):
         """Encrypt what was stored before there was a key."""
         if not self._cipher.encrypts:
             return
-        c = webhook_subscriptions.c
-        for row in tx.execute(_ALL.where(~c.secret.startswith(ENCRYPTED))).all():
-            mine = (c.workspace == row.workspace) & (c.id == row.id)
-            encrypted = self._cipher.encrypt(row.secret)
-            tx.execute(sa.update(webhook_subscriptions).where(mine).values(secret=encrypted))
+        for one in facts.listed(tx, WEBHOOK):
+            if not one.value["secret"].startswith(ENCRYPTED):
+                value = {**one.value, "secret": self._cipher.encrypt(one.value["secret"])}
+                facts.put(tx, WEBHOOK, one.key, value, workspace=one.workspace, at=one.at)
 
     def _readable(self, kept: str) -> str:
         try:
             return self._cipher.decrypt(kept)
         except SecretUnreadable:
             return ""
+
+
+def _counting(tx: Transaction, *, workspaces: Collection[str] | None = None) -> Sequence[Fact]:
+    """Those whose deliveries are accepted, the oldest first."""
+    found = [
+        one for one in facts.listed(tx, WEBHOOK, workspaces=workspaces) if one.at is None or one.at > tx.now
+    ]
+    return sorted(found, key=lambda one: (one.value["created_at"], one.key))
 
 
 def _delete(path: Path) -> None:

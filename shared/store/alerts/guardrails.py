@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -13,11 +13,13 @@ from shared.domain.wall_clock import DAY, HOUR
 from shared.guardrails.activity import domain_of
 from shared.guardrails.rule import EVENT_OF, subject_key
 from shared.records.guardrails import ALL, CLOSED, POLL, CountSample, Happening, Incident, StoredRule, Switch
+from shared.store import facts
 from shared.store.alerts.incidents import read_incident
 from shared.store.alerts.subjects import heard_since
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
-from shared.store.db.guardrail_schema import incidents, rules, samples, switches
+from shared.store.db.guardrail_schema import incidents, samples
 from shared.store.db.schema import sightings
+from shared.store.facts import RULE, SWITCH, Fact
 
 SLOT = 900.0
 """Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""
@@ -41,57 +43,51 @@ class Guardrails(Repository):
     @reads
     def rules(self, tx: Transaction, workspace: str) -> Sequence[StoredRule]:
         """Those of one workspace, by name."""
-        query = sa.select(rules).where(rules.c.workspace == workspace).order_by(rules.c.name)
-        return [_rule(row) for row in tx.execute(query)]
+        return [_rule(one) for one in facts.listed(tx, RULE, workspaces=[workspace])]
 
     @reads
     def all_rules(self, tx: Transaction) -> Mapping[str, Sequence[StoredRule]]:
         """Those of every workspace that has any."""
-        found: dict[str, list[StoredRule]] = {}
-        for row in tx.execute(sa.select(rules).order_by(rules.c.workspace, rules.c.name)):
-            found.setdefault(row.workspace, []).append(_rule(row))
+        found: defaultdict[str, list[StoredRule]] = defaultdict(list)
+        for one in facts.listed(tx, RULE):
+            found[one.workspace].append(_rule(one))
         return found
 
     @writes
     def add_rule(self, tx: Transaction, workspace: str, rule: StoredRule) -> bool:
         """Add a rule; False: one of this name is there."""
-        new = tx.insert(rules).values(workspace=workspace, added_at=tx.now, **asdict(rule))
-        added = tx.execute(new.on_conflict_do_nothing()).rowcount == 1
+        added = facts.add(tx, RULE, rule.name, asdict(rule), workspace=workspace, at=tx.now)
         if added:
-            tx.execute(_switch(workspace, rule.name))
+            facts.drop(tx, SWITCH, rule.name, workspace=workspace)
         return added
 
     @writes
     def remove_rule(self, tx: Transaction, workspace: str, name: str) -> bool:
         """Remove a rule with its switch; whether there was one."""
-        tx.execute(_switch(workspace, name))
-        which = (rules.c.workspace == workspace) & (rules.c.name == name)
-        return tx.execute(sa.delete(rules).where(which)).rowcount == 1
+        facts.drop(tx, SWITCH, name, workspace=workspace)
+        return facts.drop(tx, RULE, name, workspace=workspace)
 
     @reads
     def switches(self, tx: Transaction, workspace: str) -> Sequence[Switch]:
-        which = switches.c.workspace.in_((workspace, ALL))
-        return [_read_switch(row) for row in tx.execute(sa.select(switches).where(which))]
+        return [_switch(one) for one in facts.listed(tx, SWITCH, workspaces={workspace, ALL})]
 
     @reads
     def all_switches(self, tx: Transaction) -> Mapping[str, Sequence[Switch]]:
         """The same of every workspace; that of all under `ALL`."""
-        found: dict[str, list[Switch]] = {}
-        for row in tx.execute(sa.select(switches)):
-            found.setdefault(row.workspace, []).append(_read_switch(row))
+        found: defaultdict[str, list[Switch]] = defaultdict(list)
+        for one in facts.listed(tx, SWITCH):
+            found[one.workspace].append(_switch(one))
         return found
 
     @writes
     def switch_off(self, tx: Transaction, workspace: str, switch: Switch) -> None:
         """Turn a rule off, or all of them in every workspace."""
-        place = workspace if switch.rule else ALL
-        tx.execute(_switch(place, switch.rule))
-        tx.execute(sa.insert(switches).values(workspace=place, **asdict(switch)))
+        put_switch(tx, workspace if switch.rule else ALL, switch)
 
     @writes
     def switch_on(self, tx: Transaction, workspace: str, rule: str) -> bool:
         """Turn a rule, or all of them, on again; whether it was off."""
-        return tx.execute(_switch(workspace if rule else ALL, rule)).rowcount == 1
+        return facts.drop(tx, SWITCH, rule, workspace=workspace if rule else ALL)
 
     @writes
     def rest_undone(self, tx: Transaction, change: int, by: str) -> Switch | None:
@@ -101,11 +97,9 @@ class Guardrails(Repository):
         if row is None:
             return None
         switch = Switch(rule=row.rule, by=by, at=tx.now, until=tx.now + DAY)
-        values = {"by": by, "at": tx.now, "until": switch.until}
-        new = tx.insert(switches).values(workspace=row.workspace, rule=row.rule, **values)
-        off = switches.c.until.is_not(None)  # what a person turned off stays off
-        key = ["workspace", "rule"]
-        tx.execute(new.on_conflict_do_update(index_elements=key, set_=values, where=off))
+        before = facts.find(tx, SWITCH, row.rule, workspace=row.workspace)
+        if before is None or before.at is not None:  # what a person turned off stays off
+            put_switch(tx, row.workspace, switch)
         return switch
 
     @reads
@@ -302,13 +296,16 @@ def _sample(values: Iterable[Any]) -> CountSample:
     )
 
 
-def _switch(workspace: str, rule: str) -> sa.Delete:
-    return sa.delete(switches).where(switches.c.workspace == workspace, switches.c.rule == rule)
+def put_switch(tx: Transaction, workspace: str, switch: Switch) -> None:
+    """Turn a rule off until a moment; None: until a person turns it on."""
+    value = {"by": switch.by, "at": switch.at}
+    facts.put(tx, SWITCH, switch.rule, value, workspace=workspace, at=switch.until)
 
 
-def _rule(row: sa.Row[Any]) -> StoredRule:
-    return StoredRule(name=row.name, sentence=row.sentence, added_by=row.added_by, added_name=row.added_name)
+def _rule(one: Fact) -> StoredRule:
+    kept = {name: str(one.value.get(name, "")) for name in ("sentence", "added_by", "added_name")}
+    return StoredRule(name=one.key, **kept)
 
 
-def _read_switch(row: sa.Row[Any]) -> Switch:
-    return Switch(rule=row.rule, by=row.by, at=row.at, until=row.until)
+def _switch(one: Fact) -> Switch:
+    return Switch(rule=one.key, by=str(one.value.get("by", "")), at=one.value.get("at", 0.0), until=one.at)

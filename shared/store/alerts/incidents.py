@@ -18,12 +18,13 @@ from shared.domain.wall_clock import DAY
 from shared.guardrails.rule import subject_key
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import ALL, Incident
-from shared.store import jobs
+from shared.store import facts, jobs
 from shared.store.alerts.changes import add_entry
 from shared.store.alerts.subjects import PAUSED_FOR
 from shared.store.db.engine import Repository, Transaction, reads, writes
-from shared.store.db.guardrail_schema import incidents, switches
+from shared.store.db.guardrail_schema import incidents
 from shared.store.db.schema import alerts, posts
+from shared.store.facts import SWITCH
 from shared.store.jobs import ACT, EVALUATE, Job
 from shared.store.queue import outbox
 from shared.store.queue.outbox import PlannedPost
@@ -290,11 +291,8 @@ def _change(tx: Transaction, job: Job, incident: Incident, **values: str) -> boo
 
 
 def _is_off(tx: Transaction, workspace: str, rule: str) -> bool:
-    s = switches.c
-    mine = (s.workspace == workspace) & (s.rule == rule)
-    all_of_them = (s.workspace == ALL) & (s.rule == ALL)
-    off = sa.select(s.rule).where(mine | all_of_them, s.until.is_(None) | (s.until > tx.now))
-    return tx.scalars(off).first() is not None
+    found = (facts.find(tx, SWITCH, rule, workspace=workspace), facts.find(tx, SWITCH, ALL, workspace=ALL))
+    return any(one and (one.at is None or one.at > tx.now) for one in found)
 
 
 def _refusal(tx: Transaction, claim: Claim) -> str:

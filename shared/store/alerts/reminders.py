@@ -10,19 +10,19 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from shared.api.event_kinds import CLAIMABLE
-from shared.store import jobs
+from shared.store import facts, jobs
 from shared.store.alerts import turns
 from shared.store.alerts.turns import Passed
 from shared.store.db.columns import NOW
 from shared.store.db.engine import Repository, Transaction, writes
-from shared.store.db.installation_schema import instance
 from shared.store.db.schema import alerts, posts
+from shared.store.facts import TIMES
 from shared.store.jobs import REMIND, Job
 from shared.store.queue import outbox
 from shared.store.queue.alert_row import ALERT_ROWS, AlertRow, Due, read_alerts
@@ -117,11 +117,6 @@ _REMINDED = (
     .where(alerts.c.id == sa.bindparam("alert"))
     .values(ack_due_at=sa.bindparam("next"), ack_reminders=alerts.c.ack_reminders + 1)
 )
-_OTHER_TIMES = (
-    sa.update(instance)
-    .where(instance.c.reminder_times != sa.bindparam("times"))
-    .values(reminder_times=sa.bindparam("times"))
-)
 
 
 class Reminders(Repository):
@@ -160,7 +155,9 @@ class Reminders(Repository):
     @writes
     def note_times(self, tx: Transaction, times: ReminderTimes) -> None:
         """Have all open alerts looked at where these times aren't those that were in force before."""
-        if tx.execute(_OTHER_TIMES, {"times": repr(times)}).rowcount:
+        before = facts.find(tx, TIMES, "")
+        if before is None or before.value != asdict(times):
+            facts.put(tx, TIMES, "", asdict(times))
             jobs.wake_all(tx, REMIND)
 
 

@@ -10,13 +10,15 @@ import sqlalchemy as sa
 
 from shared.domain.wall_clock import moment
 from shared.records.audit import Absence, Actor
+from shared.store import facts
 from shared.store.db.engine import Repository, Transaction, reads, writes
-from shared.store.db.schema import absences, alerts, posts
+from shared.store.db.schema import alerts, posts
+from shared.store.facts import ABSENCE
 from shared.store.queue import outbox
 from shared.store.queue.alert_row import AlertRow, Due
 from shared.store.queue.cards import look_now, posted_cards
 from shared.store.queue.post_kinds import ALERT
-from shared.store.queue.turns import IS_AWAY, Candidates, Turn, take
+from shared.store.queue.turns import Candidates, Turn, absent, is_away, take
 
 PASSES = 1
 """How often a reply passes to another person before it is the group's."""
@@ -42,8 +44,7 @@ class Turns(Repository):
     @writes
     def leave(self, tx: Transaction, person: Actor, *, until: float | None) -> None:
         """Write down that a person is away, and have their turns passed on."""
-        tx.execute(sa.delete(absences).where(absences.c.person == person.id))
-        tx.execute(sa.insert(absences).values(person=person.id, name=person.name, since=tx.now, until=until))
+        facts.put(tx, ABSENCE, person.id, {"name": person.name}, at=until)
         mine = (alerts.c.owner == person.id) & alerts.c.turn_ends_at.is_not(None)
         over = {"turn_ends_at": tx.now, "passed": _PASSED, "owner": "", "owner_name": ""}
         left = tx.scalars(sa.update(alerts).where(mine).values(**over).returning(alerts.c.id)).all()
@@ -52,17 +53,17 @@ class Turns(Repository):
     @writes
     def come_back(self, tx: Transaction, person: str) -> bool:
         """Write down that a person is back; False if they weren't away."""
-        gone = tx.execute(sa.delete(absences).where(absences.c.person == person, IS_AWAY), {"now": tx.now})
-        return gone.rowcount > 0
+        gone = facts.find(tx, ABSENCE, person)
+        return facts.drop(tx, ABSENCE, person) and gone is not None and is_away(gone, now=tx.now)
 
     @reads
     def absences(self, tx: Transaction) -> Sequence[Absence]:
         """Who is away, by name."""
-        query = sa.select(absences).where(IS_AWAY).order_by(absences.c.name)
-        return [
-            Absence(person=row.person, name=row.name, until=moment(row.until))
-            for row in tx.execute(query, {"now": tx.now})
+        away = [
+            Absence(person=one.key, name=str(one.value.get("name", "")), until=moment(one.at))
+            for one in absent(tx)
         ]
+        return sorted(away, key=lambda one: one.name)
 
 
 def pass_on(

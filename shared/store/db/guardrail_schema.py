@@ -6,27 +6,6 @@ import sqlalchemy as sa
 
 from shared.store.db.columns import count, metadata, partial_index, serial, text, timestamp
 
-rules = sa.Table(  # those that were added by a command
-    "guardrails",
-    metadata,
-    text("workspace", primary_key=True),
-    text("name", primary_key=True),
-    text("sentence"),
-    text("added_by"),
-    text("added_name"),
-    timestamp("added_at", nullable=False),
-)
-
-switches = sa.Table(  # rules that are off or snoozed; workspace and rule are empty for all rules
-    "guardrail_switches",
-    metadata,
-    text("workspace", primary_key=True),
-    text("rule", primary_key=True),
-    text("by"),
-    timestamp("at", nullable=False),
-    timestamp("until"),  # NULL: until a person turns it on
-)
-
 incidents = (
     sa.Table(  # one row per incident: written before the act, done with the message in one transaction
         "guardrail_incidents",

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from shared.domain.wall_clock import moment
 from shared.records.records import RecordsUnavailable
 from shared.storage import database
-from shared.store.db import domain_schema, guardrail_schema, schema, slack_schema  # noqa: F401 # they declare tables
+from shared.store.db import domain_schema, guardrail_schema, schema  # noqa: F401 # they declare tables
 from shared.store.db.columns import metadata
 from shared.store.db.installation_schema import alembic_version, releases
 from shared.text.formats import show_number

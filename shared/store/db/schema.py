@@ -23,6 +23,10 @@ deliveries = sa.Table(
     timestamp("last_at", nullable=False),
     count("seen"),
     sa.Column("pending", sa.Boolean, nullable=False),  # an arrival that the router has not looked at
+    text("domain"),
+    text("sequence"),
+    text("inbox"),
+    text("detail"),  # what a count may ask: a hard or a soft bounce, the day of a return
 )
 sa.Index(
     "ix_deliveries_pending",
@@ -33,6 +37,21 @@ sa.Index(
 )
 partial_index("ix_deliveries_dkey", deliveries.c.dkey, unique=True, where=sa.not_(deliveries.c.pending))
 partial_index("ix_deliveries_received_at", deliveries.c.received_at, where=sa.not_(deliveries.c.pending))
+partial_index(
+    "ix_deliveries_workspace",
+    deliveries.c.workspace,
+    deliveries.c.received_at,
+    where=sa.not_(deliveries.c.pending),
+)
+sightings = (  # the deliveries of the service that were read, without their words: for counts and causes
+    sa.select(
+        deliveries.c.id.label("delivery_id"),
+        *(deliveries.c[name] for name in ("workspace", "kind", "domain", "sequence", "detail", "inbox")),
+        deliveries.c.received_at.label("at"),
+    )
+    .where(sa.not_(deliveries.c.pending), sa.not_(deliveries.c.found), deliveries.c.kind != "")
+    .subquery("sightings")
+)
 _HAS_BODY = sa.not_(deliveries.c.pending) & deliveries.c.body.is_not(None)
 # With a column that is the same in all rows, as some indexes of posts have it.
 partial_index("ix_deliveries_body", deliveries.c.pending, deliveries.c.received_at, where=_HAS_BODY)
@@ -210,41 +229,16 @@ _WITH_UNDO = posts.c.undo != 0
 partial_index("ix_posts_undo", posts.c.undo, where=_WITH_UNDO)
 partial_index("ix_posts_no_alerts", posts.c.created_at, where=posts.c.kind != "alert")
 
-subscriptions = sa.Table(
-    "subscriptions",
+facts = sa.Table(  # see `shared.store.facts`
+    "facts",
     metadata,
+    text("kind", primary_key=True),
     text("workspace", primary_key=True),
-    text("channel", primary_key=True),
-    text("event", primary_key=True),
-    text("sequence", primary_key=True),
-    text("inbox", primary_key=True),
-    flag("condensed"),
+    text("key", primary_key=True),
+    sa.Column("value", sa.Text, nullable=False, server_default="{}"),  # JSON
+    timestamp("at"),
 )
-
-digests = sa.Table(
-    "digests",
-    metadata,
-    text("workspace", primary_key=True),
-    text("channel", primary_key=True),
-    text("every", primary_key=True),  # day or week
-    text("at"),  # a rhythm: `09:00 Europe/Berlin`, `mondays 09:00`
-    timestamp("done_until", nullable=False),  # the last time it was due and given
-)
-
-sightings = sa.Table(  # one row per delivery, without its text: for counts and causes
-    "sightings",
-    metadata,
-    sa.Column("delivery_id", Serial, primary_key=True, autoincrement=False),
-    text("workspace"),
-    text("kind"),
-    text("domain"),
-    text("sequence"),
-    text("detail"),
-    timestamp("at", nullable=False),
-    text("inbox"),
-)
-sa.Index("ix_sightings_at", sightings.c.at)
-sa.Index("ix_sightings_workspace", sightings.c.workspace, sightings.c.at)
+sa.Index("ix_facts_at", facts.c.kind, facts.c.at)
 
 questions = sa.Table(  # confirmations that can still be answered
     "questions",
@@ -293,22 +287,6 @@ sequence_changes = (
         timestamp("pause_late_until"),
         timestamp("resume_late_until"),
     )
-)
-
-rota_turns = sa.Table(  # who had the last turn of a rota, locked while the next one is chosen
-    "rota_turns",
-    metadata,
-    text("rota", primary_key=True),
-    text("last"),
-)
-
-absences = sa.Table(  # people who said that they are away
-    "absences",
-    metadata,
-    text("person", primary_key=True),
-    text("name"),
-    timestamp("since", nullable=False),
-    timestamp("until"),  # NULL: until they say that they are back
 )
 
 audit = sa.Table(

@@ -12,6 +12,7 @@ follow it.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -19,9 +20,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shared.store import jobs
+from shared.store import facts, jobs
 from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, probes, reads, writes
-from shared.store.db.schema import digests, posts, subscriptions
+from shared.store.db.schema import posts
+from shared.store.facts import DIGEST, SUBSCRIPTION
 from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, POST, Job
 from shared.store.queue import dead_letters, outbox, slack_state
 from shared.store.queue.cards import look_now
@@ -377,7 +379,7 @@ class Outcomes(Repository):
         """Whether it broke just now."""
         row = jobs.find(tx, POST, "", channel, locked=True)
         if row is None:
-            if not (used or _is_subscribed(tx, channel)):
+            if not (used or channel in _named(tx)):
                 return False
             outbox.wake(tx, [channel])
             row = jobs.find(tx, POST, "", channel, locked=True)
@@ -402,8 +404,7 @@ class Outcomes(Repository):
 
     @reads
     def _unused(self, tx: Transaction, used: Collection[str], errors: Collection[str]) -> Sequence[str]:
-        named = sa.union(sa.select(subscriptions.c.channel), sa.select(digests.c.channel))
-        kept = {*used, *tx.scalars(named)}
+        kept = {*used, *_named(tx)}
         return [
             channel
             for channel, trouble in outbox.broken_channels(tx).items()
@@ -442,11 +443,10 @@ def reopen(tx: Transaction, channel: str, *, proven_at: float = math.inf) -> boo
     return True
 
 
-def _is_subscribed(tx: Transaction, channel: str) -> bool:
-    return any(
-        tx.scalar(sa.select(sa.exists().where(table.c.channel == channel)))
-        for table in (subscriptions, digests)
-    )
+def _named(tx: Transaction) -> set[str]:
+    """The channels that have a subscription or a digest."""
+    subscribed = {json.loads(one.key)[0] for one in facts.listed(tx, SUBSCRIPTION)}
+    return subscribed | {one.key.partition("/")[2] for one in facts.listed(tx, DIGEST)}
 
 
 # In the order of their index: without it, PostgreSQL reads all that waits there for each portion.

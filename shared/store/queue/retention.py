@@ -15,7 +15,6 @@ from shared.store.db.schema import (
     known_leads,
     posts,
     questions,
-    sightings,
 )
 from shared.store.queue.dead_letters import IS_GIVEN_UP
 from shared.store.queue.post_kinds import ALERT, names
@@ -46,17 +45,7 @@ class Retention(Repository):
         with long_statements(tx.connection, STATEMENT_SECONDS):
             bodies = _forget_words(tx, before=tx.now - bodies_after)
             gone = _forget_deliveries(tx, before=tx.now - hashes_after)
-            logged = []
-            for table, at in _LOGS:
-                key = next(iter(table.primary_key.columns))
-                first = (
-                    sa.select(key, at.label("at"))
-                    .order_by(at if table in _BY_TIME else key)
-                    .limit(AT_ONCE)
-                    .subquery()
-                )
-                old = sa.select(first.c[key.name]).where(first.c.at < tx.now - hashes_after)
-                logged.append(tx.execute(sa.delete(table).where(key.in_(old))).rowcount)
+            logged = [_forget_acts(tx, before=tx.now - hashes_after)]
             logged.append(_forget_known_leads(tx, before=tx.now - hashes_after))
             logged.append(_forget_questions(tx, before=tx.now - bodies_after))
             said = _forget_messages(tx, before=tx.now - bodies_after)
@@ -76,9 +65,6 @@ _GIVEN_UP = sa.delete(posts).where(
     posts.c.created_at < sa.bindparam("before"),
 )
 """What Slack refused for good, of which there is little."""
-_BY_TIME = (sightings,)
-"""Those with an index over their time; the others are numbered as they come."""
-_LOGS = ((audit, audit.c.at), (sightings, sightings.c.at))
 
 
 def _forget_words(tx: Transaction, *, before: float) -> int:
@@ -99,6 +85,13 @@ def _forget_deliveries(tx: Transaction, *, before: float) -> int:
     tx.execute(sa.delete(posts).where(posts.c.alert_id.in_(names)))
     tx.execute(sa.delete(alerts).where(alerts.c.delivery_id.in_(ids)))
     return tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(ids))).rowcount
+
+
+def _forget_acts(tx: Transaction, *, before: float) -> int:
+    """Entries of the audit, which are numbered as they come."""
+    first = sa.select(audit.c.id, audit.c.at).order_by(audit.c.id).limit(AT_ONCE).subquery()
+    old = sa.select(first.c.id).where(first.c.at < before)
+    return tx.execute(sa.delete(audit).where(audit.c.id.in_(old))).rowcount
 
 
 def _forget_known_leads(tx: Transaction, *, before: float) -> int:

@@ -10,19 +10,21 @@ event gets the card: a less specific one adds nothing, and a more specific one t
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from shared.api.event_kinds import ONLY_WITH_WORDS, PAUSED, REPLIES, kind_of
 from shared.records.records import Subscription
-from shared.store import jobs
+from shared.store import facts, jobs
 from shared.store.db.columns import NOW
 from shared.store.db.engine import Repository, Transaction, ValuesRefused, blames_values, probes
-from shared.store.db.schema import alerts, deliveries, posts, sightings, subscriptions
+from shared.store.db.schema import alerts, deliveries, posts
+from shared.store.facts import SUBSCRIPTION
 from shared.store.jobs import DOMAIN
 from shared.store.queue import intake, outbox
 from shared.store.queue.cards import look_now
@@ -390,14 +392,11 @@ def _route_singly(
 
 def _news(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
     found = gather(tx, limit=limit)
-    subscribed: defaultdict[str, list[Subscription]] = defaultdict(list)
-    if found:
-        workspaces = sorted({one.workspace for one in found})
-        for workspace, *values in tx.execute(_SUBSCRIBED, {"workspaces": workspaces}):
-            subscribed[workspace].append(Subscription(**dict(zip(_NAMES, values, strict=True))))
+    subscribed = subscriptions_of(tx, {one.workspace for one in found}) if found else {}
     ended = _ended(tx, [one for one in found if not one.is_new])
     return [
-        replace(one, subscriptions=subscribed[one.workspace], ended=ended.get(one.id, "")) for one in found
+        replace(one, subscriptions=subscribed.get(one.workspace, ()), ended=ended.get(one.id, ""))
+        for one in found
     ]
 
 
@@ -412,13 +411,22 @@ def _ended(tx: Transaction, repeats: Sequence[PendingDelivery]) -> Mapping[int, 
     return {one.id: name for one in repeats for name in (one.alert_id, one.alert) if name and name in found}
 
 
-_NAMES = [field.name for field in fields(Subscription)]
-_SUBSCRIPTION = [subscriptions.c[name] for name in _NAMES]
-_SUBSCRIBED = (
-    sa.select(subscriptions.c.workspace, *_SUBSCRIPTION)
-    .where(subscriptions.c.workspace.in_(sa.bindparam("workspaces", expanding=True)))
-    .order_by(*_SUBSCRIPTION)
-)
+def subscriptions_of(tx: Transaction, workspaces: Collection[str]) -> Mapping[str, Sequence[Subscription]]:
+    """What the channels of these workspaces want to be told, in one order."""
+    found: defaultdict[str, list[Subscription]] = defaultdict(list)
+    for one in facts.listed(tx, SUBSCRIPTION, workspaces=workspaces):
+        channel, event, sequence, inbox = json.loads(one.key)
+        wanted = Subscription(
+            channel=channel,
+            event=event,
+            sequence=sequence,
+            inbox=inbox,
+            condensed=bool(one.value.get("condensed")),
+        )
+        found[one.workspace].append(wanted)
+    return found
+
+
 _OLDEST = (
     sa.select(deliveries.c.received_at)
     .where(deliveries.c.pending)
@@ -436,7 +444,6 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
     leads = {(row.workspace, intake.address(d.email)) for row, d in decided if _is_reply(d)}
     lock(tx, leads | {_incident_key(row, d) for row, d in decided if _is_incident(d)})
     tx.execute(_SETTLED, [_settled(row, d) for row, d in in_one_order])
-    _count_events(tx, decided)
     adopted, late = intake.join(tx, _leads(decided))
     joined = _join_incidents(tx, decided)
     shown = {row.id: joined.get(row.id) or row.alert or adopted.get(row.id) for row, _ in decided}
@@ -560,26 +567,6 @@ def _reply(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
     return {"workspace": row.workspace, "kind": decision.kind, "email": email, "reply": decision.reply}
 
 
-def _count_events(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]) -> None:
-    """Record each new delivery for the counts."""
-    seen = [
-        {
-            "delivery_id": row.id,
-            "workspace": row.workspace,
-            "kind": d.kind,
-            "domain": d.domain,
-            "sequence": d.sequence,
-            "detail": d.detail,
-            "inbox": d.inbox,
-            "at": row.received_at,
-        }
-        for row, d in decided
-        if d.kind and not row.found
-    ]
-    if seen:
-        tx.execute(tx.insert_once(sightings), seen)
-
-
 def _leads(decided: Sequence[tuple[PendingDelivery, Decision]]) -> Sequence[intake.Mention]:
     return [
         intake.Mention(
@@ -611,13 +598,14 @@ def _alert(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
 
 
 _COUNTED = ("seen", "last_at")
+_READ = ("kind", "problem", "domain", "sequence", "inbox", "detail")
 _SETTLED = (
     sa.update(deliveries)
     .where(deliveries.c.id == sa.bindparam("row"))
-    .values(pending=False, **{name: sa.bindparam(f"new_{name}") for name in ("kind", "problem", *_COUNTED)})
+    .values(pending=False, **{name: sa.bindparam(f"new_{name}") for name in (*_READ, *_COUNTED)})
 )
 
 
 def _settled(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
     counted = {f"new_{name}": getattr(row, name) for name in _COUNTED}
-    return {"row": row.id, "new_kind": decision.kind, "new_problem": decision.problem, **counted}
+    return {"row": row.id, **{f"new_{name}": getattr(decision, name) for name in _READ}, **counted}

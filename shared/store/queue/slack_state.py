@@ -2,7 +2,7 @@
 
 Slack's rate limits, shared by all bots on one database.
 
-A limit is a row: a GCRA schedule (`tat`), and a time until which Slack asked to wait or keeps failing. Slack counts
+A limit is a fact: a GCRA schedule (`tat`), and a time until which Slack asked to wait or keeps failing. Slack counts
 calls per method, and asks for patience with `Retry-After`
 (https://docs.slack.dev/apis/web-api/rate-limits): the key is the method. What belongs to one channel has the channel
 in its key.
@@ -11,13 +11,12 @@ in its key.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-import sqlalchemy as sa
-
+from shared.store import facts
 from shared.store.db.engine import Repository, Transaction, reads, writes
-from shared.store.db.slack_schema import slack_events, slack_limits
+from shared.store.facts import LIMIT, REQUEST
 
 KEPT = 3 * 86_400.0
 """Seconds that an event is known again; Slack sends one again for about an hour."""
@@ -29,17 +28,16 @@ class SlackEvents(Repository):
     @writes
     def take(self, tx: Transaction, event: str) -> bool:
         """Whether this is the first time that the event or request with this id comes."""
-        new = tx.insert_once(slack_events).values(id=event, at=tx.now)
-        return tx.scalar(new.returning(slack_events.c.id)) is not None
+        return facts.add(tx, REQUEST, event, at=tx.now)
 
     @reads
     def is_new(self, tx: Transaction, event: str) -> bool:
         """Whether the event with this id is new."""
-        return tx.scalar(sa.select(slack_events.c.id).where(slack_events.c.id == event)) is None
+        return facts.find(tx, REQUEST, event) is None
 
     @writes
     def forget_old(self, tx: Transaction) -> None:
-        tx.execute(sa.delete(slack_events).where(slack_events.c.at < tx.now - KEPT))
+        facts.forget(tx, REQUEST, before=tx.now - KEPT)
 
 
 UPDATE, POST = "chat.update", "chat.postMessage"
@@ -71,16 +69,30 @@ POSTS = Pace(period=0.2, burst=5)
 (https://docs.slack.dev/reference/methods/chat.postMessage#rate_limiting)."""
 
 
-_OF_KEY = sa.select(slack_limits).where(slack_limits.c.key == sa.bindparam("key"))
-_LOCKED_OF_KEY = _OF_KEY.with_for_update()
-_FAILED = sa.update(slack_limits).where(
-    slack_limits.c.key == sa.bindparam("failed"), slack_limits.c.failures > 0
-)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """How fast a method of Slack may be called, by all bots that share the database."""
+
+    tat: float = 0.0
+    """Theoretical arrival time of GCRA: when the next call would be on schedule."""
+    closed_until: float = 0.0
+    """Slack asked to wait, or keeps failing."""
+    slow_until: float = 0.0
+    """Until when a method is paced that was throttled."""
+    failures: int = 0
+    """In a row."""
+    channel: str = ""
+    """In which it was throttled last."""
+    throttled_at: float = 0.0
 
 
-def read_limit(tx: Transaction, key: str, *, lock: bool = True) -> Any:
-    """The row, locked unless it is only looked at; None: nothing is known against calling."""
-    return tx.execute(_LOCKED_OF_KEY if lock else _OF_KEY, {"key": key}).one_or_none()
+_FIELDS = tuple(field.name for field in fields(Limit))
+
+
+def read_limit(tx: Transaction, key: str, *, lock: bool = True) -> Limit | None:
+    """The limit, locked unless it is only looked at; None: nothing is known against calling."""
+    found = facts.find(tx, LIMIT, key, locked=lock)
+    return Limit(**{name: found.value[name] for name in _FIELDS if name in found.value}) if found else None
 
 
 def closed_for(row: Any, *, now: float) -> float:
@@ -111,7 +123,8 @@ def take(tx: Transaction, row: Any, key: str, pace: Pace, *, count: int) -> None
 
 
 def write_limit(tx: Transaction, key: str, **values: Any) -> None:
-    tx.execute(tx.upsert(slack_limits, *values), {"key": key, **values})
+    before = read_limit(tx, key) or Limit()
+    facts.put(tx, LIMIT, key, asdict(replace(before, **values)))
 
 
 def close(tx: Transaction, key: str, seconds: float) -> None:
@@ -131,15 +144,17 @@ def fail(tx: Transaction, key: str, *, first: float = FIRST_PAUSE, longest: floa
 
 
 def succeed(tx: Transaction, key: str) -> None:
-    tx.execute(_FAILED, {"failed": key, "failures": 0, "closed_until": 0.0})
+    limit = read_limit(tx, key, lock=False)
+    if limit and limit.failures:
+        write_limit(tx, key, failures=0, closed_until=0.0)
 
 
 def throttled_post(tx: Transaction, channel: str, seconds: float) -> None:
     """Slack refused a post for now: perhaps in this channel alone, perhaps in its whole workspace."""
     row = read_limit(tx, POST)
-    recent = row is not None and 0.0 <= tx.now - float(row.throttled_at) < SAME_TIME
+    recent = row if row and 0.0 <= tx.now - row.throttled_at < SAME_TIME else None
     values: dict[str, Any] = {"channel": channel, "throttled_at": tx.now}
-    if seconds > CHANNEL_WAIT or (recent and row.channel != channel):
+    if seconds > CHANNEL_WAIT or (recent and recent.channel != channel):
         values |= {"closed_until": tx.now + seconds, "slow_until": tx.now + seconds + SLOW_SECONDS}
     write_limit(tx, POST, **values)
 

@@ -1,21 +1,18 @@
 """Whose turn a reply is: chosen in the transaction that plans its posts, so that no crash skips or doubles a turn.
 
-Each rota has a row with who had the last turn; it is locked until the choice is committed.
+Who had the last turn of a rota is a fact, which is locked until the choice is committed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
-import sqlalchemy as sa
-
 from shared.domain.rota import next_of
-from shared.store.db.columns import NOW
+from shared.store import facts
 from shared.store.db.engine import Transaction
-from shared.store.db.schema import absences, rota_turns
+from shared.store.facts import ABSENCE, ROTA, Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,32 +54,21 @@ def take(tx: Transaction, candidates: Candidates, *, passed: Collection[str] = (
     free = {*people} - candidates.gone - _away(tx, people) - {*passed}
     if not free:
         return Turn()
-    last = tx.scalar(_lock(tx.dialect), {"rota": candidates.rota, "last": ""}) or ""
+    last = str(facts.lock(tx, ROTA, candidates.rota).get("last", ""))
     owner = next_of(people, last=last, free=free)
-    tx.execute(_TAKEN, {"of": candidates.rota, "person": owner})
+    facts.put(tx, ROTA, candidates.rota, {"last": owner})
     return Turn(owner=owner, name=candidates.names.get(owner, ""))
 
 
-@cache
-def _lock(dialect: Any) -> Any:
-    """Lock the row of a rota, which is made if it isn't there, and return who had the last turn."""
-    new = dialect.insert(rota_turns)
-    kept = {"last": rota_turns.c.last}
-    made = new.on_conflict_do_update(index_elements=["rota"], set_=kept)
-    return made.returning(rota_turns.c.last)
+def absent(tx: Transaction) -> list[Fact]:
+    """Who said that they are away, until `at`; None: until they say that they are back."""
+    return [one for one in facts.listed(tx, ABSENCE) if is_away(one, now=tx.now)]
 
 
-_TAKEN = (
-    sa.update(rota_turns).where(rota_turns.c.rota == sa.bindparam("of")).values(last=sa.bindparam("person"))
-)
-IS_AWAY = sa.or_(absences.c.until.is_(None), absences.c.until > NOW)
-_AWAY = sa.select(absences.c.person).where(
-    absences.c.person.in_(sa.bindparam("people", expanding=True)), IS_AWAY
-)
+def is_away(absence: Fact, *, now: float) -> bool:
+    """Whether an absence isn't over."""
+    return absence.at is None or absence.at > now
 
 
 def _away(tx: Transaction, people: Collection[str]) -> set[str]:
-    """Who said that they are away."""
-    if not people:
-        return set()
-    return {*tx.scalars(_AWAY, {"people": sorted(people), "now": tx.now})}
+    return {one.key for one in absent(tx)}.intersection(people)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import sqlalchemy as sa
-
 from shared.domain.wall_clock import moment
-from shared.store import jobs
+from shared.store import facts, jobs
 from shared.store.db.engine import Repository, Transaction, reads, writes
-from shared.store.db.schema import digests
+from shared.store.facts import DIGEST
 from shared.store.jobs import Job
 from shared.store.queue import outbox
 from shared.store.queue.outbox import PlannedPost
@@ -32,10 +30,6 @@ class DueDigest:
     """How many it is about: those since the one before."""
 
 
-_OF = (digests.c.workspace == sa.bindparam("of")) & (digests.c.channel == sa.bindparam("in_channel"))
-_ROW = sa.select(digests).where(_OF, digests.c.every == sa.bindparam("each"))
-
-
 def key_of(channel: str, every: str) -> str:
     """The key of the job that gives a digest."""
     return f"{every}/{channel}"
@@ -51,39 +45,40 @@ class Digests(Repository):
         The next time is computed at each look: of two days in a year, one has no 02:30, and one has two.
         """
         every, _, channel = job.key.partition("/")
-        row = tx.execute(_ROW, {"of": job.workspace, "in_channel": channel, "each": every}).one_or_none()
-        if row is None:
+        found = facts.find(tx, DIGEST, job.key, workspace=job.workspace)
+        if found is None:
             jobs.done(tx, job)
             return None
-        recurrence = recurrence_of(row.at)
+        recurrence = recurrence_of(found.value["at"])
         due = recurrence.last_before(moment(tx.now))
         at, days = due.timestamp(), recurrence.days_since_last(due)
-        if row.done_until < at and tx.now - at < LATEST:
+        if (found.at or 0.0) < at and tx.now - at < LATEST:
             return DueDigest(workspace=job.workspace, channel=channel, every=every, due_at=at, days=days)
-        _put_off(tx, job, row.at)
+        _put_off(tx, job, found.value["at"])
         return None
 
     @reads
     def scheduled(self, tx: Transaction, workspace: str, *, most: int) -> Sequence[tuple[str, str]]:
         """The channels of a workspace with a digest, and when it comes; the next one first."""
-        which = sa.select(digests.c.channel, digests.c.at).where(digests.c.workspace == workspace)
-        rows = sorted(tx.execute(which).all(), key=lambda row: (next_digest(row.at, tx.now), row.channel))
-        return [(row.channel, row.at) for row in rows[:most]]
+        found = [
+            (one.key.partition("/")[2], str(one.value["at"]))
+            for one in facts.listed(tx, DIGEST, workspaces=[workspace])
+        ]
+        return sorted(found, key=lambda one: (next_digest(one[1], tx.now), one[0]))[:most]
 
     @writes
     def give(self, tx: Transaction, job: Job, one: DueDigest, note: str) -> bool:
         """Mark it as given and plan its message, together; False when another process has, or it was changed."""
-        every = (digests.c.workspace == one.workspace) & (digests.c.channel == one.channel)
-        mine = every & (digests.c.every == one.every) & (digests.c.done_until < one.due_at)
-        marked = sa.update(digests).where(mine).values(done_until=one.due_at).returning(digests.c.at)
-        at = tx.scalar(marked)
-        if at is None:
+        key = key_of(one.channel, one.every)
+        found = facts.find(tx, DIGEST, key, workspace=one.workspace, locked=True)
+        if found is None or (found.at or 0.0) >= one.due_at:
             jobs.again(tx, job, after=0.0)
             return False
+        facts.put(tx, DIGEST, key, found.value, workspace=one.workspace, at=one.due_at)
         dedupe = f"digest:{one.workspace}:{one.channel}:{one.every}:{one.due_at:.0f}"
         planned = PlannedPost(dedupe=dedupe, channel=one.channel, kind="digest", note=note)
         outbox.plan(tx, planned, workspace=one.workspace)
-        _put_off(tx, job, at)
+        _put_off(tx, job, found.value["at"])
         return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,11 +14,13 @@ import sqlalchemy as sa
 from shared.domain.wall_clock import DAY, HOUR
 from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
 from shared.domain_health.report import DomainChange, DomainReport, Value
-from shared.store import jobs
+from shared.store import facts, jobs
 from shared.store.alerts.subjects import update_subject
-from shared.store.db.domain_schema import changes, domains, senders
+from shared.store.db.domain_schema import domains
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
+from shared.store.db.schema import facts as fact_rows
 from shared.store.db.schema import jobs as job_rows
+from shared.store.facts import CHANGE, SENDER
 from shared.store.jobs import DOMAIN, Job
 from shared.store.queue import intake
 from shared.store.queue.intake import Arrival, alert_id
@@ -69,8 +72,12 @@ class Checked:
     news: News | None = None
 
 
-_IS_BROKEN = domains.c.broken != sa.literal("", literal_execute=True)
-"""In the words of the index."""
+_BROKEN = (
+    sa.select(fact_rows.c.workspace, domains.c.domain, domains.c.broken)
+    .join(fact_rows, (fact_rows.c.kind == SENDER) & (fact_rows.c.key == domains.c.domain))
+    .where(domains.c.broken != sa.literal("", literal_execute=True))  # in the words of the index
+)
+"""The broken domains of the workspaces that send from them, and which of their checks are broken."""
 
 
 class Domains(Repository):
@@ -79,22 +86,18 @@ class Domains(Repository):
     @writes
     def watch(self, tx: Transaction, workspace: str, health: Mapping[str, float | None]) -> None:
         """Note which domains a workspace sends from, each with its lowest score; a fall makes a check due."""
-        known = {
-            row.domain: row for row in tx.execute(sa.select(senders).where(senders.c.workspace == workspace))
-        }
-        fallen, noted = set[str](), list[dict[str, Any]]()
+        known = {one.key: one for one in facts.listed(tx, SENDER, workspaces=[workspace])}
+        fallen = set[str]()
         for domain, score in health.items():
-            row = known.get(domain)
-            best = row.health if row else None
+            one = known.get(domain)
+            best = one.value.get("health") if one else None
             fell = score is not None and best is not None and score <= best - FALL
             rose = score is not None and (best is None or score > best)
             if fell:
                 fallen.add(domain)
-            if row is None or fell or rose or row.seen_at < tx.now - HOUR:
+            if one is None or fell or rose or (one.at or 0.0) < tx.now - HOUR:
                 level = score if fell or rose else best
-                noted.append({"workspace": workspace, "domain": domain, "seen_at": tx.now, "health": level})
-        for chunk in portions(noted):
-            tx.execute(tx.upsert(senders, "seen_at", "health"), [*chunk])
+                facts.put(tx, SENDER, domain, {"health": level}, workspace=workspace, at=tx.now)
         jobs.put_all(tx, DOMAIN, health.keys() - known.keys(), at=tx.now, how="keep")
         jobs.hurry(tx, DOMAIN, fallen)
 
@@ -102,13 +105,12 @@ class Domains(Repository):
     def due(self, tx: Transaction, job: Job) -> DueDomain:
         """The domain that a job is to check, as it stands."""
         row = tx.execute(sa.select(domains).where(domains.c.domain == job.key)).one_or_none()
-        users = sa.select(senders.c.workspace).where(senders.c.domain == job.key)
         return DueDomain(
             domain=job.key,
             job=job,
             report=decode_report(row.report) if row and row.report else None,
             incidents=json.loads(row.incident) if row and row.incident else {},
-            workspaces=tuple(tx.scalars(users.order_by(senders.c.workspace))),
+            workspaces=tuple(one.workspace for one in facts.listed(tx, SENDER) if one.key == job.key),
         )
 
     @writes
@@ -125,12 +127,10 @@ class Domains(Repository):
         if checked.news:
             values["incident"] = json.dumps(_tell(tx, due, checked.news))
         tx.execute(tx.upsert(domains, *values), values)
-        rows = [
-            {"domain": one.domain, "at": one.at.timestamp(), "change": encode_change(one)}
-            for one in checked.changes
-        ]
-        if rows:
-            tx.execute(sa.insert(changes), rows)
+        for one in checked.changes:
+            at = one.at.timestamp()
+            value = {"domain": one.domain, "change": encode_change(one)}
+            facts.put(tx, CHANGE, facts.key_of(one.domain, one.check, repr(at)), value, at=at)
         return True
 
     @reads
@@ -150,49 +150,27 @@ class Domains(Repository):
     @reads
     def changes(self, tx: Transaction, names: Collection[str], since: datetime) -> Sequence[DomainChange]:
         """How the DNS of these domains changed since then, the newest first."""
-        found: list[DomainChange] = []
-        for some in portions(sorted(names)):
-            query = sa.select(changes.c.change).where(
-                changes.c.domain.in_(some), changes.c.at >= since.timestamp()
-            )
-            read = (decode_change(text) for text in tx.scalars(query.order_by(changes.c.id)))
-            found += [one for one in read if one is not None]
-        return sorted(found, key=lambda one: one.at, reverse=True)
+        return sorted(_changes(tx, names, since), key=lambda one: one.at, reverse=True)
 
     @reads
     def broken(self, tx: Transaction, workspace: str) -> Mapping[str, Sequence[str]]:
         """The domains of a workspace with a confirmed problem, and which of its checks have one."""
-        query = sa.select(domains.c.domain, domains.c.broken).join(
-            senders, senders.c.domain == domains.c.domain
-        )
-        rows = tx.execute(query.where(senders.c.workspace == workspace, _IS_BROKEN))
-        return {row.domain: tuple(row.broken.split()) for row in rows}
+        return _broken(tx, _BROKEN.where(fact_rows.c.workspace == workspace)).get(workspace, {})
 
     @reads
     def all_broken(self, tx: Transaction) -> Mapping[str, Mapping[str, Sequence[str]]]:
         """The same of every workspace that has any."""
-        of_domain = domains.join(senders, senders.c.domain == domains.c.domain)
-        query = sa.select(senders.c.workspace, domains.c.domain, domains.c.broken).select_from(of_domain)
-        found: dict[str, dict[str, Sequence[str]]] = {}
-        for row in tx.execute(query.where(_IS_BROKEN)):
-            found.setdefault(row.workspace, {})[row.domain] = tuple(row.broken.split())
-        return found
+        return _broken(tx, _BROKEN)
 
     @reads
     def broken_since(
         self, tx: Transaction, workspace: str, since: datetime
     ) -> Sequence[tuple[float, Mapping[str, Sequence[str]]]]:
         """Which of a workspace's domains were broken, at each time since then when that changed."""
-        mine = sa.select(senders.c.domain).where(senders.c.workspace == workspace)
-        query = (
-            sa.select(changes.c.change).where(changes.c.domain.in_(mine)).order_by(changes.c.at, changes.c.id)
-        )
+        mine = {one.key for one in facts.listed(tx, SENDER, workspaces=[workspace])}
         state: dict[str, dict[str, None]] = {}
         found: list[tuple[float, Mapping[str, Sequence[str]]]] = []
-        for text in tx.scalars(query.where(changes.c.at >= since.timestamp())):
-            change = decode_change(text)
-            if change is None:
-                continue
+        for change in _changes(tx, mine, since):
             checks = state.setdefault(change.domain, {})
             if change.after.value is Value.PROBLEM:
                 checks[change.check] = None
@@ -204,11 +182,28 @@ class Domains(Repository):
     @writes
     def prune(self, tx: Transaction, *, changes_after: float) -> None:
         """Forget domains that nobody sends from, and changes that are older than so many seconds."""
-        tx.execute(sa.delete(senders).where(senders.c.seen_at < tx.now - FORGOTTEN_AFTER))
-        known = sa.select(senders.c.domain)
+        facts.forget(tx, SENDER, before=tx.now - FORGOTTEN_AFTER)
+        facts.forget(tx, CHANGE, before=tx.now - changes_after)
+        known = sa.select(fact_rows.c.key).where(fact_rows.c.kind == SENDER)
         tx.execute(sa.delete(domains).where(domains.c.domain.not_in(known)))
         tx.execute(sa.delete(job_rows).where(job_rows.c.kind == DOMAIN, job_rows.c.key.not_in(known)))
-        tx.execute(sa.delete(changes).where(changes.c.at < tx.now - changes_after))
+
+
+def _changes(tx: Transaction, names: Collection[str], since: datetime) -> list[DomainChange]:
+    """How these domains changed since then, the first first; what a newer version wrote is left out."""
+    texts = [
+        str(one.value["change"])
+        for one in facts.since(tx, CHANGE, since.timestamp())
+        if one.value.get("domain") in names
+    ]
+    return [change for change in map(decode_change, texts) if change is not None]
+
+
+def _broken(tx: Transaction, query: sa.Select[Any]) -> dict[str, dict[str, Sequence[str]]]:
+    found: defaultdict[str, dict[str, Sequence[str]]] = defaultdict(dict)
+    for row in tx.execute(query):
+        found[row.workspace][row.domain] = tuple(row.broken.split())
+    return found
 
 
 def _tell(tx: Transaction, due: DueDomain, news: News) -> Mapping[str, str]:

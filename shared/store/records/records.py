@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -35,6 +34,7 @@ from shared.records.replies import (
     Waits,
 )
 from shared.records.sequence_changes import Timer
+from shared.store import facts
 from shared.store.alerts import changes, subjects
 from shared.store.alerts import sequence_changes as timer_rows
 from shared.store.alerts.changes import changes_between
@@ -44,7 +44,8 @@ from shared.store.alerts.sequence_changes import SequenceChanges, read_timer
 from shared.store.alerts.subjects import heard_since
 from shared.store.alerts.turns import Turns
 from shared.store.db.engine import Repository, Transaction, probes, reads, reports, writes
-from shared.store.db.schema import alerts, audit, deliveries, digests, jobs, sightings, subscriptions
+from shared.store.db.schema import alerts, audit, deliveries, jobs, sightings
+from shared.store.facts import SUBSCRIPTION
 from shared.store.instance import last_seen
 from shared.store.jobs import DIGEST
 from shared.store.jobs import put as put_job
@@ -53,6 +54,7 @@ from shared.store.queue.audit_row import entry_of
 from shared.store.queue.intake import address
 from shared.store.queue.outbox import give_up
 from shared.store.queue.posts import State
+from shared.store.queue.routing import subscriptions_of
 from shared.store.records import counts, waits
 from shared.store.records.domains import Domains
 from shared.text.quotations import without_quotation
@@ -155,7 +157,8 @@ LOOKED_BACK = 5_000
 
 
 _OLDEST = (alerts.c.received_at, alerts.c.id)
-_SUBSCRIPTION = [subscriptions.c[field.name] for field in fields(Subscription)]
+EVERY = ("day", "week")
+"""How often a digest may come."""
 
 
 class CommandRecords(Repository):
@@ -423,58 +426,37 @@ class CommandRecords(Repository):
     @reads
     def subscriptions(self, tx: Transaction, workspace: str, channel: str) -> Sequence[Subscription]:
         """The subscriptions of a channel, or of every channel."""
-        query = (
-            sa.select(*_SUBSCRIPTION).where(subscriptions.c.workspace == workspace).order_by(*_SUBSCRIPTION)
-        )
-        if channel:
-            query = query.where(subscriptions.c.channel == channel)
-        return [Subscription(**row._asdict()) for row in tx.execute(query)]
+        found = subscriptions_of(tx, [workspace])[workspace]
+        return [one for one in found if channel in {"", one.channel}]
 
     @writes
     def subscribe(self, tx: Transaction, workspace: str, wanted: Sequence[Subscription]) -> None:
         """Add subscriptions; one that is there takes the new form."""
         for one in wanted:
-            new = tx.insert(subscriptions).values(workspace=workspace, **asdict(one))
-            keys = ["workspace", "channel", "event", "sequence", "inbox"]
-            tx.execute(new.on_conflict_do_update(index_elements=keys, set_={"condensed": one.condensed}))
+            value = {"condensed": one.condensed}
+            facts.put(tx, SUBSCRIPTION, _key(one), value, workspace=workspace)
 
     @writes
     def unsubscribe(self, tx: Transaction, workspace: str, unwanted: Sequence[Subscription]) -> int:
         """Remove exactly these; returns how many there were."""
-        table = subscriptions.c
-        return sum(
-            tx.execute(
-                sa.delete(subscriptions).where(
-                    table.workspace == workspace,
-                    table.channel == one.channel,
-                    table.event == one.event,
-                    table.sequence == one.sequence,
-                    table.inbox == one.inbox,
-                )
-            ).rowcount
-            for one in unwanted
-        )
+        return sum([facts.drop(tx, SUBSCRIPTION, _key(one), workspace=workspace) for one in unwanted])
 
     @reads
     def digest_at(self, tx: Transaction, workspace: str, channel: str) -> str | None:
         """When a channel has its digests: a rhythm, or two joined by `and`."""
-        which = (digests.c.workspace == workspace) & (digests.c.channel == channel)
-        found = tx.scalars(sa.select(digests.c.at).where(which).order_by(digests.c.every)).all()
-        return " and ".join(found) or None
+        found = (facts.find(tx, facts.DIGEST, f"{every}/{channel}", workspace=workspace) for every in EVERY)
+        return " and ".join(str(one.value["at"]) for one in found if one) or None
 
     @writes
     def set_digest(self, tx: Transaction, workspace: str, channel: str, at: str | None) -> None:
         """Set a channel's daily or weekly digest or, with None, end both."""
-        which = (digests.c.workspace == workspace) & (digests.c.channel == channel)
         if at is None:
-            tx.execute(sa.delete(digests).where(which))
+            for every in EVERY:
+                facts.drop(tx, facts.DIGEST, f"{every}/{channel}", workspace=workspace)
             return
-        every = recurrence_of(at).every
-        tx.execute(sa.delete(digests).where(which, digests.c.every == every))
-        values = {"workspace": workspace, "channel": channel, "every": every, "at": at, "done_until": tx.now}
-        tx.execute(sa.insert(digests).values(**values))
-        due_at = next_digest(at, tx.now)
-        put_job(tx, DIGEST, f"{every}/{channel}", workspace=workspace, at=due_at, how="replace")
+        key = f"{recurrence_of(at).every}/{channel}"
+        facts.put(tx, facts.DIGEST, key, {"at": at}, workspace=workspace, at=tx.now)
+        put_job(tx, DIGEST, key, workspace=workspace, at=next_digest(at, tx.now), how="replace")
 
     async def give_up_channel(self, channel: str) -> None:
         """Nothing is posted to the channel any more: messages that it rejected are dropped."""
@@ -538,6 +520,10 @@ class CommandRecords(Repository):
     def timers(self, tx: Transaction, workspace: str, kind: str) -> Sequence[Timer]:
         query = sa.select(jobs).where(jobs.c.kind == kind, jobs.c.workspace == workspace)
         return sorted(map(read_timer, tx.execute(query)), key=lambda timer: timer.due_at)
+
+
+def _key(one: Subscription) -> str:
+    return facts.key_of(one.channel, one.event, one.sequence, one.inbox)
 
 
 def recurrence_of(at: str) -> Recurrence:

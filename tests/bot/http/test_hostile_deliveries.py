@@ -164,10 +164,10 @@ async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(s
 @pytest.mark.parametrize(
     ("fault", "cure"),
     [
-        ("ALTER TABLE sightings RENAME TO gone", "ALTER TABLE gone RENAME TO sightings"),
+        ("ALTER TABLE facts RENAME TO gone", "ALTER TABLE gone RENAME TO facts"),
         (
-            "ALTER TABLE sightings RENAME COLUMN detail TO gone",
-            "ALTER TABLE sightings RENAME COLUMN gone TO detail",
+            "ALTER TABLE deliveries RENAME COLUMN detail TO gone",
+            "ALTER TABLE deliveries RENAME COLUMN gone TO detail",
         ),
     ],
     ids=["table missing", "column missing"],

@@ -545,7 +545,9 @@ DOMAINS: Mapping[str, Case] = {
         "it compares the domains of the workspace",
         lambda one: one.store.domains.watch(one.workspace, {"dns0.example": 90.0}),
     ),
-    "Domains.due": Case(given=_due_domain, act=lambda one, due: one.store.domains.due(due.job)),
+    "Domains.due": Case(
+        given=_due_domain, act=lambda one, due: one.store.domains.due(due.job), lists="it looks at each sender"
+    ),
     "Domains.finish": Case(act=_finish, given=_due_domain),
     "Domains.reports": lists(LISTED, lambda one: one.store.domains.reports()),
     "Domains.changes": flat(lambda one: one.store.domains.changes(["dns1.example"], moment(one.now - 2 * DAY))),

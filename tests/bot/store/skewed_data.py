@@ -15,31 +15,23 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from shared.domain.wall_clock import moment
-from shared.domain_health.encoding import encode_change, encode_report
-from shared.domain_health.report import Check, CheckReport, DomainChange, DomainReport, Value
-from shared.store.db.domain_schema import changes, domains, senders
+from shared.domain_health.encoding import encode_report
+from shared.domain_health.report import Check, CheckReport, DomainReport, Value
+from shared.store import facts
+from shared.store.db.domain_schema import domains
 from shared.store.db.engine import Database, Transaction, Work, portions
-from shared.store.db.guardrail_schema import incidents, rules, samples, switches
-from shared.store.db.installation_schema import bot_processes, webhook_subscriptions
+from shared.store.db.guardrail_schema import incidents, samples
 from shared.store.db.schema import (
-    absences,
     alerts,
     audit,
     deliveries,
-    digests,
     jobs,
     known_leads,
     posts,
     questions,
-    rota_turns,
     sequence_changes,
-    sightings,
-    subscriptions,
 )
-from shared.store.db.slack_schema import (
-    slack_events,
-    slack_limits,
-)
+from shared.store.db.schema import facts as fact_rows
 from tests.bot.harness import interested
 from tests.growth import BY_INDEX
 
@@ -91,7 +83,6 @@ def fill(connection: sa.Connection, count: int, *, now: float) -> None:
         posts: [*posted, *_posts(numbers, now=now)],
         **_records(numbers, now=now),
         **_guardrails(numbers, now=now),
-        **_slack(numbers, now=now),
         **_domains(numbers, now=now),
     }
     for table, rows in tables.items():
@@ -104,7 +95,6 @@ def fill(connection: sa.Connection, count: int, *, now: float) -> None:
             jobs,
             audit,
             incidents,
-            changes,
         ):
             connection.exec_driver_sql(
                 f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), 2000000)"
@@ -151,6 +141,11 @@ def _alerts(numbers: Sequence[int], *, now: float) -> tuple[list[Row], list[Row]
             posted.append(
                 _post(f"{name}{n}", CALM, "sent", at=at, alert_id=f"al_{name}{n}", ts=f"1.{key}", sent_at=at)
             )
+    seen = {"domain": "d0.example", "sequence": "Q3", "detail": "hard", "inbox": "sam@d0.example"}
+    bodies += [
+        {**delivered(800_000 + n, "lead.bounced", b"{}", at=now - n / 10, pending=False), **seen}
+        for n in numbers
+    ]
     bodies += [delivered(900_000 + n, "", interested(n), at=now - n / 100, pending=True) for n in numbers]
     return bodies, told, posted
 
@@ -169,7 +164,8 @@ _NOT_YET: Row = {
 def delivered(key: int, kind: str, body: bytes, *, at: float, pending: bool) -> Row:
     return {
         "id": key, "dkey": hashlib.sha256(b"%d" % key).digest(), "workspace": WORKSPACE, "kind": kind, "body": body,
-        "received_at": at, "last_at": at, "seen": 1, "pending": pending,
+        "received_at": at, "last_at": at, "seen": 1, "pending": pending, "domain": "", "sequence": "", "detail": "",
+        "inbox": "",
     }  # fmt: skip
 
 
@@ -221,14 +217,8 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
     here = {"workspace": WORKSPACE}
     undo = json.dumps({"sq1": {"label": "S1", "status": "active", "revision": 1}})
     return {
-        rota_turns: [{"rota": f"C{n}", "last": "U1"} for n in numbers],
-        absences: [{"person": f"U9{n}", "name": f"n{n}", "since": now - DAY, "until": now - HOUR} for n in numbers],
         known_leads: [
             {**here, "lead": "" if n == 0 else f"lead{n}", "seen_at": now - 2 * DAY} for n in numbers
-        ],
-        sightings: [
-            {"delivery_id": n, **here, "kind": "lead.bounced", "domain": "d0.example", "sequence": "Q3", "at": now - n / 10,
-             "detail": "hard", "inbox": "sam@d0.example"} for n in numbers
         ],
         questions: [
             {**here, "id": f"q{n}", "person": "U1", "data": "{}", "ends_at": now + HOUR} for n in numbers
@@ -247,16 +237,7 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
             {"at": now - 1000.0 + n, **here, "actor_name": "ann", "actor_id": "U1", "command": "pause", "result": "done",
              "effect": "paused", "sequences": '["sq1"]', "undoable": undo} for n in numbers
         ],
-        subscriptions: [{**here, "channel": CALM, "event": "lead.bounced", "sequence": f"S{n}"} for n in numbers],
-        digests: [
-            {**here, "channel": f"C{100 + n}", "every": "day", "at": "09:00", "done_until": now}
-            for n in numbers
-        ],
-        webhook_subscriptions: [
-            {**here, "id": f"wh{n}", "url": "https://bot.example", "events": "[]", "secret": "s", "created_at": now}
-            for n in numbers
-        ],
-        bot_processes: [{"id": f"bot{n}", "host": "here", "seen_at": now - 2 * DAY - n} for n in numbers],
+        fact_rows: [*_facts(numbers, now=now)],
     }  # fmt: skip
 
 
@@ -266,10 +247,6 @@ def _guardrails(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Ro
         "held_at": now - HOUR, "ended_at": None, "resumes_at": None, "change": 0,
     }  # fmt: skip
     return {
-        rules: [
-            {"workspace": WORKSPACE, "name": f"rule{n}", "sentence": SENTENCE, "added_at": now} for n in numbers
-        ],
-        switches: [{"workspace": WORKSPACE, "rule": f"off{n}", "by": "", "at": now, "until": None} for n in numbers],
         incidents: [
             *({**incident, "subject": f"over{n}", "began_at": now - 2 * DAY - n, "ended_at": now - DAY, "change": n + 1}
               for n in numbers),
@@ -290,11 +267,26 @@ INTERRUPTED = 5
 SENTENCE = "notify about sequence when replies < 1% of at least 50 sends in 24h"
 
 
-def _slack(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
-    return {
-        slack_events: [{"id": f"Ev{n}", "at": now - 30 * DAY + n} for n in numbers],
-        slack_limits: [{"key": f"chat.update C{n}", "closed_until": 0.0} for n in numbers],
-    }  # fmt: skip
+def _facts(numbers: Sequence[int], *, now: float) -> Iterator[Row]:
+    """So many of each kind."""
+    rule = {"sentence": SENTENCE, "added_by": "", "added_name": ""}
+    webhook = {"url": "https://bot.example", "events": [], "secret": "s", "created_at": now}
+    for n in numbers:
+        subscription = facts.key_of(CALM, "lead.bounced", f"S{n}", "")
+        for kind, workspace, key, value, at in (
+            (facts.ROTA, "", f"C{n}", {"last": "U1"}, None),
+            (facts.ABSENCE, "", f"U9{n}", {"name": f"n{n}"}, now - HOUR),
+            (facts.SUBSCRIPTION, WORKSPACE, subscription, {"condensed": False}, None),
+            (facts.DIGEST, WORKSPACE, f"day/C{100 + n}", {"at": "09:00"}, now),
+            (facts.WEBHOOK, WORKSPACE, f"wh{n}", webhook, None),
+            (facts.PROCESS, "", f"bot{n}", {"host": "here"}, now - 2 * DAY - n),
+            (facts.RULE, WORKSPACE, f"rule{n}", rule, now),
+            (facts.SWITCH, WORKSPACE, f"off{n}", {"by": "", "at": now}, None),
+            (facts.REQUEST, "", f"Ev{n}", {}, now - 30 * DAY + n),
+            (facts.SENDER, WORKSPACE, f"dns{n}.example", {"health": 90.0}, now),
+            (facts.LIMIT, "", f"chat.update C{n}", {}, None),
+        ):
+            yield {"kind": kind, "workspace": workspace, "key": key, "value": json.dumps(value), "at": at}
 
 
 def _domains(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
@@ -306,13 +298,6 @@ def _domains(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
         domains: [
             {"domain": name, "checked_at": now - DAY, "broken": "spf",
              "report": encode_report(DomainReport(domain=name, checks=(spf,)))}
-            for name in names
-        ],
-        senders: [{"workspace": WORKSPACE, "domain": name, "seen_at": now, "health": 90.0} for name in names],
-        changes: [
-            {"domain": name, "at": now - DAY, "change": encode_change(
-                DomainChange(domain=name, check=Check.SPF, at=at, before=CheckReport(check=Check.SPF), after=spf)
-            )}
             for name in names
         ],
     }  # fmt: skip

@@ -36,29 +36,17 @@ PERSONAL = {
 }
 """The tables with texts of leads, or that name them, and what removes those."""
 IMPERSONAL = {
+    *("alembic_version",),
+    "domains",
     *(
-        "alembic_version",
-        "bot_processes",
-        "digests",
-        "absences",
-        "rota_turns",
-    ),
-    *("domains", "domain_senders", "domain_changes"),
-    *(
-        "guardrails",
         "guardrail_samples",
-        "guardrail_switches",
         "guardrail_incidents",
-        "instance",
     ),
     *(
         "releases",
         "sequence_changes",
-        "sightings",
-        "slack_events",
     ),
-    *("slack_limits", "subscriptions"),
-    "webhook_subscriptions",
+    "facts",
 }
 """Those with counts, settings and Slack's own ids, none of which names a lead."""
 

@@ -19,7 +19,8 @@ from mcp import Client, StdioServerParameters
 
 from sandbox.service import Service
 from sandbox.slack import seed
-from shared.store.db import guardrail_schema, installation_schema, schema
+from shared.store import facts
+from shared.store.db import schema
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
 from tests.cli.conftest import PROGRAM, ROOT
 from tests.injections import COMPANIES, INJECTIONS, NAMES, REPLIES, SUBJECTS, asked_calls
@@ -39,11 +40,8 @@ READING = (
     "audit",
     "whoami",
 )
-KEPT = (
-    *(guardrail_schema.rules, guardrail_schema.switches, installation_schema.webhook_subscriptions),
-    *(schema.subscriptions, schema.digests, schema.rota_turns, schema.absences),
-)
-"""The bot's tables that a command changes."""
+KEPT = (facts.RULE, facts.SWITCH, facts.WEBHOOK, facts.SUBSCRIPTION, facts.DIGEST, facts.ROTA, facts.ABSENCE)
+"""What the bot keeps that a command changes."""
 
 PAGES = 5
 """The account may live on while a test runs, and puts leads of its own before those of the test."""
@@ -161,9 +159,8 @@ class Account:
         assert self.bot.running is not None
         database = self.bot.running.store.database
         rows = {}
-        for table in KEPT:
-            found = await database.read(partial(_rows, table))
-            rows[table.name] = found
+        for kind in KEPT:
+            rows[kind] = await database.read(partial(facts.listed, kind=kind))
         statuses = {one["id"]: one["status"] for one in await self.sequences()}
         return {"sequences": statuses, "leads": await self.strangers(), **rows}
 
@@ -249,4 +246,4 @@ async def test_the_state_that_is_compared_shows_what_a_person_changes(tmp_path: 
         after = await found.state()
         statuses = before["sequences"][found.sequence], after["sequences"][found.sequence]
         assert statuses == ("active", "paused")
-        assert before["subscriptions"] != after["subscriptions"]
+        assert before[facts.SUBSCRIPTION] != after[facts.SUBSCRIPTION]
