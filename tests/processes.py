@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 import subprocess
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -59,10 +60,20 @@ def end_process(process: subprocess.Popen[str], *, number: int = signal.SIGTERM)
 
 def left_of(family: Sequence[psutil.Process], *, seconds: float = END_SECONDS) -> list[psutil.Process]:
     """Those that haven't ended after so many seconds; they are killed."""
-    _, alive = psutil.wait_procs(family, timeout=seconds)
-    left = [process for process in alive if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+    deadline = time.monotonic() + seconds
+    # Polled, because `psutil.wait_procs` waits for the zombies of a container whose first process reaps nobody.
+    while any(map(_is_alive, family)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    left = [process for process in family if _is_alive(process)]
     kill(left)
     return left
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _children(pid: int) -> list[psutil.Process]:
