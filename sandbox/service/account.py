@@ -240,7 +240,8 @@ class Account(_Changing):
     inboxes: dict[int, Inbox] = field(default_factory=dict)
     leads: list[Lead | None] = field(default_factory=lambda: [None])
     """By number, which no other lead ever has again; None for one that was removed."""
-    events: list[Event] = field(default_factory=list)
+    events: int = 0
+    """How many were told."""
     agenda: list[tuple[float, int, int, Any]] = field(default_factory=list)
     """A heap of what happens next: moment, rank at that moment, number, and what the campaign needs to know."""
     entries: int = 0
@@ -258,6 +259,13 @@ class Account(_Changing):
             if workspace.name == name:
                 return workspace
         raise BadRequest(f"There is no workspace {name!r}.", field="workspace")
+
+    def domain_named(self, name: str) -> Domain:
+        """The domain of this name. Raises `BadRequest`: there is none."""
+        for domain in self.domains.values():
+            if domain.name == name:
+                return domain
+        raise BadRequest(f"There is no domain {name!r}.", field="domain")
 
     def lead(self, number: int | None) -> Lead | None:
         """The lead of this number; None if there is none, or none any more."""

@@ -23,9 +23,6 @@ from sandbox.service.scenarios import Scenario, ScheduledEvent
 
 PAUSE, REVIEW, REFILL, WAKE, SLOT, RESPONSE, ACT = range(7)
 """The entries of the agenda; at the same moment they happen in this order."""
-REPLIES = frozenset({"lead.replied", "reply.interested", "reply.ooo"})
-"""The reply history, which is kept forever (document: DELETE /leads/{id})."""
-KEPT_DAYS = 30
 _RECENT_DAYS = 5
 _JUDGED_DAYS = 6
 _ENTRIES_A_LOOK = 64
@@ -39,15 +36,7 @@ CAUSES = {
     "lead.unsubscribed": "unsubscribe",
     "sequence.completed": "completed",
 }
-"""The response that causes an event on demand."""
-_SCHEDULED = {
-    "interested": "interested",
-    "replies": "reply",
-    "bounces": "bounce_hard",
-    "opt_outs": "unsubscribe",
-    "out_of_office": "ooo",
-}
-"""The response behind a scenario's event."""
+"""The response that causes an event on demand, or of a scenario."""
 
 
 class Response(NamedTuple):
@@ -134,7 +123,7 @@ class Campaign:
             return self._pause_on_demand(request)
         cause = CAUSES[request.kind]
         if request.lead is None:
-            reached = self._choose(request, key=(self.now, request.kind, len(self.account.events)))
+            reached = self._choose(request, key=(self.now, request.kind, self.account.events))
         else:
             reached = [self._named(request)]
         for lead in reached:
@@ -190,8 +179,7 @@ class Campaign:
             appeal=sequence.plan.appeal * rules.mood(seed=account.seed, sequence=sequence.number, day=day),
             conditions=self._scenario.conditions(
                 self.now - account.founded_at,
-                domain=inbox.domain,
-                name=account.domains[inbox.domain].name,
+                domain=account.domains[inbox.domain].name,
             ),
         )
         due_at = None
@@ -294,7 +282,7 @@ class Campaign:
         self._publish(event)
 
     def _publish(self, event: Event) -> None:
-        self.account.events.append(event)
+        self.account.events += 1
         if self._publish_to is not None:
             self._publish_to(event)
 
@@ -316,14 +304,7 @@ class Campaign:
             statuses = {account.inboxes[number].status for number in domain.inboxes}
             if domain.state == "warming" and statuses == {"active"}:
                 domain.state = "healthy"
-        self.forget()
         self.schedule(self.now + DAY, REVIEW)
-
-    def forget(self) -> None:
-        """Forget events other than replies that are older than `KEPT_DAYS`."""
-        before = self.now - KEPT_DAYS * DAY
-        kept = [one for one in self.account.events if one.kind in REPLIES or one.at >= before]
-        self.account.events = kept
 
     def _warm_up(self, inbox: Inbox, limit: int) -> None:
         """Let the inbox send so many a day; with its full number it is warm."""
@@ -378,18 +359,20 @@ class Campaign:
     def _act(self, _: int, what: tuple[int, ScheduledEvent]) -> None:
         """Carry out a scenario's event, in the first workspace if it names none."""
         account, (turn, event) = self.account, what
-        domain = None if event.domain is None else self._scenario.number_of(event.domain)
-        workspace = 1 if domain is None else account.domains[domain].workspace
+        domain = account.domain_named(event.domain) if event.domain else None
+        workspace = domain.workspace if domain else 1
         if event.workspace is not None:
             workspace = account.workspace_named(event.workspace).number
-        request = EventRequest(kind=event.kind, workspace=workspace, count=event.count, domain=domain)
-        bounces = event.kind == "bounces"
+        request = EventRequest(
+            kind=event.kind, workspace=workspace, count=event.count, domain=domain.number if domain else None
+        )
+        bounces = event.kind == "lead.bounced"
         for lead in self._choose(request, key=(event.at + turn * event.every, event.kind), sending=bounces):
             step = lead.step
             if bounces:  # of mail that goes out now: what isn't sent can't bounce
                 step = min(step + 1, account.sequences[lead.sequence].plan.steps)
                 self._count(("sends",), lead, account.inboxes[lead.inbox], step=step)
-            self._respond(0, Response(lead.number, step, _SCHEDULED[event.kind]))
+            self._respond(0, Response(lead.number, step, CAUSES[event.kind]))
 
     def _choose(self, request: EventRequest, *, key: tuple[object, ...], sending: bool = False) -> list[Lead]:
         """Leads that have been written to and have not answered, from a place in the list that the key decides.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,7 +15,7 @@ from starlette.types import ASGIApp
 
 from sandbox.asgi_server import LocalOnly
 from sandbox.faults import Fault, Faults
-from sandbox.service import ids, payloads
+from sandbox.service import ids
 from sandbox.service.api.guard import ApiFault
 from sandbox.service.api.schemas import EventKind, whole_number
 from sandbox.service.campaign import EventRequest
@@ -24,7 +23,7 @@ from sandbox.service.deliveries import Delivery
 from sandbox.service.dns.resolvers import DnsFault
 from sandbox.service.dns.zones import Change
 from sandbox.service.endpoints import Answer, Api
-from sandbox.service.errors import BadRequest, Json, NotFound
+from sandbox.service.errors import BadRequest, Json
 from sandbox.service.moments import stamp
 
 if TYPE_CHECKING:
@@ -69,17 +68,9 @@ class EventBody(_Body):
 
 
 class LimiterChange(_Body):
-    """The form of the rate limit."""
+    """Whether 10 requests in any second are the limit, or there is none."""
 
-    form: Literal["fixed", "sliding", "bucket", "off"]
-
-
-class KeyChange(_Body):
-    """A key to issue or to revoke."""
-
-    workspace: str = "acme"
-    revoke: str | None = None
-    """The key to revoke. Without it, a new one is issued."""
+    form: Literal["sliding", "off"]
 
 
 class Reset(_Body):
@@ -139,12 +130,12 @@ async def read_state(service: Service) -> Answer:
             "inboxes": len(account.inboxes),
             "leads": sum(lead is not None for lead in account.leads),
             "domains": len(account.domains),
-            "events": len(account.events),
+            "events": account.events,
             "deliveries": len(service.deliveries.all),
             "subscriptions": len(service.deliveries.subscriptions),
         },
         "time": _time(service),
-        "limiter": service.guard.limiter.form,
+        "limiter": "sliding" if service.guard.limited else "off",
         "faults": service.guard.faults.listed(),
     }
 
@@ -152,7 +143,6 @@ async def read_state(service: Service) -> Answer:
 @API.add("GET", "/control/summary")
 async def read_summary(service: Service) -> Answer:
     """Requests, refusals, the busiest second of each workspace's key, deliveries by state and by kind."""
-    names = {key: service.account.workspaces[workspace].name for key, workspace in service.every_key.items()}
     found = list(service.deliveries.all.values())
     states = Counter(pending=0, delivered=0, failed=0)
     states.update(one.state for one in found)
@@ -160,15 +150,9 @@ async def read_summary(service: Service) -> Answer:
     deliveries = {
         "by_state": dict(states),
         "by_kind": dict(sorted(kinds.items())),
-        "attempts": sum(len(one.attempts) for one in found),
+        "attempts": sum(one.attempts for one in found),
     }
-    return {**service.guard.counts.summary(names), "deliveries": deliveries}
-
-
-@API.add("GET", "/control/time")
-async def read_time(service: Service) -> Answer:
-    """The service's time and its speed."""
-    return _time(service)
+    return {**service.guard.counts.summary(), "deliveries": deliveries}
 
 
 @API.add("POST", "/control/time")
@@ -196,7 +180,7 @@ async def trigger_events(service: Service, body: EventBody) -> Answer:
     """Let an event happen by the campaign's rules: status, counts and deliveries follow."""
     # First everything that is due, or the event would happen before what led to it.
     await service.catch_up()
-    domain = None if body.domain is None else _domain(service, body.domain)
+    domain = None if body.domain is None else service.account.domain_named(body.domain).number
     said = {} if body.reply is None else {"reply": body.reply}
     made = 0
     while made < body.count:
@@ -219,31 +203,6 @@ async def trigger_events(service: Service, body: EventBody) -> Answer:
     return {"events": made}
 
 
-@API.add("GET", "/control/history")
-async def read_history(
-    service: Service, email: Annotated[str, Field(max_length=254)], workspace: str = "acme"
-) -> Answer:
-    """What ever happened to an address, also after its removal."""
-    number, address = service.account.workspace_named(workspace).number, email.lower()
-    found = [
-        {
-            "kind": one.kind,
-            "at": stamp(one.at),
-            "body": json.loads(payloads.body(one, seed=service.account.seed)),
-        }
-        for one in service.account.events
-        if one.workspace == number and payloads.address_of(one) == address
-    ]
-    return {"data": found}
-
-
-def _domain(service: Service, name: str) -> int:
-    for domain in service.account.domains.values():
-        if domain.name == name:
-            return domain.number
-    raise BadRequest(f"There is no domain {name!r}.", field="domain")
-
-
 def _number(prefix: str, text: str | None, *, field: str) -> int | None:
     number = None if text is None else ids.decode(prefix, text)
     if text is not None and number is None:
@@ -253,21 +212,9 @@ def _number(prefix: str, text: str | None, *, field: str) -> int | None:
 
 @API.add("PUT", "/control/limiter")
 async def change_limiter(service: Service, body: LimiterChange) -> Answer:
-    """Another form of the limit, or none."""
-    service.guard.limiter.change(body.form)
+    """Switch the rate limit off, or on again."""
+    service.guard.limited = body.form == "sliding"
     return {"form": body.form}
-
-
-@API.add("POST", "/control/keys", status=201)
-async def change_keys(service: Service, body: KeyChange) -> Answer:
-    """Issue a key for a workspace, or revoke one."""
-    workspace = service.account.workspace_named(body.workspace).number
-    if body.revoke is None:
-        return {"key": service.issue_key(workspace)}
-    if service.live_keys.get(body.revoke) != workspace:
-        raise BadRequest("This key doesn't exist in this workspace.", field="revoke")
-    del service.live_keys[body.revoke]
-    return {"revoked": True}
 
 
 @API.add("POST", "/control/reset")
@@ -275,22 +222,6 @@ async def reset(service: Service, body: Reset = Reset()) -> Answer:  # noqa: B00
     """Settings back to their defaults and counts to zero; with `everything`, the account as on its first day."""
     service.reset(everything=body.everything)
     return {"status": "reset"}
-
-
-@API.add("GET", "/control/subscriptions")
-async def list_subscriptions(service: Service, workspace: str | None = None) -> Answer:
-    """The subscriptions, without secrets."""
-    shown = [
-        {
-            "id": ids.encode("wh", one.number),
-            "workspace": service.account.workspaces[one.workspace].name,
-            "url": one.url,
-            "events": list(one.events),
-            "created_at": stamp(one.created_at),
-        }
-        for one in service.deliveries.subscriptions.values()
-    ]
-    return {"data": [one for one in shown if workspace in {None, one["workspace"]}]}
 
 
 @API.add("GET", "/control/deliveries")
@@ -316,31 +247,12 @@ def _delivery(one: Delivery) -> Answer:
         "subscription": ids.encode("wh", one.subscription),
         "event": one.kind,
         "state": one.state,
-        "attempts": len(one.attempts),
+        "attempts": one.attempts,
+        "last_answer": one.last_answer,
         "next_at": stamp(one.next_at) if one.state == "pending" else None,
         "first_sent": one.first_sent,
         "body": one.body.decode(),
     }
-
-
-@API.add("GET", "/control/deliveries/{id}/attempts")
-async def list_attempts(service: Service, id: str) -> Answer:  # noqa: A002 -- reads as the others do
-    """Every attempt of a delivery."""
-    return {"data": _delivery_of(service, id).attempts}
-
-
-@API.add("POST", "/control/deliveries/{id}/replay")
-async def replay(service: Service, id: str) -> Answer:  # noqa: A002 -- reads as the others do
-    """Send a delivery again, byte for byte, whatever became of it."""
-    service.deliveries.replay(_delivery_of(service, id))
-    return {"id": id, "state": "pending"}
-
-
-def _delivery_of(service: Service, identifier: str) -> Delivery:
-    number = ids.decode("dl", identifier)
-    if number not in service.deliveries.all:
-        raise NotFound("This delivery doesn't exist.")
-    return service.deliveries.all[number]
 
 
 @API.add("GET", "/control/dns")

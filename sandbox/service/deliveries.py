@@ -11,14 +11,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any
 
 import aiohttp
 
 from sandbox.service import payloads
 from sandbox.service.account import Event
 from sandbox.service.dice import between, roll
-from sandbox.service.moments import DAY, HOUR, MINUTE, stamp
+from sandbox.service.moments import DAY, HOUR, MINUTE
 
 TIMEOUT = 10.0
 RETRIES = 5
@@ -47,8 +46,9 @@ class Delivery:
     state: str = "pending"
     first_sent: float | None = None
     """By the real clock, in Unix seconds."""
-    attempts: list[dict[str, Any]] = field(default_factory=list)
-    """What the control API shows of each."""
+    attempts: int = 0
+    last_answer: int | str | None = None
+    """The HTTP status of the last attempt, or what went wrong with it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -124,10 +124,6 @@ class Deliveries:
         heappush(self._due, (at, delivery.number))
         self._woken.set()
 
-    def replay(self, delivery: Delivery) -> None:
-        """Make a delivery due again, whatever became of it."""
-        self._send_at(self._now(), delivery)
-
     def forget(self) -> None:
         """Forget settled deliveries that are older than `KEPT_DAYS`, except the newest."""
         # Nearly always: looking at each costs more than keeping ten thousand.
@@ -173,11 +169,10 @@ class Deliveries:
     def _take_due(self) -> Iterator[Delivery]:
         now = self._now()
         while self._due and self._due[0][0] <= now:
-            at, number = heappop(self._due)
-            delivery = self.all.get(number)
-            # Replayed since: it is on the heap once more.
-            if delivery is not None and delivery.state == "pending" and delivery.next_at == at:
-                yield delivery
+            _, number = heappop(self._due)
+            # Those of before a reset are gone.
+            if number in self.all:
+                yield self.all[number]
 
     async def settle(self, *, seconds: float) -> int:
         """Wait until all that is due has been sent, retries included, or so many real seconds have passed.
@@ -194,25 +189,14 @@ class Deliveries:
             await asyncio.sleep(_SETTLE_SECONDS)
 
     async def _attempt(self, session: aiohttp.ClientSession, delivery: Delivery) -> None:
-        due_at, subscription = delivery.next_at, self.subscriptions[delivery.subscription]
+        subscription = self.subscriptions[delivery.subscription]
         async with subscription.turns:
-            at, real, started = self._now(), time.time(), time.perf_counter()
-            status, error = await send(session, subscription, delivery.body)
-        number = len(delivery.attempts) + 1
-        delivery.first_sent = delivery.first_sent or real
-        delivery.attempts.append(
-            {
-                "number": number,
-                "at": stamp(at),
-                "status": status,
-                "error": error,
-                "seconds": round(time.perf_counter() - started, 4),
-            }
-        )
-        if delivery.next_at != due_at:
-            return  # to be replayed: it is on the heap already
-        again = retry_at(delivery.first_at, number, key=(self._seed, delivery.number))
-        if status is not None and 200 <= status < 300:  # anything but a 2xx in time is a failure
+            sent_at = time.time()
+            answer = delivery.last_answer = await send(session, subscription, delivery.body)
+        delivery.first_sent = delivery.first_sent or sent_at
+        delivery.attempts += 1
+        again = retry_at(delivery.first_at, delivery.attempts, key=(self._seed, delivery.number))
+        if isinstance(answer, int) and 200 <= answer < 300:  # anything but a 2xx in time is a failure
             delivery.state = "delivered"
         elif again is None:
             delivery.state = "failed"
@@ -220,9 +204,7 @@ class Deliveries:
             self._send_at(again, delivery)
 
 
-async def send(
-    session: aiohttp.ClientSession, subscription: Subscription, body: bytes
-) -> tuple[int | None, str | None]:
+async def send(session: aiohttp.ClientSession, subscription: Subscription, body: bytes) -> int | str:
     """Post a delivery's bytes; the status, or what went wrong. Redirects are not followed: they are failures."""
     headers = {
         "Content-Type": "application/json",
@@ -233,28 +215,16 @@ async def send(
             subscription.url, data=body, headers=headers, allow_redirects=False
         ) as response:
             await response.content.read(_ANSWER_BYTES)
-            return response.status, None
+            return response.status
     except TimeoutError:
-        return None, "it timed out"
+        return "timeout"
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        return None, reason(error)
+        return type(error).__name__
 
 
 def signature(secret: str, body: bytes) -> str:
     """HMAC-SHA256 of the raw body, in hex (document: Signature)."""
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-
-
-def reason(error: Exception) -> str:
-    """Why there was no answer, in words."""
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        cause = error.certificate_error
-        return f"the certificate is not trusted: {getattr(cause, 'verify_message', cause)}"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return f"no connection: {error.os_error.strerror or error.os_error}"
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return "the connection was closed before a response"
-    return f"no HTTP response ({type(error).__name__})"
 
 
 def retry_at(first_at: float, attempts: int, *, key: object) -> float | None:

@@ -38,6 +38,7 @@ _HEADERS: dict[int, Document] = {
 }
 
 
+@dataclass(kw_only=True)
 class Endpoint:
     """One method of one path.
 
@@ -45,27 +46,18 @@ class Endpoint:
     and the parameters of the query.
     """
 
-    def __init__(
-        self,
-        method: str,
-        path: str,
-        handler: Handler,
-        *,
-        name: str,
-        status: int,
-        answer: type[BaseModel] | None,
-        errors: Mapping[int, str],
-    ) -> None:
-        self.method = method
-        self.path = path
-        self.handler = handler
-        self.name = name
-        self.status = status
-        self.answer = answer
-        self.errors = errors
-        caller, *parameters = inspect.signature(handler).parameters.values()
+    method: str
+    path: str
+    handler: Handler
+    name: str
+    status: int
+    answer: type[BaseModel] | None
+    errors: Mapping[int, str]
+
+    def __post_init__(self) -> None:
+        caller, *parameters = inspect.signature(self.handler).parameters.values()
         # The caller's type may be imported for type checkers alone.
-        hints = get_type_hints(handler, localns={str(caller.annotation): object}, include_extras=True)
+        hints = get_type_hints(self.handler, localns={str(caller.annotation): object}, include_extras=True)
         self.body: type[BaseModel] | None = hints.get("body")
         self.needs_body = False
         self.parts: dict[str, Document] = {}
@@ -74,7 +66,7 @@ class Endpoint:
             name, needed = parameter.name, parameter.default is parameter.empty
             if name == "body":
                 self.needs_body = needed
-            elif f"{{{name}}}" in path:
+            elif f"{{{name}}}" in self.path:
                 self.parts[name] = TypeAdapter(hints[name]).json_schema()
             else:
                 asked[name] = (hints[name], ... if needed else parameter.default)
@@ -123,9 +115,9 @@ class Api:
 
         def declare(handler: H) -> H:
             made = Endpoint(
-                method,
-                path,
-                handler,
+                method=method,
+                path=path,
+                handler=handler,
                 name=name or handler.__name__,
                 status=status,
                 answer=answer,

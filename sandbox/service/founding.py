@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from sandbox.service import deliverability, scenarios
 from sandbox.service.account import Account, Domain, Inbox, Sequence, Tally, copied
-from sandbox.service.campaign import ACT, KEPT_DAYS, PAUSE, REFILL, REVIEW, Campaign
+from sandbox.service.campaign import ACT, PAUSE, REFILL, REVIEW, Campaign
 from sandbox.service.dice import between, pick, roll
 from sandbox.service.moments import DAY, HOUR, day_of
 from sandbox.service.people import FIRST, plain
@@ -22,6 +22,8 @@ _LEAST_DAYS = 3
 """Even a weekend's past has a day on which mail was sent."""
 _INBOX_DAYS = 32_500
 """The past of more inboxes is shorter: 65 days of 500 take as long to play as 3 of 10,000."""
+KEPT_DAYS = 30
+"""So long a lead that has ended is kept."""
 _PAUSED_DAYS = 9
 """So long ago, a sequence was paused that is paused on the first day."""
 
@@ -73,7 +75,6 @@ def _past(source: str, *, seed: int, hour: int, inboxes: int | None) -> Account:
     campaign.schedule(first_day * DAY, REFILL)
     with _no_garbage():
         campaign.run(now)
-    campaign.forget()
     _forget_leads(account, now)
     return account
 

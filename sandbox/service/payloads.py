@@ -24,11 +24,6 @@ def body(event: Event, *, seed: int) -> bytes:
     return json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def address_of(event: Event) -> str | None:
-    """The address of the lead that an event is about."""
-    return None if event.lead is None else event.lead.who.email
-
-
 def _about(event: Event, lead: Lead, *, seed: int) -> dict[str, Any]:
     who = lead.who
     return {

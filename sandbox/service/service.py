@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 import time
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
@@ -96,7 +95,7 @@ class Service(Block):
 
     @property
     def api_keys(self) -> dict[str, str]:
-        """The first key of each workspace, by its name."""
+        """The key of each workspace, by its name."""
         names = (one.name for one in self.account.workspaces.values())
         return {name: founding.api_key(self._seed, name) for name in names}
 
@@ -126,11 +125,6 @@ class Service(Block):
             await self._control(scope, receive, send)
         else:
             await self._documentation(scope, receive, send)
-
-    def issue_key(self, workspace: int) -> str:
-        key = f"live_{self.account.workspaces[workspace].name}_{secrets.token_hex(12)}"
-        self.live_keys[key] = self.every_key[key] = workspace
-        return key
 
     def reset(self, *, everything: bool) -> None:
         """Settings to their defaults and counts to zero; with `everything`, the account as on its first day."""
@@ -163,23 +157,21 @@ class Service(Block):
         scenario = scenarios.load(self._source)
         self.campaign = Campaign(account, scenario, publish=self.deliveries.publish)
         numbers = {one.name: one.number for one in account.workspaces.values()}
-        self.every_key = {key: numbers[name] for name, key in self.api_keys.items()}
-        # Revoked keys stay in `every_key`: the summary still says whose they were.
-        self.live_keys = self.every_key.copy()
+        self._workspaces = {key: numbers[name] for name, key in self.api_keys.items()}
         names = [one.name for one in account.domains.values()]
         scheduled = [
             ZoneChange(
-                domain=names[scenario.number_of(one.domain) - 1],
+                domain=one.domain,
                 change=one.change,
                 start=account.founded_at + one.start,
                 end=float("inf") if one.end is None else account.founded_at + one.end,
             )
             for one in scenario.dns
         ]
-        self.zones.start(names, scheduled=scheduled, created_at=account.founded_at)
+        self.zones.start(names, scheduled=scheduled)
 
     def _caller(self, key: str) -> Caller | None:
-        workspace = self.live_keys.get(key)
+        workspace = self._workspaces.get(key)
         return None if workspace is None else Caller(self, self.account, workspace)
 
     async def _live(self) -> None:

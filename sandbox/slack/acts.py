@@ -39,7 +39,6 @@ class Body(BaseModel):
     offered: list[dict[str, Any]] = []
     view: bool = False
     home: bool = False
-    all: bool = False
     tab: str = "home"
     callback_id: str | None = None
     name: str | None = None
@@ -47,7 +46,6 @@ class Body(BaseModel):
     after: int = 0
     everything: bool = False
     url: LocalUrl = None
-    verify: bool = False
     advance: float | None = None
     act: str | None = None
     revoked: bool = True
@@ -343,11 +341,7 @@ def _respond(act: Act, view: Json, body: Json) -> Json:
             return _input_errors(view, body.get("errors"))
         case "update":
             views.update_view(workspace, view, new)
-        case "push":
-            views.open_view(workspace, user, new, push=True)
-        case "clear":
-            views.clear_views(workspace, user)
-        case None:
+        case "clear" | None:
             views.close_view(workspace, user)
         case kind:
             line = f"unknown response_action: {kind}"
@@ -365,24 +359,10 @@ def _input_errors(view: Json, errors: Any) -> Json:
 
 
 async def close_view(act: Act) -> Json:
-    """Close the open modal, or with all every one; the bot hears of it where it asked.
-
-    Answers view.
-    """
-    workspace, user, view = act.workspace, act.user.id, act.top
-    everything = act.body.all or view["clear_on_close"]
-    closed = [view]
-    if everything:
-        # From the front to the back, as a person would close them.
-        closed = [workspace.views[name] for name in reversed(workspace.stacks[user])]
-        views.clear_views(workspace, user)
-    else:
-        views.close_view(workspace, user)
-    for one in closed:
-        if one["notify_on_close"]:
-            name = f"close {one['callback_id']}"
-            await act.interact("view_closed", name=name, view=one, is_cleared=everything)
-    return {"view": views.top_view(workspace, user)}
+    """Close the open modal. Answers view."""
+    assert act.top
+    views.close_view(act.workspace, act.user.id)
+    return {"view": None}
 
 
 async def open_home(act: Act) -> Json:

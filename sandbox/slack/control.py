@@ -1,6 +1,9 @@
-"""The control API: what people and Slack itself do, for tests and for the page.
+"""What people and Slack itself do, for tests and for the page.
 
-`GET /control` is its document, made from the docstrings and models here.
+POST /control/{act} with a JSON object, GET /control/{query} with a query string. The answer has ok: true, or status 400
+and an error that says what is valid. `user` is an id or a name (ann), `channel` an id, a name or dm (#outreach-alerts).
+With `wait` an act waits so many seconds until the bot has posted or changed `answers` messages (1) that the user sees, or
+opened a view. With `team` the request says that it is from another Slack team. GET /control is this text, with all acts.
 """
 
 from __future__ import annotations
@@ -29,15 +32,6 @@ from sandbox.slack.sockets import NoConnectionError
 from sandbox.slack.views import home_view
 from sandbox.slack.web_api.methods import METHODS
 from sandbox.slack.workspace import Workspace, shown
-
-ABOUT = (
-    "POST /control/{act} with a JSON object, GET /control/{query} with a query string. The answer has "
-    "ok: true, or status 400 and an error that says what is valid. `user` is an id or a name (ann), "
-    "`channel` an id, a name or dm (#outreach-alerts). With `wait` an act waits so many seconds until "
-    "the bot has posted or changed `answers` messages (1) that the user sees, or opened a view. With "
-    "`team` the request says that it is from another Slack team."
-)
-
 
 Handler = Callable[[Any], Awaitable[Json]]
 _USER, _MANIFEST = TypeAdapter(User), TypeAdapter(Manifest)
@@ -79,7 +73,7 @@ class Control:
     async def document(self, _request: Request) -> Response:
         """Return what each act and query does, and the types of their fields."""
         document = {
-            "about": ABOUT,
+            "about": __doc__,
             "acts": {name: inspect.getdoc(act) for name, act in {**self.acts, **ACTS}.items()},
             "queries": {name: inspect.getdoc(query) for name, query in self.queries.items()},
             "methods": sorted(METHODS),
@@ -138,12 +132,7 @@ class Control:
         return {}
 
     async def _set_request_url(self, body: Body) -> Json:
-        """Set url, where the bot is; null: only Socket Mode.
-
-        With verify, only if it answers Slack's challenge.
-        """
-        if body.verify and not await self._delivery.challenge(str(body.url)):
-            raise InvalidActionError("url: didn't answer the challenge")
+        """Set url, where the bot is; null: only Socket Mode."""
         self._workspace.settings.request_url = body.url
         return {"request_url": body.url}
 
@@ -182,7 +171,7 @@ class Control:
         return {"now": self._workspace.clock.now()}
 
     async def _change_sockets(self, body: Body) -> Json:
-        """Change connections: act is cut (without notice), refresh, warn, silence, speak, ….
+        """Change connections: act is cut (without notice), refresh, silence, speak, ….
 
         Silent is a Slack that sends nothing, hears nothing and answers no ping. disable and enable
         turn Socket Mode off and on. Answers connections.
@@ -193,8 +182,6 @@ class Control:
                 return {"connections": sockets.cut()}
             case "refresh":
                 return {"connections": await sockets.disconnect("refresh_requested")}
-            case "warn":
-                return {"connections": await sockets.disconnect("warning")}
             case "silence" | "speak":
                 sockets.silence(silent=body.act == "silence")
             case "disable":
@@ -203,7 +190,7 @@ class Control:
             case "enable":
                 sockets.disabled = False
             case _:
-                known = "cut, refresh, warn, silence, speak, disable, enable"
+                known = "cut, refresh, silence, speak, disable, enable"
                 raise InvalidActionError(f"act is one of {known}")
         return {"connections": len(sockets.ready)}
 
@@ -309,13 +296,12 @@ class Control:
         """Return everything but the messages."""
         workspace, bot = self._workspace, seed.BOT.id
         channels = workspace.channels.values()
-        stacks = workspace.stacks.items()
         return {
             "team": asdict(seed.TEAM),
             "settings": workspace.settings.to_json(),
             "users": [user.to_slack() for user in workspace.users.values()],
             "channels": [one.to_slack(viewer=bot) | {"members": one.members} for one in channels],
-            "views": {user: [workspace.views[one] for one in ids] for user, ids in stacks},
+            "views": {user: workspace.views[one] for user, one in workspace.modals.items()},
             "homes": {user: home_view(workspace, user) for user in workspace.homes},
             "sockets": workspace.sockets.state(),
             "faults": workspace.faults.listed(),
@@ -347,8 +333,8 @@ class Control:
     async def _summary(self, _body: Body) -> Json:
         """Return counts since the last reset, and how often each alert was posted.
 
-        That is calls by method, refusals by error, 429s, acks {count, p50_ms, p99_ms, max_ms}, missed
-        acks, redeliveries, messages by channel, and messages by alert_id of their metadata.
+        That is calls by method, refusals by error, 429s, missed acknowledgements, messages by channel,
+        and messages by alert_id of their metadata.
         """
         workspace = self._workspace
         posted = {one.name: one.posted for one in workspace.channels.values() if one.messages}

@@ -97,15 +97,13 @@ class Delivery:
         )
         return ack
 
-    async def post(
-        self, body: bytes, content_type: str, *, url: str | None = None, headers: Json | None = None
-    ) -> Ack:
+    async def post(self, body: bytes, content_type: str, *, headers: Json | None = None) -> Ack:
         """Send a signed request to the bot.
 
         Raises `NoConnectionError`, `TimeoutError`, `aiohttp.ClientError` or `OSError`.
         """
         settings = self._workspace.settings
-        url = url or settings.request_url
+        url = settings.request_url
         if url is None:
             raise NoConnectionError
         if self._session is None:
@@ -130,17 +128,6 @@ class Delivery:
         secret = self._workspace.credentials.signing_secret.encode()
         digest = hmac.new(secret, f"v0:{at}:".encode() + body, hashlib.sha256).hexdigest()
         return {"X-Slack-Request-Timestamp": at, "X-Slack-Signature": f"v0={digest}"}
-
-    async def challenge(self, url: str) -> bool:
-        """Ask an address Slack's url_verification; true if it answers right."""
-        token = self._workspace.credentials.verification_token
-        body = {"token": token, "challenge": "sandbox", "type": "url_verification"}
-        try:
-            ack = await self.post(json.dumps(body).encode(), JSON_TYPE, url=url)
-        except (aiohttp.ClientError, OSError, ValueError, TimeoutError):
-            return False
-        answer = ack.body.get("challenge") if isinstance(ack.body, dict) else ack.body
-        return ack.ok and answer == "sandbox"
 
     # Events (https://docs.slack.dev/reference/events)
 

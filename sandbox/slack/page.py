@@ -60,7 +60,6 @@ class Page:
                 "commands": [command.model_dump() for command in settings.commands],
                 "shortcuts": [shortcut.model_dump() for shortcut in settings.shortcuts],
                 "view": top_view(workspace, user),
-                "depth": len(workspace.stacks.get(user) or []),
                 "apps": [app],
                 "sockets": len(workspace.sockets.ready),
             }

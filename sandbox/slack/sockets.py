@@ -165,8 +165,7 @@ class Sockets:
         """Tell every connection to go; returns how many there were."""
         connections = self.ready
         for connection in connections:
-            # A warning only announces that a disconnect will follow.
-            connection.leaving = reason != "warning"
+            connection.leaving = True
             await _send_disconnect(connection, reason)
         self._announce()
         return len(connections)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -49,9 +48,7 @@ class Traffic:
         self._calls = Counter[str]()
         self._refused = Counter[str]()
         self._unacknowledged = Counter[str]()
-        self._ack_ms: deque[float] = deque(maxlen=20_000)
         self._rate_limited = 0
-        self._redelivered = 0
 
     def record(self, direction: Any, name: str, *, ms: float, **details: Any) -> None:
         """Keep and count an exchange; `details` are the other fields of `Exchange`."""
@@ -69,10 +66,7 @@ class Traffic:
 
     def _count(self, exchange: Exchange) -> None:
         if exchange.direction == "to_bot":
-            self._redelivered += exchange.attempt > 0
-            if exchange.ok:
-                self._ack_ms.append(exchange.ms)
-            else:
+            if not exchange.ok:
                 self._unacknowledged[str(exchange.error)] += 1
             return
         self._calls[exchange.name] += 1
@@ -81,24 +75,9 @@ class Traffic:
             self._refused[exchange.error or str(exchange.status)] += 1
 
     def summary(self) -> dict[str, Any]:
-        ranked = sorted(self._ack_ms)
         return {
             "calls": dict(self._calls),
             "refused": dict(self._refused),
             "rate_limited": self._rate_limited,
-            "acks": {
-                "count": len(ranked),
-                "p50_ms": _percentile(ranked, 0.5),
-                "p99_ms": _percentile(ranked, 0.99),
-                "max_ms": _percentile(ranked, 1.0),
-            },
             "unacknowledged": dict(self._unacknowledged),
-            "redelivered": self._redelivered,
         }
-
-
-def _percentile(ranked: list[float], share: float) -> float | None:
-    """Return the nearest-rank percentile; None of nothing."""
-    if not ranked:
-        return None
-    return round(ranked[max(0, math.ceil(share * len(ranked)) - 1)], 3)

@@ -1,4 +1,7 @@
-"""Modals and Home: what Slack accepts as a view, and the stack of modals in front of a person."""
+"""Modals and Home: what Slack accepts as a view, and what a person has open.
+
+The bot pushes no view over another, so that there is no stack of them here.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from sandbox.slack.errors import SlackError, refuse_if
 from sandbox.slack.model import Json
 from sandbox.slack.workspace import Workspace, with_ids
 
-MAX_DEPTH = 3
 MAX_VIEW_CHARACTERS = 250_000
 
 
@@ -71,30 +73,19 @@ def _stored(view: Json, *, id_: str = "") -> Json:
 
 def top_view(workspace: Workspace, user: str) -> Json | None:
     """Return the modal in front of someone."""
-    stack = workspace.stacks.get(user)
-    return workspace.views[stack[-1]] if stack else None
+    return workspace.views.get(workspace.modals.get(user, ""))
 
 
 def home_view(workspace: Workspace, user: str) -> Json | None:
     return workspace.views.get(workspace.homes.get(user, ""))
 
 
-def open_view(workspace: Workspace, user: str, view: Any, *, push: bool = False) -> Json:
-    """Show a modal instead of those that are open, or with `push` over the one in front.
-
-    Raises `SlackError` (push_limit_reached, and those of a bad view).
-    """
-    stack = workspace.stacks.get(user) or []
-    if push:
-        refuse_if(not stack, "not_found")
-        refuse_if(len(stack) >= MAX_DEPTH, "push_limit_reached")
+def open_view(workspace: Workspace, user: str, view: Any) -> Json:
+    """Show a modal instead of the one that is open. Raises `SlackError`."""
     fresh = _stored(checked_view(workspace, view, kind="modal"))
-    if push:
-        fresh |= {"root_view_id": stack[0], "previous_view_id": stack[-1]}
-    else:
-        _drop(workspace, user)
+    workspace.views.pop(workspace.modals.get(user, ""), None)
     workspace.views[fresh["id"]] = fresh
-    workspace.stacks.setdefault(user, []).append(fresh["id"])
+    workspace.modals[user] = fresh["id"]
     _announce(workspace, user)
     return fresh
 
@@ -102,14 +93,12 @@ def open_view(workspace: Workspace, user: str, view: Any, *, push: bool = False)
 def update_view(workspace: Workspace, old: Json, view: Any) -> Json:
     """Replace a view where it stands; it keeps its id. Raises `SlackError`."""
     fresh = _stored(checked_view(workspace, view, kind=old["type"]), id_=old["id"])
-    # It stays in its place of the stack.
-    fresh |= {name: old[name] for name in ("root_view_id", "previous_view_id")}
     workspace.views[old["id"]] = fresh
     for user, home in workspace.homes.items():
         if home == old["id"]:
             workspace.feed.publish("home", fresh, only_for=user)
-    for user, stack in workspace.stacks.items():
-        if old["id"] in stack:
+    for user, modal in workspace.modals.items():
+        if modal == old["id"]:
             _announce(workspace, user)
     return fresh
 
@@ -125,25 +114,10 @@ def publish_home(workspace: Workspace, user: str, view: Any) -> Json:
 
 
 def close_view(workspace: Workspace, user: str) -> None:
-    """Take away the modal in front; the one under it shows again."""
-    stack = workspace.stacks.get(user)
-    if stack:
-        workspace.views.pop(stack.pop(), None)
+    """Take away the modal in front."""
+    workspace.views.pop(workspace.modals.pop(user, ""), None)
     _announce(workspace, user)
-
-
-def clear_views(workspace: Workspace, user: str) -> None:
-    """Close all of someone's modals."""
-    _drop(workspace, user)
-    _announce(workspace, user)
-
-
-def _drop(workspace: Workspace, user: str) -> None:
-    for name in workspace.stacks.pop(user, []):
-        workspace.views.pop(name, None)
 
 
 def _announce(workspace: Workspace, user: str) -> None:
-    depth = len(workspace.stacks.get(user) or [])
-    view = top_view(workspace, user)
-    workspace.feed.publish("view", {"view": view, "depth": depth}, only_for=user)
+    workspace.feed.publish("view", {"view": top_view(workspace, user)}, only_for=user)

@@ -62,7 +62,7 @@ class Workspace:
         self.groups = {group.id: group for group in seed.GROUPS}
         self.channels = {channel.id: channel for channel in seed.channels()}
         self.views: dict[str, Json] = {}
-        self.stacks: dict[str, list[str]] = {}  # the ids of the modals that a person has open
+        self.modals: dict[str, str] = {}  # the id of the modal that a person has open
         self.homes: dict[str, str] = {}  # the id of a person's Home
         self.read_until: dict[tuple[str, str], str] = {}  # by person and channel
         self.alerts: Counter[str] = Counter()

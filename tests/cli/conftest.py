@@ -82,7 +82,7 @@ def sandbox() -> Iterator[dict[str, Any]]:
     service = Service(speed=0)
     running = embedded(service)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(running) as announcement:
-        service.guard.limiter.change("off")
+        service.guard.limited = False
         yield announcement
 
 

@@ -167,5 +167,5 @@ async def open_account(*, workspace: str = "acme", **options: Any) -> AsyncItera
         _ScriptedService(**{"speed": 0, **options}) as service,
         aiohttp.ClientSession(timeout=timeout) as http,
     ):
-        service.guard.limiter.change("off")
+        service.guard.limited = False
         yield Account(service, http, workspace=workspace)

@@ -41,16 +41,6 @@ def test_follows_the_real_time_without_a_start_and_can_be_advanced_and_reset() -
         clock.advance(-1.0)
 
 
-def test_reset_goes_back_to_the_start_at_the_first_speed() -> None:
-    real = Real()
-    clock = Clock(50.0, speed=0.0, source=real)
-    clock.advance(10.0)
-    clock.speed = 5.0
-    clock.reset()
-    real.now += 3.0
-    assert (clock.now(), clock.speed) == (50.0, 0.0)
-
-
 def test_never_runs_backwards_when_the_real_time_steps_back() -> None:
     real = Real()
     clock = Clock(50.0, source=real)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable
@@ -38,59 +37,6 @@ class ApiFault(HttpFault):
         return self.endpoint in {"*", endpoint, endpoint.partition(" ")[2]}
 
 
-def fixed(spent: list[float], now: float) -> float:
-    """So many in each second of the clock."""
-    spent[:] = [moment for moment in spent if math.floor(moment) == math.floor(now)]
-    return _spend(spent, now, again=math.floor(now) + 1)
-
-
-def sliding(spent: list[float], now: float) -> float:
-    """So many in any second."""
-    spent[:] = [moment for moment in spent if now - 1 < moment <= now]
-    return _spend(spent, now, again=spent[0] + 1 if spent else now)
-
-
-def _spend(spent: list[float], now: float, *, again: float) -> float:
-    if len(spent) >= RATE:
-        return again - now
-    spent.append(now)
-    return 0.0
-
-
-def bucket(spent: list[float], now: float) -> float:
-    """A bucket of so many tokens, refilled steadily; `spent` has the moment at which it is full again."""
-    full_at = max([now, *spent])
-    # A little less than a whole token will do: who waits as long as told must not fail by a rounding.
-    if full_at - now > 1 - 0.999 / RATE:
-        return full_at - now - 1 + 1 / RATE
-    spent[:] = [full_at + 1 / RATE]
-    return 0.0
-
-
-def off(_spent: list[float], _now: float) -> float:
-    """Any number."""
-    return 0.0
-
-
-FORMS = {"fixed": fixed, "sliding": sliding, "bucket": bucket, "off": off}
-"""The document doesn't say how requests are counted: these are the ways of real services."""
-
-
-class Limiter:
-    """Admits requests by key, as one of `FORMS` does."""
-
-    def __init__(self, form: str = "sliding") -> None:
-        self.change(form)
-
-    def change(self, form: str) -> None:
-        self.form = form
-        self._spent: defaultdict[str, list[float]] = defaultdict(list)
-
-    def admit(self, key: str, *, now: float) -> float:
-        """Spend one request; 0 when it is admitted, else the seconds to wait."""
-        return FORMS[self.form](self._spent[key], now)
-
-
 class RequestCounts:
     """Counts requests to `/v1` as they come in and are answered."""
 
@@ -99,33 +45,31 @@ class RequestCounts:
         self._recent: defaultdict[str, deque[float]] = defaultdict(deque)
         self._worst = Counter[str]()
 
-    def arrived(self, key: str, *, now: float) -> None:
-        """A request with a live key has come in."""
-        recent = self._recent[key]
-        recent.append(now)
-        while recent[0] <= now - 1:
-            recent.popleft()
-        self._worst[key] = max(self._worst[key], len(recent))
+    def arrived(self, workspace: str, *, now: float) -> None:
+        """Count a request with the workspace's key."""
+        self._worst[workspace] = max(self._worst[workspace], _count(self._recent[workspace], now))
 
     def answered(self, endpoint: str, status: int) -> None:
-        """A request was answered; status 0 is a dropped connection."""
+        """Count an answer; status 0 is a dropped connection."""
         self._answers[endpoint][str(status)] += 1
 
-    def summary(self, names: dict[str, str]) -> dict[str, Any]:
-        """Requests, refusals for rate, each endpoint's answers by status, each workspace's busiest second.
-
-        `names` has the workspace of each key; of a workspace's keys the busiest counts.
-        """
-        worst = Counter[str]()
-        for key, count in self._worst.items():
-            worst[names[key]] = max(count, worst[names[key]])
+    def summary(self) -> dict[str, Any]:
+        """Requests, refusals for rate, each endpoint's answers by status, each workspace's busiest second."""
         by_endpoint = self._answers.values()
         return {
             "requests": sum(answers.total() for answers in by_endpoint),
             "rate_limited": sum(answers["429"] for answers in by_endpoint),
             "endpoints": {name: dict(answers) for name, answers in sorted(self._answers.items())},
-            "worst_second": dict(worst),
+            "worst_second": dict(self._worst),
         }
+
+
+def _count(recent: deque[float], now: float) -> int:
+    """Add this moment to those of the last second; how many there are."""
+    recent.append(now)
+    while recent[0] <= now - 1:
+        recent.popleft()
+    return len(recent)
 
 
 class Guard:
@@ -133,7 +77,7 @@ class Guard:
 
     Args:
         app: gets requests with `scope["caller"]`.
-        caller: who has a live key; None for any other text.
+        caller: who has this key; None for any other text.
     """
 
     def __init__(self, app: ASGIApp, *, caller: Callable[[str], Caller | None]) -> None:
@@ -142,10 +86,11 @@ class Guard:
         self.reset()
 
     def reset(self) -> None:
-        """No faults, counts at zero, the usual limiter."""
-        self.limiter = Limiter()
+        """No faults, counts at zero, and the limit."""
+        self.limited = True
         self.faults = Faults[ApiFault]()
         self.counts = RequestCounts()
+        self._admitted: defaultdict[str, deque[float]] = defaultdict(deque)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         endpoint = endpoint_of(scope)
@@ -156,7 +101,7 @@ class Guard:
             await send(message)
 
         try:
-            scope["caller"] = self._admitted(scope)
+            scope["caller"] = self._admit(scope)
         except ApiError as error:
             await error.response()(scope, receive, metered)
             return
@@ -173,18 +118,18 @@ class Guard:
         if fault.replaces_answer:
             await fault.answer(_error_body)(scope, receive, metered)
 
-    def _admitted(self, scope: Scope) -> Caller:
-        key = _key(scope)
-        caller = self._caller(key)
+    def _admit(self, scope: Scope) -> Caller:
+        caller = self._caller(_key(scope))
         if caller is None:
             raise Unauthorized(WWW_Authenticate="Bearer")
-        now = time.time()
+        now, workspace = time.time(), caller.account.workspaces[caller.workspace].name
         # Counted before the limit, so that the busiest second shows what a client tried.
-        self.counts.arrived(key, now=now)
-        wait = self.limiter.admit(key, now=now)
-        if wait > 0:
-            # Whole seconds, never too few (document: Limits).
-            raise RateLimited(Retry_After=str(max(1, math.ceil(wait))))
+        self.counts.arrived(workspace, now=now)
+        admitted = self._admitted[workspace]
+        if self.limited and _count(admitted, now) > RATE:
+            admitted.pop()  # what is refused doesn't count
+            # In whole seconds (document: Limits), and every second of the window is over by then.
+            raise RateLimited(Retry_After="1")
         return caller
 
 

@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args
 
 from sandbox.data import read_toml
 from sandbox.service.errors import BadRequest
-from sandbox.service.moments import DAY, date_of
 
 Change = Literal[
     "no_mx", "no_spf", "second_spf", "invalid_spf", "too_many_lookups", "void_lookups", "include_loop",
@@ -42,7 +41,7 @@ SHARED = _read(_DATA["shared"])
 
 
 @lru_cache(maxsize=2_048)
-def zone(domain: str, *, number: int, changes: tuple[Change, ...] = (), serial: int = 1) -> Records:
+def zone(domain: str, *, number: int, changes: tuple[Change, ...] = ()) -> Records:
     """The records of a domain: every other one has its mail at Google, the rest at Microsoft."""
     differing = [_DATA["changes"][change] for change in changes]
     key = "usual"
@@ -51,7 +50,6 @@ def zone(domain: str, *, number: int, changes: tuple[Change, ...] = (), serial: 
     words = {
         "domain": domain,
         "label": domain.replace(".", "-"),
-        "serial": serial,
         "key": _DATA["keys"][key],
     }
     host = "google" if number % 2 else "microsoft"
@@ -79,8 +77,6 @@ def find(records: Mapping[tuple[str, str], list[bytes]], name: str, kind: str) -
     return None
 
 
-_SERIAL_AGE = 90 * DAY
-"""So long before the account was created, its zones were edited last."""
 _TTL_SECONDS = 300.0
 
 
@@ -105,14 +101,14 @@ class AccountZones:
     def __init__(self, *, now: Callable[[], float], speed: Callable[[], float]) -> None:
         self._now = now
         self._speed = speed
-        self.start((), scheduled=(), created_at=0.0)
+        self.start((), scheduled=())
 
-    def start(self, domains: Sequence[str], *, scheduled: Sequence[ZoneChange], created_at: float) -> None:
+    def start(self, domains: Sequence[str], *, scheduled: Sequence[ZoneChange]) -> None:
         """Begin with the zones of these domains as they are when the account is created."""
         self._domains = {name: number for number, name in enumerate(domains, start=1)}
         # Microsoft names a customer's hosts after the domain, with hyphens.
         self._by_label = {name.replace(".", "-"): name for name in domains}
-        self._scheduled, self._created_at = scheduled, created_at
+        self._scheduled = scheduled
         self.reset()
 
     def reset(self) -> None:
@@ -181,14 +177,7 @@ class AccountZones:
 
     def _zone(self, domain: str) -> Records:
         number, changes = self._domains[domain], self.changes(domain)
-        return zone(domain, number=number, changes=changes, serial=self._serial(domain))
-
-    def _serial(self, domain: str) -> int:
-        """The day of the last edit and the number of edits, as people write it by hand (RFC 1912)."""
-        now = self._now()
-        edits = [edge for one in self._of(domain) for edge in (one.start, one.end) if edge <= now]
-        last = max(edits, default=self._created_at - _SERIAL_AGE)
-        return int(f"{date_of(last):%Y%m%d}{len(edits) % 100:02}")
+        return zone(domain, number=number, changes=changes)
 
     def _of(self, domain: str) -> Iterator[ZoneChange]:
         return (one for one in self._changes if one.domain == domain)

@@ -30,8 +30,6 @@ def _seconds(value: object) -> float:
 
 
 Seconds = Annotated[float, BeforeValidator(_seconds)]
-DomainRef = Annotated[int, Field(ge=1)] | HostName
-"""A domain by name, or by its place among all domains of the scenario; the first is 1."""
 
 
 class _Entry(BaseModel):
@@ -44,9 +42,9 @@ class ScheduledEvent(_Entry):
     at: Seconds
     every: Seconds = 0.0
     times: Annotated[int, Field(ge=1, le=10_000)] = 1
-    kind: Literal["interested", "replies", "bounces", "opt_outs", "out_of_office"]
+    kind: Literal["reply.interested", "lead.replied", "lead.bounced", "lead.unsubscribed", "reply.ooo"]
     workspace: str | None = None
-    domain: DomainRef | None = None
+    domain: HostName | None = None
     count: Annotated[int, Field(ge=1, le=10_000)] = 1
 
 
@@ -56,7 +54,7 @@ class Period(_Entry):
     start: Seconds = Field(alias="from")
     end: Seconds = Field(alias="to")
     conditions: Conditions
-    domains: frozenset[DomainRef] = frozenset()
+    domains: frozenset[HostName] = frozenset()
 
 
 class DnsPeriod(_Entry):
@@ -64,7 +62,7 @@ class DnsPeriod(_Entry):
 
     start: Seconds = Field(alias="from")
     end: Seconds | None = Field(default=None, alias="to")
-    domain: DomainRef
+    domain: HostName
     change: Change
 
 
@@ -105,14 +103,10 @@ class Scenario(_Entry):
     def domains(self) -> list[str]:
         return [domain.name for plan in self.plans for domain in plan.domains]
 
-    def number_of(self, domain: int | str) -> int:
-        """The place of a domain that is named, or told by its place."""
-        return domain if isinstance(domain, int) else self.domains.index(domain) + 1
-
-    def conditions(self, elapsed: float, *, domain: int, name: str) -> Conditions:
+    def conditions(self, elapsed: float, *, domain: str) -> Conditions:
         """The odds for a domain, so many seconds after the start; the first period that covers it counts."""
         for period in self.periods:
-            is_meant = not period.domains or domain in period.domains or name in period.domains
+            is_meant = not period.domains or domain in period.domains
             if period.start <= elapsed < period.end and is_meant:
                 return period.conditions
         return self.rates

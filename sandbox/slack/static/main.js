@@ -95,7 +95,7 @@ class App {
     });
     this.users = new Map(found.users.map((one) => [one.id, one]));
     this.groups = new Map(found.groups.map((one) => [one.id, one]));
-    if (newest("view")) this.modal.show(found.view, found.depth);
+    if (newest("view")) this.modal.show(found.view);
   }
 
   async become(user) {
@@ -357,7 +357,7 @@ class App {
     this.threadTimeline?.repaint(ts);
   }
 
-  on_view({ view, depth }) { this.modal.show(view, depth); }
+  on_view({ view }) { this.modal.show(view); }
 
   on_home(view) {
     const of = this.apps.find((one) => one.id === view.app_id);

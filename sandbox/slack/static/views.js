@@ -41,11 +41,10 @@ export class Modal {
     this.view = null;
   }
 
-  show(view, depth) {
+  show(view) {
     const changed = view?.id !== this.view?.id;
     if (changed || view?.hash !== this.view?.hash) this.errors = {};
     this.view = view;
-    this.depth = depth;
     if (!view) return this.gone();
     if (!this.forms.has(view.id)) this.forms.set(view.id, new Form());
     this.draw(changed);
@@ -88,7 +87,7 @@ export class Modal {
             type: "button",
             "aria-label": "Close",
             data: { testid: "modal-close" },
-            onclick: () => this.close(view.clear_on_close)
+            onclick: () => this.close()
           }, icon(
             "close"))),
         el("div", { class: "scroll-body" }, trouble ? el("div", {
@@ -96,15 +95,13 @@ export class Modal {
           role: "alert",
           data: { testid: "modal-error" }
         }, icon("warn"), trouble) : null, blocks(view.blocks, ctx)),
-        el("footer", {}, this.depth > 1 ? el("small", { class: "depth" }, `${this.depth} of 3`) : null,
-          el("button", {
+        el("footer", {}, el("button", {
               class: "button",
               type: "button",
               data: { testid: "modal-cancel" },
               onclick: () =>
                 this.close()
-            }, view.close ? text(view.close, app.names) : this.depth > 1 ? "Back"
-            : "Cancel"),
+            }, view.close ? text(view.close, app.names) : "Cancel"),
           view.submit ? el("button", {
             class: "button primary",
             type: "submit",
@@ -135,8 +132,8 @@ export class Modal {
     }
   }
 
-  close(all = false) {
-    return this.app.guarded(() => act("view/close", { user: this.app.me, all }));
+  close() {
+    return this.app.guarded(() => act("view/close", { user: this.app.me }));
   }
 }
 

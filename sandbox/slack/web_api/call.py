@@ -53,11 +53,7 @@ class Call:
         wanted = self.method.channel_scope
         if wanted is None:
             return
-        family = _FAMILIES[channel.kind]
-        # The scope that manages public channels is called otherwise in every other family.
-        if wanted == "channels:manage" and family != "channels":
-            wanted = "channels:write"
-        self.require_scope(wanted.replace("channels:", f"{family}:"))
+        self.require_scope(wanted.replace("channels:", f"{_FAMILIES[channel.kind]}:"))
 
     def require(self, name: str) -> Any:
         """Return an argument. Raises `SlackError` (invalid_arguments) where it isn't there."""

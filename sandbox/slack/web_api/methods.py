@@ -281,46 +281,18 @@ def conversations_open(call: Call) -> Json:
     return {"channel": shown, "no_op": False, "already_open": False}
 
 
-def conversations_invite(call: Call) -> Json:
-    """Let people in; one who can't be invited stops all."""
-    channel = call.own_channel()
-    refuse_if(channel.direct, "method_not_supported_for_channel_type")
-    refuse_if(channel.is_archived, "is_archived")
-    names = call.words("users")
-    refuse_if(not names, "no_user")
-    for name in names:
-        refuse_if(name == seed.BOT.id, "cant_invite_self")
-        refuse_if(name not in call.workspace.users, "user_not_found")
-        refuse_if(name in channel.members, "already_in_channel")
-    # Only once all were checked, since one who can't be invited stops all.
-    for name in names:
-        channel.members.append(name)
-        call.delivery.member_joined(name, channel, inviter=seed.BOT.id)
-    call.workspace.feed.publish("channels", {})
-    return {"channel": channel.to_slack(viewer=seed.BOT.id)}
-
-
 # Modals and Home
 
 
 def views_open(call: Call) -> Json:
     """Open a modal for whoever acted."""
-    return _open(call, push=False)
-
-
-def views_push(call: Call) -> Json:
-    """Put a modal over the one in front."""
-    return _open(call, push=True)
-
-
-def _open(call: Call, *, push: bool) -> Json:
     # A view that Slack doesn't show leaves the trigger to be used again.
     views.checked_view(call.workspace, call.require("view"), kind="modal")
     trigger = call.workspace.triggers.get(str(call.require("trigger_id")))
     if trigger is None:
         raise SlackError("invalid_trigger_id")
     trigger.redeem(now=call.workspace.clock.now())
-    return {"view": views.open_view(call.workspace, trigger.user, call.args["view"], push=push)}
+    return {"view": views.open_view(call.workspace, trigger.user, call.args["view"])}
 
 
 def views_update(call: Call) -> Json:
@@ -403,20 +375,6 @@ def users_list(call: Call) -> Json:
     }
 
 
-def users_lookup_by_email(call: Call) -> Json:
-    wanted = str(call.require("email")).casefold()
-    for user in call.workspace.users.values():
-        if user.email == wanted and not user.is_bot:
-            return {"user": user.to_slack()}
-    raise SlackError("users_not_found")
-
-
-def users_profile(call: Call) -> Json:
-    """Return a person's profile, or the bot's."""
-    user = _user(call, call.args.get("user") or seed.BOT.id)
-    return {"profile": _shown_user(user, call)["profile"]}
-
-
 def usergroups_list(call: Call) -> Json:
     """List the user groups, with their people where the call asks for them."""
     shown = [group.to_slack() for group in call.workspace.groups.values()]
@@ -448,7 +406,6 @@ METHODS: dict[str, Method] = {
     "chat.update": Method(chat_update, "chat:write", tier=3),
     "conversations.history": Method(conversations_history, None, _HISTORY, tier=3),
     "conversations.info": Method(conversations_info, None, _READ, tier=3),
-    "conversations.invite": Method(conversations_invite, None, "channels:manage", tier=3),
     "conversations.join": Method(conversations_join, "channels:join", tier=3),
     "conversations.list": Method(conversations_list, None, _READ, tier=2),
     "conversations.open": Method(conversations_open, "im:write", tier=3),
@@ -458,10 +415,7 @@ METHODS: dict[str, Method] = {
     "users.conversations": Method(users_conversations, _READ, _READ, tier=3),
     "users.info": Method(users_info, "users:read", tier=4),
     "users.list": Method(users_list, "users:read", tier=2),
-    "users.lookupByEmail": Method(users_lookup_by_email, EMAIL_SCOPE, tier=3),
-    "users.profile.get": Method(users_profile, "users.profile:read", tier=4),
     "views.open": Method(views_open, tier=4),
     "views.publish": Method(views_publish, tier=4),
-    "views.push": Method(views_push, tier=4),
     "views.update": Method(views_update, tier=4),
 }

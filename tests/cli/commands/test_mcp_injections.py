@@ -198,7 +198,7 @@ async def attacked(folder: Path) -> AsyncIterator[Account]:
     """An account as strangers have left it."""
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(Service(speed=0))
-        service.guard.limiter.change("off")
+        service.guard.limited = False
         where = {
             "OUTREACH_BASE_URL": service.base_url,
             "OUTREACH_API_KEY": next(iter(service.api_keys.values())),

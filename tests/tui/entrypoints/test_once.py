@@ -54,7 +54,7 @@ def once(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 @asynccontextmanager
 async def open_service() -> AsyncIterator[tuple[Service, str]]:
     async with Service() as opened:
-        opened.guard.limiter.change("off")
+        opened.guard.limited = False
         yield opened, next(iter(opened.api_keys.values()))
 
 

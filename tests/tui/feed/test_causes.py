@@ -38,7 +38,7 @@ async def test_one_trouble_after_the_other_is_named_by_its_own_cause_and_start(
     lift_rate_limit(monkeypatch)
     ticks: asyncio.Queue[Tick] = asyncio.Queue()
     async with Service(speed=0) as service, aiohttp.ClientSession() as http:
-        service.guard.limiter.change("off")
+        service.guard.limited = False
         faults = f"{service.control_url}/faults"
         # As in the program, one silence ends before a reading does.
         async with OutreachClient(

@@ -13,15 +13,11 @@ from tests.sandbox.service.conftest import add, sequence_id
 
 
 class TestAuthentication:
-    async def test_a_missing_or_revoked_key_yields_401_with_code_unauthorized(
-        self, service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
-    ) -> None:
+    async def test_a_missing_or_unknown_key_yields_401_with_code_unauthorized(self, service: Service) -> None:
         for headers in ({}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic " + "x" * 20}):
             async with httpx.AsyncClient(verify=False, base_url=service.base_url) as stranger:
                 response = await stranger.get("/leads", headers=headers)
                 assert (response.status_code, response.json()["error"]["code"]) == (401, "unauthorized")
-        await control.post("/keys", json={"workspace": "acme", "revoke": service.api_keys["acme"]})
-        assert (await api.get("/sequences")).status_code == 401
 
     async def test_each_key_is_scoped_to_one_workspace(
         self, api: httpx.AsyncClient, globex: httpx.AsyncClient
@@ -124,39 +120,12 @@ class TestStats:
         longer = {"from": str(today - dt.timedelta(days=34)), "to": str(today)}
         assert await self._totals(api) != await self._totals(api, **longer)
 
-    async def test_group_by_defaults_to_sequence(self, api: httpx.AsyncClient) -> None:
-        groups = (await api.get("/stats")).json()["data"]
-        assert groups
-        assert {row["id"] for row in groups} <= {
-            one["id"] for one in (await api.get("/sequences")).json()["data"]
-        }
-        assert [row["group"] for row in (await api.get("/stats?group_by=variant")).json()["data"]] == [
-            "A",
-            "B",
-        ]
-        assert [row["group"] for row in (await api.get("/stats?group_by=step")).json()["data"]] == [
-            "1",
-            "2",
-            "3",
-            "4",
-        ]
-
     async def test_one_end_alone_is_completed(self, api: httpx.AsyncClient, today: dt.date) -> None:
         start = str(today - dt.timedelta(days=29))
         expected = await self._totals(api)
         assert await self._totals(api, **{"from": start}) == expected
         assert await self._totals(api, to=str(today)) == expected
         assert await self._totals(api, to="0001-01-01") == [0, 0, 0, 0]
-
-    async def test_a_range_that_ends_before_it_starts_counts_nothing(self, api: httpx.AsyncClient) -> None:
-        for query in (
-            {"from": "2999-01-01"},
-            {"from": "2026-03-02", "to": "2026-03-01"},
-            {"from": "9999-12-31", "to": "0001-01-01"},
-        ):
-            for grouping in ("sequence", "inbox"):
-                response = await api.get("/stats", params=query | {"group_by": grouping})
-                assert (response.status_code, response.json()) == (200, {"data": []})
 
     async def _totals(self, api: httpx.AsyncClient, **query: str) -> list[int]:
         rows = (await api.get("/stats", params=query)).json()["data"]

@@ -89,15 +89,6 @@ async def test_the_domains_of_the_bought_list_are_paused_one_after_another_rest_
         assert sights[last + 1][name].statuses == {"warming"}
 
 
-@pytest.mark.e2e
-@pytest.mark.parametrize("days", [3, 4, 5, 6], ids=["Friday", "Saturday", "Sunday", "Monday"])
-async def test_the_crisis_comes_on_any_day_of_the_week(days: int) -> None:
-    """The schedule tells only weekdays from weekends: the others are as the Tuesday above."""
-    async with crisis(start=TUESDAY + days * DAY) as after:
-        sight = await after(9 * HOUR)
-    assert {name for name, domain in sight.items() if domain.state == "paused"} == set(BOUGHT)
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", [7, 8, 9])
 async def test_the_crisis_ends_with_every_inbox_active_again(seed: int) -> None:

@@ -44,15 +44,6 @@ async def status_of(api: httpx.AsyncClient, lead: dict[str, Any]) -> str:
     return str(await anext(one["status"] async for one in of_sequence if one["id"] == lead["id"]))
 
 
-@pytest.mark.parametrize(("kind", "status"), STATUS_AFTER.items())
-async def test_the_leads_status_says_what_happened(
-    kind: str, status: str, api: httpx.AsyncClient, control: httpx.AsyncClient
-) -> None:
-    lead = await written_to(api)
-    await happen(control, kind, lead=lead["id"])
-    assert await status_of(api, lead) == status
-
-
 async def test_a_hard_bounce_and_an_opt_out_block_the_address(
     api: httpx.AsyncClient, control: httpx.AsyncClient
 ) -> None:
@@ -63,33 +54,6 @@ async def test_a_hard_bounce_and_an_opt_out_block_the_address(
         body = {"sequence_id": other, "leads": [{"email": lead["email"]}]}
         answer = (await api.post("/leads", json=body)).json()
         assert answer == {"added": 0, "skipped": [{"email": lead["email"], "reason": "blocklisted"}]}
-
-
-async def test_lead_replied_fires_for_an_interested_reply_too(
-    api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
-) -> None:
-    await subscribe(api, receiver.url, "lead.replied")
-    await happen(control, "reply.interested", reply="Tell me more")
-    payload = json.loads((await receiver.wait_for(1))[0].body)
-    assert (payload["event"], payload["reply"]) == ("lead.replied", "Tell me more")
-
-
-async def test_an_opt_out_by_reply_is_also_a_reply(
-    service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
-) -> None:
-    today = dt.datetime.fromtimestamp(service.now(), dt.UTC).date().isoformat()
-    query = {"from": today, "to": today}
-
-    async def replies() -> int:
-        return sum(row["replies"] for row in (await api.get("/stats", params=query)).json()["data"])
-
-    before = await replies()
-    await subscribe(api, receiver.url, "lead.replied", "lead.unsubscribed")
-    await happen(control, "lead.unsubscribed", reply="STOP")
-    fired = [json.loads(one.body) for one in await receiver.wait_for(2)]
-    assert {one["event"] for one in fired} == {"lead.replied", "lead.unsubscribed"}
-    assert {one["reply"] for one in fired} == {"STOP"}
-    assert await replies() == before + 1
 
 
 @pytest.mark.e2e

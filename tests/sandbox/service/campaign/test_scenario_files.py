@@ -42,7 +42,7 @@ WRONG = [
     ('account = "empty"', "title: Field required"),
     ('title = "x"', "name either an account"),
     (
-        'title = "x"\naccount = "empty"\n[[event]]\nat = "soon"\nkind = "replies"',
+        'title = "x"\naccount = "empty"\n[[event]]\nat = "soon"\nkind = "lead.replied"',
         r"event\[0\]\.at: must be a number",
     ),
     ('title = "x"\naccount = "empty"\n[rates]\nreplys = 2.0', r"rates\.replys: "),
@@ -52,7 +52,7 @@ WRONG = [
     ),
     ('title = "x"\n[[accounts]]\nworkspace = "a"\ninboxes = 3', "inboxes need at least one sequence"),
     (
-        'title = "x"\naccount = "believable"\n[[event]]\nat = "1m"\nkind = "bounces"\ndomain = "no.example"',
+        'title = "x"\naccount = "believable"\n[[event]]\nat = "1m"\nkind = "lead.bounced"\ndomain = "no.example"',
         "there is no domain 'no.example'; there are getacme.example, ",
     ),
 ]
@@ -105,8 +105,8 @@ sequences = [{ name = "Founders", steps = 3, opens = 7, closes = 16 }]
 domains = [{ name = "getacme.example", health = 94 }]
 [[event]]
 at = "1m"
-kind = "bounces"
-domain = 1
+kind = "lead.bounced"
+domain = "getacme.example"
 count = 20
 """
 

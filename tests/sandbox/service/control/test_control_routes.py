@@ -2,65 +2,22 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sandbox.service import Service
 from sandbox.service import service as service_module
-from sandbox.service.api.guard import RATE, Limiter
 from sandbox.service.moments import DAY
-from tests.sandbox.service.conftest import MONDAY, SMALL, client_of, everyone
+from tests.sandbox.service.conftest import MONDAY, SMALL, client_of
 from tests.sandbox.service.subscriber import Receiver, happen, subscribe
 
 
-def worst_second(moments: list[float]) -> int:
-    """The most moments that lie within any one second; `moments` ascend."""
-    worst = start = 0
-    for end, moment in enumerate(moments):
-        while moment - moments[start] >= 1.0:
-            start += 1
-        worst = max(worst, end - start + 1)
-    return worst
-
-
-@pytest.mark.parametrize("form", ["fixed", "sliding", "bucket"])
-@given(gaps=st.lists(st.floats(0, 0.4), min_size=1, max_size=80))
-def test_no_form_refuses_who_keeps_to_ten_a_second_or_admits_much_more(form: str, gaps: list[float]) -> None:
-    limiter = Limiter(form)
-    now, admitted = 1_000.0, list[float]()
-    for gap in gaps:
-        now += gap
-        wait = limiter.admit("key", now=now)
-        if not wait:
-            admitted.append(now)
-        else:
-            assert 0 < wait <= 1
-            assert deepcopy(limiter).admit("key", now=now + wait + 1e-6) == 0
-    assert worst_second(admitted) <= (RATE if form == "sliding" else 2 * RATE)
-
-
-@pytest.mark.parametrize("form", ["sliding", "bucket"])
-@given(gaps=st.lists(st.floats(0.1001, 2), max_size=50))
-def test_a_steady_pace_is_never_refused(form: str, gaps: list[float]) -> None:
-    limiter, now = Limiter(form), 0.0
-    for gap in gaps:
-        now += gap
-        assert limiter.admit("key", now=now) == 0
-
-
-async def test_the_limiter_takes_any_form_and_can_be_switched_off(
-    service: Service, control: httpx.AsyncClient
-) -> None:
+async def test_the_limiter_can_be_switched_off(service: Service, control: httpx.AsyncClient) -> None:
     async with client_of(service, "acme") as api:
-        for form in ("fixed", "sliding", "bucket"):
-            await control.put("/limiter", json={"form": form})
-            refused = sum([(await api.get("/sequences")).status_code == 429 for _ in range(30)])
-            assert refused > 0
+        await control.put("/limiter", json={"form": "sliding"})
+        assert sum([(await api.get("/sequences")).status_code == 429 for _ in range(30)]) > 0
         await control.put("/limiter", json={"form": "off"})
         assert not [1 for _ in range(30) if (await api.get("/sequences")).status_code == 429]
     summary = (await control.get("/summary")).json()
@@ -83,30 +40,6 @@ async def test_a_fault_befalls_its_endpoint_so_many_times(
     assert (await api.get("/sequences")).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("given", "header"), [(2, "2"), (0.5, "0.5"), ("soon", "soon"), ("Wed, 21 Oct 2026 07:28:00 GMT",) * 2]
-)
-async def test_retry_after_is_seconds_or_any_text(
-    api: httpx.AsyncClient, control: httpx.AsyncClient, given: float | str, header: str
-) -> None:
-    await _fault(control, endpoint="GET /leads", status=429, retry_after=given)
-    assert (await control.get("/faults")).json()["data"][0]["retry_after"] == given
-    assert (await api.get("/leads")).headers["Retry-After"] == header
-
-
-@pytest.mark.parametrize(
-    ("body", "media_type"), [("html", "text/html"), ("half", "application/json"), ("empty", "")]
-)
-async def test_nonsense_can_be_answered(
-    api: httpx.AsyncClient, control: httpx.AsyncClient, body: str, media_type: str
-) -> None:
-    await _fault(control, endpoint="GET /stats", body=body)
-    response = await api.get("/stats")
-    assert media_type in response.headers["Content-Type"]
-    with pytest.raises(ValueError):
-        response.json()
-
-
 @pytest.mark.parametrize("executed", [False, True])
 async def test_a_connection_is_cut_before_or_after_the_act(
     api: httpx.AsyncClient, control: httpx.AsyncClient, *, executed: bool
@@ -119,42 +52,14 @@ async def test_a_connection_is_cut_before_or_after_the_act(
     assert now == ("paused" if executed else "active")
 
 
-async def test_faults_can_be_listed_and_cleared(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
-    await _fault(control, status=500, times=None)
-    assert (await api.get("/inboxes")).status_code == 500
-    assert len((await control.get("/faults")).json()["data"]) == 1
-    await control.delete("/faults")
-    assert (await api.get("/inboxes")).status_code == 200
-
-
 @pytest.mark.usefixtures("small_account")
 async def test_time_runs_at_its_speed_jumps_and_freezes(service: Service, control: httpx.AsyncClient) -> None:
-    frozen = (await control.get("/time")).json()["epoch"]
-    assert (await control.get("/time")).json()["epoch"] == frozen
+    frozen = (await control.get("/state")).json()["time"]["epoch"]
+    assert (await control.get("/state")).json()["time"]["epoch"] == frozen
     assert (await control.post("/time", json={"advance": 3_600})).json()["epoch"] == frozen + 3_600
     await control.post("/time", json={"speed": 100_000})
     assert service.now() > frozen + 3_600
     assert (await control.post("/time", json={"speed": 0})).json()["speed"] == 0
-
-
-async def test_triggered_events_have_the_given_values(
-    api: httpx.AsyncClient, control: httpx.AsyncClient
-) -> None:
-    sequence = (await api.get("/sequences")).json()["data"][1]
-    request = {
-        "kind": "reply.interested",
-        "sequence": sequence["id"],
-        "payload": {"step": 99},
-        "reply": "=1+1",
-    }
-    assert (await control.post("/events", json=request)).json() == {"events": 1}
-    interested = await everyone(api, status="interested", sequence_id=sequence["id"], limit=100)
-    found = [
-        (await control.get("/history", params={"email": one["email"]})).json()["data"] for one in interested
-    ]
-    entries = [entry["body"] for entries in found for entry in entries if entry["body"]["step"] == 99]
-    assert {entry["event"] for entry in entries} == {"lead.replied", "reply.interested"}
-    assert {(entry["reply"], entry["sequence"]) for entry in entries} == {("=1+1", sequence["name"])}
 
 
 @pytest.mark.usefixtures("small_account")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -130,19 +129,11 @@ async def test_the_crisis_breaks_three_zones_before_their_domains_are_paused() -
         assert texts(await ask(service, "_dmarc.helloacme.example")) == []
 
 
-async def test_a_repaired_zone_is_good_again_and_its_serial_rises(
-    service: Service, act: httpx.AsyncClient
-) -> None:
-    async def serial() -> int:
-        return int(values(await ask(service, GOOGLE, "SOA"))[0].split()[2])
-
-    first = await serial()
+async def test_a_repaired_zone_is_good_again(service: Service, act: httpx.AsyncClient) -> None:
     await act.post("/changes", json={"domain": GOOGLE, "change": "second_spf"})
-    second = await serial()
     assert len(await policies(service, GOOGLE)) == 2
     await act.request("DELETE", "/changes", params={"domain": GOOGLE})
     assert len(await policies(service, GOOGLE)) == 1
-    assert first < second < await serial()
 
 
 @pytest.mark.parametrize("domain", [GOOGLE, MICROSOFT])
@@ -162,15 +153,6 @@ async def test_each_change_shows_in_the_zone_and_is_answered(
         assert (change, await answered()) != (change, before)
         await act.delete("/changes", params={"domain": domain})
         assert await answered() == before
-
-
-async def test_records_of_64_kb_arrive_whole_over_tcp(service: Service, act: httpx.AsyncClient) -> None:
-    await act.put("/records", json={"name": GOOGLE, "type": "TXT", "values": ["x" * 60_000]})
-    host, _, port = service.dns_resolvers[0].partition(":")
-    query = dns.message.make_query(GOOGLE, "TXT", use_edns=True, payload=4_096)
-    over_udp = await dns.asyncquery.udp(query, host, port=int(port), timeout=5)
-    assert over_udp.flags & dns.flags.TC
-    assert max(map(len, texts(await ask(service, GOOGLE)))) == 60_000
 
 
 async def test_any_record_can_be_set_and_put_back(service: Service, act: httpx.AsyncClient) -> None:
@@ -204,37 +186,3 @@ async def test_a_drip_never_ends(service: Service, act: httpx.AsyncClient) -> No
     await act.post("/faults", json={"kind": "drip"})
     with pytest.raises(dns.exception.Timeout):
         await ask(service, GOOGLE, seconds=0.5)
-
-
-async def test_queries_are_counted_and_reset_forgets_them_with_all_changes(
-    service: Service, act: httpx.AsyncClient
-) -> None:
-    await act.post("/changes", json={"domain": GOOGLE, "change": "gone"})
-    await act.post("/faults", json={"kind": "servfail", "resolver": 2})
-    assert (await ask(service, GOOGLE, "MX", resolver=1)).rcode() == dns.rcode.NXDOMAIN
-    async with httpx.AsyncClient(verify=False, base_url=service.control_url) as control:
-        assert (await control.get("/dns")).json()["queries"] == 1
-        await control.post("/reset")
-        shown = (await control.get("/dns")).json()
-    assert (shown["queries"], shown["faults"]) == (0, [])
-    assert await policies(service, GOOGLE)
-
-
-async def test_what_is_no_query_is_not_answered(service: Service) -> None:
-    host, _, port = service.dns_resolvers[0].partition(":")
-    loop = asyncio.get_running_loop()
-    answers, answered = list[bytes](), asyncio.Event()
-
-    class Sender(asyncio.DatagramProtocol):
-        def datagram_received(self, data: bytes, addr: object) -> None:
-            answers.append(data)
-            answered.set()
-
-    transport, _ = await loop.create_datagram_endpoint(Sender, remote_addr=(host, int(port)))
-    response = dns.message.make_response(dns.message.make_query(GOOGLE, "TXT"))
-    for wire in (b"", b"\x00", bytes(range(256)), response.to_wire()):
-        transport.sendto(wire)
-    transport.sendto(dns.message.make_query(GOOGLE, "MX").to_wire())
-    await asyncio.wait_for(answered.wait(), 5)
-    transport.close()
-    assert len(answers) == 1

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import ssl
 from collections import Counter
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -18,7 +14,7 @@ from hypothesis import strategies as st
 
 from sandbox.service.deliveries import RETRIES, retry_at
 from sandbox.service.moments import DAY
-from tests.sandbox.service.subscriber import KINDS, Receiver, deliveries, happen, subscribe
+from tests.sandbox.service.subscriber import Receiver, deliveries, happen, subscribe
 from tests.waiting import until
 
 
@@ -45,20 +41,6 @@ async def test_the_payload_of_reply_interested_is_the_documents(
     assert (payload["event"], payload["reply"], type(payload["step"])) == ("reply.interested", "Yes", int)
     assert payload["sequence"] in {one["name"] for one in (await api.get("/sequences")).json()["data"]}
     assert payload["inbox"] in {one["email"] for one in (await api.get("/inboxes")).json()["data"]}
-
-
-async def test_all_seven_kinds_are_delivered(
-    api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
-) -> None:
-    await subscribe(api, receiver.url)
-    for kind in KINDS:
-        await happen(control, kind)
-    arrived = [json.loads(one.body) for one in await receiver.wait_for(len(KINDS) + 2)]
-    by_kind = {payload["event"]: payload for payload in arrived}
-    assert set(by_kind) == set(KINDS)
-    assert by_kind["reply.ooo"]["return_date"] > "2020-01-01"
-    assert by_kind["lead.bounced"]["bounce_type"] == "hard"
-    assert by_kind["domain.paused"]["inboxes"]
 
 
 async def test_an_auto_pause_lets_the_inboxes_of_the_domain_rest(
@@ -119,8 +101,7 @@ async def test_a_failed_delivery_is_retried_5_times_over_24_hours_byte_for_byte(
     [delivery] = await deliveries(control)
     assert (delivery["state"], delivery["attempts"]) == ("failed", 6)
     assert {one.body for one in receiver.received} == {delivery["body"].encode()}
-    made = (await control.get(f"/deliveries/{delivery['id']}/attempts")).json()["data"]
-    assert [(one["number"], one["status"]) for one in made] == [(number, 500) for number in range(1, 7)]
+    assert delivery["last_answer"] == 500
 
 
 async def _made(control: httpx.AsyncClient, attempts: int) -> bool:
@@ -143,42 +124,12 @@ async def test_a_timeout_is_a_failure_and_delays_no_other(
         await until(lambda: _all_attempted(control, 60))
     found = await deliveries(control)
     assert Counter(one["state"] for one in found) == {"delivered": 20, "pending": 40}
-    made = [await _attempts(control, one["id"]) for one in found if one["state"] == "pending"]
-    assert [one["error"] for (one,) in made].count("it timed out") == 20
-
-
-async def _attempts(control: httpx.AsyncClient, delivery: str) -> list[dict[str, Any]]:
-    return list((await control.get(f"/deliveries/{delivery}/attempts")).json()["data"])
+    assert [one["last_answer"] for one in found].count("timeout") == 20
 
 
 async def _all_attempted(control: httpx.AsyncClient, count: int) -> bool:
     found = await deliveries(control)
     return len(found) == count and all(one["attempts"] for one in found)
-
-
-async def test_a_delivery_can_be_replayed(
-    api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
-) -> None:
-    await subscribe(api, receiver.url, "lead.bounced")
-    await happen(control, "lead.bounced")
-    await receiver.wait_for(1)
-    await until(lambda: _settled(control))
-    [delivery] = await deliveries(control)
-    await control.post(f"/deliveries/{delivery['id']}/replay")
-    first, second = await receiver.wait_for(2)
-    assert (first.body, first.headers["X-Service-Signature"]) == (
-        second.body,
-        second.headers["X-Service-Signature"],
-    )
-
-
-async def test_the_secret_is_shown_once(
-    api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
-) -> None:
-    secrets = {await subscribe(api, receiver.url, "lead.bounced") for _ in range(2)}
-    assert len(secrets) == 2
-    listed = (await control.get("/subscriptions")).text
-    assert not [secret for secret in secrets if secret in listed]
 
 
 @given(key=st.integers(), first=st.floats(0, 4e9))
@@ -189,23 +140,3 @@ def test_retries_come_with_growing_gaps_within_24_hours(key: int, first: float) 
     assert gaps[0] > 50
     assert DAY * 0.85 < times[-1] - first <= DAY + 0.001
     assert retry_at(first, RETRIES + 1, key=key) is None
-
-
-async def test_an_untrusted_certificate_is_a_failed_delivery_that_says_so(
-    api: httpx.AsyncClient, control: httpx.AsyncClient
-) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(Path(__file__).with_name("self_signed.pem"))
-    refusing = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=context)
-    async with refusing:
-        port = refusing.sockets[0].getsockname()[1]
-        await subscribe(api, f"https://localhost:{port}/hook", "lead.bounced")
-        await happen(control, "lead.bounced")
-        await until(lambda: _made(control, 1))
-    [delivery] = await deliveries(control)
-    assert delivery["state"] == "pending"
-    [attempt] = (await control.get(f"/deliveries/{delivery['id']}/attempts")).json()["data"]
-    assert (attempt["status"], attempt["error"]) == (
-        None,
-        "the certificate is not trusted: self-signed certificate",
-    )

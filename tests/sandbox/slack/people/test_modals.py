@@ -66,15 +66,12 @@ async def test_a_modal_is_filled_in_and_submitted(running: AsyncApp, person: Per
     assert got[0]["private_metadata"] == "m"
 
 
-async def test_the_app_can_refuse_change_stack_and_clear(running: AsyncApp, person: Person) -> None:
+async def test_the_app_can_refuse_change_and_clear(running: AsyncApp, person: Person) -> None:
     opens(running, modal(WHY))
     answers: list[Json] = [
         {"response_action": "errors", "errors": {"why": "No."}},
         {"response_action": "errors", "errors": {"unknown": "No."}},
         {"response_action": "update", "view": modal(WHY, title=plain("Second"))},
-        {"response_action": "push", "view": modal(WHY, title=plain("Third"))},
-        {"response_action": "push", "view": modal(WHY, title=plain("Fourth"))},
-        {"response_action": "push", "view": modal(WHY, title=plain("Fifth"))},
         {"response_action": "clear"},
     ]
 
@@ -89,27 +86,7 @@ async def test_the_app_can_refuse_change_stack_and_clear(running: AsyncApp, pers
     assert (await submit())["errors"] == {"why": "No."}
     assert "" in (await submit())["errors"]
     assert (await submit())["view"]["title"]["text"] == "Second"
-    third = (await submit())["view"]
-    assert (third["title"]["text"], third["previous_view_id"]) == ("Third", third["root_view_id"])
-    assert (await submit())["view"]["title"]["text"] == "Fourth"
-    assert (await submit())["error"] == "push_limit_reached"
     assert (await submit())["view"] is None
-
-
-async def test_closing_a_modal_notifies_the_app(
-    running: AsyncApp, person: Person, slack: SlackStandIn
-) -> None:
-    closed: list[Json] = []
-    opens(running, modal(WHY, notify_on_close=True))
-
-    @running.view_closed("form")
-    async def on_close(ack: Any, body: Json) -> None:
-        closed.append(body)
-        await ack()
-
-    await person.do("command", text="/outreach open", wait=3)
-    assert (await person.do("view/close"))["view"] is None
-    assert closed[0]["is_cleared"] is False
 
 
 async def test_a_trigger_works_once_and_three_seconds(

@@ -7,7 +7,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack import seed
-from tests.sandbox.slack.driver import Json, Person, actions, button, section
+from tests.sandbox.slack.driver import Json, Person, actions, button
 
 
 @pytest.fixture
@@ -84,15 +84,6 @@ async def test_an_ephemeral_is_changed_and_deleted_through_its_own_address(
     await post(session, clicked["response_url"], delete_original=True)
     found = (await person.see("messages", channel=seed.ALERTS))["messages"]
     assert [one["text"] for one in found if one["by_app"]] == ["beside it"]
-
-
-async def test_limits_hold_there_too(session: aiohttp.ClientSession, url: str) -> None:
-    status, text = await post(session, url, text="x", blocks=[section("")])
-    assert (status, "invalid_blocks" in text) == (400, True)
-    async with session.post(url, data=b"{") as response:
-        assert response.status == 400
-    async with session.post(url + "x", json={"text": "x"}) as response:
-        assert response.status == 404
 
 
 async def test_after_a_command_nothing_is_replaced_or_deleted(
