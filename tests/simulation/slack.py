@@ -100,9 +100,9 @@ class SimulatedSlack:
 
         None where the reply is in a list with others.
         """
-        here, name = self.messages[channel], f"Ada {number} at Acme is interested: Updated"
+        here, name = self.messages[channel], f"Ada {number} at Acme is interested"
         cards = [m for m in here if _is_card_of(m, alert)]
-        notes = [m for m in here if name in m["text"]]
+        notes = [m for m in here if name in m["text"] and "Updated on the card above" in m["text"]]
         by_card, by_note = ({who for m in some for who in CALLS.findall(m["all"])} for some in (cards, notes))
         called = (by_card or by_note) if cards else None
         passed = sum(f"Nobody's turn: Ada {number} at Acme" in m["text"] for m in self.messages[channel])
