@@ -126,7 +126,6 @@ async def open_bot(
         refresher = CardRefresher(
             store,
             contexts,
-            yesterday=register.Yesterday(histories),
             soon=account_changed,
             planned=signals.changed,
         )

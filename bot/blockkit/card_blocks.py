@@ -139,7 +139,9 @@ def render_line(line: str, details: str = "", *, buttons: Sequence[Button] = ())
 
 def _draw(card: Card) -> list[Block]:
     words: tuple[Block | None, ...] = (
-        *(_paragraph(text) for text in card.text[:PARAGRAPHS]),
+        *(_paragraph(text) for text in card.text[:1]),
+        _code(card.code),
+        *(_paragraph(text) for text in card.text[1:PARAGRAPHS]),
         _facts(card.facts[:FACTS]),
     )
     figures: tuple[Block | None, ...] = (
@@ -177,6 +179,16 @@ def _title_section(card: Card) -> dict[str, Any]:
 def _paragraph(text: str) -> Block | None:
     shown = cut(visible_lines(text).strip(), SECTION)
     return rich({"type": "rich_text_section", "elements": elements.rich_elements(shown)}) if shown else None
+
+
+def _code(code: str) -> Block | None:
+    """Text to copy, which Slack draws letter by letter.
+
+    https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#rich_text_preformatted
+    """
+    shown = cut(visible_lines(code).strip(), SECTION)
+    text = {"type": "rich_text_preformatted", "elements": [elements.text_element(shown)]}
+    return rich(text) if shown else None
 
 
 def _facts(facts: Iterable[Fact]) -> Block | None:

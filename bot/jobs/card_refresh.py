@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import structlog
 
-from bot.alerts import recovery
+from bot.alerts import paused_domain, recovery
 from bot.commands.context import CommandContexts
 from bot.runtime.pacing import visit
 from bot.runtime.wakeup import Wakeup
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
+from shared.commands.running.pausing import LOOK_BACK
 from shared.domain.card import Tone
 from shared.domain.dns_facts import dns_fact, in_dns, problems_of
-from shared.domain.totals import totals
 from shared.domain.wall_clock import DAY, moment
 from shared.domain_health.encoding import encode_report
 from shared.domain_health.report import DomainReport
@@ -31,7 +31,7 @@ from shared.guardrails.rule import subject_key
 from shared.records.guardrails import Incident
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.alerts.subjects import AT_ONCE, NAME, ShownSequence, first_whole_day
+from shared.store.alerts.subjects import AT_ONCE, NAME, ShownSequence
 from shared.store.queue.alert_row import AlertRow
 from shared.store.queue.outbox import PlannedPost
 
@@ -40,15 +40,8 @@ EVERY = 10.0
 LEAST = 0.2
 """Seconds between two requested checks."""
 WEEK = 7 * DAY
-LATELY = 3600.0
-"""Seconds of which a card counts the latest bounces and opt-outs."""
-ASK_AGAIN = 3600.0
-"""Seconds after which unknown sends are asked for again: each time is a request."""
 PAUSED_STATE = json.dumps({"sequence": "paused"})
 """What is stored with a reply whose sequence is paused; nothing while it runs."""
-
-Yesterday = Callable[[str, datetime], Awaitable[Mapping[str, tuple[float | None, float | None]]]]
-"""Workspace and moment to health and limit by address, as far as the history has them."""
 
 log = structlog.get_logger("card_refresh")
 
@@ -61,14 +54,11 @@ class CardRefresher:
         store: Store,
         contexts: CommandContexts,
         *,
-        yesterday: Yesterday,
         soon: Wakeup,
         planned: Callable[[], None],
     ) -> None:
-        self._store, self._contexts, self._yesterday = store, contexts, yesterday
+        self._store, self._contexts = store, contexts
         self._soon, self._planned = soon, planned
-        self._unknown_sends: dict[str, float] = {}
-        """Alert to the moment from which its sends are asked for again."""
 
     async def run(self) -> None:
         """Compare the open cards with the service regularly."""
@@ -95,18 +85,19 @@ class CardRefresher:
         """Compare the open cards of a workspace with the service. Raises `OutreachError`, `RecordsUnavailable`."""
         client = self._contexts.clients[workspace]
         changed = False
-        if shown := await self._store.subjects.sequences(workspace):
-            paused = paused_names(await client.list_sequences())
-            for sequence in shown:
-                state = PAUSED_STATE if is_paused(sequence, paused) else ""
-                changed |= await self._turn(workspace, sequence, state=state)
-        if domains := await self._store.subjects.paused_domains(workspace):
+        shown = await self._store.subjects.sequences(workspace)
+        domains = await self._store.subjects.paused_domains(workspace)
+        paused = paused_names(await client.list_sequences()) if shown or domains else ()
+        for sequence in shown:
+            state = PAUSED_STATE if is_paused(sequence, paused) else ""
+            changed |= await self._turn(workspace, sequence, state=state)
+        if domains:
             inboxes = await client.list_inboxes()
             reports = await self._reports(domains)
             guards = [one for one in await self._store.incidents.open() if one.workspace == workspace]
             for one in domains:
                 dns = reports.get(in_dns(one.domain)) if reports is not None else None
-                changed |= await self._refresh_domain(workspace, one, inboxes, guards, dns=dns)
+                changed |= await self._refresh_domain(workspace, one, inboxes, guards, paused=paused, dns=dns)
         if changed:
             self._planned()
 
@@ -123,45 +114,34 @@ class CardRefresher:
         inboxes: Sequence[Inbox],
         guards: Sequence[Incident],
         *,
+        paused: Collection[str],
         dns: DomainReport | None,
     ) -> bool:
-        since = one.received_at - WEEK
-        counts, names = await self._store.subjects.domain_events(workspace, one.domain, since=since)
-        _, troubles = await self._store.subjects.troubles(workspace, one.domain, since=since)
-        lately, _ = await self._store.subjects.troubles(
-            workspace, one.domain, since=self._store.database.clock() - LATELY
-        )
-        before = json.loads(one.standing or "{}")
-        past = {} if before.get("inboxes") else await self._yesterday(workspace, yesterday_of(one))
         at = self._store.database.clock()
-        now = recovery.domain_state(
-            [inbox for inbox in inboxes if inbox.domain == one.domain],
-            before=before,
-            past=past,
-            thresholds=self._contexts.settings.workspace(workspace).thresholds,
-            now=at,
+        counts, _ = await self._store.subjects.domain_events(
+            workspace, one.domain, since=one.received_at - WEEK
         )
-        stage = now["stage"]
-        note = recovery.note(one, now, at=at) if stage and stage != before.get("stage") else None
-        heard = await self._store.subjects.heard_since(workspace)
-        known = None if heard is None or heard <= since else int(one.received_at - heard)
-        rate = await self._bounce_rate(workspace, one, inboxes, heard, before=before.get("rate"))
-        found = {
-            "counts": dict(counts),
-            "known": known,
-            "rate": rate,
-            "sequences": list(names),
-            "troubles": troubles,
-        }
+        # The same as a pause of the domain looks at, so that button and question name one number.
+        names = await self._store.records.domain_sequences(workspace, one.domain, moment(at) - LOOK_BACK)
+        before = json.loads(one.standing or "{}")
+        if not before:
+            await self._store.subjects.take_dns(workspace, one.domain)
         state = {
-            **now,
-            **found,
-            "lately": lately,
-            "window": LATELY,
+            **recovery.domain_state(
+                [inbox for inbox in inboxes if inbox.domain == one.domain],
+                before=before,
+                thresholds=self._contexts.settings.workspace(workspace).thresholds,
+            ),
+            "counts": dict(counts),
+            "sequences": list(names),
+            "active": [name for name in names if name.casefold() not in paused],
             **_guardrails_state(guards, one.domain),
             **self._dns_state(dns, since=one.received, now=moment(at)),
         }
-        recovered = stage == recovery.RECOVERED
+        stage = state["stage"]
+        note = recovery.note(one, state, at=at) if stage and stage != before.get("stage") else None
+        # While its DNS is broken the card stays open, so that it says when that is over.
+        recovered = stage == paused_domain.RECOVERED and not paused_domain.problems_in(state)
         return await self._update(one, _json(state), note=note, recovered=recovered)
 
     def _dns_state(self, report: DomainReport | None, *, since: datetime, now: datetime) -> Mapping[str, Any]:
@@ -197,45 +177,6 @@ class CardRefresher:
         if standing == one.standing and not recovered:
             return False
         return await self._store.subjects.update(one.id, standing, note=note, recovered=recovered)
-
-    async def _bounce_rate(
-        self,
-        workspace: str,
-        one: AlertRow,
-        inboxes: Sequence[Inbox],
-        heard: float | None,
-        *,
-        before: Mapping[str, Any] | None,
-    ) -> Mapping[str, Any] | None:
-        """Bounces and sends of the same whole days until the pause; None: there is none of which all bounces are known."""
-        first = first_whole_day(heard, since=one.received_at - WEEK)
-        if first is None or first > one.received_at:
-            return None
-        last = one.received.date()
-        until = (one.received_at // DAY + 1) * DAY
-        bounced = await self._store.subjects.bounced(workspace, one.domain, since=first, until=until)
-        days = {"first": moment(first).date().isoformat(), "last": last.isoformat()}
-        sends: int | None = before["sends"] if before else None
-        if sends is None and self._store.database.clock() >= self._unknown_sends.get(one.id, 0.0):
-            self._unknown_sends[one.id] = self._store.database.clock() + ASK_AGAIN
-            sends = await self._sends(workspace, one, inboxes, moment(first).date())
-        if sends is None:
-            return None
-        self._unknown_sends.pop(one.id, None)
-        return {**days, "bounced": bounced, "sends": sends}
-
-    async def _sends(
-        self, workspace: str, one: AlertRow, inboxes: Sequence[Inbox], first: date
-    ) -> int | None:
-        rows = await self._contexts.clients[workspace].stats(
-            group_by="inbox", start=first, end=one.received.date()
-        )
-        own = {name for inbox in inboxes if inbox.domain == one.domain for name in (inbox.id, inbox.email)}
-        return totals(row for row in rows if row.group in own).sends
-
-
-def yesterday_of(one: AlertRow) -> datetime:
-    return one.received - timedelta(days=1)
 
 
 def paused_names(sequences: Sequence[Campaign]) -> Collection[str]:

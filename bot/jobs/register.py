@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
 from functools import partial
 
 import structlog
@@ -35,7 +34,7 @@ from bot.slack import rota_people
 from bot.slack.rota_people import RotaPeople
 from bot.worker import Kind
 from shared.domain.wall_clock import DAY
-from shared.history import History, HistoryUnavailable
+from shared.history import History
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.jobs import (
@@ -209,26 +208,3 @@ async def open_histories(contexts: CommandContexts) -> AsyncIterator[Mapping[str
     thresholds = settings.workspace().thresholds  # the same for every workspace
     async with History(settings.history_database, thresholds=thresholds) as history:
         yield dict.fromkeys(settings.workspaces, history)
-
-
-class Yesterday:
-    """The state of inboxes at a past time, from the history."""
-
-    def __init__(self, histories: Mapping[str, History]) -> None:
-        self._histories = histories
-
-    async def __call__(self, workspace: str, at: datetime) -> Mapping[str, tuple[float | None, float | None]]:
-        """Health and limit by address; empty if the history can't be read."""
-        try:
-            health = await self._values_at(workspace, "health_score", at)
-            limit = await self._values_at(workspace, "daily_limit", at)
-        except HistoryUnavailable as error:
-            log.warning("history not read", error=type(error).__name__)
-            return {}
-        return {address: (health.get(address), limit.get(address)) for address in {*health, *limit}}
-
-    async def _values_at(self, workspace: str, metric: str, at: datetime) -> dict[str, float | None]:
-        found = await self._histories[workspace].all_series(
-            workspace, kind="inbox", metric=metric, start=at, end=at, points=1
-        )
-        return {address: values[-1].value for address, values in found.items() if values}

@@ -144,6 +144,8 @@ class Card:
     tone: Tone = Tone.INFO
     text: tuple[str, ...] = ()
     """Paragraphs."""
+    code: str = ""
+    """Text to copy, letter by letter; it stands below the first paragraph."""
     facts: tuple[Fact, ...] = ()
     quote: str = ""
     """Text from outside, quoted line by line."""

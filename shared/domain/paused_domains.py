@@ -34,4 +34,4 @@ def pause_reason(event: Event) -> str:
     share = event.raw.get("rate")
     given = (event.reason or "").replace("_", " ")
     known = isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1
-    return f"{given} ({show_rate(share)} of its sends, says the service)".strip() if known else given
+    return f"{given} {show_rate(share)}".strip() if known else given

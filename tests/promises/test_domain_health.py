@@ -129,6 +129,23 @@ async def test_the_card_of_a_paused_domain_says_what_is_wrong_with_its_dns_and_w
     assert "SPF" in (await team.present(card)).shown
 
 
+async def test_broken_dns_and_the_pause_of_its_domain_are_one_card(team: Team) -> None:
+    """The card about DNS came first: from the pause on it points to that of the pause."""
+    await watch(team)
+    await change(team.account, "second_spf")
+    dns = await broken(team)
+    await team.deliver(paused_domain(DOMAIN, reason="Bounce rate 7.1%"))
+    card = await team.card(f"{DOMAIN} is paused")
+
+    async def told() -> bool:
+        await check(team)
+        shown, pointer = await team.present(card), await team.present(dns)
+        return MERGED in shown.shown and MERGED not in pointer.shown
+
+    assert await team.until(told, "all of it on one card")
+    assert "see the card of its pause" in (await team.present(dns)).title
+
+
 CAUSES = {
     "no_mx": ("mx", "Add the MX record at useacme.example that your provider names."),
     "no_spf": ("spf", "Add this TXT record at useacme.example: v=spf1 include:_spf.google.com ~all"),

@@ -13,17 +13,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shared.api.event_kinds import DNS, PAUSED
+from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY
-from shared.guardrails.rule import subject_key
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import ALL, Incident
 from shared.store import facts, jobs
 from shared.store.alerts.changes import add_entry
-from shared.store.alerts.subjects import PAUSED_FOR
+from shared.store.alerts.subjects import open_card
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.guardrail_schema import incidents
-from shared.store.db.schema import alerts, posts
+from shared.store.db.schema import posts
 from shared.store.facts import SWITCH
 from shared.store.jobs import ACT, EVALUATE, Job
 from shared.store.queue import outbox
@@ -129,7 +128,7 @@ class Incidents(Repository):
     @writes
     def hand_over(self, tx: Transaction, incident: Incident, note: str) -> bool:
         """Where a pause of the domain has a card by now, that shows the incident, and its message says so."""
-        card = _open_card(tx, incident.workspace, incident.domain) if incident.told else None
+        card = open_card(tx, incident.workspace, incident.domain) if incident.told else None
         if card is None or card.kind != PAUSED:
             return False
         shown = _shown_by(incident.workspace, incident.told)
@@ -220,7 +219,7 @@ def _placed(tx: Transaction, claim: Claim, post: PlannedPost) -> tuple[PlannedPo
 
     It has no channel where nothing is to be posted.
     """
-    card = _open_card(tx, claim.workspace, claim.domain)
+    card = open_card(tx, claim.workspace, claim.domain)
     if card and card.kind == PAUSED:
         return replace(post, channel=""), ""
     if card:  # its DNS is broken: what else is found goes to the thread of that card
@@ -229,22 +228,6 @@ def _placed(tx: Transaction, claim: Claim, post: PlannedPost) -> tuple[PlannedPo
     open_ = (c.workspace == claim.workspace) & (c.domain == claim.domain) & c.ended_at.is_(None)
     told = tx.scalar(sa.select(c.told).where(open_, c.told != "").order_by(c.id).limit(1))
     return (replace(post, channel=""), told) if told else (post, post.dedupe)
-
-
-def _open_card(tx: Transaction, workspace: str, domain: str) -> sa.Row[str, str, str] | None:
-    """The alert of a domain's pause, or else of its broken DNS, while it is not over."""
-    c = alerts.c
-    query = sa.select(c.id, c.kind, c.domain).where(
-        c.workspace == workspace,
-        c.received_at > tx.now - PAUSED_FOR,
-        c.kind.in_((PAUSED, DNS)),
-        c.recovered_at.is_(None),
-    )
-    # In Python: a sequence or domain is compared by its key everywhere, which a database can't compute.
-    found = [
-        row for row in tx.execute(query.order_by(c.received_at.desc())) if subject_key(row.domain) == domain
-    ]
-    return min(found, key=lambda row: row.kind != PAUSED, default=None)
 
 
 def _shown_by(workspace: str, told: str) -> sa.ColumnElement[bool]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
-from shared.api.event_kinds import INTERESTED, PAUSED, TROUBLES
-from shared.domain.wall_clock import DAY
+from shared.api.event_kinds import DNS, INTERESTED, PAUSED
+from shared.domain.dns_facts import in_dns
+from shared.guardrails.rule import subject_key
 from shared.store.db.columns import NOW
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.schema import alerts, posts, sightings
@@ -22,6 +24,8 @@ PAUSED_FOR = 21 * 86_400.0
 """Seconds after which the card of a paused domain is left as it is."""
 AT_ONCE = 200
 """Cards that one transaction turns, so that the intake never waits long."""
+MOVED = json.dumps({"moved": True})
+"""The state of a card about DNS, once the card of the domain's pause shows it instead."""
 NAME = 300
 """Letters of a sequence's name that are kept with an alert."""
 
@@ -121,12 +125,7 @@ _SEQUENCES = (
     .order_by(sa.func.count().desc(), sightings.c.sequence)
 )
 _BUSIEST = _SEQUENCES.limit(50)
-_IS_TROUBLE = sightings.c.kind.in_(TROUBLES)
-_TROUBLES, _TROUBLED = _KINDS.where(_IS_TROUBLE), _SEQUENCES.where(_IS_TROUBLE)
 
-_BOUNCED = sa.select(sa.func.count()).where(
-    _OF_DOMAIN, sightings.c.at < sa.bindparam("until"), sightings.c.kind == "lead.bounced"
-)
 _HEARD = sa.select(sa.func.min(sightings.c.at)).where(sightings.c.workspace == sa.bindparam("workspace"))
 
 
@@ -136,9 +135,19 @@ def heard_since(tx: Transaction, workspace: str) -> float | None:
     return found
 
 
-def first_whole_day(heard: float | None, *, since: float) -> float | None:
-    """When the first day begins, from that of `since` on, of which every delivery is known; it may be tomorrow."""
-    return None if heard is None else max(since // DAY, -(-heard // DAY)) * DAY
+def open_card(tx: Transaction, workspace: str, domain: str) -> sa.Row[str, str, str] | None:
+    """The alert of a domain's pause, or else of its broken DNS, while it is not over; `domain` in small letters."""
+    c = alerts.c
+    query = sa.select(c.id, c.kind, c.domain).where(
+        c.workspace == workspace,
+        c.received_at > tx.now - PAUSED_FOR,
+        c.kind.in_((PAUSED, DNS)),
+        c.recovered_at.is_(None),
+    )
+    # In Python: a domain is compared by its key everywhere, which a database can't compute.
+    rows = tx.execute(query.order_by(c.received_at.desc()))
+    found = [row for row in rows if domain in {subject_key(row.domain), in_dns(row.domain)}]
+    return min(found, key=lambda row: row.kind != PAUSED, default=None)
 
 
 def update_subject(
@@ -197,6 +206,20 @@ class Subjects(Repository):
         """Paused domains that have not recovered, the newest first."""
         return read_alerts(tx, _PAUSED_DOMAINS, {"in_workspace": workspace, "now": tx.now})
 
+    @writes
+    def take_dns(self, tx: Transaction, workspace: str, domain: str) -> None:
+        """Let the card of a domain's broken DNS point to that of its pause, which shows it from now on."""
+        c = alerts.c
+        query = sa.select(c.id, c.domain).where(
+            c.workspace == workspace,
+            c.kind == DNS,
+            c.received_at > tx.now - PAUSED_FOR,
+            c.recovered_at.is_(None),
+        )
+        for row in tx.execute(query).all():
+            if in_dns(row.domain) == in_dns(domain):
+                update_subject(tx, row.id, MOVED, recovered=True)
+
     @reads
     def sequences(self, tx: Transaction, workspace: str) -> Sequence[ShownSequence]:
         """The sequences on the cards of interested replies that are not handled."""
@@ -231,22 +254,3 @@ class Subjects(Repository):
     ) -> tuple[Mapping[str, int], Sequence[str]]:
         """The events of a domain: counts by kind, also of hard bounces, and the sequences that sent from it, busiest first."""
         return events_of_domain(tx, workspace, domain, since=since)
-
-    @reads
-    def heard_since(self, tx: Transaction, workspace: str) -> float | None:
-        return heard_since(tx, workspace)
-
-    @reads
-    def bounced(self, tx: Transaction, workspace: str, domain: str, *, since: float, until: float) -> int:
-        """The bounces of a domain in this time."""
-        which = {"workspace": workspace, "domain": domain, "since": since, "until": until}
-        return int(tx.scalar(_BOUNCED, which) or 0)
-
-    @reads
-    def troubles(
-        self, tx: Transaction, workspace: str, domain: str, *, since: float
-    ) -> tuple[Mapping[str, int], Sequence[tuple[str, int]]]:
-        """Bounces and opt-outs of a domain by kind, and by sequence, the most first."""
-        which = {"workspace": workspace, "domain": domain, "since": since}
-        by_sequence = [(name, int(count)) for name, count in tx.execute(_TROUBLED, which)]
-        return {kind: int(count) for kind, count in tx.execute(_TROUBLES, which)}, by_sequence

@@ -11,11 +11,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
 from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
 from shared.domain_health.report import DomainChange, DomainReport, Value
 from shared.store import facts, jobs
-from shared.store.alerts.subjects import update_subject
+from shared.store.alerts.subjects import open_card, update_subject
 from shared.store.db.domain_schema import domains
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
 from shared.store.db.schema import facts as fact_rows
@@ -212,6 +213,9 @@ def _tell(tx: Transaction, due: DueDomain, news: News) -> Mapping[str, str]:
     new: list[Arrival] = []
     for workspace in due.workspaces:
         alert = due.incidents.get(workspace, "")
+        card = open_card(tx, workspace, due.domain)
+        if card and card.kind == PAUSED:  # one incident is one card: it shows this at its next look
+            continue
         shown = alert and update_subject(
             tx, alert, news.standing, note=news.note, recovered=news.recovered, held_until=news.held_until
         )

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from bot.alerts import kinds, recovery, rendering
+from bot.alerts import kinds, rendering
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.actions import OnAlert
@@ -27,10 +27,8 @@ from bot.slack.permissions import Person
 from sandbox.slack import blockkit
 from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
-from shared.api.models import Inbox
 from shared.commands.errors import error_card
 from shared.domain.card import Card
-from shared.domain.health import DEFAULT
 from shared.store.queue.alert_row import AlertRow, Due
 from shared.store.queue.posts import Post
 from tests.bot.harness import interested
@@ -65,28 +63,6 @@ def reply(**changes: Any) -> Card:
     return kinds.card(replace(Alert(id="al_1", event=event, received_at=NOON), **changes))
 
 
-def domain(*statuses: str, **changes: Any) -> Card:
-    """A paused domain after its inboxes were seen so, one after another."""
-    raw = {"rate": 0.083}
-    event = Event(kind="domain.paused", domain="mail.example", reason="bounce_rate", raw=raw)
-    seen: dict[str, Any] = {}
-    for status in statuses:
-        inboxes = [
-            Inbox(email=f"{name}@mail.example", health_score=score, daily_limit=40, status=status)
-            for name, score in (("ann", 62.0 if status != "active" else 91.0), ("sam", 88.5))
-        ]
-        past = {"ann@mail.example": (93.0, 60.0)}
-        at = NOON.timestamp() + 60
-        seen = recovery.domain_state(inboxes, before=seen, past=past, thresholds=DEFAULT, now=at)
-        rate = {"bounced": 31, "sends": 374, "first": "2026-11-13", "last": "2026-11-20"}
-        seen |= {
-            "counts": {"lead.bounced": 31, "hard": 28},
-            "sequences": ["Q3 founders", "Q3 CTO"],
-            "rate": rate,
-        }
-    return kinds.card(Alert(id="al_2", event=event, received_at=NOON, standing=seen, **changes))
-
-
 def other(kind: str, **fields: Any) -> Card:
     event = Event(kind=kind, lead=LEAD, sequence="Q3 founders", step=2, inbox="s@mail.example", **fields)
     return kinds.card(Alert(id="al_3", event=event, received_at=NOON))
@@ -101,12 +77,6 @@ def reminder(what: str, **changes: Any) -> Message:
 
 
 WHOLE: Mapping[str, Callable[[], Card]] = {
-    "domain, not looked at": domain,
-    "domain, resting": lambda: domain("resting"),
-    "domain, warming": lambda: domain("resting", "warming"),
-    "domain, recovered": lambda: domain(
-        "resting", "warming", "active", recovered_at=NOON + timedelta(days=3)
-    ),
     "out of office": lambda: other("reply.ooo", return_date="2026-12-01", reply="I am away."),
     "bounce": lambda: other("lead.bounced", bounce_type="hard", reason="550 5.1.1"),
     "unknown kind": lambda: other("brand.new"),

@@ -58,12 +58,6 @@ def test_the_first_block_of_every_message_is_read_as_its_title(name: str) -> Non
     assert desktop.split()[0] in notification(drawn.text, [])["mobile"]
 
 
-def test_the_notification_of_a_paused_domain_says_why() -> None:
-    drawn = card_blocks.render(WHOLE["domain, resting"]())
-    for text in notification(drawn.text, drawn.blocks).values():
-        assert "mail.example is paused: bounce rate (8.3% of its sends, says the service)" in text
-
-
 def test_the_quote_of_an_answer_stays_below_its_facts() -> None:
     table = Table(columns=(), rows=())
     card = Card(title="Ada", quote=WORDS, text=("Interested",), table=table, buttons=(Button(label="x"),))

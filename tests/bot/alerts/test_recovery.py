@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,7 @@ from sandbox.service import Service
 from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.api.models import Inbox
-from shared.domain.card import Tone
 from shared.domain.health import DEFAULT
-from shared.domain.snapshot import Reading, Snapshot
-from shared.history import History
 from shared.store import open_store
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
@@ -45,8 +41,8 @@ def stages(*days: tuple[Inbox, ...]) -> list[str]:
     """The stage at each look."""
     before: dict[str, Any] = {}
     found = []
-    for now, inboxes in enumerate(days):
-        before = recovery.domain_state(inboxes, before=before, past={}, thresholds=DEFAULT, now=float(now))
+    for inboxes in days:
+        before = recovery.domain_state(inboxes, before=before, thresholds=DEFAULT)
         found.append(str(before["stage"]))
     return found
 
@@ -71,75 +67,10 @@ def test_a_late_report_of_resting_inboxes_is_no_recovery() -> None:
     assert stages((), ()) == ["", ""]
 
 
-def test_an_inbox_at_low_health_is_not_shown_as_well() -> None:
-    (row,) = recovery.domain_state([inbox("active", 50.0)], before={}, past={}, thresholds=DEFAULT, now=0.0)[
-        "inboxes"
-    ]
-    assert row["tone"] is Tone.BAD
-
-
 @pytest.fixture
 async def bot(tmp_path: Path, remote: Remote) -> AsyncIterator[BotHarness]:
     async with open_harness(tmp_path, OUTREACH_BASE_URL=remote.url) as opened:
         yield opened
-
-
-async def remember(bot: BotHarness, *, health: float, limit: int, hours: float) -> None:
-    """Have the history hold how the inbox stood so many hours ago, as a dashboard or the bot would have kept it."""
-    settings = shared_settings.load(environ=bot.environ)
-    then = moment() - timedelta(hours=hours)
-    stood = Inbox(email=ADDRESS, id=ADDRESS, health_score=health, daily_limit=limit, status="active")
-    async with History(settings.history_database) as history:
-        snapshot = Snapshot(workspace="default", inboxes=Reading(value=(stood,), read_at=then))
-        await history.add(snapshot, now=then)
-
-
-@pytest.mark.parametrize("broadcast", [False, True])
-async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_recovers(
-    bot: BotHarness, remote: Remote, *, broadcast: bool
-) -> None:
-    if broadcast:
-        bot.config("[routes]\nbroadcast = true\n")
-    await remember(bot, health=91.5, limit=60, hours=25)
-    await remember(bot, health=70.5, limit=60, hours=2)
-    remote.inboxes = [inbox_body(62, 60, "resting")]
-    async with bot_inside(bot, pace=HASTE):
-        assert await bot.deliver(json.dumps(PAUSED).encode()) == 200
-
-        async def shown(*words: str) -> dict[str, Any] | None:
-            await trigger_refresh(bot, remote)
-            messages = await bot.messages()
-            text = json.dumps(messages[:1], ensure_ascii=False)
-            return messages[0] if all(word in text for word in words) else None
-
-        card = await until(lambda: shown("getacme.example is paused", "91.5"))
-        table = next(block for block in card["blocks"] if block["type"] == "data_table")
-        cells = [cell["text"] for cell in table["rows"][1]]
-        assert cells[1:] == ["91.5 → 62", "60", "resting"]
-        remote.inboxes = [inbox_body(62, 12, "warming")]
-        card = await until(lambda: shown("getacme.example is sending again"))
-        assert "Its inbox is warming up; lowest health 62." in json.dumps(card)
-        remote.inboxes = [inbox_body(92, 60, "active")]
-        card = await until(lambda: shown("getacme.example has recovered"))
-        assert "Its inbox is active; lowest health 92." in json.dumps(card)
-        assert "91.5" in json.dumps(card), "what was yesterday stays"
-
-        async def thread() -> list[str] | None:
-            below = [m for m in await bot.messages() if m.get("thread_ts") == card["ts"] != m["ts"]]
-            texts = [m["text"] for m in below]
-            assert {m["in_channel"] for m in below} <= {broadcast}
-            return texts if len(texts) >= 2 else None
-
-        sends, well = await until(thread)
-        assert sends.startswith("getacme.example is sending again: After")
-        assert "Its inbox is warming up; lowest health 62." in sends
-        assert well.startswith("getacme.example has recovered: After")
-
-
-async def trigger_refresh(bot: BotHarness, remote: Remote) -> None:
-    """A change that makes the bot refresh its cards."""
-    remote.sequences["sq_0001"]["status"] = "active"
-    await bot.say("pause Q3 founders", user=seed.BEN.id, channel=seed.SALES)
 
 
 async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(

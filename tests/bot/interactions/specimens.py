@@ -91,13 +91,7 @@ def alerts(now: datetime) -> dict[str, Card]:
         alert = alert_of_kind(kind, now, LONG)
         found |= {f"{kind}": kinds.card(alert), f"{kind}, condensed": kinds.condensed(alert)}
     for status in ("resting", "warming", "active"):
-        standing = recovery.domain_state(
-            _inboxes(status),
-            before={},
-            past={"ann@mail.example": (93.0, 60.0)},
-            thresholds=DEFAULT,
-            now=now.timestamp(),
-        )
+        standing = recovery.domain_state(_inboxes(status), before={}, thresholds=DEFAULT)
         paused = replace(alert_of_kind(PAUSED, now, SHORT), standing=standing)
         found[f"paused domain, inboxes {status}"] = kinds.card(paused)
     found["paused domain, recovered"] = kinds.card(

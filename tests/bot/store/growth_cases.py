@@ -258,14 +258,7 @@ ALERTS: Mapping[str, Case] = {
     "Subjects.domain_events": lists(
         "it counts what the domain had", lambda one: one.store.subjects.domain_events(one.workspace, "d0.example", since=0.0)
     ),
-    "Subjects.heard_since": flat(lambda one: one.store.subjects.heard_since(one.workspace)),
-    "Subjects.bounced": lists(
-        "it counts what the domain had",
-        lambda one: one.store.subjects.bounced(one.workspace, "d0.example", since=0.0, until=one.now),
-    ),
-    "Subjects.troubles": lists(
-        "it counts what the domain had", lambda one: one.store.subjects.troubles(one.workspace, "d0.example", since=0.0)
-    ),
+    "Subjects.take_dns": flat(lambda one: one.store.subjects.take_dns(one.workspace, "d0.example")),
 }  # fmt: skip
 
 GUARDRAILS: Mapping[str, Case] = {

@@ -167,7 +167,7 @@ async def test_what_happened_to_a_domain_is_counted_with_its_last_reason(
         assert past.known_from == moment(clock.now)
         (pause,) = past.pauses
         assert replace(pause, at=pause.at.replace(microsecond=0)) == DomainPause(
-            at=moment(clock.now), reason="bounce rate (7.0% of its sends, says the service)"
+            at=moment(clock.now), reason="bounce rate 7.0%"
         )
         assert (await store.records.domain_past("default", "other.example", since)).hard == 1
         assert (
