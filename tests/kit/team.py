@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import itertools
 import json
 import os
 import re
 import socket
+import sqlite3
 import sys
+import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -215,6 +218,22 @@ class Team:
     async def restart(self) -> None:
         await self.stop()
         await self.start()
+
+    @property
+    def state_dir(self) -> Path:
+        """The folder of the bot's files."""
+        return Path(self.environ["XDG_STATE_HOME"])
+
+    def stored(self) -> bytes:
+        """Everything that is in the bot's files, unpacked where a database has it packed. Stop the bot before."""
+        found = [path.read_bytes() for path in sorted(self.state_dir.rglob("*")) if path.is_file()]
+        for path in self.state_dir.rglob("*.db"):
+            with contextlib.closing(sqlite3.connect(path)) as database:
+                for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+                    for value in itertools.chain(*database.execute(f'SELECT * FROM "{table}"')):
+                        with contextlib.suppress(zlib.error):
+                            found.append(zlib.decompress(value) if isinstance(value, bytes) else b"")
+        return b"\n".join(found)
 
     def use_new_database(self) -> None:
         """Let a bot that is not started yet begin with an empty database."""
