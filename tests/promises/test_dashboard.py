@@ -133,3 +133,29 @@ async def test_a_narrow_screen_tells_verdict_and_alarm(
         assert re.match(r" *◆ 1 of \d+ domains paused", text.splitlines()[1])
         assert "1 alarm" in text.splitlines()[1]
         assert re.search(r"(?m)^ *‖ +\S+ +paused", text), "the domain that can't send"
+
+
+async def test_the_page_of_a_sequence_lists_its_own_changes_and_no_others(
+    account: Account, screen: Screen
+) -> None:
+    first, second = await on_the_page_of_sequences(screen)
+    await screen.press("p")
+    await screen.until(f"Pause {first}")
+    await screen.press("y")
+    await screen.until("Press u to undo")
+    await screen.press("down", "enter")
+    page = await screen.until(f"› {second}")
+    assert CHANGE.search(page) is None
+    await screen.press("escape", "up", "enter")
+    assert CHANGE.search(await screen.until(f"› {first}"))
+
+
+CHANGE = re.compile(r"\d\d:\d\d  is paused")
+
+
+async def on_the_page_of_sequences(screen: Screen) -> list[str]:
+    """The names of the first two active sequences, in the order of the page; the cursor is on the first."""
+    await screen.until("DOMAINS")
+    await screen.press("2")
+    page = await screen.until("► active")
+    return re.findall(r"► active +(\S.*?)  ", page)[:2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from tests.kit import Account, Shell, Team
 
@@ -28,3 +29,22 @@ async def test_a_shell_says_which_command_failed(account: Account, shell: Shell)
     assert run.code == 1
     assert "sequences paused" in run.err
     assert "503" in run.err
+
+
+async def test_status_says_for_how_long_the_service_has_stopped_the_key(team: Team) -> None:
+    team.account.answer("GET /stats", {}, status=429, times=1, headers={"Retry-After": "30"})
+    await team.ask("stats")
+    line = next(part for part in (await team.ask("status")).shown.splitlines() if "429" in part)
+    assert re.search(r"stopped for \d+ s \(429\)", line)
+
+
+async def test_a_database_names_the_version_that_made_it(team: Team, shell: Shell) -> None:
+    """A backup that is put back is opened by a version that knows its schema."""
+    await team.stop()
+    shell.use(team.environ)
+    copy = str(team.state_dir / "copy.db")
+    assert (await asyncio.to_thread(shell.run, "database", "backup", copy)).code == 0
+    shell.set("OUTREACH_DATABASE_URL", f"sqlite:///{copy}")
+    run = await asyncio.to_thread(shell.run, "database", "status")
+    assert run.code == 0, run.err
+    assert re.search(r"Made by version\s+\d+\.\d+", run.out)

@@ -18,11 +18,11 @@ async def forget(team: Team, shell: Shell, *words: str) -> Run:
 
 
 async def told_of_ada(team: Team) -> None:
-    """Ada's reply, claimed by name; Lena's, which quotes her address; and a rule of the house about her."""
+    """Ada's reply, claimed by her address; Lena's, which quotes it; and who has looked Ada up."""
     await team.deliver(interested("Ada", reply="Call me on Monday."))
     await team.card("Call me on Monday.")
     await team.ask(f"claim {ADDRESS}")
-    await team.card("Claimed by @ann")
+    await team.card("claimed by @ann")
     await team.deliver(interested("Lena", reply=f"Ask my colleague {ADDRESS.upper()} instead."))
     await team.card("instead.")
     await team.ask(f"lead {ADDRESS}")

@@ -130,3 +130,29 @@ async def test_a_paused_domain_is_reminded_of_until_someone_acknowledges(team: T
     await team.pass_time(hours=9)
     await barrier(team, "Ada")
     assert len(await team.thread(card)) == before
+
+
+async def with_rota(team: Team) -> None:
+    """A bot that mentions Ben and Cleo in turn."""
+    await team.stop()
+    team.set('[routes.rota]\npeople = ["U0BEN00002", "U0CLEO0003"]\npass_after = "1h"\n')
+    await team.start()
+
+
+async def test_who_is_away_gets_no_turn_until_they_are_back(team: Team) -> None:
+    await with_rota(team)
+    await team.ask("away for 2h", user="ben")
+    for name in ("Ada", "Grace"):
+        assert "<@U0BEN00002>" not in (await posted(team, name)).mrkdwn
+    await team.ask("back", user="ben")
+    both = [(await posted(team, name)).mrkdwn for name in ("Lena", "Mary")]
+    assert any("<@U0BEN00002>" in text for text in both)
+
+
+async def test_nobody_is_away_for_more_than_twelve_months(team: Team) -> None:
+    await with_rota(team)
+    far, near = (f"{moment() + timedelta(days=days):%Y-%m-%d}" for days in (380, 340))
+    refused = await team.ask(f"away until {far}", user="ben")
+    assert "twelve months" in refused.shown
+    assert "is away" not in refused.title
+    assert "is away" in (await team.ask(f"away until {near}", user="ben")).title

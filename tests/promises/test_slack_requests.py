@@ -88,6 +88,18 @@ async def test_odd_payloads_with_a_good_signature_are_400(team: Team, body: str,
     assert (await send(team, sent, content_type=kind))["status"] == 400
 
 
+async def test_a_modal_that_a_person_closed_is_acknowledged(team: Team) -> None:
+    view = (await team.act("shortcut", callback_id="pause_form", wait=5))["view"]
+    (opened, *_) = [
+        one["request"] for one in await team.traffic() if one["request"].get("type") == "shortcut"
+    ]
+    closed = {"type": "view_closed", "is_cleared": False, "view": view}
+    closed |= {name: opened[name] for name in ("team", "user", "api_app_id")}
+    ack = await send(team, urlencode({"payload": json.dumps(closed)}))
+    assert (ack["status"], ack["ok"]) == (200, True)
+    assert team.account.asked("PATCH") == []
+
+
 async def test_no_odd_part_of_a_request_is_answered_500(team: Team) -> None:
     await team.deliver(interested("Ada"))
     await team.click(await team.card("Ada"), "Claim")
