@@ -22,7 +22,7 @@ async def told_of_ada(team: Team) -> None:
     await team.deliver(interested("Ada", reply="Call me on Monday."))
     await team.card("Call me on Monday.")
     await team.ask(f"claim {ADDRESS}")
-    await team.card("claimed by @ann")
+    await team.card("laimed by @ann")
     await team.deliver(interested("Lena", reply=f"Ask my colleague {ADDRESS.upper()} instead."))
     await team.card("instead.")
     await team.ask(f"lead {ADDRESS}")
