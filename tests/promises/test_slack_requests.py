@@ -51,7 +51,7 @@ async def test_a_command_that_is_sent_again_runs_once(team: Team) -> None:
     line = f'pause "{NAME}"'
     await team.ask(line)
     await team.ask(f'resume "{NAME}"')
-    before = len(await team.messages())
+    before = len(await team.settled())
     assert (await team.repeat(f"/outreach {line}"))["status"] == 200
     await team.ask("whoami")
     assert not await team.account.is_paused(NAME)
