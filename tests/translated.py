@@ -43,9 +43,7 @@ def upper(card: Card) -> Card:
 
 
 def _upper_button(button: Button) -> Button:
-    asked = button.confirm
-    confirm = asked and replace(asked, title=asked.title.upper(), text=asked.text.upper())
-    return replace(button, label=button.label.upper(), confirm=confirm)
+    return replace(button, label=button.label.upper())
 
 
 def translate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from bot.alerts.model import Alert, Mark
 from bot.alerts.wording import answer_link
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.actions import read_button, write_value
-from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
+from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
 from shared.domain.wall_clock import moment
 from shared.store.queue import post_kinds
 from shared.store.queue.alert_row import AlertRow
@@ -197,7 +197,7 @@ def write_note(card: Card) -> str:
         for one in card.charts
     ]
     buttons = [
-        [button.label, _value(button), button.tone, button.url, _extra(button)] for button in card.buttons
+        [button.label, _value(button), button.tone, button.url, button.menu] for button in card.buttons
     ]
     words = {
         "title": card.title,
@@ -217,18 +217,8 @@ def _value(button: Button) -> str:
     return write_value(button.action, workspace=button.workspace) if button.action else ""
 
 
-def _extra(button: Button) -> dict[str, Any]:
-    """What few buttons have: a confirmation, a place in the menu."""
-    sure = button.confirm
-    asked = {"confirm": [sure.title, sure.text, sure.yes, sure.no]} if sure else {}
-    return asked | ({"menu": True} if button.menu else {})
-
-
-def _button(label: str, value: str, tone: str, url: str = "", extra: dict[str, Any] | None = None) -> Button:
-    title, text, yes, no = (extra or {}).get("confirm") or [""] * 4
-    sure = Confirm(title=title, text=text, yes=yes, no=no) if title else None
-    found = read_button(label, value, tone=Tone(tone), url=url)
-    return replace(found, confirm=sure, menu=bool((extra or {}).get("menu")))
+def _button(label: str, value: str, tone: str, url: str, menu: Any) -> Button:
+    return replace(read_button(label, value, tone=Tone(tone), url=url), menu=bool(menu))
 
 
 def _fact_rows(facts: Sequence[Fact]) -> list[list[Any]]:

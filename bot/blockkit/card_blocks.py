@@ -232,7 +232,7 @@ def actions(buttons: Sequence[Button]) -> Block | None:
 
 
 def _in_menu(button: Button) -> bool:
-    return button.menu and button.confirm is None and len(value_of(button, most=OPTION_VALUE)) <= OPTION_VALUE
+    return button.menu and len(value_of(button, most=OPTION_VALUE)) <= OPTION_VALUE
 
 
 def row_of(drawn: Sequence[InteractiveElement]) -> Block:

@@ -11,7 +11,6 @@ from typing import Any
 
 from slack_sdk.models.blocks import (
     ButtonElement,
-    ConfirmObject,
     DateTimePickerElement,
     InteractiveElement,
     Option,
@@ -26,13 +25,12 @@ from shared.commands import COMMANDS
 from shared.commands.base import ALIASES
 from shared.commands.help import FIRST_LINES
 from shared.commands.times import RANGES
-from shared.domain.card import Button, Confirm, Tone
+from shared.domain.card import Button, Tone
 from shared.text.sanitize import visible
 
 Block = dict[str, Any]
 
 LABEL, VALUE, OPTION_VALUE, MENU = 75, 2_000, 150, 5
-CONFIRM_TITLE, CONFIRM_TEXT, CONFIRM_ANSWER = 100, 300, 30
 RUN = "run"
 """Every button's `action_id` begins with it; its value says what it does (`bot.blockkit.actions`)."""
 PICK = f"{RUN}_at:"
@@ -92,16 +90,6 @@ def draw_button(button: Button, number: int) -> InteractiveElement:
         value=None if leads else value_of(button),
         url=button.url or None,
         style=None if leads else _STYLES.get(button.tone),
-        confirm=_confirm(button.confirm) if button.confirm and not leads else None,
-    )
-
-
-def _confirm(confirm: Confirm) -> ConfirmObject:
-    return ConfirmObject(
-        title=plain_object(cut(visible(confirm.title), CONFIRM_TITLE) or "Sure?"),
-        text=plain_object(cut(visible(confirm.text), CONFIRM_TEXT) or "Sure?"),
-        confirm=plain_object(cut(visible(confirm.yes), CONFIRM_ANSWER) or "Yes"),
-        deny=plain_object(cut(visible(confirm.no), CONFIRM_ANSWER) or "No"),
     )
 
 

@@ -74,16 +74,6 @@ class Table:
     total: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confirm:
-    """What a person is asked before a button's command runs."""
-
-    title: str
-    text: str
-    yes: str = "Yes"
-    no: str = "Cancel"
-
-
 class Action(Protocol):
     """What a button does, as data: the arguments of a command, or what a front end does besides."""
 
@@ -108,7 +98,6 @@ class Button:
     workspace: str = ""
     tone: Tone = Tone.INFO
     """GOOD is drawn as the primary button, BAD as the dangerous one."""
-    confirm: Confirm | None = None
     menu: bool = False
     """Under the card's overflow menu instead of in its row of buttons."""
     picks_time: bool = False

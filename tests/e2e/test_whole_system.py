@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from playwright.sync_api import Page, Response, expect, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.e2e.browser import chromium
 from tests.e2e.conftest import ROOT
@@ -127,17 +127,15 @@ def test_an_interested_reply_is_claimed_with_one_click(page: Page) -> None:
 
 
 def test_claim_and_reply_claims_and_leads_to_the_mail_program(page: Page) -> None:
-    answers: list[Response] = []
-    page.context.on("response", lambda one: answers.append(one) if "/reply/" in one.url else None)
     card = page.get_by_test_id("message").filter(has_text="is interested").last
     expect(card).to_be_visible(timeout=90_000)
     claimed = page.get_by_test_id("message").filter(has_text="claimed by @")
     before = claimed.count()
-    card.locator('[data-text="Claim & reply"]').click()
+    with page.context.expect_event("response", lambda one: "/reply/" in one.url, timeout=10_000) as answer:
+        card.locator('[data-text="Claim & reply"]').click()
     expect(claimed).to_have_count(before + 1, timeout=10_000)
-    wait_until(lambda: bool(answers))
-    assert answers[0].status == 302
-    assert answers[0].headers["location"].startswith("mailto:")
+    assert answer.value.status == 302
+    assert answer.value.headers["location"].startswith("mailto:")
 
 
 def test_quitting_leaves_no_process_behind(terminal: Terminal) -> None:

@@ -18,7 +18,7 @@ from bot.blockkit.elements import without_marks
 from sandbox.slack import blockkit
 from shared.api.events import Event, EventLead
 from shared.commands.leads import Lead
-from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone, Typed
+from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone, Typed
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -38,9 +38,8 @@ hostile = st.sampled_from(
 )
 text = st.one_of(st.text(max_size=60), hostile, st.text(min_size=1, max_size=40).map(lambda t: t * 120))
 tones = st.sampled_from(Tone)
-confirms = st.none() | st.builds(Confirm, title=text, text=text, yes=text, no=text)
 actions = st.builds(Typed, text) | st.builds(Lead, who=text)
-buttons = st.builds(Button, label=text, action=actions, tone=tones, confirm=confirms, menu=st.booleans())
+buttons = st.builds(Button, label=text, action=actions, tone=tones, menu=st.booleans())
 cells = st.one_of(st.none(), text, st.floats(allow_nan=False), st.integers())
 tables = st.builds(
     Table,

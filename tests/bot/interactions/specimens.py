@@ -29,7 +29,7 @@ from shared.commands.errors import error_card
 from shared.commands.leads import Lead
 from shared.commands.pause import Pause
 from shared.commands.undo import UndoChange
-from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
+from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
 from shared.domain.health import DEFAULT, roll_up
 from shared.domain_health.report import Action, Advice, Check, CheckReport, Code, DomainChange, Value
 
@@ -188,9 +188,8 @@ def answers(now: datetime) -> dict[str, Card]:
         series=(("Replies", (7.1, 2, 0)),),
         bars=True,
     )
-    confirm = Confirm(title="Pause it?", text=LONG, yes="Pause", no="Keep")
     buttons = (
-        Button(label="Pause", action=Pause(target=("sq_1",)), tone=Tone.BAD, confirm=confirm),
+        Button(label="Pause", action=Pause(target=("sq_1",)), tone=Tone.BAD),
         Button(label="Snooze until …", action=actions.OnAlert(verb="snooze", alert="al_1"), picks_time=True),
         Button(label="Assign to …", action=actions.OnAlert(verb="assign", alert="al_1"), picks_person=True),
         Button(label="Open", url="https://app.example/leads/1"),

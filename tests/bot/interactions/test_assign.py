@@ -96,14 +96,6 @@ async def test_a_mention_in_the_thread_assigns_and_answers_once(bot: BotHarness)
     assert len(notes) == 1
 
 
-@pytest.mark.parametrize("line", ["assign ada @ben", "assign acme to @Ben", f"assign ada1 <@{BEN}>"])
-async def test_a_reply_is_assigned_by_its_name_from_anywhere(bot: BotHarness, line: str) -> None:
-    message = await card(bot)
-    (answer,) = await bot.say(line, user=ANN, channel=seed.SALES)
-    assert "@ann assigned Ada 1 at Acme to @ben" in answer["text"]
-    await shown(bot, message, "assigned to @ben by @ann")
-
-
 async def test_a_name_that_nobody_has_is_answered_with_the_nearest(bot: BotHarness) -> None:
     message = await card(bot)
     (answer,) = await bot.say("assign ada @cloe", user=ANN)

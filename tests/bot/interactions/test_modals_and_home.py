@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from bot.blockkit.actions import line_of
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack import seed
@@ -98,37 +97,6 @@ async def test_a_domain_shows_unknown_values_as_unknown(served: BotWithService) 
     assert name in shown
     answers = await click(served.bot, question, f"Pause {name}", user=seed.ANN.id)
     assert any(f"{name} paused" in one["text"] for one in answers)
-
-
-async def test_a_confirmation_counts_for_who_was_asked_once_and_in_time(served: BotWithService) -> None:
-    (question,) = await served.bot.say("pause all", user=seed.BEN.id)
-    value = next(
-        line_of(element["value"])
-        for block in question["blocks"]
-        if block["type"] == "actions"
-        for element in block["elements"]
-        if line_of(element["value"]).startswith("yes ")
-    )
-    (stolen,) = await served.bot.say(value, user=seed.ANN.id)
-    assert "Only the person who ran this command can confirm it" in stolen["text"]
-    assert "paused" not in (await statuses(served))[:3]
-    assert "no longer exists" in (await served.bot.say("yes q_0000000000000000"))[0]["text"]
-
-
-async def test_a_second_yes_is_answered_with_what_the_first_came_to(served: BotWithService) -> None:
-    (question,) = await served.bot.say("pause all", user=seed.BEN.id)
-    value = next(
-        line_of(element["value"])
-        for block in question["blocks"]
-        if block["type"] == "actions"
-        for element in block["elements"]
-        if line_of(element["value"]).startswith("yes ")
-    )
-    (first,) = await served.bot.say(value, user=seed.BEN.id)
-    assert "sequences paused" in first["text"]
-    (second,) = await served.bot.say(value, user=seed.BEN.id)
-    assert second["seen_by"] == seed.BEN.id
-    assert "sequences are paused" in second["text"]
 
 
 async def test_a_typed_yes_confirms_nothing_in_slack(served: BotWithService) -> None:

@@ -129,21 +129,6 @@ async def test_a_recovered_domain_turns_green_and_its_thread_is_notified(
     assert await store.subjects.paused_domains("default") == []
 
 
-@pytest.mark.parametrize(
-    ("text", "ahead"),
-    [
-        ("1h", timedelta(hours=1)),
-        ("afternoon", timedelta(hours=5)),
-        ("tomorrow", timedelta(days=1)),
-        ("monday", timedelta(days=3)),
-        ("1795168800", timedelta(hours=1)),
-    ],
-)
-def test_until_when_an_alert_is_put_off(text: str, ahead: timedelta) -> None:
-    now = datetime(2026, 11, 20, 9, tzinfo=UTC)  # a Friday
-    assert alert_actions.snoozed_until(text, now=now, zone=UTC) == now + ahead
-
-
 @pytest.mark.parametrize("text", ["yesterday", "0", "99999999999", "400d", "-5", ""])
 def test_a_time_that_is_not_ahead_is_refused(text: str) -> None:
     assert alert_actions.snoozed_until(text, now=datetime(2026, 11, 20, 9, tzinfo=UTC), zone=UTC) is None

@@ -87,16 +87,6 @@ async def test_a_domain_that_is_paused_again_after_it_recovered_is_reminded_of_a
     assert [post.kind for post in await reminded(store, clock)] == ["unacknowledged"]
 
 
-async def test_a_recovered_domain_is_reminded_of_no_more(store: Store, clock: ManualClock) -> None:
-    alert = await paused(store, clock)
-    assert await store.subjects.update(alert, "{}", recovered=True)
-    clock.now += HOUR
-    assert await reminded(store, clock) == []
-    taken = await store.acknowledgements.acknowledge(alert, ANN)
-    assert taken is not None
-    assert taken.alert.recovered_at is not None
-
-
 async def test_the_return_of_an_absent_lead_is_announced_once(store: Store, clock: ManualClock) -> None:
     fields = {"event": "reply.ooo", "lead": {"email": "ada@acme.example", "first_name": "Ada"}}
     everything = Rule(subscription=Subscription(channel=CHANNEL, event="*"))
