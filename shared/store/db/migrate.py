@@ -26,9 +26,9 @@ from shared.store.db.installation_schema import alembic_version, releases
 from shared.text.formats import show_number
 from shared.text.sanitize import visible
 
-BASELINE = "0322"
+BASELINE = "0323"
 """The schema of the first migration; older ones are four digits below it."""
-HEAD = "0322"
+HEAD = "0323"
 MIGRATION_SECONDS = 3600.0
 SCRIPTS = Path(__file__).parent.parent / "migrations"
 _LOCK = 0x6F757472  # any number that no other program locks in this database

@@ -3,7 +3,7 @@
 It has nothing to do: `shared.store.db.migrate` creates the tables of an empty database as they are declared.
 """
 
-revision = "0322"
+revision = "0323"
 down_revision = None
 
 
