@@ -80,6 +80,17 @@ async def test_the_pause_of_a_rule_ends_by_itself(team: Team) -> None:
     assert await team.until(lambda: active(team))
 
 
+async def test_a_rule_pauses_no_more_in_a_day_than_it_may(team: Team) -> None:
+    other = "Recruiters Singapore"
+    await add(team, COUNT.replace('in 1h"', 'in 1h, at most 1 a day"'))
+    await bounce(team, 12)
+    await fired(team)
+    await bounce(team, 12, first=100, sequence=other)
+    await look(team, other)
+    assert await team.account.is_paused(NAME)
+    assert not await team.account.is_paused(other)
+
+
 async def test_a_rule_pauses_once_an_incident(team: Team) -> None:
     await add(team, COUNT)
     await bounce(team, 12)

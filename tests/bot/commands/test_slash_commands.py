@@ -40,16 +40,6 @@ async def served(tmp_path: Path) -> AsyncIterator[BotWithService]:
             yield BotWithService(bot=bot, service=service)
 
 
-async def test_pausing_changes_the_service_and_is_posted_with_the_persons_name(
-    served: BotWithService,
-) -> None:
-    sequence = (await served.sequences())[0]
-    (answer,) = await served.bot.say(f"pause {sequence['id']}", user=seed.BEN.id)
-    assert answer["seen_by"] is None
-    assert "by @ben" in json.dumps(answer)
-    assert await served.status(sequence["id"]) == "paused"
-
-
 async def test_a_guest_is_refused_and_the_service_keeps_sending(served: BotWithService) -> None:
     sequence = (await served.sequences())[0]
     (answer,) = await served.bot.say(f"pause {sequence['id']}", user=seed.GUS.id)
@@ -58,25 +48,6 @@ async def test_a_guest_is_refused_and_the_service_keeps_sending(served: BotWithS
     assert await served.status(sequence["id"]) == "active"
     assert served.bot.running is not None
     assert [e.result for e in await served.bot.running.store.records.audit("default")] == ["refused: role"]
-
-
-async def test_a_timed_pause_ends_automatically_and_is_announced_once(served: BotWithService) -> None:
-    sequence = (await served.sequences())[0]
-    await served.bot.say(f"pause {sequence['id']} for 1s")
-
-    async def announced() -> list[str]:
-        texts = [message["text"] for message in await served.bot.messages()]
-        return [text for text in texts if "paused" not in text and sequence["name"] in text]
-
-    assert len(await until(announced)) == 1
-    assert await served.status(sequence["id"]) == "active"
-    assert served.bot.running is not None
-    records = served.bot.running.store.records
-
-    async def settled() -> bool:
-        return await records.timers("default", "resume") == []
-
-    await until(settled)
 
 
 async def test_the_pause_button_of_an_alert_pauses_the_sequence_that_the_delivery_named(
@@ -102,21 +73,6 @@ async def test_every_reading_command_answers_the_person_alone_in_blocks_that_sla
         assert answer["seen_by"] == seed.ANN.id, line
         assert answer["blocks"], line
         assert "ref-" not in json.dumps(answer), line
-
-
-async def test_subscribed_events_are_posted_in_the_named_channel(served: BotWithService) -> None:
-    (answer,) = await served.bot.say("subscribe lead.bounced here", channel=seed.SALES)
-    assert "#sales now gets bounces" in answer["text"]
-    bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": "Q3"}
-    assert await served.bot.deliver(json.dumps(bounced).encode()) == 200
-
-    async def found() -> bool:
-        return any(
-            "Bounced: x@y.example" in message["text"] for message in await served.bot.messages(seed.SALES)
-        )
-
-    await until(found)
-    assert await served.bot.messages() == []
 
 
 @pytest.mark.parametrize("form", ["", " condensed"], ids=["full", "condensed"])

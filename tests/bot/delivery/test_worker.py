@@ -174,24 +174,3 @@ async def test_two_thousand_waiting_alerts_are_told_once_each_within_three_minut
     messages = [m for m in await bot.messages() if alerts_of(m)]
     assert len(messages) * LeaseTimings().period <= 180.0
     assert max(len(alerts_of(m)) for m in messages) == BUNDLE
-
-
-async def test_one_item_of_a_shared_message_is_claimed_and_its_siblings_stay(bot: BotHarness) -> None:
-    await bot.control("settings", messages_per_second=1, burst=1)
-    for number in range(24):
-        assert await bot.deliver(interested(number)) == 200
-    await bot.control("settings", messages_per_second=0)
-    await bot.until_posted(24, seconds=30)
-    shared = [m for m in await bot.messages() if len(alerts_of(m)) > 1]
-    item = next(block for block in shared[0]["blocks"] if block["type"] == "actions")["elements"][0]
-    at = {"channel": CHANNEL, "ts": shared[0]["ts"]}
-    await bot.control("click", **at, action_id=item["action_id"], value=item["value"], user=seed.ANN.id)
-
-    async def claimed() -> list[Any]:
-        return [m for m in await bot.messages() if "claimed by @ann" in json.dumps(m["blocks"])]
-
-    (repainted,) = await until(claimed)
-    labels = [e["text"]["text"] for b in repainted["blocks"] if b["type"] == "actions" for e in b["elements"]]
-    assert labels.count("Mark done") == 1
-    assert labels.count("Details") == len(labels) / 2
-    assert labels.count("Claim") == len(labels) / 2 - 1

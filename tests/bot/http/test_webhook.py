@@ -96,11 +96,6 @@ async def test_a_full_queue_refuses_and_what_was_taken_is_stored_at_the_end(stor
     assert await store.database.read(lambda tx: tx.scalar(count) or 0) >= MAX_WAITING - len(refused)
 
 
-async def test_a_signed_delivery_is_answered_200_and_posted_once(bot: BotHarness) -> None:
-    assert await bot.deliver(interested(1)) == 200
-    assert list((await bot.until_posted(1)).values()) == [1]
-
-
 async def test_every_wrong_signature_is_refused_and_nothing_is_kept(bot: BotHarness) -> None:
     body = interested(1)
     good = signature(body)
