@@ -234,12 +234,6 @@ def _look_later(tx: Transaction, workspace: str, sequence: str) -> None:
     jobs.put(tx, LATE, sequence, workspace=workspace, at=tx.now + LATE_EVERY, how="keep")
 
 
-def revisions_of(tx: Transaction, workspace: str, names: Collection[str]) -> dict[str, int]:
-    """The revisions of these sequences, within a transaction."""
-    found = _revisions(tx, (c.workspace == workspace) & c.sequence.in_(names))
-    return {name: found.get(name, 0) for name in names}
-
-
 def _revisions(tx: Transaction, which: sa.ColumnElement[bool]) -> dict[str, int]:
     rows = tx.execute(sa.select(sequence_changes).where(which)).all()
     return {

@@ -10,8 +10,6 @@ metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_
 
 NOW = sa.bindparam("now", type_=sa.Double)
 """The time of the transaction, in statements that are built once: building one takes ten times as long as running it."""
-SECONDS = sa.bindparam("seconds", type_=sa.Double)
-"""How long a lease lasts, in such statements."""
 
 
 Serial = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # only INTEGER counts up by itself in SQLite
