@@ -172,13 +172,9 @@ class Change(NamedTuple):
 
     def of(self, name: str) -> str:
         """`▲ 12%` of a rate, or of the count of sends; empty where chance may be the reason."""
-        from shared.domain import evidence
+        from shared.domain.evidence import clear_change
 
-        if name == "sends":
-            change = evidence.show_count_change(self.now.sends, self.before.sends)
-        else:
-            change = evidence.rate_change(self.now, self.before, name)
-        return "" if change == evidence.NO_CHANGE else change
+        return clear_change(self.now, self.before, name)
 
     @property
     def text(self) -> str:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
 
 from shared.api.models import StatsRow
-from shared.text.formats import UNKNOWN, show_change, show_days, show_rate
+from shared.text.formats import UNKNOWN, show_change, show_rate
 
 LEAST_SENDS = 50
 """Sends from which a rate is called one: below, even no reply at all leaves a rate of 7% possible."""
@@ -256,19 +255,11 @@ def clearly_more(one: int, other: int) -> bool:
     return one - other > Z * math.sqrt(one + other)
 
 
-def sends_change(now: StatsRow, before: StatsRow | None, *, running: bool) -> str:
-    """The change of the sends, once all days are over: today's are still to come."""
-    return "" if before is None or running else show_count_change(now.sends, before.sends)
-
-
-def rate_change(now: StatsRow, before: StatsRow | None, name: str) -> str:
-    """The change of the rate of one count, each over the sends of the same days."""
-    if before is None:
-        return ""
-    return show_rate_change(*(rate_of(getattr(row, name), row.sends) for row in (now, before)))
-
-
-def show_compared(first: date, last: date, *, running: bool) -> str:
-    """With which days, and what isn't compared."""
-    still = " Sends aren't compared until today is over." if running else ""
-    return f"Compared with {show_days(first, last)} (same weekdays).{still}"
+def clear_change(now: StatsRow, before: StatsRow, name: str) -> str:
+    """The change of one count, empty where chance may be the reason: of the sends by their number, of others by their rate."""
+    if name == "sends":
+        change = show_count_change(now.sends, before.sends)
+    else:
+        rates = (rate_of(getattr(row, name), row.sends) for row in (now, before))
+        change = show_rate_change(*rates)
+    return "" if change == NO_CHANGE else change

@@ -30,7 +30,9 @@ if TYPE_CHECKING:  # a dashboard shows what was kept before it needs a client
     from shared.api import OutreachClient
 
 T = TypeVar("T")
-DEFAULT_RANGE = timedelta(days=30)
+DAY, DEFAULT_RANGE = timedelta(days=1), timedelta(days=30)
+COMPARED_BACK = timedelta(weeks=5)
+"""How far back the full days of the default range have as many full days before, on the same weekdays."""
 NEWEST_INTERESTED = 50
 
 
@@ -92,7 +94,7 @@ class Reading(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """How a workspace stood; `stats` by grouping over the last 30 days, `previous` the total of the 30 before, if all are known."""
+    """How a workspace stood; `stats` by grouping over the last 30 days, `previous` what their full days are compared with, if it is known."""
 
     workspace: str
     sequences: Reading[tuple[Sequence, ...]] = Reading()
@@ -146,7 +148,7 @@ async def _today(client: OutreachClient, today: date) -> StatsRow:
 
 
 async def _previous(client: OutreachClient, today: date) -> StatsRow:
-    start, end = today - 2 * DEFAULT_RANGE + timedelta(days=1), today - DEFAULT_RANGE
+    start, end = (today - back - COMPARED_BACK for back in (DEFAULT_RANGE - DAY, DAY))
     if not await is_known_from(client, start):
         return StatsRow(group="previous")
     return totals(await client.stats(start=start, end=end), group="previous")

@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from shared.api.models import Inbox, StatsRow
 from shared.domain import evidence, health, totals
 from shared.domain.card import Tone
-from shared.domain.snapshot import DEFAULT_RANGE, SOURCES, ProblemStart, Snapshot
+from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
 from shared.domain.workspace_verdict import (
     Condition,
     WorkspaceVerdict,
@@ -27,13 +28,12 @@ from tui.model.lines import Freshness, InboxLine, LeadLine, SequenceLine, Stamp,
 from tui.theme.words import clock
 
 RANK = {tone: rank for rank, tone in enumerate(health.WORST_FIRST)}
-DAYS = DEFAULT_RANGE.days
 LABELS = {"Sends": "sends", "Replies": "replies", "Positive": "positive_replies", "Meetings": "meetings"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A number of the account: 30 days, today, its share of the sends, and the 30 days before."""
+    """A number of the account: 30 days, today, its share of the sends, and its change."""
 
     label: str
     metric: str
@@ -41,26 +41,14 @@ class Figure:
     today: int | None = None
     sends: int | None = None
     """What the value is a share of; None for the sends themselves."""
-    before: int | None = None
-    """The value of the 30 days before."""
+    change: str = ""
+    """`▲ 12%` of the full days against as many before; empty where chance may be the reason."""
 
     @property
     def rate(self) -> str:
         """`4.1 % ± 0.6` or `too few`; empty for the sends themselves, and where it is unknown."""
         share = totals.rate(self.value, self.sends)
         return "" if share is None else evidence.show(self.value, self.sends)
-
-    @property
-    def change(self) -> str:
-        """`▲ 12 %` of the full days against as many of the 30 days before, or nothing where chance may be the reason.
-
-        Today isn't over: with it, every morning would look like a loss.
-        """
-        if self.value is None or self.today is None or self.before is None:
-            return ""
-        full, before = self.value - self.today, round(self.before * (DAYS - 1) / DAYS)
-        change = evidence.show_count_change(full, before)
-        return "" if change == evidence.NO_CHANGE else change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,6 +289,10 @@ def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
     rows = by_sequence.value if by_sequence else None
     now = totals.totals(rows) if rows is not None else StatsRow(group="")
     today = snapshot.today.value or StatsRow(group="")
+    # Today isn't over: with it, every morning would look like a loss.
+    full: dict[str, Any] = {
+        name: _without(getattr(now, name), getattr(today, name)) for name in LABELS.values()
+    }
     before = snapshot.previous.value or StatsRow(group="")
     return tuple(
         Figure(
@@ -309,10 +301,14 @@ def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
             value=getattr(now, name),
             today=getattr(today, name),
             sends=None if name == "sends" else now.sends,
-            before=getattr(before, name),
+            change=evidence.clear_change(StatsRow(group="", **full), before, name),
         )
         for label, name in LABELS.items()
     )
+
+
+def _without(value: int | None, today: int | None) -> int | None:
+    return None if value is None or today is None else value - today
 
 
 def _stamps(snapshot: Snapshot, *, intervals: Mapping[str, float]) -> dict[str, Stamp]:

@@ -165,7 +165,7 @@ def _inbox(was: Inbox, now: Inbox, at: datetime) -> Iterator[ChangeLine]:
         return
     if abs(moved := now.health_score - was.health_score) >= NOTABLE:
         tone = Tone.GOOD if moved > 0 else Tone.WARN
-        text = f"health {was.health_score:.0f} → {now.health_score:.0f}"
+        text = f"health {was.health_score:g} → {now.health_score:g}"
         yield ChangeLine(at, now.email, text, tone, _ref(now))
 
 

@@ -28,7 +28,7 @@ async def test_only_documented_requests_are_sent(harness: CommandHarness) -> Non
     await take_snapshot(harness.client, "acme", now=NOW)
     stats = [query for _, path, query in harness.service.requests if path == "/stats"]
     assert {"group_by": "sequence", "from": "2026-03-10", "to": "2026-03-10"} in stats
-    assert {"group_by": "sequence", "from": "2026-01-10", "to": "2026-02-08"} in stats
+    assert {"group_by": "sequence", "from": "2026-01-05", "to": "2026-02-02"} in stats
     assert ("GET", "/leads", {"status": "interested", "limit": "50"}) in harness.service.requests
     asks_whether_known = 1
     assert len(harness.service.requests) == len(SOURCES) + asks_whether_known
