@@ -18,8 +18,7 @@ from bot.blockkit.elements import MENU, OPTION_VALUE, value_of
 from shared.api.event_kinds import kind_of
 from shared.commands.base import clip
 from shared.commands.leads import Remove
-from shared.commands.pause import Pause
-from shared.commands.resume import Resume
+from shared.commands.pause import Pause, Resume
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.reply_states import AFTER, State
 from shared.text.formats import show_exact_span

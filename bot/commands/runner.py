@@ -91,7 +91,10 @@ class CommandRunner:
             return await self._given(asked.nonce, person)
         if found.verdict is not Verdict.OPEN:
             return Answer(card=_NOT_CONFIRMED[found.verdict], settles=found.verdict is Verdict.LATE)
-        line, acts = read_question(found.data)
+        try:
+            line, acts = read_question(found.data)
+        except ValueError:  # it was asked by another version
+            return Answer(card=_NOT_CONFIRMED[Verdict.UNKNOWN], settles=True)
         act = acts[asked.choice]
         if refusal := await self._refusal(act, line, found.workspace, person, channel=channel):
             return refusal

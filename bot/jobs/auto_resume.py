@@ -14,8 +14,8 @@ from bot.jobs.scheduler import BOT
 from shared.api.errors import NotFound, OutreachError
 from shared.api.models import Sequence as Campaign
 from shared.commands.base import clip
+from shared.commands.hold import Busy, Held, send_status
 from shared.commands.run import CommandContext
-from shared.commands.running.hold import Busy, Held, send_status
 from shared.commands.sequences import actor_of
 from shared.domain.card import Card, Tone
 from shared.records.audit import AuditEntry

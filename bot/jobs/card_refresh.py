@@ -21,7 +21,7 @@ from bot.runtime.wakeup import Wakeup
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
-from shared.commands.running.pausing import LOOK_BACK
+from shared.commands.pause import LOOK_BACK
 from shared.domain.card import Tone
 from shared.domain.dns_facts import dns_fact, in_dns, problems_of
 from shared.domain.wall_clock import DAY, moment

@@ -17,15 +17,9 @@ from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
 from shared.api.models import Sequence as Campaign
+from shared.commands.hold import RESUME_TIMER, Busy, change_status, read_revisions, target_of
+from shared.commands.pause import Target
 from shared.commands.run import CommandContext, with_workspace
-from shared.commands.running.hold import (
-    RESUME_TIMER,
-    Busy,
-    Target,
-    change_status,
-    read_revisions,
-    target_of,
-)
 from shared.domain.card import Card
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON

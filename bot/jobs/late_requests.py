@@ -8,7 +8,7 @@ import structlog
 
 from bot.commands.context import CommandContexts
 from shared.api.errors import OutreachError
-from shared.commands.running.hold import Held
+from shared.commands.hold import Held
 from shared.records.sequence_changes import Status
 from shared.store import Store
 from shared.store.alerts import sequence_changes

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cli.console import exit_codes
 from shared.api.pace import Priority
-from shared.commands.resolve import Resolved, resolve_sequence
+from shared.commands.sequences import Resolved, resolve_sequence
 from shared.domain.card import Typed
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import Records, RecordsUnavailable

@@ -172,7 +172,8 @@ def _try(command: Command) -> Button:
 def _misused(command: Command, error: ArgumentError) -> UsageError:
     """The refusal of a command's words, with how to use it and one example."""
     usage = Fact(label="Usage", value=command.synopsis)
-    example = (Fact(label="Example", value=line) for line in command.examples[:1])
+    line = error.example or next(iter(command.examples), "")
+    example = (Fact(label="Example", value=line),) if line else ()
     button = Button(label=f"Help {command.name}", action=Help(command=command.name))
     return _refused(error.problem, error.hint, facts=(usage, *example), buttons=(button,))
 

@@ -92,7 +92,7 @@ def where(actor: Actor) -> str:
 
 
 async def _whoami(_: Whoami, context: CommandContext) -> Result:
-    may = [one for one in COMMANDS.values() if context.allows(one)]
+    may = [one for one in COMMANDS.values() if context.allows(one) and one.is_offered(context)]
     changing = ", ".join(one.name for one in may if one.changes)
     facts = {
         "Outreach workspace": context.workspace.name,

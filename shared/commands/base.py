@@ -31,10 +31,10 @@ EMAIL = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
 
 
 class ArgumentError(Exception):
-    """The words after the verb make no sense; the message says which, `hint` what would."""
+    """The words after the verb make no sense; the message says which, `hint` what would, `example` shows a whole line."""
 
-    def __init__(self, problem: str, *, hint: str = "") -> None:
-        self.problem, self.hint = problem, hint
+    def __init__(self, problem: str, *, hint: str = "", example: str = "") -> None:
+        self.problem, self.hint, self.example = problem, hint, example
         super().__init__(problem)
 
 
@@ -343,7 +343,7 @@ class Command:
         return f"{self.name} {self.usage}".rstrip()
 
 
-NO_COMMANDS = frozenset({"base", "errors", "run", "times"})
+NO_COMMANDS = frozenset({"base", "errors", "hold", "run", "times"})
 """The modules of this package without a command."""
 COMMANDS: dict[str, Command] = {}
 """By name, in the order of lists."""

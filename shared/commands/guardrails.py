@@ -126,7 +126,7 @@ def _length(words: Words) -> timedelta | None:
     length = parse_duration(rest[0].text) if rest else None
     if length is None:
         typed = f"“{clip(rest[0].text)}” isn't a duration." if rest else "For how long?"
-        raise ArgumentError(typed, hint="For example: for 24h")
+        raise ArgumentError(typed, example="guardrails snooze bounces-5 for 24h")
     return length
 
 
@@ -135,11 +135,11 @@ def _rule(words: Words) -> str:
     from shared.guardrails.sentence import EXAMPLE, Misunderstood, parse
 
     if not words:
-        raise ArgumentError("Which rule?", hint=f"For example: guardrails add {EXAMPLE}")
+        raise ArgumentError("Which rule?", example=f"guardrails add {EXAMPLE}")
     try:
         return str(parse(_text(words)))
     except Misunderstood as error:
-        raise ArgumentError(error.problem, hint=f"For example: {EXAMPLE}") from None
+        raise ArgumentError(error.problem, example=f"guardrails add {EXAMPLE}") from None
 
 
 def _text(words: Words) -> str:

@@ -131,8 +131,7 @@ class Add(OnSequence):
     def read(cls, words: Words) -> Self:
         if not words or not EMAIL.fullmatch(words[0].text):
             given = f"“{clip(words[0].text)}” isn't an email address." if words else ""
-            hint = "For example: add ann@acme.com to “Q3 founders” first_name=Ann"
-            raise ArgumentError(given or "Which address, and which sequence?", hint=hint)
+            raise ArgumentError(given or "Which address, and which sequence?")
         rest = words[2:] if words[1:] and words[1].is_one_of("to") else words[1:]
         fields = {word.key: word.value for word in rest if word.key}
         if "email" in fields:
@@ -157,7 +156,7 @@ def _quoted(text: str) -> str:
 async def _leads(arguments: Leads, context: CommandContext) -> Result:
     """The newest hundred, or as many as the context says."""
     from shared.api.pace import Priority
-    from shared.commands.resolve import NoMatch, Resolved
+    from shared.commands.sequences import NoMatch, Resolved
 
     status, name, of = arguments.status, None, ""
     if arguments.target:
@@ -360,7 +359,7 @@ async def _last_reply(email: str | None, context: CommandContext) -> LeadReply |
 
 async def _named_sequence(name: str, context: CommandContext) -> models.Sequence | None:
     """The sequence of a name or an id, where only one has it."""
-    from shared.commands.resolve import Resolved
+    from shared.commands.sequences import Resolved
 
     found = await context.find_sequence((name,)) if name else None
     return found.sequence if isinstance(found, Resolved) else None
@@ -461,8 +460,8 @@ def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[t
 
 async def _add(arguments: Add, context: CommandContext) -> Result:
     from shared.api.pace import Priority
-    from shared.commands.resolve import Resolved
     from shared.commands.run import which_sequence
+    from shared.commands.sequences import Resolved
 
     found = await context.find_sequence(arguments.target)
     if not isinstance(found, Resolved):

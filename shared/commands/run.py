@@ -33,7 +33,7 @@ from shared.commands.base import (
     Result,
     refusal,
 )
-from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
+from shared.commands.sequences import Ambiguous, NoMatch, Resolved, resolve_sequence
 from shared.commands.undo import UNDO, UndoChange
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role

@@ -362,7 +362,7 @@ async def _subscriptions(arguments: Subscriptions, context: CommandContext) -> R
 
 async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     """Exactly what is listed."""
-    from shared.commands.resolve import Resolved
+    from shared.commands.sequences import Resolved
     from shared.records.records import Subscription
 
     records, name = context.need_records(), context.workspace.name

@@ -25,9 +25,9 @@ from shared.text.formats import show_number, show_time
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shared.commands.hold import Changed
+    from shared.commands.pause import Tally, Target
     from shared.commands.run import CommandContext
-    from shared.commands.running.hold import Changed, Target
-    from shared.commands.running.pausing import Tally
     from shared.records.audit import AuditEntry, Before, Undoable
 
 WITHIN = timedelta(minutes=10)
@@ -179,8 +179,8 @@ def _end(before: Before, context: CommandContext) -> str:
 
 async def _take_back(found: Undoable, context: CommandContext) -> Result:
     """Make each sequence what it was before, under its lock, where it is unchanged."""
-    from shared.commands.running.hold import Target, change_status
-    from shared.commands.running.pausing import Tally, change_each
+    from shared.commands.hold import change_status
+    from shared.commands.pause import Tally, Target, change_each
     from shared.domain.wall_clock import moment
 
     left = _left(found)
@@ -206,7 +206,7 @@ async def _take_back(found: Undoable, context: CommandContext) -> Result:
 
 
 def _result(found: Undoable, tally: Tally, *, due: list[str], context: CommandContext) -> Result:
-    from shared.commands.running.pausing import effect_of, leftovers
+    from shared.commands.pause import effect_of, leftovers
 
     done = {one.id: found.entry.undoable[one.id] for one in tally.touched}
     statuses = sorted({one.status for one in done.values()})

@@ -17,9 +17,7 @@ from textual.worker import Worker
 
 from shared.commands import UsageError, invocation, parse
 from shared.commands.base import DOMAIN, Act, Arguments, Problem, Question, Result
-from shared.commands.pause import Pause
-from shared.commands.resume import Resume
-from shared.commands.running.pausing import SetStatus
+from shared.commands.pause import Pause, Resume, SetStatus
 from shared.commands.times import read_end
 from shared.commands.undo import Undo
 from shared.domain.card import Card, Tone
@@ -105,7 +103,9 @@ class Acts:
             else:
                 self.run_typed(offer.line)
 
-        found = partial(offers, sequences=self.app.frame.board.sequences, actions=actions)
+        frame = self.app.frame
+        only_reads = frame.only_reads or frame.is_past
+        found = partial(offers, sequences=frame.board.sequences, actions=actions, only_reads=only_reads)
         await self.app.push_screen(Palette(offers=found, chosen=chosen))
 
     def run_typed(self, line: str) -> None:

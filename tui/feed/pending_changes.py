@@ -14,8 +14,8 @@ from shared.api.models import Sequence
 from shared.commands import Invocation
 from shared.commands.base import Act, Problem, Question, Result
 from shared.commands.errors import error_card, failed_card
+from shared.commands.pause import SetStatus
 from shared.commands.run import CommandContext, carry_out, run
-from shared.commands.running.pausing import SetStatus
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
 from tui.model.board import Board

@@ -48,9 +48,16 @@ def is_line(typed: str) -> bool:
 
 
 def offers(
-    typed: str, *, sequences: Sequence[SequenceLine] = (), actions: Sequence[Offer] = ()
+    typed: str,
+    *,
+    sequences: Sequence[SequenceLine] = (),
+    actions: Sequence[Offer] = (),
+    only_reads: bool = False,
 ) -> list[Offer]:
-    """The offers that fit what is typed, the best first; `actions` are those of the screen."""
+    """The offers that fit what is typed, the best first; `actions` are those of the screen.
+
+    `only_reads` leaves out the commands that change something, which would be refused.
+    """
     word, _, rest = typed.strip().partition(" ")
     command = find_command(word)
     if command and (rest or typed.endswith(" ")) and "SEQUENCE" in command.usage:
@@ -58,7 +65,7 @@ def offers(
         fitting = [one for one in sequences if wanted in one.label.casefold()]
         if fitting:
             return [_on_sequence(command.name, one) for one in fitting[:MOST_SEQUENCES]]
-    known = [*_commands(), *actions]
+    known = [*_commands(only_reads=only_reads), *actions]
     asked = typed.strip().casefold()
     if not asked:
         return known[:MOST]
@@ -75,7 +82,7 @@ def _on_sequence(command: str, one: SequenceLine) -> Offer:
     return Offer(line=line, about=one.label if one.is_namesake else "", beginning=f"{line} ")
 
 
-def _commands() -> list[Offer]:
+def _commands(*, only_reads: bool) -> list[Offer]:
     return [
         Offer(
             line=command.synopsis,
@@ -84,7 +91,7 @@ def _commands() -> list[Offer]:
             beginning=f"{command.name} " if command.usage else "",
         )
         for command in COMMANDS.values()
-        if Face.DASHBOARD in command.faces
+        if Face.DASHBOARD in command.faces and not (only_reads and command.changes and not command.reads)
     ]
 
 

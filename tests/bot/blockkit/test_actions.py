@@ -28,9 +28,8 @@ from shared.commands.guardrails import Guard
 from shared.commands.help import Help
 from shared.commands.inboxes import Inboxes
 from shared.commands.leads import Lead, Leads, Remove
-from shared.commands.pause import Pause
+from shared.commands.pause import Pause, Resume
 from shared.commands.replies import Replies
-from shared.commands.resume import Resume
 from shared.commands.sequences import Sequences
 from shared.commands.stats import Stats
 from shared.commands.status import Status

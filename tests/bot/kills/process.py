@@ -22,7 +22,7 @@ from bot import worker
 from bot.jobs import auto_resume
 from bot.server import run
 from shared.api import pace
-from shared.commands.running import hold as pauses
+from shared.commands import hold as pauses
 from shared.settings import load
 from shared.store.alerts import sequence_changes
 from tests.bot.harness import HASTE

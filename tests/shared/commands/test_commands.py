@@ -19,10 +19,9 @@ from shared.commands.guardrails import Guard
 from shared.commands.help import Help
 from shared.commands.inboxes import Inboxes
 from shared.commands.leads import Add, Lead, Leads, Remove
-from shared.commands.pause import Pause
+from shared.commands.pause import Pause, Resume
 from shared.commands.replies import Replies
 from shared.commands.report import Report
-from shared.commands.resume import Resume
 from shared.commands.stats import STATS_GROUPS, Stats
 from shared.commands.subscribe import Subscribe, Subscriptions, Unsubscribe
 from shared.commands.times import Moment, Period, end_mistake, read_end
@@ -226,7 +225,7 @@ def test_a_near_miss_is_quoted_back_with_what_would_have_been_right(line: str, s
 
 def test_the_refusal_of_arguments_shows_usage_and_examples() -> None:
     assert "pause SEQUENCE [for 2h] [reason …]" in refusal("pause")
-    assert "pause sq_1" in refusal("pause")
+    assert 'pause "Q3 founders" for 2h' in refusal("pause")
 
 
 def test_leads_by_sequence_and_status() -> None:

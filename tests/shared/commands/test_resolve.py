@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from shared.api.models import Sequence
 from shared.commands import parse
-from shared.commands.pause import Pause
-from shared.commands.resolve import NoMatch, Resolved, resolve_sequence
-from shared.commands.resume import Resume
+from shared.commands.pause import Pause, Resume
+from shared.commands.sequences import NoMatch, Resolved, resolve_sequence
 
 FOUNDERS = Sequence(id="sq_1", name="Q3 Founders", status="active")
 CTOS = Sequence(id="sq_2", name="Q3 CTO", status="paused")

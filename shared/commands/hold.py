@@ -17,6 +17,7 @@ from shared.api.errors import OutreachError, Unavailable, Uncertain, Unreadable
 from shared.api.models import Sequence
 from shared.api.pace import Priority
 from shared.api.pipeline import failed_attempts
+from shared.commands.pause import Target
 from shared.commands.run import CommandContext
 from shared.records.audit import Before
 from shared.records.records import RecordsUnavailable
@@ -45,20 +46,6 @@ class Busy(Unavailable):
 
 class NotCarriedOut(Unavailable):
     """The service accepted the change, but didn't make it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """A sequence that is to be changed, and what was known of it when that was decided."""
-
-    id: str
-    label: str
-    status: str = ""
-    """As the service listed it; empty: it wasn't asked."""
-    revision: int | None = None
-    """The number of its changes before it was listed: the status counts only as long as nobody changes it."""
-    unchanged_since: int | None = None
-    """The number of changes that an Undo expects: at another one the sequence is left as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,0 @@
-"""How commands run: their context, the rules that they share, and what they do to sequences."""
