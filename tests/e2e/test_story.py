@@ -27,6 +27,7 @@ async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail(
         await story.Story(installation, told.append).play()
         sequences = {one["name"]: one["status"] for one in await installation.sequences()}
         channel = installation.announcement["slack_alert_channel"]
+        messages: list[dict[str, Any]] = []
 
         async def edited() -> list[dict[str, Any]]:
             """What was edited about the sequence: the guardrail's card."""
@@ -34,7 +35,6 @@ async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail(
             messages = (await installation.slack(f"messages?channel={channel}"))["messages"]
             return [one for one in messages if any(story.SEQUENCE in str(then) for then in one["revisions"])]
 
-        messages: list[dict[str, Any]] = []
         assert await until(edited), "the guardrail's card was edited by Undo"
         result = await verifier.close()
     assert len(told) == 9, told[-1]

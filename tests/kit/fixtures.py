@@ -33,7 +33,9 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND_SECONDS)
     # How long it waits, by the event loop, for a delivery that may still come.
-    monkeypatch.setitem(Reconciler.__init__.__kwdefaults__ or {}, "grace", 0.1)
+    defaults = Reconciler.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "grace", 0.1)
     # Resolvers are asked at once, and asked again: their answers hold for minutes of the event loop.
     monkeypatch.setattr(lookup.Pace, "turn", _at_once)
     monkeypatch.setattr(lookup, "LONGEST_TTL", 0.0)
