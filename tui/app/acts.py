@@ -166,8 +166,7 @@ class Acts:
         if isinstance(answer, timedelta) and isinstance(first, SetStatus):
             timed = replace(first, until=self.app.now() + answer)
             return Yes(act=timed, line=f"{question.line} for {short_duration(answer)}")
-        chosen = first if answer is True else answer
-        return Yes(act=chosen, line=question.line) if isinstance(chosen, Act) else None
+        return Yes(act=answer, line=question.line) if isinstance(answer, Act) else None
 
     def _receipt(self, result: Result, state: WorkspaceState) -> None:
         """One toast for one act, with the key that takes it back."""

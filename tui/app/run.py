@@ -79,7 +79,8 @@ async def run_dashboard(
             for name in _workspaces(settings, workspace)
         ],
         theme_name=options.theme,
-        only_theme=plain_theme(environ),
+        # A browser shows all colors, whatever terminal its server was started in.
+        only_theme="" if is_viewer and "NO_COLOR" not in environ else plain_theme(environ),
         keys=options.keys,
         wall=wall,
         notice=notice,

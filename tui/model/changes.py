@@ -12,7 +12,6 @@ from shared.domain.card import Tone
 from shared.domain.snapshot import Reading, Snapshot
 from shared.domain.wall_clock import moment
 from shared.records.sequence_changes import PauseEnd
-from shared.text.formats import show_number
 from shared.text.sanitize import visible
 from tui.model.lines import Becomes, ChangeLine, LeadLine, PageRef
 from tui.theme.words import clock
@@ -73,16 +72,6 @@ def _of_domain(number: int, becomes: Becomes, *, is_all: bool) -> str:
 def stops_sending(line: ChangeLine) -> bool:
     """Whether an inbox, or all of a domain, went to rest."""
     return line.becomes == "resting"
-
-
-def news(lines: Iterable[ChangeLine], *, since: datetime | None, now: datetime) -> str:
-    """`3 changes since 13:40, 2 for the worse`; nothing if there were none, or at the first look."""
-    found = [line for line in lines if since and line.at > since]
-    if not found or since is None:
-        return ""
-    worse = sum(line.tone in {Tone.WARN, Tone.BAD} for line in found)
-    how = f", {worse:,} for the worse" if worse else ""
-    return f"{show_number(len(found), 'change')} since {clock(since, now=now)}{how}"
 
 
 def tone_of_change(before: str, after: str) -> Tone:

@@ -74,7 +74,7 @@ def domain_card(frame: Frame, line: DomainLine, read: Read, *, is_brief: bool = 
         facts.append(Fact(label="Why", value=line.cause))
     if past and past.known_from:
         facts.append(Fact(label="Bounces", value=_bounces(frame, line.key, past, since=past.known_from)))
-    facts += read.dns
+    facts += [one for one in read.dns if not is_brief or one.tone not in {Tone.GOOD, Tone.INFO}]
     if past and past.known_from:
         facts.append(Fact(label="Sequences", value=_sequences(frame, past, since=past.known_from)))
     elif is_troubled:

@@ -9,13 +9,11 @@ from datetime import datetime, timedelta
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import DomainChange, Value
 from shared.domain_health.wording import change_of
-from shared.guardrails.rule import subject_key
 from shared.history import Transition
 from shared.records.domains import DomainIncident
 from shared.records.guardrails import Incident
 from shared.records.records import PeriodRecords
 from shared.text.formats import show_number
-from tui.model.lines import PageRef
 from tui.theme.marks import Mark, MarkKind
 
 LOST = "was found by polling: its webhook never arrived"
@@ -77,14 +75,6 @@ def together(recorded: Iterable[Mark], noticed: Iterable[Mark]) -> tuple[Mark, .
         if not any(-SKEW <= mark.at - at <= NOTICED_WITHIN for at in times[mark.kind, mark.about])
     )
     return tuple(sorted((*known, *new), key=lambda mark: mark.at))
-
-
-def concerns(mark: Mark, ref: PageRef, *, names: Iterable[str] = ()) -> bool:
-    """Whether a mark belongs on the plot of a page; guardrails name a sequence by its name, in any letters."""
-    own = {subject_key(name) for name in (ref.key, *names)}
-    if ref.kind == "inbox":
-        own.add(subject_key(ref.key).rpartition("@")[2])
-    return subject_key(mark.about) in own
 
 
 def of_dns(changes: Iterable[DomainChange]) -> tuple[Mark, ...]:

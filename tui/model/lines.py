@@ -207,10 +207,6 @@ class Stamp:
             more=reading.more,
         )
 
-    @property
-    def was_tried(self) -> bool:
-        return self.read_at is not None or self.failed_since is not None
-
     def age(self, now: datetime) -> float | None:
         """Seconds since the last good read; never negative, though clocks step back."""
         return None if self.read_at is None else max(0.0, (now - self.read_at).total_seconds())

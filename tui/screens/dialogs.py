@@ -75,9 +75,9 @@ class Dialog(SafeScreen[object], ModalScreen[object]):
                     key = {"escape": "esc"}.get(one.key, one.key)
                     label = visible(one.label).replace("[", r"\[")  # plain text, no markup
                     label += "" if label.startswith(key) else f" ({key})"
-                    yield Button(
-                        label, id=f"answer-{number}", variant="warning" if one.key == "y" else "default"
-                    )
+                    button = Button(label, id=f"answer-{number}")
+                    button.styles.line_pad = 0  # a style sheet refuses none
+                    yield button
 
     def on_mount(self) -> None:
         """The harmless answer has the focus."""
@@ -110,16 +110,23 @@ BACK = Answer(label="Back", key="escape")
 
 
 class ConfirmDialog(Dialog):
-    """Answers True for yes, a duration where a pause shall end, or None; it names what a yes changes."""
+    """Answers an act, a duration where a pause shall end, or None; it names what a yes changes."""
 
-    def __init__(self, *, title: str, text: Sequence[str], yes: str, no: str, takes_hours: bool) -> None:
+    def __init__(self, question: Question, text: Sequence[str], *, takes_hours: bool) -> None:
+        """With hours, their keys are taken: what else may be chosen has letters."""
+        first, *others = question.choices
         hours = HOURS if takes_hours else ()
+        verb = first.label.split(" ")[0]
         super().__init__(
-            Answer(label=yes, key="y", value=True),
+            Answer(label=verb if others else first.label, key="y", value=first.act),
             *(Answer(label=f"{one} h", key=str(one), value=timedelta(hours=one)) for one in hours),
-            Answer(label=no, key="n"),
+            *(
+                Answer(label=one.label.removeprefix(f"{verb} ").capitalize(), key=key, value=one.act)
+                for key, one in zip("abc", others, strict=False)
+            ),
+            Answer(label=question.no, key="n"),
         )
-        self._heading, self._lines = visible(title), tuple(map(visible, text))
+        self._heading, self._lines = visible(question.card.title), tuple(map(visible, text))
 
     def body(self) -> Iterable[RenderableType]:
         yield Words(((self._heading, Ink.STRONG),), wraps=True)
@@ -204,9 +211,8 @@ def question_dialog(question: Question, *, takes_hours: bool) -> Dialog:
     more = ["…"] if len(names) > MOST_LABELS else []
     listed = (", ".join([*names[:MOST_LABELS], *more]),) if names else ()
     text = tuple(dict.fromkeys((*card.text, *listed, question.line)))
-    if len(question.choices) == 1:
-        yes = question.choices[0].label
-        return ConfirmDialog(title=card.title, text=text, yes=yes, no=question.no, takes_hours=takes_hours)
+    if len(question.choices) == 1 or takes_hours:
+        return ConfirmDialog(question, text, takes_hours=takes_hours)
     buttons = tuple(CardButton(label=one.label, action=one.act) for one in question.choices)
     asked = replace(card, text=text, table=None, buttons=buttons)
     return CardDialog(asked, answers=[one.act for one in question.choices])

@@ -146,18 +146,6 @@ def fit(pieces: Sequence[Piece], width: int, *, right: bool = False) -> list[Pie
     return fitted
 
 
-def cells(text: str) -> list[str]:
-    """The text cell by cell; the second cell of a wide letter is empty."""
-    found: list[str] = []
-    for letter in text:
-        width = cell_len(letter)
-        if width:
-            found += [letter, *[""] * (width - 1)]
-        elif found:
-            found[-1] += letter
-    return found
-
-
 def bar(fraction: float | None, width: int, ink: Ink) -> list[Piece]:
     """A thin line, as much of it strong as the fraction says, in halves of a cell."""
     if fraction is None or width <= 0:

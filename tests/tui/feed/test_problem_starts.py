@@ -63,7 +63,7 @@ def is_whole(tick: Tick) -> bool:
     return (
         is_polled
         and bool(tick.snapshot.problems)
-        and all(one.was_tried for one in tick.board.stamps.values())
+        and all((one.read_at or one.failed_since) for one in tick.board.stamps.values())
     )
 
 
@@ -104,7 +104,9 @@ async def test_what_one_process_saw_begin_another_knows(tmp_path: Path) -> None:
     clock.advance(-600)
     service.rests = False
     async with opened(tmp_path, service, clock) as watcher:
-        await watcher.until(lambda tick: all(one.was_tried for one in tick.board.stamps.values()))
+        await watcher.until(
+            lambda tick: all((one.read_at or one.failed_since) for one in tick.board.stamps.values())
+        )
         service.rests, clock.time = True, NOW
         assert domain_since(await watcher.until(is_whole), words="14:32") == {NOW}
     clock.advance(3600)

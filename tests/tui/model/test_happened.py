@@ -11,8 +11,7 @@ from shared.records.domains import DomainIncident
 from shared.records.guardrails import Incident
 from shared.records.records import PeriodRecords
 from tests.tui.accounts import NOW
-from tui.model.happened import concerns, of_dns, of_incidents, of_period, of_transitions, together
-from tui.model.lines import PageRef
+from tui.model.happened import of_dns, of_incidents, of_period, of_transitions, together
 from tui.system.terminal import ASCII
 from tui.theme.marks import LOOKS, MarkKind, most_serious
 
@@ -100,12 +99,6 @@ def test_a_guardrail_is_marked_where_its_subject_is() -> None:
         ]
     )  # fmt: skip
     assert (mark.at, mark.text) == (NOW, "guardrail bounces: 5.1%")
-    assert concerns(mark, PageRef(kind="sequence", key="sq_1"), names=("sq_1", "Fintech ops leaders"))
-    assert not concerns(mark, PageRef(kind="sequence", key="sq_2"), names=("sq_2", "Recruiters"))
-    domain = of_period(period(), names={})[1]
-    assert concerns(domain, PageRef(kind="domain", key="useacme.example"))
-    assert concerns(domain, PageRef(kind="inbox", key="Ann@useacme.example"))
-    assert not concerns(domain, PageRef(kind="inbox", key="ann@tryacme.example"))
 
 
 def test_every_kind_of_mark_has_a_look_of_its_own() -> None:
@@ -139,5 +132,3 @@ def test_confirmed_breaks_of_dns_are_marks_and_so_is_their_end() -> None:
         (NOW + MINUTE, MarkKind.DNS_BROKEN, "DMARC: no record"),
         (NOW + 9 * MINUTE, MarkKind.DNS_GOOD, "DMARC: good again"),
     ]
-    assert all(concerns(one, PageRef(kind="domain", key="useacme.example")) for one in found)
-    assert all(concerns(one, PageRef(kind="inbox", key="ann@useacme.example")) for one in found)

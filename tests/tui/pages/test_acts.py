@@ -9,11 +9,9 @@ import pytest
 
 from tests.tui.accounts import account
 from tests.tui.pages.desk import PAUSED, at_desk, crisis
-from tests.tui.theme.test_palette import GROUNDS, weak_words
 from tui.feed.history_access import HistoryAccess
 from tui.model.lines import ChangeLine
-from tui.screens.dialogs import CardDialog, ConfirmDialog, HelpDialog
-from tui.theme.palette import PALETTES
+from tui.screens.dialogs import CardDialog, HelpDialog
 
 
 async def test_p_asks_once_and_a_number_pauses_for_so_many_hours() -> None:
@@ -25,14 +23,6 @@ async def test_p_asks_once_and_a_number_pauses_for_so_many_hours() -> None:
         await desk.press("2")
         await desk.until("Press u to undo")
         assert desk.service.lines == ["pause sq_0 for 2h"]
-
-
-@pytest.mark.parametrize("no", ["n", "escape"])
-async def test_no_changes_nothing(no: str) -> None:
-    async with at_desk() as desk:
-        await desk.press("2", "p", no)
-        assert not desk.service.lines
-        assert not isinstance(desk.app.screen, ConfirmDialog)
 
 
 async def test_a_pause_is_pending_until_a_read_confirms_it_and_what_did_not_become_so_is_told() -> None:
@@ -159,12 +149,6 @@ async def test_the_same_screen_goes_back_with_its_cells_lit_and_the_lanes_below(
         assert "REPLAY" not in desk.text
 
 
-async def test_an_hour_back_takes_two_keys(recorded: HistoryAccess) -> None:
-    async with at_desk(history=recorded) as desk:
-        await desk.press("at", "enter")
-        assert "1 h ago" in desk.text.splitlines()[0]
-
-
 async def test_a_moment_without_data_is_named_with_the_one_that_is_shown(recorded: HistoryAccess) -> None:
     async with at_desk(history=recorded) as desk:
         await desk.write("at", "9h", "enter")
@@ -256,35 +240,6 @@ async def test_another_key_is_named_wherever_a_key_is_named() -> None:
 async def test_an_unknown_name_of_a_key_is_told_with_the_nearest() -> None:
     async with at_desk(keys={"filtre": "x"}) as desk:
         assert "filtre isn't a key name; did you mean filter?" in desk.toasts
-
-
-async def test_help_is_keys_in_two_columns_on_a_small_screen() -> None:
-    async with at_desk(size=(80, 24)) as desk:
-        await desk.press("question_mark")
-        rows = desk.text.splitlines()[-24:]
-        assert any("/" in row and "Lines with these" in row for row in rows)
-        assert sum(bool(row.strip(" │")) for row in rows) > 12
-
-
-@pytest.mark.parametrize("page", [(), ("enter",), ("enter", "enter"), ("2",), ("4",), ("w",)])
-async def test_after_a_change_of_theme_every_page_can_be_read(page: tuple[str, ...]) -> None:
-    """Nothing keeps the colors of the theme before."""
-    async with at_desk() as desk:
-        await desk.press(*page)
-        for name in ("day", "contrast", "night"):
-            desk.app.theme = name
-            await desk.settle()
-            assert not list(weak_words(desk.app.screen)), name
-
-
-@pytest.mark.parametrize("name", PALETTES)
-async def test_every_word_can_be_read_in_every_theme(name: str) -> None:
-    async with at_desk(theme=name) as desk:
-        await desk.second(400)
-        for keys in ((), ("question_mark",)):
-            await desk.press(*keys)
-            weak = weak_words(desk.app.screen)
-            assert not [one for one in weak if name != "basic" or GROUNDS.isdisjoint(one[1:3])]
 
 
 # -- workspaces and news ---------------------------------------------------------------------------
