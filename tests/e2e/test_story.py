@@ -21,6 +21,7 @@ async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail(
     for pause in ("CALM_SECONDS", "READING_SECONDS", "BOUNCES_EVERY"):
         monkeypatch.setattr(story, pause, 0.2)
     told: list[str] = []
+    messages: list[dict[str, Any]] = []
     async with set_up(seed=7, speed=60.0, scenario=story.SCENARIO) as installation:
         verifier = Verifier(installation)
         await verifier.warm_up()

@@ -54,11 +54,10 @@ export class Inspector {
     const found = await read("/control/summary");
     const figure = (name, value, tone = "") => el("div", { class: `figure ${tone}` }, el("strong", {}, value),
       el("small", {}, name));
-    const ms = (value) => (value === null ? "–" : `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`);
     const missed = Object.values(found.unacknowledged).reduce((sum, one) => sum + one, 0);
-    fill(this.figures, figure("ack p50", ms(found.acks.p50_ms)), figure("ack p99", ms(found.acks.p99_ms)),
-      figure("unanswered", String(missed), missed ? "bad" : ""), figure("429", String(found.rate_limited),
-        found.rate_limited ? "warn" : ""));
+    fill(this.figures, figure("unanswered", String(missed), missed ? "bad" : ""), figure("429", String(found
+        .rate_limited),
+      found.rate_limited ? "warn" : ""));
   }
 
   draw() {

@@ -96,12 +96,12 @@ export class Modal {
           data: { testid: "modal-error" }
         }, icon("warn"), trouble) : null, blocks(view.blocks, ctx)),
         el("footer", {}, el("button", {
-              class: "button",
-              type: "button",
-              data: { testid: "modal-cancel" },
-              onclick: () =>
-                this.close()
-            }, view.close ? text(view.close, app.names) : "Cancel"),
+            class: "button",
+            type: "button",
+            data: { testid: "modal-cancel" },
+            onclick: () =>
+              this.close()
+          }, view.close ? text(view.close, app.names) : "Cancel"),
           view.submit ? el("button", {
             class: "button primary",
             type: "submit",
