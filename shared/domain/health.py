@@ -10,6 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass as validated
+from pydantic_core import PydanticCustomError
+
 from shared.api.models import Inbox
 from shared.api.words import INBOX_STATUSES
 from shared.domain.card import Tone
@@ -22,12 +26,20 @@ KIND_OF = {Tone.GOOD: "healthy", Tone.WARN: "at_risk", Tone.BAD: "bad"}
 WORST_FIRST = (Tone.BAD, Tone.WARN, Tone.UNKNOWN, Tone.INFO, Tone.GOOD)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@validated(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
 class Thresholds:
-    """Health scores, 0-100: from `healthy` on an inbox is healthy, below `bad` it is bad, between at risk."""
+    """`[thresholds]` of the settings: health scores, 0-100.
 
-    healthy: float = 80
-    bad: float = 60
+    From `healthy` on an inbox is healthy, below `bad` it is bad, between at risk.
+    """
+
+    healthy: float = Field(80, ge=0, le=100, examples=[80])
+    bad: float = Field(60, ge=0, le=100, examples=[60])
+
+    def __post_init__(self) -> None:
+        if self.bad > self.healthy:
+            problem, fix = "sets bad above healthy.", "Set bad lower than healthy."
+            raise PydanticCustomError("setting", "{problem}", {"problem": problem, "fix": fix})
 
 
 DEFAULT = Thresholds()

@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, in_file, keys_of, table_model
@@ -46,6 +46,8 @@ PLAIN_WORDS = {
     "dict_type": "is not a table.",
     "model_type": "is not a table.",
 }
+_UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument", "literal_error"})
+"""Pydantic's words for a key that a model, a dataclass or a mapping doesn't have."""
 
 
 class Need(StrEnum):
@@ -168,7 +170,7 @@ def _explain(details: ErrorDetails, names: Mapping[SettingPath, str]) -> Setting
     where, variable = in_file(path), VARIABLES.get(known, "")
     name = f"{variable} ({where} in the file)" if variable else f"{where} (in the file)"
     name = next((names[path[:length]] for length in (1, 2, 3) if path[:length] in names), name)
-    if details["type"] in {"extra_forbidden", "literal_error"}:
+    if details["type"] in _UNKNOWN:
         return SettingProblem(name=name, problem="is not a setting.", fix=_suggestion(path, details))
     context = details.get("ctx", {})
     refused = f"is invalid: {details['msg'][0].lower()}{details['msg'][1:]}."
@@ -182,7 +184,7 @@ def _suggestion(path: SettingPath, details: ErrorDetails) -> str:
     """The nearest known key of the same table, or all of them."""
     known = re.findall(r"'([^']+)'", str(details.get("ctx", {}).get("expected", "")))
     if not known:
-        model: type[BaseModel] = Settings
+        model: type[Any] = Settings
         for part in path[:-1]:
             field = keys_of(model).get(part)
             model = (field and table_model(field.annotation)) or model

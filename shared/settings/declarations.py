@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from pydantic import BaseModel, SecretStr
+from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from shared.settings.model import Settings
@@ -19,19 +19,19 @@ def in_file(path: SettingPath) -> str:
     return f"[{'.'.join(tables)}] {key}" if tables else key
 
 
-def keys_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The keys that the file may have in a table."""
-    return {field.alias or name: field for name, field in model.model_fields.items()}
+def keys_of(model: type[Any]) -> dict[str, FieldInfo]:
+    """The keys that the file may have in a table; a table is a model of pydantic's, or a dataclass that it validates."""
+    return {field.alias or name: field for name, field in model.__pydantic_fields__.items()}
 
 
-def table_model(annotation: Any) -> type[BaseModel] | None:
+def table_model(annotation: Any) -> type[Any] | None:
     """The model of a table, of a table of tables or of an array of tables."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if isinstance(annotation, type) and hasattr(annotation, "__pydantic_fields__"):
         return annotation
     return next((found for one in get_args(annotation) if (found := table_model(one))), None)
 
 
-def _declared(model: type[BaseModel], *tables: str) -> Iterator[tuple[SettingPath, FieldInfo]]:
+def _declared(model: type[Any], *tables: str) -> Iterator[tuple[SettingPath, FieldInfo]]:
     for key, field in keys_of(model).items():
         yield (*tables, key), field
         if inner := table_model(field.annotation):

@@ -28,7 +28,6 @@ from shared.settings.sections import (
     Roles,
     RoutesSection,
     SlackSettings,
-    ThresholdsSection,
     Workspace,
     WorkspaceSection,
     quiet_hours,
@@ -126,8 +125,8 @@ class Settings(WorkspaceSection):
         alias="workspaces",
         example="acme",
     )
-    thresholds: ThresholdsSection = setting(
-        ThresholdsSection(),
+    thresholds: Thresholds = setting(
+        Thresholds(),
         "The health score from which an inbox counts as healthy, and below which it counts as bad.",
     )
     dashboard: DashboardSection = setting(
@@ -195,13 +194,12 @@ class Settings(WorkspaceSection):
         """A workspace's own keys, under what is set outside of any table for it, or for all."""
         top, own = self.given, section.given
         inherited = {key: top[key] for key in ("base_url", "rate") if key in top}
-        thresholds = Thresholds(healthy=self.thresholds.healthy, bad=self.thresholds.bad)
         values = own | top if name == DEFAULT else inherited | own
         values["fields"] = {
             resource: {**self.fields.get(resource, {}), **section.fields.get(resource, {})}
             for resource in (*self.fields, *section.fields)
         }
-        return Workspace(name=name, thresholds=thresholds, **values)
+        return Workspace(name=name, thresholds=self.thresholds, **values)
 
     @property
     def default_workspace(self) -> str:

@@ -21,7 +21,6 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from shared.domain.alert_settings import ChannelPolicy, QuietHours, Rule
-from shared.domain.health import DEFAULT as DEFAULT_THRESHOLDS
 from shared.domain.health import Thresholds
 from shared.domain.roles import Role
 from shared.domain.rota import Rota
@@ -105,7 +104,7 @@ class Workspace(WorkspaceSection):
     model_config = ConfigDict(validate_by_name=True)
 
     name: str
-    thresholds: Thresholds = DEFAULT_THRESHOLDS
+    thresholds: Thresholds = Thresholds()
 
 
 class SlackSettings(Section):
@@ -141,19 +140,6 @@ class SlackSettings(Section):
         variable="SLACK_API_URL",
         example="https://slack.com/api/",
     )
-
-
-class ThresholdsSection(Section):
-    """`[thresholds]`."""
-
-    healthy: of.Percent = setting(DEFAULT_THRESHOLDS.healthy, example=80)
-    bad: of.Percent = setting(DEFAULT_THRESHOLDS.bad, example=60)
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.bad > self.healthy:
-            raise of.wrong("sets bad above healthy.", "Set bad lower than healthy.")
-        return self
 
 
 class WebSection(Section):

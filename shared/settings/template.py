@@ -8,7 +8,6 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, get_origin
 
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from shared.settings.declarations import SECRETS, VARIABLES, SettingPath, keys_of, table_model
@@ -30,7 +29,7 @@ def commented_template(values: Mapping[SettingPath, str] = NOTHING) -> str:
 
 
 def _table(
-    model: type[BaseModel],
+    model: type[Any],
     path: SettingPath,
     *,
     values: Mapping[SettingPath, str] = NOTHING,
