@@ -30,7 +30,7 @@ def message(entry: AuditEntry, card: Card, *, workspace: str = "") -> Message:
     stands = not (entry.undone_by or entry.overtaken_by)
     undo = Button(label=UNDO, action=UndoChange(change=entry.number), workspace=workspace)
     others = tuple(button for button in card.buttons if not isinstance(button.action, UndoChange))
-    facts = [f"{fact.label}: {fact.value}" for fact in card.facts] if stands else []
+    facts = [f"{fact.label}: {fact.value}" for fact in card.facts if fact.at is None] if stands else []
     was = f"{_rule(entry)} paused it." if _is_guardrail(entry) and not stands else ""
     rest = "The rule is snoozed for 24 h." if _is_guardrail(entry) and entry.undone_by else ""
     said = " · ".join(filter(None, (was, *card.text, *facts, rest, card.footer)))

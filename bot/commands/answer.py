@@ -14,6 +14,8 @@ class Answer:
 
     card: Card
     public: bool = False
+    by: str = ""
+    """Who did it, where the card doesn't say so itself."""
     items: tuple[Card, ...] = ()
     """Listed below the card, each with its own buttons."""
     settles: bool = False

@@ -51,9 +51,8 @@ class CommandRunner:
         if result.undoes and await self._store.repaints.shows(result.undoes):
             told = not result.card.text  # what was left as it is, the message doesn't say
             return Answer(card=result.card, edited=told, settles=True, workspace=context.workspace.name)
-        footer = " · ".join(filter(None, (result.card.footer, f"by @{person.name}")))
-        card = replace(result.card, footer=footer)
-        return Answer(card=card, public=True, settles=True, workspace=context.workspace.name)
+        by, workspace = f"by @{person.name}", context.workspace.name
+        return Answer(card=result.card, by=by, public=True, settles=True, workspace=workspace)
 
     async def _ask(self, question: Question, person: Person, *, context: CommandContext) -> Answer:
         """A question that is bound to the person and expires."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import structlog
@@ -60,6 +61,7 @@ async def run_and_reply(answering: Awaitable[Answer], responder: Responder) -> A
 def render_answer(answer: Answer) -> Message:
     """The answer as a message."""
     card, items = answer.card, answer.items
+    card = replace(card, footer=" · ".join(filter(None, (card.footer, answer.by))))
     if answer.public and not (items or card.table or card.quote or card.charts):
         return card_list.render_small(card)  # what was done is news for a channel, and no headline
     return card_list.render_with(card, items) if items else card_blocks.render(card)

@@ -159,7 +159,7 @@ async def test_the_bot_is_written_to_directly(served: BotWithService) -> None:
     async def is_public() -> list[dict[str, Any]]:
         return [m for m in await served.bot.messages() if f"{sequence['name']} paused" in m["text"]]
 
-    assert "by @ben" in json.dumps(await until(is_public))
+    assert "@ben" in json.dumps(await until(is_public))
 
 
 async def test_the_bot_greets_a_channel_that_it_joins(served: BotWithService) -> None:
