@@ -28,7 +28,6 @@ async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail(
         await story.Story(installation, told.append).play()
         sequences = {one["name"]: one["status"] for one in await installation.sequences()}
         channel = installation.announcement["slack_alert_channel"]
-        messages: list[dict[str, Any]] = []
 
         async def edited() -> list[dict[str, Any]]:
             """What was edited about the sequence: the guardrail's card."""
