@@ -72,6 +72,7 @@ def test_the_top_level_has_only_known_entries() -> None:
         "tools",
         "docs",
         ".ci",
+        ".github",
         ".slack",
         ".gitignore",
         "Makefile",

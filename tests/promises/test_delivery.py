@@ -147,7 +147,7 @@ async def test_an_answer_that_slack_does_not_draw_is_sent_as_plain_text(team: Te
     await team.act("settings", refused_blocks=["data_table", "table", "rich_text", "actions", "context"])
     await team.deliver(interested("Ada"))
     assert "Yes, call me." in (await team.card("Ada")).data["text"]
-    assert "reachable" in (await team.ask("status")).shown
+    assert "Sequences" in (await team.ask("status")).shown
 
 
 @pytest.mark.parametrize(

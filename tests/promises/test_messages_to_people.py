@@ -19,7 +19,7 @@ async def test_a_card_to_a_person_is_updated_where_it_stands(team: Team) -> None
     await team.deliver(interested("Ada"))
     card = await team.card("Ada", channel="dm")
     await team.click(card, "Claim")
-    claimed = await team.changed(card, "Claimed")
+    claimed = await team.changed(card, "claimed by")
     assert "Claim" not in claimed.buttons
     calls = [one for one in await team.traffic("chat.") if one["direction"] == "web_api"]
     assert {one["name"] for one in calls} == {"chat.postMessage", "chat.update"}
@@ -32,7 +32,7 @@ async def test_a_card_to_a_person_is_updated_after_a_restart(team: Team) -> None
     card = await team.card("Ada", channel="dm")
     await team.restart()
     await team.click(card, "Claim")
-    await team.changed(card, "Claimed")
+    await team.changed(card, "claimed by")
 
 
 async def test_a_post_to_a_person_without_an_answer_is_looked_up_before_it_is_tried_again(team: Team) -> None:
@@ -51,5 +51,5 @@ async def test_a_click_in_direct_messages_is_answered_on_its_card(team: Team) ->
     card = await team.card("Ada", channel="dm")
     before = len(await team.messages("dm"))
     await team.click(card, "Claim")
-    await team.changed(card, "Claimed")
+    await team.changed(card, "claimed by")
     assert len(await team.messages("dm")) == before

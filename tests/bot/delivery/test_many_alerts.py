@@ -101,9 +101,9 @@ async def test_a_pause_and_what_guardrails_found_are_one_card_with_the_same_numb
         return cards[0] if cards and "domain-bounces-10-1h: 17 bounces" in shown(cards[0]) else None
 
     card = await until(counted, seconds=40)
-    assert "Q3 founders (14), Q4 CTOs (3)" in shown(card)
-    assert shown(card).count("17 bounces") == 2, "those of the seven days, and what the guardrail found"
-    assert "Pause all 2 …" in shown(card)
+    assert "Q3 founders, Q4 CTOs" in shown(card)
+    assert shown(card).count("17 bounces") == 1, "each number once"
+    assert "Pause 2 sequences" in shown(card)
 
 
 async def test_the_first_acknowledgement_is_on_the_card_and_shown_to_the_second_person(
@@ -115,7 +115,7 @@ async def test_the_first_acknowledgement_is_on_the_card_and_shown_to_the_second_
     await bot.control("click", **at, user=seed.ANN.id)
 
     async def acknowledged() -> dict[str, Any] | None:
-        found = [m for m in await bot.messages() if "Acknowledged by" in shown(m)]
+        found = [m for m in await bot.messages() if "cknowledged by" in shown(m)]
         return found[0] if found else None
 
     repainted = await until(acknowledged)
@@ -133,10 +133,10 @@ async def test_pausing_all_sequences_of_a_domain_from_its_card_asks_first_and_pa
 
     async def listed() -> dict[str, Any] | None:
         cards = [m for m in await bot.messages() if m["text"].startswith("mail.example is paused")]
-        return cards[0] if cards and "Pause all 2 …" in shown(cards[0]) else None
+        return cards[0] if cards and "Pause 2 sequences" in shown(cards[0]) else None
 
     card = await until(listed, seconds=20)
-    at = {"channel": card["channel"], "ts": card["ts"], "text": "Pause all 2 …"}
+    at = {"channel": card["channel"], "ts": card["ts"], "text": "Pause 2 sequences"}
     asked = await bot.control("click", **at, user=seed.ANN.id, wait=10)
     (question,) = asked["answers"]
     assert "Pause 2 active sequences" in question["text"]

@@ -126,7 +126,12 @@ async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_w
             assert "@gus" in refused
             assert "@dev" in await found(f"resume {sequence}", seed.BEN.id)
             assert "is sending again" in await found(f"resume {sequence}", seed.DEV.id)
-            assert " paused" in await found(f"pause {sequence}", seed.GUS.id)
+            await found(f"pause {sequence}", seed.GUS.id)
+
+            async def paused_by_gus() -> bool:
+                return any(" paused · @gus" in one["text"] for one in await other.messages())
+
+            assert await until(paused_by_gus)
             assert "don't have permission" in await found(f"pause {sequence}", seed.BEN.id, seed.SALES)
             assert "The settings don't allow it in this channel" in await found(
                 f"add a@b.example to {sequence}", seed.BEN.id, seed.PRIVATE

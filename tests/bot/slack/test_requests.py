@@ -155,5 +155,7 @@ async def test_health_readiness_and_metrics_show_the_current_state(bot: BotHarne
 
 
 async def test_the_url_verification_challenge_is_answered(bot: BotHarness) -> None:
-    response = await bot.control("request_url", url=f"{bot.url}/slack/events", verify=True)
-    assert response["request_url"] == f"{bot.url}/slack/events"
+    body = json.dumps({"type": "url_verification", "challenge": "3eZbrw1aB"}).encode()
+    headers = {**signed(bot, body), "Content-Type": "application/json"}
+    async with bot.http.post(f"{bot.url}/slack/events", data=body, headers=headers) as answer:
+        assert (answer.status, "3eZbrw1aB" in await answer.text()) == (200, True)
