@@ -90,7 +90,8 @@ def add(
 ) -> bool:
     """Write a fact down unless it is there; returns whether it is new."""
     row = {"kind": kind, "workspace": workspace, "key": key, "value": json.dumps(dict(value)), "at": at}
-    return tx.execute(tx.insert_once(facts), row).rowcount > 0
+    # What comes back says whether it is new: with psycopg, an INSERT's `rowcount` is -1 here.
+    return tx.scalar(tx.insert_once(facts).returning(c.key), row) is not None
 
 
 def put(
