@@ -203,16 +203,15 @@ def board(*moments: float, size: tuple[int, int] = LARGE, theme: str = "night", 
 
 
 async def recorded(history: History) -> str:
-    """Calm, the first domain pauses, its page, the wall, the page of the incident, recovery."""
+    """The first domain pauses, its page, the wall, the page of the incident."""
     async with stage(SMALL, history=history) as shown:
+        await shown.read(CALM)
         frames: list[str] = []
         for moments, keys in (
-            ((CALM,), ()),
             ((3, FIRST), ()),
             ((), ("enter",)),
             ((7, WORST), ("w",)),
             ((), ("4",)),
-            ((16, 20, OVER), ("1",)),
         ):
             await shown.read(*moments)
             await shown.press(*keys)
@@ -235,7 +234,10 @@ DRAWN: dict[str, Callable[[History], Awaitable[str]]] = {
 
 
 def recording(frames: Sequence[str]) -> str:
-    """One SVG that shows the frames in turn, forever; each keeps its own style classes."""
+    """One SVG that shows the frames in turn, forever; each keeps its own style classes.
+
+    Readers who want no motion see the first one.
+    """
     whole, share = EACH * len(frames), 100 / len(frames)
     head = re.match(r"<svg[^>]*>", frames[0])
     assert head
@@ -246,7 +248,9 @@ def recording(frames: Sequence[str]) -> str:
     style = (
         f"@keyframes turn {{ 0%, {share:.3f}% {{ visibility: visible }} {share + 0.001:.3f}%, 100% "
         "{ visibility: hidden } } .frame { visibility: hidden; "
-        f"animation: turn {whole}s step-end infinite }}"
+        f"animation: turn {whole}s step-end infinite }} "
+        "@media (prefers-reduced-motion: reduce) { .frame { animation: none } "
+        ".frame:first-of-type { visibility: visible } }"
     )
     shown = [
         f'<g class="frame" style="animation-delay:{number * EACH - whole if number else 0}s">{part}</g>'

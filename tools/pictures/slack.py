@@ -50,7 +50,12 @@ def reply(first: str, last: str, company: str, words: str, *, ago: float, **chan
         inbox="ana@getacme.example",
         reply=words,
     )
-    alert = Alert(id="al_picture", event=event, received_at=NOW - timedelta(minutes=ago))
+    alert = Alert(
+        id="al_picture",
+        event=event,
+        received_at=NOW - timedelta(minutes=ago),
+        mail_link="https://bot.example.com/reply/token",
+    )
     return replace(alert, **changed)
 
 
