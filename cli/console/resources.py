@@ -61,7 +61,11 @@ def log_to_stderr() -> None:
     """Keep what the bot's parts log out of stdout, where a command's data is: structlog prints there by itself."""
     import structlog
 
-    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+    # Not kept by the loggers that use it: a program that runs several commands may give each a stderr of its own.
+    structlog.configure(
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
 
 
 @contextlib.asynccontextmanager
