@@ -95,5 +95,5 @@ async def test_two_people_who_asked_are_each_reminded_of_their_reply_of_a_messag
     for person, name in people.items():
         await team.ask(f"snooze {name} 2h", user=person)
     await team.pass_time(hours=2, minutes=1)
-    await team.in_thread(bundle, "<@U0ANN00001>")
-    await team.in_thread(bundle, "<@U0BEN00002>")
+    for person, mention in (("ann", "<@U0ANN00001>"), ("ben", "<@U0BEN00002>")):
+        assert people[person] in (await team.in_thread(bundle, mention)).shown

@@ -54,6 +54,7 @@ async def test_all_is_always_all_and_its_undo_resumes_all_of_them(account: Accou
     await screen.press("u")
     for key in active:
         await by_the_service(account, key, paused=False)
+    assert [one["id"] for one in await account.sequences() if one["status"] == "active"] == active
 
 
 async def test_a_name_that_several_have_asks_which_and_changes_nothing(

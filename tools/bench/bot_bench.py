@@ -1,4 +1,4 @@
-"""The bot against targets.md, rows 1 to 4 and 11, each beside its baseline in the same run."""
+"""The bot: intake, posting and its rest, each beside its baseline in the same run."""
 
 from __future__ import annotations
 

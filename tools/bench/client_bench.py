@@ -1,4 +1,4 @@
-"""Targets 5 and 6, against the sandbox in its own process."""
+"""The client, against the sandbox in its own process."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -88,13 +89,13 @@ class Page(SafeScreen[None]):
         yield from self.parts()
         yield KeyLine(show_command_palette=False, compact=True)
 
+    @abstractmethod
     def parts(self) -> Iterable[Widget]:
-        """Between the head and the line of keys."""
-        raise NotImplementedError
+        """Give what stands between the head and the line of keys."""
 
+    @abstractmethod
     def show(self, frame: Frame) -> None:
         """Paint what differs; called with every frame, each second."""
-        raise NotImplementedError
 
     lane_span: timedelta | None = None
     """How far back the lanes go that the page shows; None: it has none."""

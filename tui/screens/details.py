@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
@@ -50,11 +51,13 @@ class DetailPage(Page):
         with Container(id="detail-lists"):
             yield from self.panels()
 
+    @abstractmethod
     def panels(self) -> Iterable[Panel]:
-        raise NotImplementedError
+        """Give the lists below the facts."""
 
+    @abstractmethod
     def card_of(self, frame: Frame, read: Read) -> Card | None:
-        raise NotImplementedError
+        """Give the facts; None where the thing is gone."""
 
     @property
     def chosen(self) -> PageRef | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -62,9 +63,9 @@ class Dialog(SafeScreen[object], ModalScreen[object]):
         self.answers = answers
         self._classes_of_box = "dialog -large" if is_large else "dialog"
 
+    @abstractmethod
     def body(self) -> Iterable[RenderableType]:
-        """What stands above the answers, from above."""
-        raise NotImplementedError
+        """Give what stands above the answers, from above."""
 
     def compose(self) -> ComposeResult:
         with Vertical(classes=self._classes_of_box):
