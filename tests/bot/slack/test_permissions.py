@@ -260,8 +260,9 @@ async def test_a_pause_to_which_someone_has_given_a_reason_has_no_undo_of_the_fi
     bot: BotHarness, remote: Remote
 ) -> None:
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
-    (answer,) = await bot.say(f"pause {NAME} reason legal hold", user=seed.ANN.id)
-    assert f"{NAME} paused" in answer["text"]
+    await bot.say(f"pause {NAME} reason legal hold", user=seed.ANN.id)
+    # The edit of the first line may come before the answer, so that what was said is looked up.
+    await bot.public_message(f"{NAME} paused · @ann")
 
     async def overtaken() -> bool:
         (known,) = [one for one in await bot.messages() if one["ts"] == line["ts"]]
