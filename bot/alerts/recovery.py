@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from bot.alerts import rendering
+from bot.alerts import notes
 from bot.alerts.paused_domain import RECOVERED, SENDING, inboxes_summary, problems_in
 from shared.api.models import Inbox
 from shared.commands.base import clip
@@ -58,7 +58,7 @@ def note(one: AlertRow, now: Mapping[str, Any], *, at: float) -> PlannedPost:
         channel="",
         kind="recovered",
         urgency=INCIDENT,
-        note=rendering.write_note(card),
+        note=notes.write_note(card),
         condensed=True,
         alert_id=one.id,
     )

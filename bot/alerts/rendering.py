@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from bot.alerts import answers, changes, kinds, turns
 from bot.alerts.links import Links
 from bot.alerts.model import Alert, Mark
+from bot.alerts.notes import read_note
 from bot.alerts.wording import answer_link
 from bot.blockkit import card_blocks, card_list
-from bot.blockkit.actions import read_button, write_value
-from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
+from shared.domain.card import Card
 from shared.domain.wall_clock import moment
 from shared.store.queue import post_kinds
 from shared.store.queue.alert_row import AlertRow
@@ -184,86 +183,3 @@ def payload(posts: Sequence[Post]) -> dict[str, Any]:
     if post_kinds.kind_of(posts[0].kind).of_alert == "again":
         found["again_of"] = posts[0].alert_id
     return found
-
-
-def write_note(card: Card) -> str:
-    """A Card of the bot's own, for the store."""
-    table = card.table and {
-        "columns": [[column.title, column.numeric, column.bar] for column in card.table.columns],
-        "rows": [[row.tone, *row.cells] for row in card.table.rows],
-    }
-    charts = [
-        {"title": one.title, "labels": one.labels, "series": one.series, "bars": one.bars}
-        for one in card.charts
-    ]
-    buttons = [
-        [button.label, _value(button), button.tone, button.url, button.menu] for button in card.buttons
-    ]
-    words = {
-        "title": card.title,
-        "tone": card.tone,
-        "text": card.text,
-        "quote": card.quote,
-        "footer": card.footer,
-        "failure": card.failure,
-        "notifies": card.notifies,
-        "facts": _fact_rows(card.facts),
-        "details": _fact_rows(card.details),
-    }
-    return json.dumps({**words, "buttons": buttons, "table": table, "charts": charts})
-
-
-def _value(button: Button) -> str:
-    return write_value(button.action, workspace=button.workspace) if button.action else ""
-
-
-def _button(label: str, value: str, tone: str, url: str, menu: Any) -> Button:
-    return replace(read_button(label, value, tone=Tone(tone), url=url), menu=bool(menu))
-
-
-def _fact_rows(facts: Sequence[Fact]) -> list[list[Any]]:
-    return [[fact.label, fact.value, fact.tone, fact.at and fact.at.timestamp(), fact.url] for fact in facts]
-
-
-def _facts(rows: Sequence[Sequence[Any]]) -> tuple[Fact, ...]:
-    return tuple(
-        Fact(label=label, value=value, tone=Tone(tone), at=at and moment(at), url="".join(url))
-        for label, value, tone, at, *url in rows
-    )
-
-
-def read_note(note: str) -> Card:
-    """The Card of `write_note`."""
-    given = json.loads(note)
-    return Card(
-        title=given["title"],
-        tone=Tone(given["tone"]),
-        text=tuple(given["text"]),
-        facts=_facts(given.get("facts", ())),
-        details=_facts(given.get("details", ())),
-        failure=given.get("failure", False),
-        notifies=given.get("notifies", False),
-        quote=given.get("quote", ""),
-        table=_table(given.get("table")),
-        charts=tuple(_chart(one) for one in given.get("charts", ())),
-        buttons=tuple(_button(*one) for one in given.get("buttons", ())),
-        footer=given.get("footer", ""),
-    )
-
-
-def _table(given: dict[str, Any] | None) -> Table | None:
-    if not given:
-        return None
-    return Table(
-        columns=tuple(Column(title=t, numeric=n, bar=b) for t, n, b in given["columns"]),
-        rows=tuple(Row(cells=tuple(cells), tone=Tone(tone)) for tone, *cells in given["rows"]),
-    )
-
-
-def _chart(given: dict[str, Any]) -> Chart:
-    return Chart(
-        title=given["title"],
-        labels=tuple(given["labels"]),
-        series=tuple((name, tuple(values)) for name, values in given["series"]),
-        bars=given["bars"],
-    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from bot.alerts import kinds, model, turns
-from bot.alerts.rendering import write_note
+from bot.alerts.notes import write_note
 from bot.alerts.turns import People, Unknown
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event, read_event

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
-from shared.commands import COMMANDS, Invocation, UsageError, find_command, invocation, parse, render
+from shared.commands import COMMANDS, Invocation, find_command, invocation, parse, render
 from shared.commands.base import Act, Arguments
 from shared.commands.undo import UndoChange
-from shared.domain.card import Action, Button, Tone, Typed
+from shared.domain.card import Action, Typed
 
 ALERT, QUESTION = "al_", "q_"
 """Begin the ids of alerts and of questions."""
@@ -246,21 +246,6 @@ def read_value(value: str) -> Action:
 def line_of(value: str) -> str:
     """What a person may type instead of a button with this value."""
     return read_value(value).line if value.startswith("[") else value
-
-
-def read_button(label: str, value: str, *, tone: Tone, url: str = "") -> Button:
-    """A button that was stored as its value; one of a line that no longer means anything still shows it."""
-    try:
-        found = read_value(value) if value else None
-    except UsageError:
-        found = Typed(value)
-    if isinstance(found, Invocation):
-        return Button(
-            label=label, action=found.arguments, workspace=found.workspace or "", tone=tone, url=url
-        )
-    if isinstance(found, Perform):
-        return Button(label=label, action=found.act, workspace=found.workspace or "", tone=tone, url=url)
-    return Button(label=label, action=found, tone=tone, url=url)
 
 
 def change_of(action: Action | None) -> int:

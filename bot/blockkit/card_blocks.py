@@ -21,7 +21,7 @@ from slack_sdk.models.blocks import (
     InteractiveElement,
 )
 
-from bot.blockkit import charts, elements, tables
+from bot.blockkit import elements, tables
 from bot.blockkit.elements import (
     LABEL,
     MENU,
@@ -42,8 +42,6 @@ from shared.text.sanitize import visible, visible_lines
 TOTAL = 13_000
 """Characters over all blocks, under the 13,200 at which Slack refuses the message."""
 HEADER, SECTION, QUOTE, CONTEXT, FALLBACK, EXCERPT = 150, 2_800, 1_500, 1_000, 2_000, 140
-CHARTLESS = 5
-"""Rows below which a card that is too long has no charts."""
 ROW_OF_BUTTONS, FACTS, PARAGRAPHS = 10, 20, 10
 MOST_BLOCKS = 50
 DATE = "{date_short_pretty}, {time}"
@@ -84,7 +82,6 @@ def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
         details=tuple(replace(fact, value=cut(fact.value, letters), url="") for fact in card.details),
         quote=cut(card.quote, letters),
         table=card.table and _fewer(card.table, rows),
-        charts=card.charts if rows > CHARTLESS else (),
         buttons=card.buttons[:rows],
         footer=cut(card.footer, letters),
     )
@@ -147,7 +144,6 @@ def _draw(card: Card) -> list[Block]:
     figures: tuple[Block | None, ...] = (
         tables.draw(card.table, caption=elements.without_marks(card.title)),
         context(tables.rest(card.table)),
-        *charts.draw(card.charts),
     )
     buttons = actions(card.buttons)
     quote = _quote(card.quote)

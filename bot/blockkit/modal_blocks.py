@@ -1,11 +1,11 @@
-"""An answer as a modal. Modals can't have tables and charts, so these become lines of text. Pure."""
+"""An answer as a modal. Modals can't have tables, so their rows become lines of text. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.blockkit import card_blocks, card_list, charts, elements, plainer, tables
+from bot.blockkit import card_blocks, card_list, elements, tables
 from bot.blockkit.elements import Block
 from shared.domain.card import Card
 from shared.text.sanitize import visible_lines
@@ -18,7 +18,7 @@ QUOTE, QUOTES = 2_800, 12
 
 def render(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
     """The blocks of a view; everything that a message would show."""
-    bare = replace(card, table=None, charts=(), quote="")
+    bare = replace(card, table=None, quote="")
     message = card_list.render_with(bare, items) if items else card_blocks.render(bare)
     table = card.table if card.table and card.table.rows else None
     for rows in ROWS if table else ():
@@ -27,9 +27,6 @@ def render(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
         if with_rows is not message:
             message = with_rows
             break
-    shown = [chart for chart in card.charts if not (card.table and chart.bars)]
-    for chart in plainer.older_blocks(charts.draw(shown)):
-        message = card_blocks.with_block(message, chart)
     return _with_quote(message.blocks, card.quote)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from secrets import token_hex
 
-from bot.alerts import rendering
+from bot.alerts import notes
 from shared.domain.card import Card, Tone
 from shared.settings import Settings
 from shared.store.queue.leases import ChannelLease, ChannelRefused, Outcome, Settled, Unpostable
@@ -61,7 +61,7 @@ class ChannelHealth:
 
     def _plan(self, lease: ChannelLease, event: str, card: Card, *, channel: str) -> PlannedPost:
         dedupe = f"note:{event}:{lease.channel}:{lease.token}:{token_hex(4)}"
-        return PlannedPost(dedupe=dedupe, channel=channel, kind="note", note=rendering.write_note(card))
+        return PlannedPost(dedupe=dedupe, channel=channel, kind="note", note=notes.write_note(card))
 
     def _fallback(self, broken: str) -> str | None:
         """The fallback of the settings, or another alert channel."""

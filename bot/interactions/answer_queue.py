@@ -11,7 +11,7 @@ from collections.abc import Callable
 import structlog
 
 from bot.alerts import answers
-from bot.alerts.rendering import write_note
+from bot.alerts.notes import write_note
 from bot.blockkit.actions import change_of
 from bot.commands.answer import Answer
 from bot.interactions.responders import Thread, render_answer

@@ -62,7 +62,7 @@ def render_answer(answer: Answer) -> Message:
     """The answer as a message."""
     card, items = answer.card, answer.items
     card = replace(card, footer=" · ".join(filter(None, (card.footer, answer.by))))
-    if answer.public and not (items or card.table or card.quote or card.charts):
+    if answer.public and not (items or card.table or card.quote):
         return card_list.render_small(card)  # what was done is news for a channel, and no headline
     return card_list.render_with(card, items) if items else card_blocks.render(card)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from bot.alerts import rendering
+from bot.alerts import notes
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from shared.api.errors import NotFound, OutreachError
@@ -142,7 +142,7 @@ class AutoResume:
             first = min(ours, key=lambda timer: timer.id)
             dedupe = f"note:resume:{first.id}:{timer_of(first).due_at.timestamp()}"
             return entry, PlannedPost(
-                dedupe=dedupe, channel=channel, kind="note", note=rendering.write_note(card), condensed=True
+                dedupe=dedupe, channel=channel, kind="note", note=notes.write_note(card), condensed=True
             )
 
         if await self._store.timers.finish(tally.done, tell) and channel:

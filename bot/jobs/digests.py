@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
-from bot.alerts import rendering
+from bot.alerts import notes
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from shared.api.errors import OutreachError
@@ -46,7 +46,7 @@ class Digests:
                 log.warning("digest postponed", workspace=one.workspace, error=type(error).__name__)
                 ends[job] = Again(after=RETRY_SECONDS)
                 continue
-            if await self._store.digests.give(job, one, rendering.write_note(card)):
+            if await self._store.digests.give(job, one, notes.write_note(card)):
                 self._planned()
         return ends
 

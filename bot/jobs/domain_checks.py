@@ -12,7 +12,7 @@ from secrets import SystemRandom
 
 import structlog
 
-from bot.alerts import domain_dns, rendering
+from bot.alerts import domain_dns, notes
 from shared.api.models import Inbox
 from shared.domain.alert_settings import Routing
 from shared.domain.wall_clock import moment
@@ -121,7 +121,7 @@ class DomainChecks:
                 channel="",
                 kind=DNS,
                 urgency=2,
-                note=rendering.write_note(card),
+                note=notes.write_note(card),
                 condensed=True,
             ),
             recovered=not report.problems,

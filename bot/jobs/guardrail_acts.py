@@ -13,7 +13,7 @@ from types import MappingProxyType
 import structlog
 
 from bot.alerts import guardrail_cards as cards
-from bot.alerts import rendering
+from bot.alerts import notes
 from bot.commands.context import CommandContexts
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
 from shared.api.models import Sequence as Campaign
@@ -366,7 +366,7 @@ class GuardrailActs:
             channel=place_of(self._contexts, incident.workspace),
             kind="note",
             urgency=1,
-            note=rendering.write_note(card),
+            note=notes.write_note(card),
             undo=undo,
         )
 

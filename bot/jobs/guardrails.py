@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 
 from bot.alerts import guardrail_cards as cards
-from bot.alerts import rendering
+from bot.alerts import notes
 from bot.commands.context import CommandContexts
 from bot.jobs.guardrail_acts import GuardrailActs, footer_of, place_of
 from shared.api.event_kinds import TROUBLES
@@ -313,7 +313,7 @@ class GuardrailWatch:
     def _note(self, workspace: str, card: Card) -> str:
         if len(self._contexts.clients) > 1:
             card = with_workspace(card, workspace=workspace)
-        return rendering.write_note(card)
+        return notes.write_note(card)
 
     def _post(
         self, workspace: str, key: str, card: Card, *, urgency: int = 1, at_once: bool = False

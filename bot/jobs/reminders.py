@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.alerts import rendering
+from bot.alerts import notes
 from bot.alerts.interested import crm_button, excerpt
 from bot.alerts.turns import People
 from bot.alerts.wording import about, answer_link, campaign_of, facts_of
@@ -99,7 +99,7 @@ class Reminders:
             channel=due.channel,
             kind="returned" if is_return(due) else _KINDS[due.what],
             urgency=2,
-            note=rendering.write_note(reminder_card(due, now=now, link=self._link)),
+            note=notes.write_note(reminder_card(due, now=now, link=self._link)),
             condensed=due.what != "escalate",
             mention=self._mention(due, now, channel=due.channel),
             held_until=self._held_until(due, now),
@@ -113,7 +113,7 @@ class Reminders:
             channel=first.channel,
             kind="note",
             urgency=2,
-            note=rendering.write_note(summary_card(group, now=now)),
+            note=notes.write_note(summary_card(group, now=now)),
             mention="" if first.what in _TO_CLAIMER else self._mention(first, now, channel=first.channel),
             held_until=self._held_until(first, now),
         )
@@ -132,7 +132,7 @@ class Reminders:
                 channel=channel,
                 kind="escalation" if alone else "note",
                 urgency=2,
-                note=rendering.write_note(
+                note=notes.write_note(
                     reminder_card(first, now=now, link=self._link) if alone else summary_card(group, now=now)
                 ),
                 mention=self._mention(first, now, channel=channel),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from bot.alerts import rendering, turns
+from bot.alerts import notes, turns
 from bot.alerts.turns import People
 from shared.domain.alert_settings import Routing
 from shared.store.alerts.turns import Passed
@@ -51,7 +51,7 @@ class PassingTurns:
             channel=due.channel,
             kind=TURN,
             urgency=2,
-            note=rendering.write_note(turns.passed_card(passed)),
+            note=notes.write_note(turns.passed_card(passed)),
             condensed=True,
             mention=self._mention(passed, now),
             alert_id=due.alert.id,
@@ -64,7 +64,7 @@ class PassingTurns:
             channel=first.channel,
             kind="note",
             urgency=2,
-            note=rendering.write_note(turns.summary_card(group)),
+            note=notes.write_note(turns.summary_card(group)),
             mention=" ".join(dict.fromkeys(filter(None, (self._mention(one, now) for one in group)))),
         )
 

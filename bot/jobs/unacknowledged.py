@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from bot.alerts import rendering
+from bot.alerts import notes
 from bot.blockkit.actions import ACK, OnAlert
 from shared.commands.base import clip
 from shared.domain.alert_settings import Routing
@@ -24,7 +24,7 @@ def plan(due: Due, now: float, *, routing: Routing) -> PlannedPost:
         channel=due.channel,
         kind=UNACKNOWLEDGED,
         urgency=INCIDENT,
-        note=rendering.write_note(reminder_card(due, now=now)),
+        note=notes.write_note(reminder_card(due, now=now)),
         condensed=True,
         mention="" if policy.quiet_until(now) else policy.mention,
         alert_id=due.alert.id,

@@ -115,17 +115,6 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
-    """Values over time or by group, for faces that draw: each series has a value, or None, per label."""
-
-    title: str
-    labels: tuple[str, ...]
-    series: tuple[tuple[str, tuple[float | None, ...]], ...]
-    bars: bool = False
-    """By group; else over time, as lines."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
     """One message to a person. Order of showing: title, text, facts, quote, table, buttons, details and footer."""
 
@@ -139,8 +128,6 @@ class Card:
     quote: str = ""
     """Text from outside, quoted line by line."""
     table: Table | None = None
-    charts: tuple[Chart, ...] = ()
-    """For faces that draw; Slack shows two at most."""
     buttons: tuple[Button, ...] = ()
     details: tuple[Fact, ...] = ()
     """Facts that a reader rarely needs: one small line of values, where a face has small letters."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import partial
 
-from bot.alerts import interested, rendering
+from bot.alerts import interested, notes, rendering
 from bot.alerts.links import Links
 from bot.alerts.wording import about, answer_link
 from bot.blockkit.actions import Cancel, OnAlert
@@ -203,7 +203,7 @@ def released(before: AlertRow, *, actor: Actor) -> Trace:
     if is_colleagues(before, actor):
         return taken(before, actor=actor, verb="release", more=again)
     card = Card(title=f"@{actor.name} released {lead_of(before)}", text=(again,) if again else ())
-    return Trace(note=rendering.write_note(card))
+    return Trace(note=notes.write_note(card))
 
 
 def taken(before: AlertRow, *, actor: Actor, verb: str, more: str = "") -> Trace:
@@ -214,7 +214,7 @@ def taken(before: AlertRow, *, actor: Actor, verb: str, more: str = "") -> Trace
     else:
         card = Card(title=said, text=(f"@{before.claimed_name} had claimed it. {more}".strip(),))
     told = before.claimed_by if is_user(before.claimed_by) else ""
-    return Trace(note=rendering.write_note(card), mention=told)
+    return Trace(note=notes.write_note(card), mention=told)
 
 
 def lead_of(alert: AlertRow) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from bot.alerts import rendering
+from bot.alerts import notes
 from bot.blockkit.actions import ASSIGN, OnAlert
 from bot.commands.access import Access, actor_of
 from bot.commands.alerts.alert_actions import GONE, ActionResult, lead_of, unchanged_card
@@ -182,5 +182,5 @@ def assigned(before: AlertRow, *, person: Person, by: Actor, channel: str) -> Tr
     own = before.claimed_by in {"", by.id}
     text = () if own else (f"@{before.claimed_name} had claimed it.",)
     told = [person.id] * (person.id != by.id) + [before.claimed_by] * (not own and is_user(before.claimed_by))
-    note = rendering.write_note(Card(title=_title(before, person.name, by), text=text))
+    note = notes.write_note(Card(title=_title(before, person.name, by), text=text))
     return Trace(note=note, mention=" ".join(told), channel=channel)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bot.alerts import rendering
+from bot.alerts import notes, rendering
 from bot.interactions import forms
 from bot.interactions.forms import FormRequest
 from shared.commands import parse
@@ -74,7 +74,7 @@ async def drive_post() -> None:
     async with opened() as (store, clock):
         await arrive(store, interested(1), by=routes())
         (card,) = await post_all(store, clock)
-        note = rendering.write_note(Card(title="Well done"))
+        note = notes.write_note(Card(title="Well done"))
         kudos = PlannedPost(
             dedupe="kudos", channel=CHANNEL, kind="kudos", note=note, alert_id=card.alert_id, mention="U1"
         )

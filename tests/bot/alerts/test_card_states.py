@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from bot.alerts import kinds, rendering
+from bot.alerts import kinds, notes, rendering
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.actions import OnAlert
@@ -71,7 +71,7 @@ def other(kind: str, **fields: Any) -> Card:
 def reminder(what: str, **changes: Any) -> Message:
     """Messages with a mention, before and after the reply is handled."""
     kind = {"remind": "reminder", "escalate": "escalation", "back": "back"}[what]
-    note = rendering.write_note(reminders.reminder_card(replace(DUE, what=what), now=SIX))
+    note = notes.write_note(reminders.reminder_card(replace(DUE, what=what), now=SIX))
     post = replace(POST, kind=kind, note=note, alert=replace(ROW, **changes))
     return rendering.message([post], several=False)
 

@@ -18,7 +18,7 @@ from bot.blockkit.elements import without_marks
 from sandbox.slack import blockkit
 from shared.api.events import Event, EventLead
 from shared.commands.leads import Lead
-from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone, Typed
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, Typed
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -46,17 +46,6 @@ tables = st.builds(
     columns=st.just((Column(title="A"), Column(title="B", numeric=True), Column(title="C", bar=True))),
     rows=st.lists(st.builds(Row, cells=st.tuples(cells, cells, cells), tone=tones), max_size=130).map(tuple),
 )
-values = st.none() | st.integers(0, 10**20) | st.floats(-1e6, 1e6)
-
-
-@st.composite
-def any_chart(draw: st.DrawFn) -> Chart:
-    labels = tuple(draw(st.lists(st.text(max_size=40), min_size=1, max_size=30)))
-    course = st.tuples(*(values for _ in labels))
-    series = draw(st.lists(st.tuples(text, course), min_size=1, max_size=8))
-    return Chart(title=draw(text), labels=labels, series=tuple(series), bars=draw(st.booleans()))
-
-
 cards = st.builds(
     Card,
     title=text,
@@ -65,7 +54,6 @@ cards = st.builds(
     facts=st.lists(st.builds(Fact, label=text, value=text, tone=tones), max_size=25).map(tuple),
     quote=text,
     table=st.none() | tables,
-    charts=st.lists(any_chart(), max_size=3).map(tuple),
     buttons=st.lists(buttons, max_size=14).map(tuple),
     footer=text,
 )

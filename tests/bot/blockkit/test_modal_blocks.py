@@ -1,4 +1,4 @@
-"""What a message shows, a modal shows too, though tables and charts are for messages only."""
+"""What a message shows, a modal shows too, though tables are for messages only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bot.blockkit import modal_blocks
 from bot.interactions import forms
 from sandbox.slack import blockkit
 from shared.commands.stats import Stats
-from shared.domain.card import Button, Card, Chart, Column, Row, Table, Tone
+from shared.domain.card import Button, Card, Column, Row, Table, Tone
 from tests.bot.blockkit.test_card_blocks import cards
 
 
@@ -23,12 +23,10 @@ def test_any_answer_is_a_view_that_slack_takes(card: Card, items: list[Card]) ->
 def test_a_tables_rows_are_lines_that_say_what_each_figure_is() -> None:
     columns = (Column(title="Group"), Column(title="Sends", numeric=True), Column(title="", bar=True))
     table = Table(columns=columns, rows=(Row(cells=("Spring", 1200, 0.5), tone=Tone.BAD),), total=3)
-    chart = Chart(title="Rates", labels=("1 Nov", "2 Nov"), series=(("Replies", (7, 9)),))
-    card = Card(title="Stats", table=table, charts=(chart,), buttons=(Button(label="More", action=Stats()),))
+    card = Card(title="Stats", table=table, buttons=(Button(label="More", action=Stats()),))
     kinds = [block["type"] for block in modal_blocks.render(card)]
-    assert kinds == ["header", "rich_text", "rich_text", "actions"]
+    assert kinds == ["header", "rich_text", "actions"]
     words = [
         piece["text"] for section in modal_blocks.render(card)[1]["elements"] for piece in section["elements"]
     ]
     assert words == ["🔴 Spring", "  Sends 1,200\n", "and 2 more"]
-    assert "Replies, 2 days  ▁█  7–9" in str(modal_blocks.render(card)[2])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from bot.interactions import forms
 from bot.interactions.forms import FormRequest
 from sandbox.slack import blockkit
 from sandbox.slack.views import view_problems
-from shared.domain.card import Button, Card, Chart, Column, Row, Table
+from shared.domain.card import Button, Card, Column, Row, Table
 from tests.bot.blockkit.test_card_blocks import cards, thorough
 
 CARD = Card(
@@ -27,7 +26,6 @@ CARD = Card(
         columns=(Column(title="Group"), Column(title="Sends", numeric=True)),
         rows=(Row(cells=("Spring", 1200)),),
     ),
-    charts=(Chart(title="Rates", labels=("Spring",), series=(("Replies", (7.1,)),), bars=True),),
     buttons=(
         Button(label="Claim", action=OnAlert(verb="claim", alert="al_1")),
         Button(label="Open", url="https://x.example/1"),
@@ -49,10 +47,8 @@ def drawn(card: Card) -> dict[str, Any]:
     return {"channel": "C1", "text": message.text, "blocks": message.blocks, "metadata": metadata}
 
 
-def test_first_the_data_blocks_go_then_all_blocks() -> None:
-    older, bare = forms_of(drawn(CARD), "invalid_blocks")[:2]
-    kinds = [block["type"] for block in older["blocks"]]
-    assert kinds == ["header", "rich_text", "rich_text", "table", "actions"]
+def test_refused_blocks_become_their_words() -> None:
+    (bare,) = forms_of(drawn(CARD), "invalid_blocks")
     assert bare["blocks"] == []
     assert bare["metadata"] == drawn(CARD)["metadata"]
     assert bare["text"].splitlines() == [
@@ -64,14 +60,6 @@ def test_first_the_data_blocks_go_then_all_blocks() -> None:
         "Claim: `/outreach claim al_1`",
         "Open: https://x.example/1",
     ]
-
-
-def test_a_chart_without_a_table_beside_it_becomes_lines() -> None:
-    course = Chart(title="2 days", labels=("a", "b"), series=(("Sends", (900, 1200)),))
-    bars = replace(CARD, table=None)
-    assert "Spring  Replies 7.1" in plainer.text_of(card_blocks.render(bars).blocks)
-    shown = plainer.text_of(card_blocks.render(replace(bars, charts=(course,))).blocks)
-    assert "Sends, 2 days  ▁█  900–1,200" in shown
 
 
 @thorough
@@ -104,7 +92,6 @@ def test_refused_metadata_leaves_its_key_in_the_message(code: str) -> None:
     (bare,) = forms_of(drawn(CARD), code)
     assert "metadata" not in bare
     assert plainer.key_of(bare) == "p7"
-    assert plainer.key_of(forms_of(bare, "invalid_blocks")[0]) == "p7", "also with older tables"
 
 
 def test_a_text_that_is_too_long_is_cut_once() -> None:

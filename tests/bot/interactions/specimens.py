@@ -29,7 +29,7 @@ from shared.commands.errors import error_card
 from shared.commands.leads import Lead
 from shared.commands.pause import Pause
 from shared.commands.undo import UndoChange
-from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.domain.health import DEFAULT, roll_up
 from shared.domain_health.report import Action, Advice, Check, CheckReport, Code, DomainChange, Value
 
@@ -176,18 +176,6 @@ def _inboxes(status: str) -> list[Inbox]:
 
 
 def answers(now: datetime) -> dict[str, Card]:
-    days = tuple(f"{n} Nov" for n in range(1, 15))
-    course = Chart(
-        title="14 days, to 20 November",
-        labels=days,
-        series=(("Sends", tuple(range(900, 914))), ("Replies", (3, None, *range(12)))),
-    )
-    rates = Chart(
-        title="Rates by sequence, in per cent",
-        labels=(SHORT, LONG, ""),
-        series=(("Replies", (7.1, 2, 0)),),
-        bars=True,
-    )
     buttons = (
         Button(label="Pause", action=Pause(target=("sq_1",)), tone=Tone.BAD),
         Button(label="Snooze until …", action=actions.OnAlert(verb="snooze", alert="al_1"), picks_time=True),
@@ -199,9 +187,9 @@ def answers(now: datetime) -> dict[str, Card]:
         Fact(label=f"Fact {n}", value=SHORT, tone=Tone.WARN, at=now if n % 2 else None) for n in range(25)
     )
     return {
-        "stats": Card(title="Stats", table=_table(6), charts=(rates,)),
-        "digest": Card(title="Digest", facts=facts, table=_table(12), charts=(course, rates), buttons=buttons),
-        "longest table": Card(title=LONG, table=_table(MANY), charts=(course,), footer=LONG),
+        "stats": Card(title="Stats", table=_table(6)),
+        "digest": Card(title="Digest", facts=facts, table=_table(12), buttons=buttons),
+        "longest table": Card(title=LONG, table=_table(MANY), footer=LONG),
         "longest text": Card(title=LONG, text=(LONG,) * 12, facts=facts, quote=LONG, buttons=buttons, footer=LONG),
         "question": Card(title="Pause 12 sequences?", text=("They stop sending.",), buttons=buttons),
         "error": error_card(Unauthorized("The API key is revoked"), "ref-00000000"),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from bot.alerts import rendering
+from bot.alerts import notes
 from bot.commands.context import CommandContexts
 from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch
@@ -76,14 +76,14 @@ class GuardedWorkspace:
 
     async def posted_cards(self) -> list[Card]:
         posts = await post_all(self.store, self.clock)
-        return [rendering.read_note(post.note) for post in posts if post.note]
+        return [notes.read_note(post.note) for post in posts if post.note]
 
     async def titles(self) -> set[str]:
         """What the messages in the channel say now, after their edits."""
-        notes = await self.store.database.read(
+        stored = await self.store.database.read(
             lambda tx: tx.execute(sa.select(schema.posts.c.note)).scalars().all()
         )
-        return {rendering.read_note(note).title for note in notes if note}
+        return {notes.read_note(note).title for note in stored if note}
 
     async def audit(self) -> list[AuditEntry]:
         return list(await self.store.records.audit("default"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.alerts import rendering
+from bot.alerts import notes, rendering
 from bot.alerts.recovery import note
 from bot.alerts.routing import Routes
 from bot.alerts.turns import Unknown
@@ -158,7 +158,7 @@ async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
     assert await digests_due(store) == []
     clock.now += HOUR
     ((job, due),) = await digests_due(store)
-    note = rendering.write_note(Card(title="Digest"))
+    note = notes.write_note(Card(title="Digest"))
     assert [await store.digests.give(job, due, note) for _ in range(2)] == [True, False]
     assert [post.kind for post in await post_all(store, clock)] == ["digest"]
     clock.now += 47 * HOUR

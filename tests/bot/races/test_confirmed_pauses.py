@@ -12,7 +12,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from bot.alerts import rendering
+from bot.alerts import notes
 from shared.api.errors import OutreachError, Uncertain
 from shared.commands import parse
 from shared.commands.run import run
@@ -289,7 +289,7 @@ async def test_an_empty_list_at_the_end_of_a_pause_is_not_believed(
     await ours.fire()
     assert remote.statuses == {ONE: "active"}
     (post,) = await post_all(ours.store, clock)
-    card = rendering.read_note(post.note)
+    card = notes.read_note(post.note)
     assert card.title == f"▶ Name of {ONE} is sending again"
     assert any("Deleted before the pause ended: Name of sq_0002" in text for text in card.text)
 
@@ -352,7 +352,7 @@ async def test_a_sequence_that_is_paused_before_its_resumption_is_told_is_not_to
     assert paused == [f"Name of {ONE} is paused"]
     assert remote.statuses == {ONE: "paused", "sq_0002": "active"}
     (post,) = await post_all(ours.store, clock)
-    assert rendering.read_note(post.note).title == "▶ Name of sq_0002 is sending again"
+    assert notes.read_note(post.note).title == "▶ Name of sq_0002 is sending again"
 
 
 @pytest.mark.parametrize("refused", [False, True], ids=["unanswered", "refused"])

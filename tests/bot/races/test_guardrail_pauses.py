@@ -10,7 +10,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from bot.alerts import rendering
+from bot.alerts import notes
 from shared.domain.card import Card
 from shared.guardrails import sentence
 from shared.records.guardrails import Incident
@@ -45,7 +45,7 @@ async def fire(process: Process, duration: str = "for 4h ") -> None:
 
 async def posted(process: Process, clock: ManualClock) -> Card:
     (post,) = await post_all(process.store, clock)
-    return rendering.read_note(post.note)
+    return notes.read_note(post.note)
 
 
 async def hours_left(process: Process) -> dict[str, int]:

@@ -18,8 +18,7 @@ from tests.bot.slack.test_socket_mode import HASTE as SOCKET_HASTE
 from tests.bot.slack.test_socket_mode import connected
 from tests.waiting import until
 
-NEW = ["data_table", "data_visualization"]
-EVERYTHING = ["header", "rich_text", "context", "actions", "table", *NEW]
+EVERYTHING = ["header", "rich_text", "context", "actions", "data_table"]
 
 
 @pytest.fixture(params=TRANSPORTS)
@@ -54,14 +53,6 @@ async def test_stats_show_a_table_and_no_upload(bot: BotHarness) -> None:
     (stats,) = await bot.say("stats")
     assert "data_table" in kinds(stats)
     assert not any("upload" in one["name"] for one in await traffic(bot))
-
-
-async def test_an_older_workspace_gets_a_table_and_lines(bot: BotHarness) -> None:
-    await bot.control("settings", refused_blocks=NEW)
-    (stats,) = await bot.say("stats")
-    assert kinds(stats)[0] == "header"
-    assert "table" in kinds(stats)
-    assert not set(NEW) & set(kinds(stats))
 
 
 async def test_an_answer_whose_blocks_are_refused_comes_as_text(bot: BotHarness) -> None:
