@@ -42,6 +42,8 @@ class Reconciler:
         self._store, self._contexts, self._found, self._grace = store, contexts, found, grace
         self._places: dict[str, str | None] = {}
         """The cursor of the older leads that come next, by workspace; None: those after the newest."""
+        self._seen_empty: set[str] = set()
+        """The workspaces whose first look found no lead at all, once."""
 
     async def reconcile(self) -> None:
         if candidates := await self._reconcile(self._contexts.clients):
@@ -65,8 +67,7 @@ class Reconciler:
     async def _compare(self, workspace: str) -> int:
         """One look at a workspace; returns how many leads may still get their delivery."""
         if not await self._store.found_leads.has_begun(workspace):
-            await self._begin(workspace)
-            return 0
+            return await self._begin(workspace)
         try:
             candidates, end = await self._compare_newest(workspace)
             if end is None:
@@ -80,11 +81,20 @@ class Reconciler:
             self._places[workspace] = end
         return candidates + below
 
-    async def _begin(self, workspace: str) -> None:
-        """The first look: the leads that are there are known already."""
+    async def _begin(self, workspace: str) -> int:
+        """Take the first look: the leads that are there are known already. Returns 1 where it is to be repeated.
+
+        One empty list is no fact: believed, it would announce every lead of the account at the next look.
+        """
+        is_empty = True
         async for page in self._pages(workspace):
             await self._store.found_leads.remember(workspace, list(map(_identity, page.items)))
+            is_empty = is_empty and not page.items
+        if is_empty and workspace not in self._seen_empty:
+            self._seen_empty.add(workspace)
+            return 1
         await self._store.found_leads.compare(workspace, {}, grace=self._grace)
+        return 0
 
     async def _compare_newest(self, workspace: str) -> tuple[int, str | None]:
         """Pages of the newest leads, until one is all known; candidates, and where the next page begins."""
