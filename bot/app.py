@@ -30,6 +30,7 @@ from bot.delivery.poster import Poster
 from bot.delivery.repainter import Repainter
 from bot.delivery.repainter import draw as draw_posts
 from bot.delivery.router import Router
+from bot.guardrails.watch import GuardrailWatch
 from bot.http.asgi import SLACK, AsgiApp
 from bot.http.readiness import ReadinessProbe
 from bot.http.reply_page import ReplyPage
@@ -41,7 +42,6 @@ from bot.interactions.listeners import Listeners
 from bot.interactions.slack_apps import SlackApps
 from bot.jobs import register
 from bot.jobs.card_refresh import CardRefresher
-from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.reminders import times_of
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime.supervisor import Supervisor

@@ -14,16 +14,16 @@ from bot.commands.context import CommandContexts
 from bot.delivery.finder import MAX_LOOKUPS, PostFinder
 from bot.delivery.poster import MAX_CHANNELS, Poster
 from bot.delivery.repainter import MAX_REPAINTS, Repainter
+from bot.guardrails import samples
+from bot.guardrails.samples import GuardrailSampler
+from bot.guardrails.watch import GuardrailWatch
 from bot.jobs import (
-    guardrail_samples,
     history_sampler,
     reconcile,
 )
 from bot.jobs.auto_resume import AutoResume, told_together
 from bot.jobs.digests import Digests
 from bot.jobs.domain_checks import DomainChecks
-from bot.jobs.guardrail_samples import GuardrailSampler
-from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.late_requests import LateRequests
 from bot.jobs.reconcile import Reconciler
@@ -167,12 +167,10 @@ def add_jobs(
         store,
         contexts,
         histories,
-        learn=guard.learn,
-        saw=guard.saw,
+        accounts=guard.accounts,
         watch=checks.watch if checks else None,
     )
-    scheduler.every(guardrail_samples.EVERY, counting.sample, name="guardrail counts", at_once=True)
-    scheduler.every(guardrail_samples.EVERY, guard.release_timers, name="guardrail timers")
+    scheduler.every(samples.EVERY, counting.sample, name="guardrail counts", at_once=True)
     scheduler.every(REVIVE_SECONDS, store.dead_letters.revive, name="revive")
     scheduler.every(PRUNE_SECONDS, partial(_prune, store, contexts.settings), name="retention")
     scheduler.every(PRUNE_SECONDS, store.slack_events.forget_old, name="slack_events")

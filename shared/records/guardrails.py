@@ -88,15 +88,13 @@ class Incident:
     held_at: float
     ended_at: float | None = None
     state: str = "done"
-    """decided, acting, done or failed."""
+    """decided, done or failed."""
     domain: str = ""
     """Whose trouble it is, in small letters; empty: it is told by itself."""
     told: str = ""
     """The message that tells of it, alone or with others of its domain; empty: it has none, or that of its act."""
     sequences: Sequence[str] = ()
     """The ids of the sequences that it pauses."""
-    requested: Sequence[str] = ()
-    """Those of them whose pause was asked of the service: only these can be paused by the rule."""
     note: str = ""
     """What was measured, in words."""
     resumes_at: float | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from bot.jobs.guardrails import EVERY
+from bot.guardrails.account import EVERY
 from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import doubt, holding

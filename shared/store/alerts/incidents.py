@@ -31,7 +31,7 @@ from shared.store.queue.outbox import PlannedPost
 HELD_EVERY = 300.0
 """Seconds between two notes that a condition still holds."""
 LOOK_BACK = 30 * DAY
-_ACTED = ("decided", "acting", "done")
+_ACTED = ("decided", "done")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,56 +144,42 @@ class Incidents(Repository):
     @reads
     def decided(self, tx: Transaction, job: Job) -> Incident | None:
         """The incident that a job is to act on; None where that is over."""
-        query = sa.select(incidents).where(incidents.c.id == int(job.key), _UNDER_WAY)
+        c = incidents.c
+        query = sa.select(incidents).where(c.id == int(job.key), c.state == "decided")
         row = tx.execute(query).one_or_none()
         return read_incident(row) if row else None
 
     @writes
-    def acting(self, tx: Transaction, job: Job, incident: Incident, sequences: Sequence[str]) -> bool:
-        """Write down what is about to be paused; False: another process has taken over, or the rule was turned off."""
+    def asking(self, tx: Transaction, job: Job, incident: Incident, sequences: Sequence[str]) -> bool:
+        """Write down, before the request, whose pauses are asked of the service.
+
+        False: another process has taken over, or the rule was turned off.
+        """
         if _is_off(tx, incident.workspace, incident.rule):
             return False
-        return _change(tx, job, incident, state="acting", sequences=_ids(sequences))
-
-    @writes
-    def requesting(self, tx: Transaction, job: Job, incident: Incident) -> bool:
-        """Write down, before the request, which pauses are asked of the service; False: as in `acting`."""
-        if _is_off(tx, incident.workspace, incident.rule):
+        row = jobs.held(tx, job)
+        if row is None:
             return False
-        return _change(tx, job, incident, requested=_ids(incident.requested))
-
-    @writes
-    def postpone(self, tx: Transaction, job: Job, incident: Incident, *, seconds: float) -> None:
-        """Try again later what could not be done."""
-        if _change(tx, job, incident, requested=_ids(incident.requested)):
-            jobs.again(tx, job, after=seconds)
+        jobs.note(tx, row, {**job.payload, "asked": [*sequences]}, due_at=None)
+        return True
 
     @writes
     def finish(
-        self,
-        tx: Transaction,
-        job: Job,
-        incident: Incident,
-        entry: AuditEntry,
-        *,
-        paused: Sequence[str],
-        extended: Sequence[str] = (),
-        draw: Any,
-        state: str = "done",
+        self, tx: Transaction, job: Job, incident: Incident, entry: AuditEntry, post: PlannedPost
     ) -> bool:
-        """End an act: its entry in the audit, its Undo and its message, together and once; False: another did.
-
-        `draw` makes the post from the number of the entry, which is 0 where there is nothing to undo.
-        """
-        done = {"state": state, "sequences": _ids((*paused, *extended))}
-        if not (_change(tx, job, incident, **done) and jobs.done(tx, job)):
+        """End an act: its entry in the audit, its Undo and its message, together and once; False: another did."""
+        if not (jobs.hold(tx, job) and jobs.done(tx, job)):
             return False
         number = add_entry(tx, entry)
-        if entry.undoable:
-            tx.execute(sa.update(incidents).where(incidents.c.id == incident.id).values(change=number))
-        post: PlannedPost = draw(number if entry.undoable else 0)
+        values = {
+            "state": "done" if entry.effect == "paused" else "failed",
+            "sequences": _ids(entry.sequences),
+            "change": number if entry.undoable else 0,
+        }
+        tx.execute(sa.update(incidents).where(incidents.c.id == incident.id).values(values))
         if post.channel:
-            outbox.plan(tx, post, workspace=incident.workspace)
+            undo = number if entry.undoable else 0
+            outbox.plan(tx, replace(post, undo=undo), workspace=incident.workspace)
         return True
 
     @writes
@@ -254,23 +240,11 @@ def read_incident(row: sa.Row[Any]) -> Incident:
     names = ("id", "workspace", "rule", "sentence", "action", "subject", "label", "began_at", "held_at")
     more = ("ended_at", "state", "note", "resumes_at", "domain", "told")
     values = {name: kept[name] for name in (*names, *more)}
-    sequences, requested = json.loads(row.sequences), json.loads(row.requested)
-    return Incident(sequences=tuple(sequences), requested=tuple(requested), **values)
+    return Incident(sequences=tuple(json.loads(row.sequences)), **values)
 
 
 def _ids(sequences: Sequence[str]) -> str:
     return json.dumps(list(sequences))
-
-
-_UNDER_WAY = incidents.c.state.in_(("decided", "acting"))
-
-
-def _change(tx: Transaction, job: Job, incident: Incident, **values: str) -> bool:
-    """Change an incident that is being acted on; False: another process has the job now, or it is over."""
-    if not jobs.hold(tx, job):
-        return False
-    mine = sa.update(incidents).where(incidents.c.id == incident.id, _UNDER_WAY)
-    return tx.execute(mine.values(values)).rowcount == 1
 
 
 def _is_off(tx: Transaction, workspace: str, rule: str) -> bool:

@@ -19,7 +19,6 @@ incidents = (
         text("label"),
         text("note"),
         sa.Column("sequences", sa.Text, nullable=False, server_default="[]"),  # ids, as JSON
-        sa.Column("requested", sa.Text, nullable=False, server_default="[]"),  # those asked of the service
         text("state"),
         timestamp("began_at", nullable=False),
         timestamp("held_at", nullable=False),  # when its condition held last

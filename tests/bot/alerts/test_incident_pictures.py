@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from bot.alerts import changes, domain_dns, guardrail_cards, kinds, recovery
+from bot.alerts import changes, domain_dns, kinds, recovery
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
+from bot.guardrails import cards
 from bot.jobs.auto_resume import Tally, ended_card
 from sandbox.slack import blockkit
 from shared.api.event_kinds import DNS, PAUSED
@@ -46,6 +47,7 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 END = (NOON + timedelta(hours=4, minutes=31)).timestamp()
 MONDAY = (NOON + timedelta(days=3)).timestamp()
 HOSTILE = "<!here> *Fintech* :tada: `ops` <https://bank.example|a form>"
+TELLS = "notify about domain when bounces > 5 in 1h"
 RULE = "pause sequence for 4h when bounces > 10 in 1h"
 BEN = Actor(name="ben", id="U1", face="slack")
 
@@ -85,7 +87,7 @@ ENDED = Job(
 
 
 def guarded(one: AuditEntry) -> Message:
-    return changes.message(one, guardrail_cards.paused(INCIDENT, ["Fintech"]))
+    return changes.message(one, cards.paused(INCIDENT, ["Fintech"]))
 
 
 def broken(code: Code = Code.MISSING) -> CheckReport:
@@ -155,21 +157,17 @@ PICTURES: Mapping[str, Callable[[], Message]] = {
     "guardrail, undone": lambda: guarded(entry("Fintech", by=MANY, undone_by="@ann")),
     "guardrail, ended": lambda: guarded(later(entry("Fintech", by=MANY), Now(status="active"))),
     "guardrail, refused": lambda: card_blocks.render(
-        guardrail_cards.not_paused(INCIDENT, "The service did not confirm the pause.", failed=True)
+        cards.not_paused(INCIDENT, "The service did not confirm the pause.", failed=True)
     ),
     "guardrail, suggests": lambda: card_blocks.render(
-        guardrail_cards.suggestion(
-            "many", sentence.parse(RULE), "Fintech", "12 bounces in 1 h", target="sq_1"
-        )
+        cards.suggestion(INCIDENT, sentence.parse(RULE), target="sq_1")
     ),
     "guardrail, tells": lambda: card_blocks.render(
-        guardrail_cards.notice(
-            "many", sentence.parse("notify about domain when bounces > 5 in 1h"), "mail.example", "6 bounces"
-        )
+        cards.notice(replace(INCIDENT, sentence=TELLS, label="mail.example"), sentence.parse(TELLS))
     ),
-    "guardrail, over": lambda: card_blocks.render(guardrail_cards.over(INCIDENT)),
+    "guardrail, over": lambda: card_blocks.render(cards.over(INCIDENT)),
     "guardrails wait": lambda: card_blocks.render(
-        guardrail_cards.waiting(["many"], "the bot has not read the service yet")
+        cards.waiting(["many"], "the bot has not read the service yet")
     ),
     "domain, not looked at yet": domain,
     "domain, resting": lambda: domain("resting"),

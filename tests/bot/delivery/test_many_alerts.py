@@ -11,7 +11,8 @@ import pytest
 
 from bot.alerts import domain_dns
 from bot.blockkit.actions import write_value
-from bot.jobs import card_refresh, guardrails
+from bot.guardrails import watch
+from bot.jobs import card_refresh
 from sandbox.slack import seed
 from shared.commands.leads import Remove
 from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
@@ -38,7 +39,7 @@ def bounce(number: int, *, sequence: str = "Q3 founders", domain: str = "mail.ex
 
 @pytest.fixture
 async def bot(tmp_path: Path, remote: Remote, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BotHarness]:
-    monkeypatch.setattr(guardrails, "EVERY", 0.3)
+    monkeypatch.setattr(watch, "EVERY", 0.3)
     monkeypatch.setattr(card_refresh, "EVERY", 1.0)
     async with open_harness(tmp_path) as opened:
         opened.environ |= {"OUTREACH_BASE_URL": remote.url, "OUTREACH_API_KEY": KEY}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bot.commands.context import CommandContexts
-from bot.jobs import guardrail_samples
-from bot.jobs.guardrail_samples import GuardrailSampler
-from bot.jobs.guardrails import GuardrailWatch
+from bot.guardrails import samples
+from bot.guardrails.samples import GuardrailSampler
+from bot.guardrails.watch import GuardrailWatch
 from bot.jobs.register import open_histories
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
@@ -26,7 +26,7 @@ from tests.shared.doubles import NoPacing
 async def guarded(
     store: Store, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[GuardedWorkspace]:
-    monkeypatch.setattr(guardrail_samples, "BACKFILL", 2)  # thirty days are thirty requests and more
+    monkeypatch.setattr(samples, "BACKFILL", 2)  # thirty days are thirty requests and more
     async with open_remote() as remote:
         remote.now = clock
         environ = {
@@ -41,7 +41,7 @@ async def guarded(
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
         async with client, open_histories(contexts) as histories:
             watch = GuardrailWatch(store, contexts, planned=lambda: None, permitted=None)
-            sampler = GuardrailSampler(store, contexts, histories, learn=watch.learn, saw=watch.saw)
+            sampler = GuardrailSampler(store, contexts, histories, accounts=watch.accounts)
             sequence = remote.add("Q3 founders")
             remote.inboxes.append({"email": "sam@mail.example", "health_score": 90, "status": "active"})
             clock.now -= 31 * DAY

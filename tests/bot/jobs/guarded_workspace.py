@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from bot.alerts import notes
 from bot.commands.context import CommandContexts
-from bot.jobs.guardrail_samples import GuardrailSampler
-from bot.jobs.guardrails import GuardrailWatch
+from bot.guardrails.samples import GuardrailSampler
+from bot.guardrails.watch import GuardrailWatch
 from shared.domain.card import Card
 from shared.guardrails.defaults import SHIPPED
 from shared.records.audit import AuditEntry

@@ -26,12 +26,12 @@ pytestmark = pytest.mark.e2e
 
 RULE = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 HASTE = """
-from bot.jobs import guardrail_samples, guardrails
-guardrails.EVERY, guardrail_samples.EVERY, guardrail_samples.BACKFILL = 0.2, 0.5, 0
+from bot.guardrails import samples, watch
+watch.EVERY, samples.EVERY, samples.BACKFILL = 0.2, 0.5, 0
 """
 DIE = """
 import os, signal
-from bot.jobs.guardrail_acts import GuardrailActs
+from bot.guardrails.acts import GuardrailActs
 async def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
 GuardrailActs.{method} = die
 """
@@ -105,11 +105,11 @@ async def assert_paused_once(crisis: Crisis) -> None:
     assert audit.count("guardrail bounces-5") == 1
 
 
-@pytest.mark.parametrize("method", ["_carry_out", "_pause", "_finish"])
+@pytest.mark.parametrize("method", ["_pause_all", "_resumed_since", "_finish"])
 async def test_a_process_that_is_killed_between_decision_and_message_is_followed_by_another(
     crisis: Crisis, method: str
 ) -> None:
-    """Killed after the decision, after it wrote down what it would pause, and after the pause itself."""
+    """Killed after the decision, after it read how they stand, and after the pause itself."""
     async with bot_process(crisis.bot, before=HASTE + DIE.format(method=method)) as process:
         await crisis.deliver()
         assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL

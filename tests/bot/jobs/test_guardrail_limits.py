@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.jobs.guardrails import GuardrailWatch
+from bot.guardrails.watch import GuardrailWatch
 from shared.records.guardrails import Switch
 from shared.store.alerts.incidents import Begun
 from tests.bot.due import evaluate

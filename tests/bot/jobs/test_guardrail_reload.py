@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import pytest
 import sqlalchemy as sa
 
-from bot.jobs.guardrails import EVERY, RELOAD_SECONDS
+from bot.guardrails.account import EVERY, RELOAD_SECONDS
 from shared.guardrails.activity import HORIZON, Activity, portions
 from shared.guardrails.rule import Metric, Scope
 from shared.records.guardrails import CountSample, Happening
@@ -82,10 +82,10 @@ async def test_memory_of_ten_times_as_many_inboxes_is_ten_times_as_much(guarded:
     used: list[int] = []
     for inboxes in (10, 100):
         store_counts(guarded.store, inboxes, now=guarded.clock.now)
-        guarded.watch._loaded_at = float("-inf")
+        guarded.watch._reader._loaded_at = float("-inf")
         tracemalloc.start()
         await evaluate(guarded.watch)
-        account = guarded.watch._accounts["default"]
+        account = guarded.watch.accounts["default"]
         counts = account.activity._counts[Scope.INBOX]
         assert len(counts) == inboxes
         before, _ = tracemalloc.get_traced_memory()
@@ -134,7 +134,7 @@ async def test_a_rule_with_a_longer_window_reads_the_readings_where_it_begins(
     await evaluate(guarded.watch)
     await guarded.rule("notify about inbox when replies < 1% of at least 50 sends in 12d", name="later")
     await evaluate(guarded.watch)
-    daily = guarded.watch._accounts["default"].activity._counts[Scope.INBOX]["sam0@mail.example"]
+    daily = guarded.watch.accounts["default"].activity._counts[Scope.INBOX]["sam0@mail.example"]
     edge = guarded.clock.now - 12 * DAY
     assert len([at for at in daily.at if abs(at - edge) < HOUR]) == 2
     assert list(daily.days).count(int(edge // DAY)) < 10

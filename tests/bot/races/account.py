@@ -15,9 +15,9 @@ import sqlalchemy as sa
 
 from bot.alerts.turns import Unknown
 from bot.commands.context import CommandContexts
+from bot.guardrails.acts import GuardrailActs
+from bot.guardrails.watch import GuardrailWatch
 from bot.jobs import register
-from bot.jobs.guardrail_acts import GuardrailActs
-from bot.jobs.guardrails import GuardrailWatch
 from bot.runtime.wakeup import Wakeup
 from bot.worker import Worker
 from shared import settings as shared_settings

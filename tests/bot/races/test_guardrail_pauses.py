@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts import notes
+from bot.guardrails.acts import release_timers
 from shared.domain.card import Card
 from shared.guardrails import sentence
 from shared.records.guardrails import Incident
@@ -118,10 +119,10 @@ async def test_a_timer_that_a_person_set_since_is_not_released(
     await process.say(f"resume {ONE}")
     await process.say(f"pause {ONE} for 2h")
     clock.now += 300
-    await process.acts.release_timers({"default": (clock.now, frozenset([ONE]))})
+    await release_timers(process.store, "default", frozenset([ONE]), seen_at=clock.now)
     assert await hours_left(process) == {ONE: 2}
     due_at = incident.resumes_at
     assert due_at is not None
     await process.plan([ONE], seconds=due_at - clock.now, by="guardrail rule")
-    await process.acts.release_timers({"default": (clock.now, frozenset([ONE]))})
+    await release_timers(process.store, "default", frozenset([ONE]), seen_at=clock.now)
     assert await hours_left(process) == {}

@@ -298,16 +298,9 @@ GUARDRAILS: Mapping[str, Case] = {
     "Incidents.open": lists(LISTED, lambda one: one.store.incidents.open()),
     "Incidents.timed": lists(LISTED, lambda one: one.store.incidents.timed()),
     "Incidents.decided": Case(given=_act, act=lambda one, given: one.store.incidents.decided(given[0])),
-    "Incidents.acting": Case(given=_act, act=lambda one, given: one.store.incidents.acting(given[0], given[1], ["sq1"])),
-    "Incidents.requesting": Case(given=_act, act=lambda one, given: one.store.incidents.requesting(given[0], given[1])),
-    "Incidents.postpone": Case(
-        given=_act, act=lambda one, given: one.store.incidents.postpone(given[0], given[1], seconds=60.0)
-    ),
+    "Incidents.asking": Case(given=_act, act=lambda one, given: one.store.incidents.asking(given[0], given[1], ["sq1"])),
     "Incidents.finish": Case(
-        given=_act,
-        act=lambda one, given: one.store.incidents.finish(
-            given[0], given[1], _entry(one), paused=["sq1"], draw=lambda _undo: NOTE
-        ),
+        given=_act, act=lambda one, given: one.store.incidents.finish(given[0], given[1], _entry(one), NOTE)
     ),
     "Incidents.held": flat(lambda one: one.store.incidents.held([1, 2])),
     "Incidents.end": Case(given=_incident, act=lambda one, incident: one.store.incidents.end(incident, lambda _left: "{}")),

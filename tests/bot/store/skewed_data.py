@@ -251,7 +251,7 @@ def _guardrails(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Ro
             *({**incident, "subject": f"over{n}", "began_at": now - 2 * DAY - n, "ended_at": now - DAY, "change": n + 1}
               for n in numbers),
             *({**incident, "subject": f"now{n}", "began_at": now - n, "resumes_at": now + HOUR} for n in numbers),
-            *({**incident, "subject": f"cut{n}", "began_at": now - n, "state": "acting"}
+            *({**incident, "subject": f"cut{n}", "began_at": now - n, "state": "decided"}
               for n in numbers[:INTERRUPTED]),
         ],
         samples: [

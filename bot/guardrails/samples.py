@@ -9,6 +9,8 @@ from datetime import UTC, date, datetime, timedelta
 import structlog
 
 from bot.commands.context import CommandContexts
+from bot.guardrails.account import Account
+from bot.guardrails.acts import release_timers
 from bot.runtime.pacing import visit
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
@@ -30,8 +32,6 @@ DAYS_READ_AT_ONCE = 10
 """Days that one reading fills in: two requests each."""
 
 log = structlog.get_logger("guardrails")
-Learn = Callable[[str, Sequence[CountSample]], None]
-Statuses = Callable[[str, Sequence[Campaign], float], None]
 Watch = Callable[[str, Sequence[Inbox]], Awaitable[None]]
 """Takes note of a workspace's inboxes."""
 
@@ -45,12 +45,11 @@ class GuardrailSampler:
         contexts: CommandContexts,
         histories: Mapping[str, History],
         *,
-        learn: Learn,
-        saw: Statuses,
+        accounts: Mapping[str, Account],
         watch: Watch | None = None,
     ) -> None:
         self._store, self._contexts, self._histories = store, contexts, histories
-        self._learn, self._saw, self._watch = learn, saw, watch
+        self._accounts, self._watch = accounts, watch
         self._written: dict[tuple[str, str, str, int], tuple[object, ...]] = {}
 
     async def sample(self) -> None:
@@ -65,46 +64,34 @@ class GuardrailSampler:
                 await self._watch(workspace, inboxes)
             now = self._store.database.clock()
             today = service_day(client, now=moment(now))
-            found = await self._day(client, today, sequences, inboxes, at=now)
-            found += [_health(one, day=today, at=now) for one in inboxes if one.health_score is not None]
-            found.append(CountSample(scope=POLL, key="", day=number_of(today), at=now))
-            await self._keep(workspace, found)
-            self._saw(workspace, sequences, now)
+            samples = await _read_day(client, today, sequences, inboxes, at=now)
+            for inbox in inboxes:
+                if inbox.health_score is not None:
+                    key, health = inbox.email.casefold(), inbox.health_score
+                    samples.append(
+                        CountSample(scope=HEALTH, key=key, day=number_of(today), at=now, health=health)
+                    )
+            samples.append(CountSample(scope=POLL, key="", day=number_of(today), at=now))
+            await self._keep(workspace, [one for one in samples if self._is_new(workspace, one)])
+            self._accounts[workspace].sequences = sequences
+            active = frozenset(one.id for one in sequences if one.status == "active")
+            await release_timers(self._store, workspace, active, seen_at=now)
             await self._fill_in(workspace, today, sequences, inboxes)
         except OutreachError as error:
             log.warning("counts not read", workspace=workspace, error=type(error).__name__)
 
-    async def _day(
-        self,
-        client: OutreachClient,
-        day: date,
-        sequences: Sequence[Campaign],
-        inboxes: Sequence[Inbox],
-        *,
-        at: float,
-    ) -> list[CountSample]:
-        by_sequence, by_inbox = await asyncio.gather(
-            client.stats(group_by="sequence", start=day, end=day),
-            client.stats(group_by="inbox", start=day, end=day),
-        )
-        names = {one.id: one.label for one in sequences}
-        addresses = {one.id: one.email for one in inboxes if one.id}
-        return [
-            *_summed("sequence", names, by_sequence, day=day, at=at),
-            *_summed("inbox", addresses, by_inbox, day=day, at=at),
-        ]
+    def _is_new(self, workspace: str, sample: CountSample) -> bool:
+        """True for what has changed since this process wrote it last."""
+        place = (workspace, sample.scope, sample.key, sample.day if sample.scope != HEALTH else 0)
+        values = (sample.sends, sample.replies, sample.positive, sample.health)
+        if sample.scope != POLL and self._written.get(place) == values:
+            return False
+        self._written[place] = values
+        return True
 
-    async def _keep(self, workspace: str, found: Sequence[CountSample]) -> None:
-        """Write what has changed since this process wrote it last."""
-        new = []
-        for one in found:
-            place = (workspace, one.scope, one.key, one.day if one.scope != HEALTH else 0)
-            values = (one.sends, one.replies, one.positive, one.health)
-            if one.scope == POLL or self._written.get(place) != values:
-                self._written[place] = values
-                new.append(one)
-        await self._store.guardrails.keep(workspace, new)
-        self._learn(workspace, new)
+    async def _keep(self, workspace: str, samples: Sequence[CountSample]) -> None:
+        await self._store.guardrails.keep(workspace, samples)
+        self._accounts[workspace].learned += samples
 
     async def _fill_in(
         self, workspace: str, today: date, sequences: Sequence[Campaign], inboxes: Sequence[Inbox]
@@ -115,13 +102,13 @@ class GuardrailSampler:
         if not closed:
             await self._import_health(workspace, today)
         missing = [day for day in range(last, last - BACKFILL, -1) if day not in closed]
-        self._written = {place: kept for place, kept in self._written.items() if place[3] in {0, last + 1}}
+        self._written = {
+            place: values for place, values in self._written.items() if place[3] in {0, last + 1}
+        }
         for day in missing[:DAYS_READ_AT_ONCE]:
             at = (day + 1) * DAY - 1
-            found = await self._day(client, day_of(day), sequences, inboxes, at=at)
-            found.append(CountSample(scope=CLOSED, key="", day=day, at=at))
-            await self._store.guardrails.keep(workspace, found)
-            self._learn(workspace, found)
+            samples = await _read_day(client, day_of(day), sequences, inboxes, at=at)
+            await self._keep(workspace, [*samples, CountSample(scope=CLOSED, key="", day=day, at=at)])
 
     async def _import_health(self, workspace: str, today: date) -> None:
         """The scores that the history has, for a database that knows none."""
@@ -138,44 +125,46 @@ class GuardrailSampler:
         except HistoryUnavailable as error:
             log.warning("history not read", workspace=workspace, error=type(error).__name__)
             return
-        found = [
-            CountSample(
-                scope=HEALTH, key=inbox, day=int(one.at.timestamp() // DAY), at=one.at.timestamp(), health=one.value
-            )
-            for inbox, values in scores.items()
-            for one in values
-            if one.value is not None
-        ]  # fmt: skip
-        await self._store.guardrails.keep(workspace, found)
-        self._learn(workspace, found)
+        samples = []
+        for inbox, values in scores.items():
+            for score in values:
+                at = score.at.timestamp()
+                if score.value is not None:
+                    sample = CountSample(
+                        scope=HEALTH, key=inbox, day=int(at // DAY), at=at, health=score.value
+                    )
+                    samples.append(sample)
+        await self._keep(workspace, samples)
 
 
-def _health(inbox: Inbox, *, day: date, at: float) -> CountSample:
-    return CountSample(
-        scope=HEALTH, key=inbox.email.casefold(), day=number_of(day), at=at, health=inbox.health_score
+async def _read_day(
+    client: OutreachClient, day: date, sequences: Sequence[Campaign], inboxes: Sequence[Inbox], *, at: float
+) -> list[CountSample]:
+    by_sequence, by_inbox = await asyncio.gather(
+        client.stats(group_by="sequence", start=day, end=day),
+        client.stats(group_by="inbox", start=day, end=day),
     )
+    names = {one.id: one.label for one in sequences}
+    addresses = {one.id: one.email for one in inboxes if one.id}
+    return [
+        *_summed("sequence", names, by_sequence, day=day, at=at),
+        *_summed("inbox", addresses, by_inbox, day=day, at=at),
+    ]
 
 
 def _summed(
     scope: str, names: Mapping[str, str], rows: Sequence[StatsRow], *, day: date, at: float
 ) -> list[CountSample]:
     """Rows by name, as deliveries have no other; a count that one of several rows doesn't have is unknown."""
-    found: dict[str, list[StatsRow]] = {}
+    by_key: dict[str, list[StatsRow]] = {}
     written: dict[str, str] = {}
     for row in rows:
         name = names.get(row.group, row.group)
         key = name.casefold() if scope == "inbox" else written.setdefault(subject_key(name), name)
-        found.setdefault(key, []).append(row)
-    sums = {name: totals(some) for name, some in found.items()}
-    return [
-        CountSample(
-            scope=scope,
-            key=name,
-            day=number_of(day),
-            at=at,
-            sends=one.sends,
-            replies=one.replies,
-            positive=one.positive_replies,
-        )
-        for name, one in sums.items()
-    ]
+        by_key.setdefault(key, []).append(row)
+    samples = []
+    for key, same in by_key.items():
+        sums = totals(same)
+        counts = {"sends": sums.sends, "replies": sums.replies, "positive": sums.positive_replies}
+        samples.append(CountSample(scope=scope, key=key, day=number_of(day), at=at, **counts))
+    return samples

@@ -14,37 +14,29 @@ from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import moment
 from shared.guardrails.rule import Action, Rule, Scope
 from shared.records.guardrails import Incident
+from shared.store.alerts.incidents import Claim
 from shared.text.formats import show_number
 
 MOST_NAMES = 5
 
 
 def _card(
-    title: str,
-    text: Sequence[str],
-    rule: str,
-    sentence: str,
-    *,
-    button: Button | None = None,
-    tone: Tone = Tone.WARN,
-    failure: bool = False,
-    footer: str = "",
+    about: Claim | Incident, title: str, *text: str, button: Button | None = None, failure: bool = False
 ) -> Card:
-    """A card about a rule, with what keeps the rule quiet in its menu."""
-    day = timedelta(days=1)
+    """A card about a rule: what was measured, and in its menu what keeps the rule quiet."""
+    name, day = about.rule, timedelta(days=1)
     quiet = (
-        Button(label="Snooze rule 24 h", action=Guard(act="snooze", name=rule, duration=day), menu=True),
-        Button(label="Turn rule off", action=Guard(act="off", name=rule), menu=True),
-        Button(label="Test the rule", action=Guard(act="test", name=rule), menu=True),
+        Button(label="Snooze rule 24 h", action=Guard(act="snooze", name=name, duration=day), menu=True),
+        Button(label="Turn rule off", action=Guard(act="off", name=name), menu=True),
+        Button(label="Test the rule", action=Guard(act="test", name=name), menu=True),
     )
     return Card(
-        title=title,
-        tone=tone,
+        title=f"Guardrail {name} {title}",
+        tone=Tone.BAD if failure else Tone.WARN,
         failure=failure,
-        text=tuple(filter(None, text)),
-        facts=(Fact(label="Rule", value=sentence),),
+        text=(_sentence(about.note), *filter(None, text)),
+        facts=(Fact(label="Rule", value=about.sentence),),
         buttons=(button, *quiet) if button else quiet,
-        footer=footer,
     )
 
 
@@ -61,7 +53,6 @@ def paused(
     left: Sequence[str] = (),
     failed: Sequence[str] = (),
     cut: str = "",
-    footer: str = "",
 ) -> Card:
     """What a rule paused, and why. `extended` were paused until earlier.
 
@@ -70,89 +61,76 @@ def paused(
     done = (*names, *extended)
     what = clip(done[0]) if len(done) == 1 else show_number(len(done), "sequence")
     until = f" until {show_time(moment(incident.resumes_at))}" if incident.resumes_at else ""
-    text = (
-        _sentence(incident.note),
+    return _card(
+        incident,
+        f"paused {what}{until}",
         f"{_listed(done)}." if len(done) > 1 else "",
         f"Paused before, but for less long: {_listed(extended)}." if extended else "",
         f"Left running because of the rule's limit: {_listed(left)}." if left else "",
         f"Not paused because the service refused: {_listed(failed)}." if failed else "",
         cut,
     )
-    title = f"Guardrail {incident.rule} paused {what}{until}"
-    return _card(title, text, incident.rule, incident.sentence, footer=footer)
 
 
-def not_paused(incident: Incident, why: str, *, failed: bool, footer: str = "") -> Card:
+def not_paused(incident: Incident, why: str, *, failed: bool) -> Card:
     """A rule should have paused and didn't: the service refused, or someone was first."""
-    return _card(
-        f"Guardrail {incident.rule} didn't pause {clip(incident.label)}",
-        (_sentence(incident.note), why),
-        incident.rule,
-        incident.sentence,
-        tone=Tone.BAD if failed else Tone.WARN,
-        failure=failed,
-        footer=footer,
-    )
+    return _card(incident, f"didn't pause {clip(incident.label)}", why, failure=failed)
 
 
-def suggestion(
-    name: str, rule: Rule, label: str, note: str, *, target: str, why: str = "", footer: str = ""
-) -> Card:
+def suggestion(about: Claim | Incident, rule: Rule, *, target: str, why: str = "") -> Card:
     """A rule suggests a pause, with the one button that does it."""
-    what = "all sequences" if rule.scope is Scope.WORKSPACE else clip(label)
-    pause = Pause(target=(target,), duration=rule.duration, reason=f"guardrail {name}")
+    what = "all sequences" if rule.scope is Scope.WORKSPACE else clip(about.label)
+    pause = Pause(target=(target,), duration=rule.duration, reason=f"guardrail {about.rule}")
     button = Button(label=f"Pause {rule.scope}"[:24], action=pause, tone=Tone.BAD)
-    title = f"Guardrail {name} suggests pausing {what}"
-    return _card(title, (_sentence(note), why), name, str(rule), button=button, footer=footer)
+    return _card(about, f"suggests pausing {what}", why, button=button)
 
 
-def notice(name: str, rule: Rule, label: str, note: str, *, footer: str = "") -> Card:
+def notice(about: Claim | Incident, rule: Rule) -> Card:
     """A rule notifies."""
-    what = "the outreach workspace" if rule.scope is Scope.WORKSPACE else f"{rule.scope} {clip(label)}"
+    if rule.scope is Scope.WORKSPACE:
+        return _card(about, "fired for the outreach workspace")
     button = None
     if rule.scope is Scope.DOMAIN:
-        pause = Pause(target=(target_of(rule, label),), reason=f"guardrail {name}")
+        pause = Pause(target=(target_of(rule, about.label),), reason=f"guardrail {about.rule}")
         button = Button(label="Pause domain", action=pause, tone=Tone.BAD)
-    title = f"Guardrail {name} fired for {what}"
-    return _card(title, (_sentence(note),), name, str(rule), button=button, footer=footer)
+    return _card(about, f"fired for {rule.scope} {clip(about.label)}", button=button)
 
 
-def together(found: Sequence[tuple[Incident, Card]]) -> Card:
+def together(cards: Sequence[tuple[Incident, Card]]) -> Card:
     """All that rules found on one domain, on the card of the first that suggests a pause, or else of the first."""
-    first = min(found, key=lambda one: one[0].action != Action.SUGGEST)
-    more = tuple(
-        f"{incident.rule} on {clip(incident.label)}: {_sentence(incident.note)}"
-        for incident, _ in found
-        if incident.id != first[0].id
-    )
-    return replace(first[1], text=(*first[1].text, *more))
+    first, card = min(cards, key=lambda pair: pair[0].action != Action.SUGGEST)
+    more = [
+        f"{other.rule} on {clip(other.label)}: {_sentence(other.note)}"
+        for other, _ in cards
+        if other is not first
+    ]
+    return replace(card, text=(*card.text, *more))
 
 
-def over(incident: Incident, *, footer: str = "") -> Card:
+def over(incident: Incident) -> Card:
     """What a rule found has ended."""
     title = f"{clip(incident.label)} is back within the limit of guardrail {incident.rule}"
-    return Card(title=title, tone=Tone.GOOD, text=(f"It was: {incident.note}.",), footer=footer)
+    return Card(title=title, tone=Tone.GOOD, text=(f"It was: {incident.note}.",))
 
 
 def handed_over(domain: str) -> Card:
     """What guardrails found on a domain is on the card of its pause by now."""
-    return Card(title=f"Guardrails on {clip(domain)}: see the card of its pause", tone=Tone.INFO)
+    return Card(title=f"Guardrails on {clip(domain)}: see the card of its pause")
 
 
-def waiting(names: Sequence[str], why: str, *, footer: str = "") -> Card:
+def waiting(names: Sequence[str], why: str) -> Card:
     """Rules that act don't, because their data is stale or incomplete."""
     return Card(
         title="Guardrails can't pause right now",
         tone=Tone.WARN,
         text=(_sentence(why), f"Rules: {_listed(names)}."),
         buttons=(Button(label="Show guardrails", action=Guard()),),
-        footer=footer,
     )
 
 
-def trusted_again(*, footer: str = "") -> Card:
+def trusted_again() -> Card:
     """What is known is fresh and complete again."""
-    return Card(title="Guardrails can pause again", tone=Tone.GOOD, footer=footer)
+    return Card(title="Guardrails can pause again", tone=Tone.GOOD)
 
 
 def target_of(rule: Rule, label: str) -> str:

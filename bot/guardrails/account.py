@@ -1,0 +1,100 @@
+"""What guardrails know of each workspace: its deliveries and counts, read from the store as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shared.api.models import Sequence as Campaign
+from shared.guardrails.activity import Activity, days, portions
+from shared.records.guardrails import CountSample, Happening
+from shared.store import Store
+
+EVERY = 30.0
+"""Seconds between two evaluations."""
+RELOAD_SECONDS = 3600.0
+"""How often everything is read again, which also forgets what is old."""
+OVERLAP_SECONDS = 1800.0
+"""Deliveries are read again for so long: some are routed later than they came."""
+
+
+@dataclass(slots=True)
+class Account:
+    """The data of one workspace."""
+
+    activity: Activity = field(default_factory=Activity)
+    sequences: Sequence[Campaign] = ()
+    learned: list[CountSample] = field(default_factory=list)
+    """The counts that this process has stored since the last look."""
+    heard_since: float = float("inf")
+    """When the first delivery came."""
+
+
+class AccountReader:
+    """Keeps the `accounts` up to date."""
+
+    def __init__(self, store: Store, accounts: Mapping[str, Account]) -> None:
+        self._store, self._accounts = store, accounts
+        self._routed: dict[int, float] = {}
+        """The deliveries that were taken in lately, by number, and when they came."""
+        self._loaded_at, self._read_until = float("-inf"), 0.0
+        self._spans: frozenset[float] = frozenset()
+        """The ages at which windows of the rules begin: around these, every reading was loaded."""
+
+    async def read(self, now: float, spans: frozenset[float]) -> None:
+        """The events since the last look; once an hour, or where a rule looks further back, all events."""
+        for name, account in self._accounts.items():
+            if account.heard_since == float("inf"):
+                account.heard_since = await self._store.guardrails.heard_since(name) or float("inf")
+            account.activity.heard_since = account.heard_since
+        # What came while other bots evaluated is read again as far back as deliveries may be routed late.
+        recent = 0 <= now - self._read_until < OVERLAP_SECONDS / 2
+        if recent and 0 <= now - self._loaded_at < RELOAD_SECONDS and spans <= self._spans:
+            happened = await self._store.guardrails.happened(now - OVERLAP_SECONDS)
+            sampled = await self._store.guardrails.sampled(self._read_until - 60)
+            await self._take(now, [row for row in happened if row[0] not in self._routed], sampled)
+        else:
+            await self._reload(now, spans)
+        broken = await self._store.domains.all_broken()
+        for name, account in self._accounts.items():
+            account.activity.saw_broken(now, broken.get(name, {}))
+            learned, account.learned = account.learned, []
+            await asyncio.to_thread(account.activity.add, (), learned)
+        self._read_until = now
+        self._routed = {number: at for number, at in self._routed.items() if at > now - 2 * OVERLAP_SECONDS}
+
+    async def _reload(self, now: float, spans: frozenset[float]) -> None:
+        """Read everything again, in threads and in portions: of a large account it is millions of rows."""
+        self._loaded_at = float("-inf")  # one that fails is begun again before anything is evaluated
+        for account in self._accounts.values():
+            account.activity = Activity()  # before the new one, so that there is memory for one only
+            account.activity.heard_since = account.heard_since
+        self._routed = {}
+        for start, end in days(now):
+            await self._take(now, await self._store.guardrails.happened(start, end), ())
+        heard = {one.heard_since for one in self._accounts.values()}
+        for start, end, is_edge in portions(now, spans, begins=heard, serves=RELOAD_SECONDS + EVERY):
+            sampled = await self._store.guardrails.sampled(start, end, last_only=not is_edge)
+            await self._take(now, (), sampled)
+        self._loaded_at, self._spans = now, spans
+
+    async def _take(
+        self,
+        now: float,
+        happened: Sequence[tuple[int, str, Happening]],
+        sampled: Iterable[tuple[str, CountSample]],
+    ) -> None:
+        await asyncio.to_thread(self._add, happened, sampled)
+        recent = ((number, one.at) for number, _, one in happened)
+        self._routed.update((number, at) for number, at in recent if at > now - 2 * OVERLAP_SECONDS)
+
+    def _add(
+        self, happened: Iterable[tuple[int, str, Happening]], sampled: Iterable[tuple[str, CountSample]]
+    ) -> None:
+        for _, workspace, happening in happened:
+            if workspace in self._accounts:
+                self._accounts[workspace].activity.add((happening,))
+        for workspace, sample in sampled:
+            if workspace in self._accounts:
+                self._accounts[workspace].activity.add((), (sample,))
