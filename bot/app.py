@@ -22,6 +22,7 @@ from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
 from slack_bolt.async_app import AsyncApp
 
 from bot.alerts.links import links_of
+from bot.alerts.reminders import times_of
 from bot.alerts.routing import Routes
 from bot.commands.context import open_contexts
 from bot.delivery.channel_health import ChannelHealth
@@ -42,7 +43,6 @@ from bot.interactions.listeners import Listeners
 from bot.interactions.slack_apps import SlackApps
 from bot.jobs import register
 from bot.jobs.card_refresh import CardRefresher
-from bot.jobs.reminders import times_of
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime.supervisor import Supervisor
 from bot.runtime.wakeup import DeliverySignals, Wakeup

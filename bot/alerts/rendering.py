@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bot.alerts import answers, changes, kinds, turns
+from bot.alerts import answers, changes, kinds, rota
 from bot.alerts.links import Links
 from bot.alerts.model import Alert, Mark
 from bot.alerts.notes import read_note
@@ -46,7 +46,7 @@ def alert_of_row(row: AlertRow, *, several: bool, links: Links = NO_LINKS) -> Al
         found=row.found,
         claim=_mark(row.claimed_name, row.claimed_at),
         assigned_by=row.assigned_name,
-        turn=turns.status_line(row),
+        turn=rota.status_line(row),
         handled=_mark(row.handled_name, row.handled_at),
         closed_reason=row.closed_reason,
         snooze=_mark(row.snoozed_name, row.snoozed_until),

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from bot.alerts import kinds, model, turns
+from bot.alerts import kinds, model, rota
 from bot.alerts.notes import write_note
-from bot.alerts.turns import People, Unknown
+from bot.alerts.rota import People, Unknown
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event, read_event
-from shared.domain.alert_settings import Routing, Rule
+from shared.domain.alert_settings import ChannelPolicy, Routing, Rule
 from shared.domain.rota import Rota
 from shared.records.records import Subscription
 from shared.store.alerts.subjects import NAME
@@ -27,6 +27,7 @@ class Target:
     """A channel that gets an event, and how."""
 
     channel: str
+    policy: ChannelPolicy
     condensed: bool = False
     mention: str = ""
     rota: Rota | None = None
@@ -45,7 +46,7 @@ class Routes:
     """What is known of the people in rotas."""
 
     def broadcasts(self, channel: str) -> bool:
-        """Whether a channel wants to see what is posted in its threads."""
+        """True where a channel wants to see what is posted in its threads."""
         return self.routing.channel_policy(channel).broadcast
 
     def decide(self, pending: PendingDelivery) -> Decision:
@@ -53,106 +54,100 @@ class Routes:
         event = read_event(pending.body)
         if not isinstance(event, Event):
             return Decision(problem=event.reason)
+        kind = kind_of(event.kind)
         targets = self.targets(event, workspace=pending.workspace, subscriptions=pending.subscriptions)
-        known = "" if event.is_known else f"{event.kind[:80]!r} isn't a known event"
+        remind_at = None
+        if kind.acknowledged and self.remind_after is not None:
+            remind_at = pending.last_at + self.remind_after.total_seconds()
         return Decision(
             kind=event.kind[:80],
-            problem=known,
+            problem="" if event.is_known else f"{event.kind[:80]!r} isn't a known event",
             email=event.lead.email or "",
             domain=(model.domain_of(event) or "").casefold()[:300],
             sequence=(event.sequence or "")[:NAME],
             detail=(event.bounce_type or event.return_date or "")[:80],
             reply=_hash(event.reply),
-            remind_at=self._remind_at(pending, event),
+            remind_at=remind_at,
             inbox=(event.inbox or "").casefold()[:300],
-            waits=kind_of(event.kind).claimable,
-            posts=tuple(self._posts(pending, event, targets)),
+            waits=kind.claimable,
+            posts=self._posts(pending, event, targets),
             turn=self._turn(pending, event, targets),
         )
 
-    def _turn(self, pending: PendingDelivery, event: Event, targets: Sequence[Target]) -> TurnPlan | None:
-        """One rota chooses the owner, however many channels show the reply: that of the first one that has any."""
-        rota = next((rota for one in targets if (rota := one.rota)), None)
-        if rota is None:
-            return None
-        now = pending.last_at
-        under = [one.channel for one in targets if one.rota and one.rota.name == rota.name]
-        policy = self.routing.channel_policy(under[0])
-        quiet = {one: self.routing.channel_policy(one).quiet_until(now) for one in under}
-        late = PlannedPost(
-            dedupe=f"{pending.alert_id}:{under[0]}:{TURN}",
-            channel=under[0],
-            kind=TURN,
-            urgency=2,
-            note=write_note(turns.late_card(event, pending.alert_id)),
-            condensed=True,
-            held_until=quiet[under[0]],
-        )
-        return TurnPlan(
-            candidates=turns.candidates_of(rota, policy=policy, people=self.people, now=now),
-            channels=quiet,
-            late=late if quiet[under[0]] else None,
-        )
-
-    def _remind_at(self, pending: PendingDelivery, event: Event) -> float | None:
-        if not kind_of(event.kind).acknowledged or self.remind_after is None:
-            return None
-        return pending.last_at + self.remind_after.total_seconds()
-
     def targets(
         self, event: Event, *, workspace: str, subscriptions: Sequence[Subscription] = ()
-    ) -> tuple[Target, ...]:
+    ) -> Sequence[Target]:
         """The channels that are to be told, each once: what a channel asked for itself decides on the form."""
-        rules = self._rules(workspace, subscriptions)
-        asked = [rule for rule in rules if kinds.matches(rule.subscription, event)]
-        by_channel: dict[str, list[Rule]] = {}
-        if kind_of(event.kind).at_once:
-            own = self.alert_channels.get(workspace) or self.routing.fallback
-            by_channel |= {own: []} if own else {}
-        for rule in asked:
-            by_channel.setdefault(rule.subscription.channel, []).append(rule)
-        return tuple(self._target(channel, rules, event) for channel, rules in by_channel.items())
-
-    def _rules(self, workspace: str, subscriptions: Sequence[Subscription]) -> list[Rule]:
-        typed = [Rule(subscription=one) for one in subscriptions]
-        return [*typed, *(rule for rule in self.routing.rules if rule.workspace in {"", workspace})]
-
-    def _target(self, channel: str, rules: Sequence[Rule], event: Event) -> Target:
-        named = next((rule.mention for rule in rules if rule.mention), "")
-        policy, claimable = self.routing.channel_policy(channel), kind_of(event.kind).claimable
-        rota = policy.rota if claimable and not named else None
-        usual = policy.mention if claimable and not rota else ""
-        condensed = bool(rules) and all(rule.subscription.condensed for rule in rules)
-        return Target(channel=channel, condensed=condensed, mention=named or usual, rota=rota)
-
-    def _posts(self, pending: PendingDelivery, event: Event, targets: Sequence[Target]) -> list[PlannedPost]:
         kind = kind_of(event.kind)
-        quiet = {
-            one.channel: self.routing.channel_policy(one.channel).quiet_until(pending.last_at)
-            for one in targets
-        }
-        first = [
-            PlannedPost(
+        rules = [Rule(subscription=one) for one in subscriptions]
+        rules += [rule for rule in self.routing.rules if rule.workspace in {"", workspace}]
+        asked: dict[str, list[Rule]] = {}
+        own = self.alert_channels.get(workspace) or self.routing.fallback
+        if kind.at_once and own:
+            asked[own] = []
+        for rule in rules:
+            if kinds.matches(rule.subscription, event):
+                asked.setdefault(rule.subscription.channel, []).append(rule)
+        targets = []
+        for channel, wanted in asked.items():
+            policy = self.routing.channel_policy(channel)
+            mention = next((rule.mention for rule in wanted if rule.mention), "")
+            turns = policy.rota if kind.claimable and not mention else None
+            if kind.claimable and not turns:
+                mention = mention or policy.mention
+            condensed = bool(wanted) and all(rule.subscription.condensed for rule in wanted)
+            targets.append(
+                Target(channel=channel, policy=policy, condensed=condensed, mention=mention, rota=turns)
+            )
+        return targets
+
+    def _posts(
+        self, pending: PendingDelivery, event: Event, targets: Sequence[Target]
+    ) -> tuple[PlannedPost, ...]:
+        kind = kind_of(event.kind)
+        posts = []
+        for target in targets:
+            quiet = target.policy.quiet_until(pending.last_at)
+            post = PlannedPost(
                 dedupe=f"{pending.alert_id}:{target.channel}",
                 channel=target.channel,
                 urgency=kind.urgency,
                 condensed=target.condensed,
-                mention="" if quiet[target.channel] else target.mention,
-                held_until=None if kind.at_once else quiet[target.channel],
+                mention="" if quiet else target.mention,
+                held_until=None if kind.at_once else quiet,
             )
-            for target in targets
-        ]
-        return [*first, *self._again(pending, event, [target.channel for target in targets])]
+            posts.append(post)
+        if pending.ended and kind.acknowledged:
+            # A domain that is paused again sends the same bytes: once its incident has ended, they are news.
+            for target in targets:
+                key = f"{pending.ended}:{target.channel}:again:{pending.seen}"
+                again = PlannedPost(dedupe=key, channel=target.channel, kind="again", urgency=INCIDENT)
+                posts.append(again)
+        return tuple(posts)
 
-    def _again(self, pending: PendingDelivery, event: Event, channels: Sequence[str]) -> list[PlannedPost]:
-        """A domain that is paused again sends the same bytes: once its incident has ended, they are news."""
-        if not pending.ended or not kind_of(event.kind).acknowledged:
-            return []
-        mark = f"again:{pending.seen}"
-        return [
-            PlannedPost(dedupe=f"{pending.ended}:{c}:{mark}", channel=c, kind="again", urgency=INCIDENT)
-            for c in channels
-        ]
+    def _turn(self, pending: PendingDelivery, event: Event, targets: Sequence[Target]) -> TurnPlan | None:
+        """One rota chooses the owner, however many channels show the reply: that of the first one that has any."""
+        first = next((target for target in targets if target.rota), None)
+        if first is None or first.rota is None:
+            return None
+        now = pending.last_at
+        same = (target for target in targets if target.rota and target.rota.name == first.rota.name)
+        quiet = {target.channel: target.policy.quiet_until(now) for target in same}
+        until = quiet[first.channel]
+        late = PlannedPost(
+            dedupe=f"{pending.alert_id}:{first.channel}:{TURN}",
+            channel=first.channel,
+            kind=TURN,
+            urgency=2,
+            note=write_note(rota.late_card(event, pending.alert_id)),
+            condensed=True,
+            held_until=until,
+        )
+        return TurnPlan(
+            candidates=rota.candidates_of(first.rota, policy=first.policy, people=self.people, now=now),
+            channels=quiet,
+            late=late if until else None,
+        )
 
 
 def _hash(reply: str | None) -> str:

@@ -9,7 +9,8 @@ from functools import partial
 
 import structlog
 
-from bot.alerts.turns import People
+from bot.alerts.reminders import Reminders
+from bot.alerts.rota import People
 from bot.commands.context import CommandContexts
 from bot.delivery.finder import MAX_LOOKUPS, PostFinder
 from bot.delivery.poster import MAX_CHANNELS, Poster
@@ -27,7 +28,6 @@ from bot.jobs.domain_checks import DomainChecks
 from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.late_requests import LateRequests
 from bot.jobs.reconcile import Reconciler
-from bot.jobs.reminders import Reminders
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack import rota_people

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.alerts import rendering
+from bot.alerts.reminders import Reminders
+from bot.alerts.rota import People, Unknown
 from bot.alerts.routing import Routes
-from bot.alerts.turns import People, Unknown
-from bot.jobs.reminders import Reminders
 from shared.domain.alert_settings import Routing
 from shared.domain.card import Card
 from shared.records.audit import Actor

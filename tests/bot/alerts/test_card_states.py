@@ -14,14 +14,13 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from bot.alerts import kinds, notes, rendering
+from bot.alerts import kinds, notes, reminders, rendering
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.actions import OnAlert
 from bot.blockkit.card_blocks import Message
 from bot.commands import canned_replies
 from bot.commands.alerts import alert_actions
-from bot.jobs import reminders
 from bot.slack import permissions
 from bot.slack.permissions import Person
 from sandbox.slack import blockkit

@@ -10,10 +10,10 @@ import pytest
 
 from bot.alerts import notes, rendering
 from bot.alerts.recovery import note
+from bot.alerts.reminders import Reminders, times_of
+from bot.alerts.rota import Unknown
 from bot.alerts.routing import Routes
-from bot.alerts.turns import Unknown
 from bot.commands.alerts import alert_actions
-from bot.jobs.reminders import Reminders, times_of
 from shared.domain.alert_settings import QuietHours, Routing, Rule
 from shared.domain.card import Card, Tone
 from shared.domain.wall_clock import Recurrence, parse_recurrence
@@ -94,7 +94,7 @@ def test_without_an_alert_channel_alerts_go_to_the_fallback() -> None:
 
     lost = Routes(alert_channels={}, routing=Routing(fallback="C7"))
     assert [one.channel for one in lost.targets(Event(kind="domain.paused"), workspace="w")] == ["C7"]
-    assert lost.targets(Event(kind="lead.bounced"), workspace="w") == ()
+    assert not lost.targets(Event(kind="lead.bounced"), workspace="w")
 
 
 PAUSED = json.dumps(

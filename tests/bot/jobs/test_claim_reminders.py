@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import time
 
-from bot.alerts.turns import Unknown
-from bot.jobs.reminders import Reminders
+from bot.alerts.reminders import Reminders
+from bot.alerts.rota import Unknown
 from shared.domain.alert_settings import QuietHours, Routing
 from shared.settings.sections import AlertPolicy
 from shared.store import Store

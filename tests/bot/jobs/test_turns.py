@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts import rendering
+from bot.alerts.rota import People, Unknown
 from bot.alerts.routing import Routes
-from bot.alerts.turns import People, Unknown
 from shared.domain.alert_settings import ChannelPolicy, QuietHours, Routing
 from shared.domain.rota import Rota, next_of
 from shared.records.audit import Actor

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import httpx
 import sqlalchemy as sa
 
-from bot.alerts.turns import Unknown
+from bot.alerts.rota import Unknown
 from bot.commands.context import CommandContexts
 from bot.guardrails.acts import GuardrailActs
 from bot.guardrails.watch import GuardrailWatch

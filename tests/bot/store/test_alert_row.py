@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.alerts import rendering
-from bot.jobs.reminders import reminder_card
+from bot.alerts.reminders import reminder_card
 from shared.api.events import Event, Unknown, read_event
 from shared.store import Store
 from shared.store.queue import alert_row

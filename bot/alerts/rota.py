@@ -1,4 +1,4 @@
-"""Who may get the turn of a reply, and what is posted when it passes on. Pure."""
+"""Who may get the turn of a reply, and the cards that say whose it is. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class People(Protocol):
 
     def name(self, person: str) -> str: ...
     def is_gone(self, person: str) -> bool:
-        """Whether they are known not to be members any more."""
+        """True for those who are known not to be members any more."""
         ...
 
 
@@ -44,8 +44,8 @@ def candidates_of(rota: Rota, *, policy: ChannelPolicy, people: People, now: flo
     return Candidates(
         rota=rota.name,
         people=rota.people,
-        gone=frozenset(one for one in rota.people if people.is_gone(one)),
-        names={one: people.name(one) for one in rota.people},
+        gone=frozenset(person for person in rota.people if people.is_gone(person)),
+        names={person: people.name(person) for person in rota.people},
         group=policy.mention,
         pass_after=None if rota.pass_after is None else rota.pass_after.total_seconds(),
         quiet_until=policy.quiet_until(now),
@@ -55,43 +55,40 @@ def candidates_of(rota: Rota, *, policy: ChannelPolicy, people: People, now: flo
 def passed_card(passed: Passed) -> Card:
     """Whose turn it is now, and why."""
     before, turn = passed.before, passed.turn
-    who = "a lead" if before.is_pruned else about(before.event)
-    claim = Button(label="Claim", action=OnAlert(verb="claim", alert=before.id), tone=Tone.GOOD)
-    title = f"@{turn.name or turn.owner}'s turn: {who}" if turn.owner else f"Nobody's turn: {who}"
-    return Card(title=title, tone=Tone.WARN, text=(_why(passed),), buttons=(claim,))
-
-
-def _why(passed: Passed) -> str:
-    before, after = passed.before, passed.candidates.pass_after or 0.0
+    missed = "It is unclaimed again."
     if before.owner:
-        name = before.owner_name or before.owner
-        missed = f"@{name} didn't claim it in {show_exact_span(timedelta(seconds=after))}."
-    else:
-        missed = "It is unclaimed again."
-    if passed.turn.owner:
-        return missed
+        span = show_exact_span(timedelta(seconds=passed.candidates.pass_after or 0.0))
+        missed = f"@{before.owner_name or before.owner} didn't claim it in {span}."
+    who = "a lead" if before.is_pruned else about(before.event)
+    if turn.owner:
+        return _turn_card(f"@{turn.name or turn.owner}'s turn: {who}", missed, before.id)
     tried = {*passed.candidates.people} & {*before.passed.split(), before.owner}
-    rest = "Nobody in the rota claimed it" if len(tried) > PASSES else ""
-    return f"{missed} {rest or 'Nobody else in the rota is available'}: anyone can."
+    nobody = (
+        "Nobody in the rota claimed it" if len(tried) > PASSES else "Nobody else in the rota is available"
+    )
+    return _turn_card(f"Nobody's turn: {who}", f"{missed} {nobody}: anyone can.", before.id)
+
+
+def late_card(event: Event, alert: str) -> Card:
+    """What mentions whose turn it is when the quiet hours are over in which the reply came."""
+    return _turn_card(f"Your turn: {about(event)}", "It came in the quiet hours, and is unclaimed.", alert)
+
+
+def _turn_card(title: str, text: str, alert: str) -> Card:
+    claim = Button(label="Claim", action=OnAlert(verb="claim", alert=alert), tone=Tone.GOOD)
+    return Card(title=title, tone=Tone.WARN, text=(text,), buttons=(claim,))
 
 
 def summary_card(group: Sequence[Passed]) -> Card:
     """Several turns that passed on in one channel at once."""
     counts = Counter(f"@{one.turn.name or one.turn.owner}" if one.turn.owner else "anyone" for one in group)
-    shown = ", ".join(f"{count} to {name}" for name, count in counts.most_common())
+    named = ", ".join(f"{count} to {name}" for name, count in counts.most_common())
     return Card(
         title=f"{show_number(len(group), 'interested reply')} passed on",
         tone=Tone.WARN,
-        text=(f"Nobody claimed them in time: {shown}.",),
+        text=(f"Nobody claimed them in time: {named}.",),
         buttons=(Button(label="Show unclaimed", action=Replies()),),
     )
-
-
-def late_card(event: Event, alert: str) -> Card:
-    """What mentions whose turn it is when the quiet hours are over in which the reply came."""
-    claim = Button(label="Claim", action=OnAlert(verb="claim", alert=alert), tone=Tone.GOOD)
-    text = "It came in the quiet hours, and is unclaimed."
-    return Card(title=f"Your turn: {about(event)}", tone=Tone.WARN, text=(text,), buttons=(claim,))
 
 
 def status_line(alert: AlertRow) -> str:
