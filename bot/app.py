@@ -244,7 +244,7 @@ async def _begin(store: Store, settings: Settings, *, alone: bool) -> None:
     if alone:
         await store.jobs.take_over()
         await store.dead_letters.take_over()
-    await store.reminders.note_times(times_of(settings.alerts))
+    await store.alerts.note_times(times_of(settings.alerts))
     await store.jobs.keep_going(EVALUATE, settings.workspaces)
 
 

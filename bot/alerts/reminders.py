@@ -26,14 +26,13 @@ from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.settings.sections import AlertPolicy
 from shared.store import Store
-from shared.store.alerts.reminders import ReminderTimes, ReminderWords
-from shared.store.alerts.turns import Passed
+from shared.store.alerts import Due, Passed, ReminderTimes, ReminderWords
 from shared.store.jobs import End, Job
-from shared.store.queue.alert_row import AlertRow, Due
+from shared.store.people import Candidates
 from shared.store.queue.outbox import PlannedPost
 from shared.store.queue.post_kinds import NOTE, TURN, UNACKNOWLEDGED, UNFINISHED
 from shared.store.queue.posts import INCIDENT
-from shared.store.queue.turns import Candidates
+from shared.store.rows import AlertRow
 from shared.text.formats import show_exact_span, show_number
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
@@ -148,7 +147,7 @@ class Reminders:
 
     async def __call__(self, claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
         """Plan what is due; the jobs end in the same transaction. Raises `RecordsUnavailable`."""
-        if await self._store.reminders.look(claimed, self._words):
+        if await self._store.alerts.remind(claimed, self._words):
             self._planned()
         return {}
 

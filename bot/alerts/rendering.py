@@ -15,9 +15,9 @@ from bot.blockkit import card_blocks, card_list
 from shared.domain.card import Card
 from shared.domain.wall_clock import moment
 from shared.store.queue import post_kinds
-from shared.store.queue.alert_row import AlertRow
 from shared.store.queue.post_kinds import ALERT
 from shared.store.queue.posts import Post
+from shared.store.rows import AlertRow
 from shared.text.slack_ids import is_user
 
 MOST_OWNERS = 6

@@ -14,9 +14,9 @@ from shared.commands.replies import Replies
 from shared.domain.alert_settings import ChannelPolicy
 from shared.domain.card import Button, Card, Tone
 from shared.domain.rota import Rota
-from shared.store.alerts.turns import PASSES, Passed
-from shared.store.queue.alert_row import AlertRow
-from shared.store.queue.turns import Candidates
+from shared.store.alerts import PASSES, Passed
+from shared.store.people import Candidates
+from shared.store.rows import AlertRow
 from shared.text.formats import show_exact_span, show_number
 
 

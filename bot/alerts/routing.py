@@ -15,7 +15,7 @@ from shared.api.events import Event, read_event
 from shared.domain.alert_settings import ChannelPolicy, Routing, Rule
 from shared.domain.rota import Rota
 from shared.records.records import Subscription
-from shared.store.alerts.subjects import NAME
+from shared.store.alerts import NAME_LETTERS
 from shared.store.queue.outbox import PlannedPost
 from shared.store.queue.post_kinds import TURN
 from shared.store.queue.posts import INCIDENT
@@ -64,7 +64,7 @@ class Routes:
             problem="" if event.is_known else f"{event.kind[:80]!r} isn't a known event",
             email=event.lead.email or "",
             domain=(model.domain_of(event) or "").casefold()[:300],
-            sequence=(event.sequence or "")[:NAME],
+            sequence=(event.sequence or "")[:NAME_LETTERS],
             detail=(event.bounce_type or event.return_date or "")[:80],
             reply=_hash(event.reply),
             remind_at=remind_at,

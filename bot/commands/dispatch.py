@@ -223,7 +223,7 @@ class CommandDispatcher:
         if readable is None:
             return await self._refuse(listing, person, channel=channel)
         context = self._access.context(readable.workspace, person, channel=channel)
-        known = await self._store.reply_queue.candidates(
+        known = await self._store.alerts.candidates(
             context.workspace.name, person.id, done=asked.verb == "reopen"
         )
         found = named_replies.fitting(asked, known, person.id)

@@ -14,7 +14,7 @@ from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import moment
 from shared.guardrails.rule import Action, Rule, Scope
 from shared.records.guardrails import Incident
-from shared.store.alerts.incidents import Claim
+from shared.store.incidents import Claim
 from shared.text.formats import show_number
 
 MOST_NAMES = 5

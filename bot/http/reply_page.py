@@ -20,7 +20,7 @@ from shared.domain.reply_states import State
 from shared.domain.wall_clock import moment
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.queue.alert_row import AlertRow
+from shared.store.rows import AlertRow
 from shared.text.formats import show_exact_span
 
 CLICK_WITHIN_SECONDS, LOOK_SECONDS = 1.5, 0.1

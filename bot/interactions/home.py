@@ -179,7 +179,7 @@ class HomeTab:
     async def _paused(self, workspaces: Sequence[Workspace]) -> Sequence[Paused]:
         found: dict[tuple[str, str], Paused] = {}
         for workspace in workspaces:
-            for one in await self._store.subjects.paused_domains(workspace.name):
+            for one in await self._store.alerts.paused_domains(workspace.name):
                 if one.domain:
                     paused = Paused(domain=one.domain, since=one.received, workspace=workspace.name)
                     found.setdefault((workspace.name, one.domain), paused)

@@ -27,7 +27,7 @@ from bot.slack.web_api import SlackError, WebApi
 from shared.api.errors import OutreachError
 from shared.domain.card import Card
 from shared.settings import UnknownWorkspace, Workspace
-from shared.store.queue.alert_row import AlertRow
+from shared.store.rows import AlertRow
 
 PROGRESS_EVERY = 2.0
 """Seconds between two updates of a view that shows how far a search is."""

@@ -12,7 +12,7 @@ from shared.commands.base import ALIASES
 from shared.commands.help import Help
 from shared.domain.card import Button, Card
 from shared.domain.reply_states import AFTER
-from shared.store.queue.alert_row import AlertRow
+from shared.store.rows import AlertRow
 from shared.text.tokenize import join
 
 _WORDS: Mapping[str, str] = {

@@ -21,9 +21,9 @@ from shared.domain.card import Card, Tone
 from shared.records.audit import AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.alerts.sequence_changes import TimerReplaced, timer_of
 from shared.store.jobs import Again, End, Job
 from shared.store.queue.outbox import PlannedPost
+from shared.store.sequences import TimerReplaced, timer_of
 from shared.text.formats import show_number
 
 RESUMED_AT_ONCE = 5

@@ -31,9 +31,9 @@ from shared.guardrails.rule import subject_key
 from shared.records.guardrails import Incident
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.alerts.subjects import AT_ONCE, NAME, ShownSequence
-from shared.store.queue.alert_row import AlertRow
+from shared.store.alerts import CARDS_AT_ONCE, NAME_LETTERS, ShownSequence
 from shared.store.queue.outbox import PlannedPost
+from shared.store.rows import AlertRow
 
 EVERY = 10.0
 """Seconds between two checks."""
@@ -69,7 +69,7 @@ class CardRefresher:
 
     async def _refresh_all(self) -> None:
         try:
-            watched = await self._store.subjects.workspaces()
+            watched = await self._store.alerts.with_subjects()
         except RecordsUnavailable as error:
             log.warning("cards not refreshed", error=type(error).__name__)
             return
@@ -85,8 +85,8 @@ class CardRefresher:
         """Compare the open cards of a workspace with the service. Raises `OutreachError`, `RecordsUnavailable`."""
         client = self._contexts.clients[workspace]
         changed = False
-        shown = await self._store.subjects.sequences(workspace)
-        domains = await self._store.subjects.paused_domains(workspace)
+        shown = await self._store.alerts.sequences(workspace)
+        domains = await self._store.alerts.paused_domains(workspace)
         paused = paused_names(await client.list_sequences()) if shown or domains else ()
         for sequence in shown:
             state = PAUSED_STATE if is_paused(sequence, paused) else ""
@@ -118,14 +118,12 @@ class CardRefresher:
         dns: DomainReport | None,
     ) -> bool:
         at = self._store.database.clock()
-        counts, _ = await self._store.subjects.domain_events(
-            workspace, one.domain, since=one.received_at - WEEK
-        )
+        counts = await self._store.records.domain_counts(workspace, one.domain, one.received_at - WEEK)
         # The same as a pause of the domain looks at, so that button and question name one number.
         names = await self._store.records.domain_sequences(workspace, one.domain, moment(at) - LOOK_BACK)
         before = json.loads(one.standing or "{}")
         if not before:
-            await self._store.subjects.take_dns(workspace, one.domain)
+            await self._store.alerts.take_dns(workspace, one.domain)
         state = {
             **recovery.domain_state(
                 [inbox for inbox in inboxes if inbox.domain == one.domain],
@@ -164,9 +162,9 @@ class CardRefresher:
         """Turn the cards that show another state, however many there are; usually there are none."""
         turned = 0
         for shown in sorted(one.states - {state}):
-            count = AT_ONCE
-            while count == AT_ONCE:
-                count = await self._store.subjects.turn(workspace, one.name, shown=shown, state=state)
+            count = CARDS_AT_ONCE
+            while count == CARDS_AT_ONCE:
+                count = await self._store.alerts.turn(workspace, one.name, shown=shown, state=state)
                 turned += count
         return turned > 0
 
@@ -176,14 +174,14 @@ class CardRefresher:
         """Store what is new: of hundreds of open cards, hardly one changes between two checks."""
         if standing == one.standing and not recovered:
             return False
-        return await self._store.subjects.update(one.id, standing, note=note, recovered=recovered)
+        return await self._store.alerts.update(one.id, standing, note=note, recovered=recovered)
 
 
 def paused_names(sequences: Sequence[Campaign]) -> Collection[str]:
     """The names and ids, in small letters, of which every sequence is paused."""
     all_paused: dict[str, bool] = {}
     for one in sequences:
-        for name in {one.id.casefold(), (one.name or "")[:NAME].casefold()}:
+        for name in {one.id.casefold(), (one.name or "")[:NAME_LETTERS].casefold()}:
             all_paused[name] = all_paused.get(name, True) and one.status == "paused"
     return {name for name, paused in all_paused.items() if paused}
 

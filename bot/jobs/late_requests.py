@@ -10,8 +10,7 @@ from bot.commands.context import CommandContexts
 from shared.api.errors import OutreachError
 from shared.commands.hold import Held
 from shared.records.sequence_changes import Status
-from shared.store import Store
-from shared.store.alerts import sequence_changes
+from shared.store import Store, sequences
 from shared.store.jobs import Again, Done, End, Job
 
 log = structlog.get_logger("late requests")
@@ -34,7 +33,7 @@ class LateRequests:
             if statuses.get(sequence) not in {None, status}:
                 await self._revert(workspace, sequence, status)
         open_ = {doubt.sequence for doubt in doubts}
-        again = Again(after=sequence_changes.LATE_EVERY, attempts=0)
+        again = Again(after=sequences.LATE_EVERY, attempts=0)
         return {job: again if job.key in open_ else Done() for job in late}
 
     async def _statuses(self, workspace: str) -> Mapping[str, str | None]:

@@ -306,6 +306,11 @@ def put_all(
         tx.execute(_put(tx.dialect, how), rows)
 
 
+def look_now(tx: Transaction, alerts: Collection[str]) -> None:
+    """Have somebody look when reminders of these alerts are due: their card stands, or an act changed them."""
+    put_all(tx, REMIND, alerts, at=tx.now, how="sooner")
+
+
 def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
     """Have those of these looked at now that there are, before all that is merely due."""
     sooner = sa.case((_c.due_at <= tx.now, _c.due_at), else_=tx.now)

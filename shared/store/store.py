@@ -7,17 +7,14 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy.engine import URL
 
-from shared.store.alerts.claims import Acknowledgements, Alerts
-from shared.store.alerts.confirmations import Confirmations
-from shared.store.alerts.guardrails import Guardrails
-from shared.store.alerts.incidents import Incidents
-from shared.store.alerts.reminders import Reminders
-from shared.store.alerts.sequence_changes import SequenceChanges, Timers
-from shared.store.alerts.subjects import Subjects
-from shared.store.alerts.turns import Turns
+from shared.store.alerts import Alerts
+from shared.store.confirmations import Confirmations
 from shared.store.db.engine import Database
+from shared.store.guardrails import Guardrails
+from shared.store.incidents import Incidents
 from shared.store.instance import Instance
 from shared.store.jobs import Jobs
+from shared.store.people import Turns
 from shared.store.queue.dead_letters import DeadLetters
 from shared.store.queue.intake import Arrivals, FoundLeads
 from shared.store.queue.leases import ChannelLeases, LeaseTimings, Outcomes
@@ -31,7 +28,7 @@ from shared.store.records.digests import Digests
 from shared.store.records.domains import Domains
 from shared.store.records.erasure import Erasure
 from shared.store.records.records import CommandRecords
-from shared.store.records.reply_queue import ReplyQueueRecords
+from shared.store.sequences import SequenceChanges, Timers
 
 
 class Store:
@@ -39,7 +36,6 @@ class Store:
 
     def __init__(self, database: Database, timings: LeaseTimings) -> None:
         self.database = database
-        self.acknowledgements = Acknowledgements(database)
         self.alerts = Alerts(database)
         self.arrivals = Arrivals(database)
         self.changes = SequenceChanges(database)
@@ -59,12 +55,9 @@ class Store:
         self.outbox = Outbox(database)
         self.outcomes = Outcomes(database, timings)
         self.records = CommandRecords(database)
-        self.reminders = Reminders(database)
         self.repaints = Repaints(database)
-        self.reply_queue = ReplyQueueRecords(database)
         self.retention = Retention(database)
         self.slack_events = SlackEvents(database)
-        self.subjects = Subjects(database)
         self.timers = Timers(database)
         self.turns = Turns(database)
 

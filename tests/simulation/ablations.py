@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,16 +11,15 @@ import sqlalchemy as sa
 from bot.slack.messages import MessageSender
 from shared.api.pace import Turns
 from shared.domain.rota import next_of
-from shared.store import jobs
-from shared.store.alerts import sequence_changes, turns
+from shared.store import alerts, jobs, sequences
 from shared.store.db.columns import NOW
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import jobs as job_rows
+from shared.store.people import Candidates, Turn
 from shared.store.queue import outbox, routing
-from shared.store.queue.alert_row import AlertRow
 from shared.store.queue.intake import Arrival
 from shared.store.queue.lookups import Look
-from shared.store.queue.turns import Candidates, Turn
+from shared.store.rows import AlertRow
 from tests.simulation.loop import PROCESS
 
 
@@ -56,7 +55,7 @@ def _without_timer_token() -> None:
 
 def _without_sequence_lock() -> None:
     """Several change one sequence at the same time."""
-    vars(sequence_changes)["LOCK_SECONDS"] = 0.0
+    vars(sequences)["LOCK_SECONDS"] = 0.0
 
 
 def _without_budget() -> None:
@@ -88,14 +87,14 @@ def _without_turns() -> None:
 
 def _without_turns_end() -> None:
     """A turn that has passed on isn't over: it passes on with the next look again."""
-    passed = turns._pass
+    passed = alerts._pass
 
-    def again(tx: Transaction, alert: AlertRow, candidates: Candidates) -> list[turns.Passed]:
-        found = passed(tx, alert, candidates)
-        turns._set(tx, alert.id, {"turn_ends_at": tx.now})
-        return found
+    def again(tx: Transaction, alert: AlertRow, candidates: Candidates) -> Iterable[alerts.Passed]:
+        cards = passed(tx, alert, candidates)
+        alerts._set(tx, alert.id, turn_ends_at=tx.now)
+        return cards
 
-    turns._pass = again
+    alerts._pass = again
 
 
 ABLATIONS: Mapping[str, Callable[[], None]] = {

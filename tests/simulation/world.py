@@ -25,7 +25,7 @@ from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.storage import database
 from shared.store import LeaseTimings
-from shared.store.alerts import turns
+from shared.store import alerts as alert_store
 from shared.store.queue.intake import Arrival, alert_id
 from tests.bot.harness import SECRET, interested, signature
 from tests.bot.migrated import migrated_file
@@ -55,7 +55,7 @@ events = ["lead.bounced"]
 channel = "{ALERTS}"
 events = ["lead.replied"]
 """
-turns.PASSES = 0
+alert_store.PASSES = 0
 # A turn passes to the group at once here, so that each reply has exactly one owner and turns can be counted.
 GROUP = "S1ROTA"
 ROTA = f"""

@@ -19,7 +19,7 @@ async def acknowledge(
 ) -> ActionResult:
     """Put the person's name on the card, unless it has one."""
     now = moment(store.database.clock())
-    acknowledged = await store.acknowledgements.acknowledge(alert, actor)
+    acknowledged = await store.alerts.acknowledge(alert, actor)
     if acknowledged is None:
         return ActionResult(card=GONE)
     row = acknowledged.alert

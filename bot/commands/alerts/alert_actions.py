@@ -6,7 +6,7 @@ a yes takes it from that colleague and nobody else, who is then told in the thre
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import partial
@@ -25,8 +25,8 @@ from shared.domain.reply_states import AFTER, TAKES, State
 from shared.domain.wall_clock import find_zone, instant, moment
 from shared.records.audit import Actor, AuditEntry
 from shared.store import Store
-from shared.store.alerts.claims import Trace
-from shared.store.queue.alert_row import AlertChange, AlertRow
+from shared.store.alerts import AlertChange, Trace
+from shared.store.rows import AlertRow
 from shared.text.formats import show_time
 from shared.text.slack_ids import is_user
 from shared.text.tokenize import parse_duration
@@ -102,25 +102,16 @@ class AlertActions:
     async def _change(
         self, asked: OnAlert, alert: AlertRow, actor: Actor, *, until: float
     ) -> AlertChange | None:
-        alerts, verb, name = self._store.alerts, asked.verb, alert.id
-        took = partial(taken, actor=actor, verb=verb) if is_colleagues(alert, actor) else None
-        whose, reason = asked.instead_of, clip(asked.detail, length=REASON_CHARACTERS)
-        handle = partial(alerts.handle, instead_of=whose, trace=took)
-        changes: Mapping[str, Callable[[], Awaitable[AlertChange | None]]] = {
-            "mail": lambda: alerts.claim(name, actor),
-            "claim": lambda: alerts.claim(name, actor),
-            "takeover": lambda: alerts.take_over(name, actor, instead_of=whose, trace=took),
-            "release": lambda: alerts.release(
-                name, actor, instead_of=whose, trace=partial(released, actor=actor)
-            ),
-            "snooze": lambda: alerts.snooze(name, actor, until=until),
-            "remind": lambda: alerts.remind(name, actor, until=until),
-            "wake": lambda: alerts.wake(name),
-            "done": lambda: handle(name, actor),
-            "dismiss": lambda: handle(name, actor, reason=reason),
-            "reopen": lambda: alerts.reopen(name),
-        }
-        return await changes[verb]()
+        verb = "claim" if asked.verb == "mail" else asked.verb
+        trace = None
+        if verb == "release":
+            trace = partial(released, actor=actor)
+        elif verb in TAKES and is_colleagues(alert, actor):
+            trace = partial(taken, actor=actor, verb=verb)
+        reason = clip(asked.detail, length=REASON_CHARACTERS) if verb == "dismiss" else ""
+        return await self._store.alerts.act(
+            alert.id, verb, actor, until=until, reason=reason, instead_of=asked.instead_of, trace=trace
+        )
 
     async def _record(self, line: str, alert: AlertRow, actor: Actor) -> None:
         self._changed()

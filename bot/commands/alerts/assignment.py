@@ -22,8 +22,8 @@ from shared.domain.wall_clock import moment
 from shared.records.audit import Actor, AuditEntry
 from shared.settings import CLAIM
 from shared.store import Store
-from shared.store.alerts.claims import Trace
-from shared.store.queue.alert_row import AlertRow
+from shared.store.alerts import Trace
+from shared.store.rows import AlertRow
 from shared.text.slack_ids import is_user
 
 
@@ -83,10 +83,11 @@ class Assignment:
     ) -> ActionResult:
         actor = replace(actor_of(by, channel), face=self.face)
         is_claim = person.id == by.id
-        changed = await self.store.alerts.assign(
+        changed = await self.store.alerts.act(
             alert.id,
-            Actor(name=person.name, id=person.id, face="slack"),
-            by=Actor(name="") if is_claim else actor,
+            "assign",
+            Actor(name="", id=by.id) if is_claim else actor,
+            person=Actor(name=person.name, id=person.id, face="slack"),
             # Who has it may hand it on without being asked.
             instead_of=by.id if alert.claimed_by == by.id else asked.instead_of,
             trace=partial(assigned, person=person, by=actor, channel=place),

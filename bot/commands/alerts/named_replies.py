@@ -14,7 +14,7 @@ from shared.commands.base import clip
 from shared.commands.replies import Replies
 from shared.domain.card import Button, Card, Tone, Typed
 from shared.domain.reply_states import states_for
-from shared.store.queue.alert_row import AlertRow
+from shared.store.rows import AlertRow
 from shared.text.tokenize import parse_duration
 
 PHRASES = {

@@ -27,7 +27,7 @@ from shared.domain.wall_clock import find_zone, moment
 from shared.records.audit import Actor
 from shared.settings import CLAIM, Settings
 from shared.store import Store, open_store
-from shared.store.queue.alert_row import AlertRow
+from shared.store.rows import AlertRow
 from shared.text.quotations import without_quotation
 
 FACE = "dashboard"
@@ -83,9 +83,9 @@ class SlackReplyQueue:
 
     async def read(self) -> QueuedReplies:
         """The words of each reply are read once: they don't change."""
-        count, rows = await self._store.reply_queue.standings(self._workspace, most=MOST_QUEUED)
+        count, rows = await self._store.alerts.standings(self._workspace, most=MOST_QUEUED)
         unread = [row.id for row in rows if row.id not in self._words]
-        fresh = await self._store.reply_queue.with_words(unread) if unread else {}
+        fresh = await self._store.alerts.with_words(unread) if unread else {}
         self._words = {row.id: self._words.get(row.id) or _worded(fresh.get(row.id, row)) for row in rows}
         return QueuedReplies(unclaimed=count, replies=[self._standing(row) for row in rows])
 

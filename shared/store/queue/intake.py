@@ -19,7 +19,7 @@ from shared.store.db import migrate
 from shared.store.db.columns import NOW
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
 from shared.store.db.installation_schema import alembic_version
-from shared.store.db.schema import alerts, deliveries, known_leads
+from shared.store.db.schema import alerts, deliveries, known_leads, sightings
 
 _INTO = """INSERT INTO deliveries
     (seen, pending, dkey, workspace, body, received_at, last_at)"""
@@ -113,6 +113,15 @@ def _sqlite(size: int) -> str:
     """Four values a row; the moment of the arrival is also that of the newest."""
     rows = (f"(1,1,?{n},?{n + 1},?{n + 2},?{n + 3},?{n + 3})" for n in range(1, 1 + 4 * size, 4))
     return f"{_INTO} VALUES {','.join(rows)}"
+
+
+_HEARD = sa.select(sa.func.min(sightings.c.at)).where(sightings.c.workspace == sa.bindparam("workspace"))
+
+
+def heard_since(tx: Transaction, workspace: str) -> float | None:
+    """When the first delivery of those that are kept came to a workspace: earlier events are unknown; None: none has."""
+    at: float | None = tx.scalar(_HEARD, {"workspace": workspace})
+    return at
 
 
 ADOPTED_WITHIN = 90_000.0

@@ -24,9 +24,8 @@ from shared.store import facts, jobs
 from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, probes, reads, writes
 from shared.store.db.schema import posts
 from shared.store.facts import DIGEST, SUBSCRIPTION
-from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, POST, Job
+from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, POST, Job, look_now
 from shared.store.queue import dead_letters, outbox, slack_state
-from shared.store.queue.cards import look_now
 from shared.store.queue.dead_letters import MOST_REFUSALS, raise_dead
 from shared.store.queue.outbox import ChannelState, PlannedPost, state_of
 from shared.store.queue.post_kinds import ALERT, kind_of

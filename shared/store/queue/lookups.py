@@ -21,9 +21,8 @@ from shared.store.db.columns import NOW
 from shared.store.db.engine import Database, Repository, Transaction, probes, writes
 from shared.store.db.schema import jobs as job_rows
 from shared.store.db.schema import posts
-from shared.store.jobs import LOOKUP, Job
+from shared.store.jobs import LOOKUP, Job, look_now
 from shared.store.queue import outbox, slack_state
-from shared.store.queue.cards import look_now
 from shared.store.queue.dead_letters import raise_dead
 from shared.store.queue.leases import ChannelLease, LeaseTimings, Report, Sent, Settled, reopen
 from shared.store.queue.post_kinds import ALERT

@@ -11,11 +11,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from shared.records.audit import AuditEntry
+from shared.store import rows
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts, audit, deliveries, posts
-from shared.store.queue import alert_row, audit_row
-from shared.store.queue.alert_row import AlertRow
 from shared.store.queue.post_kinds import ALERT, names
+from shared.store.rows import AlertRow
 
 
 class State(StrEnum):
@@ -100,7 +100,7 @@ class Post:
 _OWN = tuple(posts.c[field.name] for field in fields(Post) if field.name in posts.c)
 _NAMES = tuple(column.name for column in _OWN)
 _CHANGE = len(_NAMES)
-_ALERT = _CHANGE + len(audit_row.COLUMNS)
+_ALERT = _CHANGE + len(rows.ENTRY_COLUMNS)
 """Where the columns of a post's change and of its alert begin."""
 
 
@@ -108,7 +108,7 @@ def drawable() -> sa.Select[Any]:
     source = posts.outerjoin(alerts, alerts.c.id == posts.c.alert_id)
     source = source.outerjoin(deliveries, deliveries.c.id == alerts.c.delivery_id)
     source = source.outerjoin(audit, audit.c.id == posts.c.undo)
-    return sa.select(*_OWN, *audit_row.COLUMNS, *alert_row.COLUMNS).select_from(source)
+    return sa.select(*_OWN, *rows.ENTRY_COLUMNS, *rows.COLUMNS).select_from(source)
 
 
 def read_posts(
@@ -118,8 +118,8 @@ def read_posts(
     return tuple(
         Post(
             **dict(zip(_NAMES, row, strict=False)),
-            change=None if row[_CHANGE] is None else audit_row.entry_of(row[_CHANGE:_ALERT]),
-            alert=alert_row.alert_of(row[_ALERT:]),
+            change=None if row[_CHANGE] is None else rows.entry_of(row[_CHANGE:_ALERT]),
+            alert=rows.alert_of(row[_ALERT:]),
         )
         for row in tx.execute(query, values)
     )

@@ -25,14 +25,13 @@ from shared.store.db.columns import NOW
 from shared.store.db.engine import Repository, Transaction, ValuesRefused, blames_values, probes
 from shared.store.db.schema import alerts, deliveries, posts
 from shared.store.facts import SUBSCRIPTION
-from shared.store.jobs import DOMAIN
+from shared.store.jobs import DOMAIN, look_now
+from shared.store.people import Candidates, Turn, take
 from shared.store.queue import intake, outbox
-from shared.store.queue.cards import look_now
 from shared.store.queue.intake import alert_id
 from shared.store.queue.outbox import PlannedPost
 from shared.store.queue.post_kinds import ALERT, REPLACED, TURNED
 from shared.store.queue.posts import State
-from shared.store.queue.turns import Candidates, Turn, take
 
 ERASED = "erased"
 """The problem of a delivery whose person was erased: sent again, it must not bring them back."""

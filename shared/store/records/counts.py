@@ -8,9 +8,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shared.api.event_kinds import INTERESTED
 from shared.store.db.engine import Transaction
-from shared.store.db.schema import alerts, deliveries, jobs, posts
+from shared.store.db.schema import deliveries, jobs, posts
 from shared.store.jobs import RESUME, unknown_kinds
 from shared.store.queue.outbox import broken_channels
 from shared.store.queue.post_kinds import names
@@ -122,15 +121,3 @@ def unknown_timers(tx: Transaction, workspace: str) -> tuple[str, ...]:
     due = (jobs.c.workspace == workspace) & (jobs.c.due_at <= tx.now)
     query = sa.select(jobs.c.kind).where(due, jobs.c.kind.in_(unknown_kinds(tx)))
     return tuple(tx.scalars(query.distinct().order_by(jobs.c.kind)))
-
-
-def unclaimed(workspace: str) -> sa.Select[int, float | None]:
-    return sa.select(sa.func.count(), sa.func.min(alerts.c.received_at)).where(is_unclaimed(workspace))
-
-
-def is_unclaimed(workspace: str) -> sa.ColumnElement[bool]:
-    return (
-        (alerts.c.workspace == workspace)
-        & (alerts.c.kind == sa.literal(INTERESTED, literal_execute=True))
-        & alerts.c.waiting_since.is_not(None)
-    )

@@ -16,7 +16,7 @@ from shared.domain.wall_clock import DAY, HOUR
 from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
 from shared.domain_health.report import DomainChange, DomainReport, Value
 from shared.store import facts, jobs
-from shared.store.alerts.subjects import open_card, update_subject
+from shared.store.alerts import open_card, update_subject
 from shared.store.db.domain_schema import domains
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
 from shared.store.db.schema import facts as fact_rows

@@ -34,29 +34,27 @@ from shared.records.replies import (
     Waits,
 )
 from shared.records.sequence_changes import Timer
+from shared.store import audit as changes
 from shared.store import facts
-from shared.store.alerts import changes, subjects
-from shared.store.alerts import sequence_changes as timer_rows
-from shared.store.alerts.changes import changes_between
-from shared.store.alerts.claims import CLAIMED_BY
-from shared.store.alerts.guardrails import Guardrails
-from shared.store.alerts.sequence_changes import SequenceChanges, read_timer
-from shared.store.alerts.subjects import heard_since
-from shared.store.alerts.turns import Turns
+from shared.store import sequences as timer_rows
+from shared.store.alerts import CLAIMED_BY, count_unclaimed, is_unclaimed
+from shared.store.audit import changes_between
 from shared.store.db.engine import Repository, Transaction, probes, reads, reports, writes
 from shared.store.db.schema import alerts, audit, deliveries, jobs, sightings
 from shared.store.facts import SUBSCRIPTION
+from shared.store.guardrails import Guardrails
 from shared.store.instance import last_seen
 from shared.store.jobs import DIGEST
 from shared.store.jobs import put as put_job
-from shared.store.queue.alert_row import ALERT_ROWS, OWN, AlertRow, read_alerts
-from shared.store.queue.audit_row import entry_of
-from shared.store.queue.intake import address
+from shared.store.people import Turns
+from shared.store.queue.intake import address, heard_since
 from shared.store.queue.outbox import give_up
 from shared.store.queue.posts import State
 from shared.store.queue.routing import subscriptions_of
 from shared.store.records import counts, waits
 from shared.store.records.domains import Domains
+from shared.store.rows import ALERT_ROWS, OWN, AlertRow, entry_of, read_alerts
+from shared.store.sequences import SequenceChanges, read_timer
 from shared.text.quotations import without_quotation
 
 WRITTEN = ("reply.interested", "lead.replied")
@@ -193,7 +191,7 @@ class CommandRecords(Repository):
         count = {state: states.get(state, (0, None))[0] for state in (*State, counts.UNSURE)}
         under_way = [states[state][1] for state in counts.UNDER_WAY if state in states]
         recent = tx.execute(counts.deliveries_since(workspace, tx.now - DAY)).all()
-        unclaimed, unclaimed_since = tx.execute(counts.unclaimed(workspace)).one()
+        unclaimed, unclaimed_since = count_unclaimed(tx, workspace)
         unread, unread_since = tx.execute(counts.pending(workspace)).one()
         routed = (deliveries.c.workspace == workspace) & sa.not_(deliveries.c.pending)
         last = sa.select(deliveries.c.last_at).where(routed, sa.not_(deliveries.c.found))
@@ -235,9 +233,9 @@ class CommandRecords(Repository):
     ) -> UnclaimedReplies:
         """`most` unclaimed interested replies from number `first` on, and the count of all."""
         # Which are shown is looked up in the index alone: the deliveries of the pages before aren't read.
-        page = sa.select(alerts.c.id).where(counts.is_unclaimed(workspace)).order_by(*_OLDEST)
+        page = sa.select(alerts.c.id).where(is_unclaimed(workspace)).order_by(*_OLDEST)
         shown = ALERT_ROWS.where(alerts.c.id.in_(page.offset(first).limit(most))).order_by(*_OLDEST)
-        count, oldest = tx.execute(counts.unclaimed(workspace)).one()
+        count, oldest = count_unclaimed(tx, workspace)
         return UnclaimedReplies(
             count=count,
             oldest_at=moment(oldest),
@@ -342,7 +340,7 @@ class CommandRecords(Repository):
     @reports
     def domain_past(self, tx: Transaction, workspace: str, domain: str, since: datetime) -> DomainPast:
         """Bounces, opt-outs and sequences of a domain since then, and why it was paused last."""
-        counts_by_kind, sequences = subjects.events_of_domain(tx, workspace, domain, since=since.timestamp())
+        counts_by_kind, sequences = _events_of_domain(tx, workspace, domain, since=since.timestamp())
         paused = (
             ALERT_ROWS.where(alerts.c.workspace == workspace, alerts.c.kind == PAUSED)
             .where(alerts.c.domain == domain, alerts.c.received_at >= since.timestamp())
@@ -364,6 +362,11 @@ class CommandRecords(Repository):
             known_from=moment(heard_since(tx, workspace)),
             sequences=tuple(sequences),
         )
+
+    @reads
+    def domain_counts(self, tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
+        """How many events of each kind a domain had since then, and how many of its bounces were hard."""
+        return _events_of_domain(tx, workspace, domain, since=since)[0]
 
     @reads
     def domain_sequences(
@@ -520,6 +523,33 @@ class CommandRecords(Repository):
     def timers(self, tx: Transaction, workspace: str, kind: str) -> Sequence[Timer]:
         query = sa.select(jobs).where(jobs.c.kind == kind, jobs.c.workspace == workspace)
         return sorted(map(read_timer, tx.execute(query)), key=lambda timer: timer.due_at)
+
+
+_OF_DOMAIN = (
+    (sightings.c.workspace == sa.bindparam("workspace"))
+    & (sightings.c.domain == sa.bindparam("domain"))
+    & (sightings.c.at >= sa.bindparam("since"))
+)
+_KINDS = sa.select(sightings.c.kind, sa.func.count()).where(_OF_DOMAIN).group_by(sightings.c.kind)
+_HARD = sa.select(sa.func.count()).where(
+    _OF_DOMAIN, sightings.c.kind == "lead.bounced", sightings.c.detail.like("hard%")
+)
+_BUSIEST = (
+    sa.select(sightings.c.sequence)
+    .where(_OF_DOMAIN, sightings.c.sequence != "")
+    .group_by(sightings.c.sequence)
+    .order_by(sa.func.count().desc(), sightings.c.sequence)
+    .limit(50)
+)
+
+
+def _events_of_domain(
+    tx: Transaction, workspace: str, domain: str, *, since: float
+) -> tuple[Mapping[str, int], Sequence[str]]:
+    """Counts by kind, also of hard bounces, and the sequences that sent from it, busiest first."""
+    which = {"workspace": workspace, "domain": domain, "since": since}
+    numbers = {kind: int(count) for kind, count in tx.execute(_KINDS, which)}
+    return {**numbers, "hard": int(tx.scalar(_HARD, which) or 0)}, tx.scalars(_BUSIEST, which).all()
 
 
 def _key(one: Subscription) -> str:

@@ -56,7 +56,7 @@ async def drive_event() -> None:
         assert {(post.kind, "Ada" in title(post)) for post in await sweep(store, clock)} == {
             ("reminder", True)
         }
-        claimed = await store.alerts.claim(posted[0].alert_id, ANN)
+        claimed = await store.alerts.act(posted[0].alert_id, "claim", ANN)
         assert claimed is not None
         assert claimed.changed
     assert parse("subscribe called").arguments == Subscribe(events=("lead.called",))
@@ -84,12 +84,12 @@ async def drive_post() -> None:
         assert rendering.broadcasts(turn.posts)
         assert "<@U1>" in rendering.message(turn.posts, several=False).text
         await store.outcomes.settle(turn, Sent(ts="9.9"))
-        await store.alerts.claim(card.alert_id, ANN)
+        await store.alerts.act(card.alert_id, "claim", ANN)
         repainted = {post.kind: post for (post,) in await claim_repaints(store, limit=9)}
         assert rendering.card_of(repainted["kudos"], several=False).text == ("✓ Claimed by @ann.",)
         clock.now += 100 * HOUR
         await store.retention.prune(bodies_after=HOUR, hashes_after=1000 * HOUR)
-        await store.alerts.release(card.alert_id, ANN)
+        await store.alerts.act(card.alert_id, "release", ANN)
         clock.now += HOUR
         assert {post.kind for (post,) in await claim_repaints(store, limit=9)} == {"alert"}
 

@@ -28,8 +28,9 @@ from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
 from shared.commands.errors import error_card
 from shared.domain.card import Card
-from shared.store.queue.alert_row import AlertRow, Due
+from shared.store.alerts import Due
 from shared.store.queue.posts import Post
+from shared.store.rows import AlertRow
 from tests.bot.harness import interested
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -107,13 +107,13 @@ async def test_a_recovered_domain_turns_green_and_its_thread_is_notified(
 ) -> None:
     await arrive(store, PAUSED)
     (post,) = await post_all(store, clock)
-    (open_,) = await store.subjects.paused_domains("default")
+    (open_,) = await store.alerts.paused_domains("default")
     rows = [
         {"address": "sam@mail.example", "health": 62, "health_before": 91, "limit": 30, "status": "resting"}
     ]
     counts = {"lead.bounced": 31, "hard": 28}
     standing = json.dumps({"inboxes": rows, "counts": counts, "sequences": ["Q3 founders"]})
-    assert await store.subjects.update(post.alert_id, standing)
+    assert await store.alerts.update(post.alert_id, standing)
     red = await shown(store)
     title = "mail.example is paused: bounce rate 8.3%"
     assert (red.title, red.tone) == (title, Tone.BAD)
@@ -122,11 +122,11 @@ async def test_a_recovered_domain_turns_green_and_its_thread_is_notified(
     clock.now += 3 * 24 * HOUR
     well = {"stage": "recovered", "inboxes": [{**rows[0], "status": "active", "health": 90}]}
     recovery = note(open_, well, at=clock.now)
-    assert await store.subjects.update(post.alert_id, json.dumps(well), note=recovery, recovered=True)
+    assert await store.alerts.update(post.alert_id, json.dumps(well), note=recovery, recovered=True)
     green = await shown(store)
     assert (green.title, green.tone) == ("mail.example has recovered", Tone.GOOD)
     assert [recovery.kind for recovery in await post_all(store, clock)] == ["recovered"]
-    assert await store.subjects.paused_domains("default") == []
+    assert await store.alerts.paused_domains("default") == []
 
 
 @pytest.mark.parametrize("text", ["yesterday", "0", "99999999999", "400d", "-5", ""])
@@ -175,19 +175,19 @@ async def test_a_reminder_shows_who_claimed_the_reply_without_a_mention(
     clock.now += 6 * MINUTE
     await sweep(store, clock)
     if verb == "claim":
-        await store.alerts.claim(alert, ANN)
+        await store.alerts.act(alert, "claim", ANN)
     elif verb == "handled":
-        await store.alerts.handle(alert, ANN)
+        await store.alerts.act(alert, "done", ANN)
     else:
-        await store.alerts.snooze(alert, ANN, until=clock.now + HOUR)
+        await store.alerts.act(alert, "snooze", ANN, until=clock.now + HOUR)
     card, reminder = await claim_repaints(store, limit=10)
     assert [card[0].kind, reminder[0].kind] == ["alert", "reminder"], "the card is painted first"
     found = rendering.card_of(reminder[0], several=False)
     assert (found.text, found.buttons) == ((left,), ())
     assert "S0SALES" not in json.dumps(rendering.message(reminder, several=False).blocks)
-    await store.alerts.release(alert, ANN)
-    await store.alerts.reopen(alert)
-    await store.alerts.wake(alert)
+    await store.alerts.act(alert, "release", ANN)
+    await store.alerts.act(alert, "reopen", ANN)
+    await store.alerts.act(alert, "wake", ANN)
     (again,) = [m for m in await claim_repaints(store, limit=10) if m[0].kind == "reminder"]
     assert [button.label for button in rendering.card_of(again[0], several=False).buttons] == ["Claim"]
 
@@ -223,7 +223,7 @@ async def test_a_reply_that_is_claimed_just_before_its_reminder_is_not_reminded_
     (card,) = await post_all(store, clock)
     clock.now += HOUR
     claimed = await store.jobs.claim(REMIND, lease=10.0, limit=9, workspaces=[])
-    await store.alerts.claim(card.alert_id, ANN)
+    await store.alerts.act(card.alert_id, "claim", ANN)
     await Reminders(store, AlertPolicy(), Routing(), Unknown(), planned=lambda: None)(claimed, 0.0)
     assert await post_all(store, clock) == []
 
@@ -234,7 +234,7 @@ async def test_other_reminder_times_reach_the_alerts_that_are_open(store: Store,
     await post_all(store, clock)
     for minutes in (30, 10, 10):
         rules = AlertPolicy(remind_after=timedelta(minutes=minutes))
-        await store.reminders.note_times(times_of(rules))
+        await store.alerts.note_times(times_of(rules))
         claimed = await store.jobs.claim(REMIND, lease=10.0, limit=9, workspaces=[])
         await Reminders(store, rules, Routing(), Unknown(), planned=lambda: None)(claimed, 0.0)
     (wait,) = (await store.jobs.waits([REMIND], [])).values()

@@ -17,7 +17,7 @@ from shared.api.models import Sequence
 from shared.domain.wall_clock import moment
 from shared.records.audit import Actor
 from shared.store import Store, open_store
-from shared.store.alerts.subjects import AT_ONCE
+from shared.store.alerts import CARDS_AT_ONCE
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts, deliveries
 from tests.bot.harness import interested
@@ -41,7 +41,7 @@ def refresher_of(store: Store) -> tuple[CardRefresher, list[Sequence], list[str]
 async def test_a_card_is_written_when_its_sequence_changes_and_not_at_each_look(
     store: Store, alert: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (subject,) = await store.subjects.sequences("default")
+    (subject,) = await store.alerts.sequences("default")
     refresher, known, planned = refresher_of(store)
     writes, write = list[object](), store.database.write
 
@@ -89,7 +89,7 @@ async def test_every_open_card_follows_its_sequence_however_many_and_old(
             lambda tx: tx.scalars(sa.select(alerts.c.id).order_by(alerts.c.delivery_id)).all()
         )
         await store.database.write(lambda tx: copy_alert(tx, one, CARDS, days=25))
-        await store.alerts.handle(done, Actor(name="ann", id="U1"))
+        await store.alerts.act(done, "done", Actor(name="ann", id="U1"))
         await store.database.write(
             lambda tx: tx.execute(sa.update(alerts).where(alerts.c.id == other).values(sequence="Q4"))
         )
@@ -102,7 +102,7 @@ async def test_every_open_card_follows_its_sequence_however_many_and_old(
             ]
             with database_work(store.database.engine) as work:
                 await refresher.refresh("default")
-            assert work.most_written <= 2 * AT_ONCE, "the intake waits for one portion"
+            assert work.most_written <= 2 * CARDS_AT_ONCE, "the intake waits for one portion"
             assert await store.database.read(lambda tx: tx.scalar(turned)) == expected
             with database_work(store.database.engine) as work:
                 await refresher.refresh("default")

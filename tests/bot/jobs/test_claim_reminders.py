@@ -9,8 +9,9 @@ from bot.alerts.rota import Unknown
 from shared.domain.alert_settings import QuietHours, Routing
 from shared.settings.sections import AlertPolicy
 from shared.store import Store
-from shared.store.queue.alert_row import AlertRow, Due
+from shared.store.alerts import Due
 from shared.store.queue.posts import Post
+from shared.store.rows import AlertRow
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
     ANN,
@@ -41,11 +42,11 @@ async def test_reminders_of_many_replies_are_bundled_every_15_minutes(
 async def test_a_reopened_reply_reminds_its_claimer_anew_and_not_at_once(
     store: Store, clock: ManualClock, alert: str
 ) -> None:
-    await store.alerts.claim(alert, ANN)
+    await store.alerts.act(alert, "claim", ANN)
     clock.now += 5 * HOUR
     assert [post.kind for post in await sweep(store, clock)] == ["unfinished"]
-    await store.alerts.handle(alert, ANN)
-    await store.alerts.reopen(alert)
+    await store.alerts.act(alert, "done", ANN)
+    await store.alerts.act(alert, "reopen", ANN)
     clock.now += 3 * HOUR
     assert await sweep(store, clock) == []
     clock.now += HOUR
@@ -56,11 +57,11 @@ async def test_no_claim_reminder_in_quiet_hours_or_after_done(
     store: Store, clock: ManualClock, alert: str
 ) -> None:
     quiet = Routing(quiet=QuietHours(start=time(12), end=time(18)))
-    await store.alerts.claim(alert, ANN)
+    await store.alerts.act(alert, "claim", ANN)
     clock.now += 5 * HOUR
     await look(store, routing=quiet)
     assert await post_all(store, clock) == []
-    await store.alerts.handle(alert, ANN)
+    await store.alerts.act(alert, "done", ANN)
     clock.now += 24 * HOUR
     await look(store, routing=quiet)
     assert await post_all(store, clock) == []

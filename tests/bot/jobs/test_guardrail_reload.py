@@ -14,8 +14,8 @@ from shared.guardrails.activity import HORIZON, Activity, portions
 from shared.guardrails.rule import Metric, Scope
 from shared.records.guardrails import CountSample, Happening
 from shared.store import Store, open_store
-from shared.store.alerts.guardrails import SLOT
 from shared.store.db.guardrail_schema import samples
+from shared.store.guardrails import SLOT
 from tests.bot.due import evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import HOUR, ManualClock

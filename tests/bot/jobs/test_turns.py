@@ -18,8 +18,8 @@ from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy
 from shared.store import Store, open_store
 from shared.store.queue import outbox
-from shared.store.queue.alert_row import AlertRow
 from shared.store.queue.posts import Post
+from shared.store.rows import AlertRow
 from tests.bot.due import claim_repaints
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, MINUTE, NO_REMINDERS, ManualClock, arrive, look, post_all, sweep
@@ -190,7 +190,7 @@ async def test_two_processes_pass_a_turn_once(store: Store, clock: ManualClock) 
 async def test_a_claim_ends_the_turn(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1), by=routes())
     (card,) = await post_all(store, clock)
-    await store.alerts.claim(card.alert_id, Actor(name="dev", id="U0DEV00004"))
+    await store.alerts.act(card.alert_id, "claim", Actor(name="dev", id="U0DEV00004"))
     clock.now += 60 * MINUTE
     assert await pass_on(store, clock) == []
     (painted,) = (one for message in await claim_repaints(store, limit=10) for one in message)
@@ -202,8 +202,8 @@ async def test_a_released_reply_is_the_turn_of_somebody_else_at_once(
 ) -> None:
     await arrive(store, interested(1), by=routes())
     (card,) = await post_all(store, clock)
-    await store.alerts.claim(card.alert_id, Actor(name="ann", id=ANN))
-    await store.alerts.release(card.alert_id, Actor(name="ann", id=ANN))
+    await store.alerts.act(card.alert_id, "claim", Actor(name="ann", id=ANN))
+    await store.alerts.act(card.alert_id, "release", Actor(name="ann", id=ANN))
     (note,) = await pass_on(store, clock)
     assert note.mention == BEN
     assert "It is unclaimed again." in words(note)
@@ -214,7 +214,7 @@ async def test_a_snooze_gives_the_turn_back_and_its_time_begins_again(
 ) -> None:
     await arrive(store, interested(1), by=routes())
     (card,) = await post_all(store, clock)
-    await store.alerts.snooze(card.alert_id, Actor(name="ann", id=ANN), until=clock.now + 60 * MINUTE)
+    await store.alerts.act(card.alert_id, "snooze", Actor(name="ann", id=ANN), until=clock.now + 60 * MINUTE)
     clock.now += 30 * MINUTE
     assert await pass_on(store, clock) == []
     clock.now += 30 * MINUTE

@@ -58,10 +58,10 @@ async def test_a_paused_domain_is_reminded_of_ever_more_rarely_until_it_is_ackno
     assert at[:5] == pytest.approx([5, 15, 35, 75, 155], abs=4)
     gaps = [later - earlier for earlier, later in itertools.pairwise(at)]
     assert max(gaps) <= timedelta(hours=4.1) / timedelta(minutes=1)
-    taken = await store.acknowledgements.acknowledge(alert, ANN)
+    taken = await store.alerts.acknowledge(alert, ANN)
     assert taken is not None
     assert (taken.changed, taken.alert.acked_name) == (True, "ann")
-    again = await store.acknowledgements.acknowledge(alert, ANN)
+    again = await store.alerts.acknowledge(alert, ANN)
     assert again is not None
     assert not again.changed
     clock.now += 24 * HOUR
@@ -78,7 +78,7 @@ async def test_a_domain_that_is_paused_again_after_it_recovered_is_reminded_of_a
     store: Store, clock: ManualClock
 ) -> None:
     alert = await paused(store, clock)
-    await store.subjects.update(alert, "{}", recovered=True)
+    await store.alerts.update(alert, "{}", recovered=True)
     clock.now += HOUR
     assert await reminded(store, clock) == [], "its job has ended"
     await arrive(store, PAUSED, by=replace(routes(), remind_after=POLICY.remind_after))
@@ -92,7 +92,7 @@ async def test_the_return_of_an_absent_lead_is_announced_once(store: Store, cloc
     everything = Rule(subscription=Subscription(channel=CHANNEL, event="*"))
     await arrive(store, json.dumps(fields).encode(), by=routes(rules=(everything,)))
     (post,) = await post_all(store, clock)
-    await store.alerts.snooze(post.alert_id, ANN, until=clock.now + HOUR)
+    await store.alerts.act(post.alert_id, "snooze", ANN, until=clock.now + HOUR)
     clock.now += HOUR + 1
     (back,) = await sweep(store, clock)
     card = rendering.card_of(back, several=False)

@@ -24,7 +24,7 @@ from bot.server import run
 from shared.api import pace
 from shared.commands import hold as pauses
 from shared.settings import load
-from shared.store.alerts import sequence_changes
+from shared.store import sequences
 from tests.bot.harness import HASTE
 
 Moment = Literal["before commit", "after commit", "before request", "under request", "after answer"]
@@ -89,8 +89,8 @@ def _hurry() -> None:
     for module, name, seconds in (
         (worker, "POLL_SECONDS", 0.2),
         (auto_resume, "RETRY_SECONDS", 2.0),
-        (sequence_changes, "LATE_EVERY", 0.5),
-        (sequence_changes, "LOCK_SECONDS", 2.0),
+        (sequences, "LATE_EVERY", 0.5),
+        (sequences, "LOCK_SECONDS", 2.0),
         (pauses, "LOCK_SECONDS", 2.0),
     ):
         assert hasattr(module, name)

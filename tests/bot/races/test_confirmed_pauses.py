@@ -18,7 +18,7 @@ from shared.commands import parse
 from shared.commands.run import run
 from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import LOCK_SECONDS
-from shared.store.alerts.sequence_changes import LATE_SECONDS, SequenceChanges
+from shared.store.sequences import LATE_SECONDS, SequenceChanges
 from tests.bot.manual_clock import HOUR, ManualClock, arrive, post_all
 from tests.bot.races.account import Answer, Process, Remote, Request, open_process, pass_on
 from tests.waiting import until

@@ -15,10 +15,10 @@ from tests.bot.harness import BotHarness, bot_process, interested, open_harness
 from tests.waiting import until
 
 REFRESH_FAILS = """
-from shared.store.alerts.subjects import Subjects
+from shared.store.alerts import Alerts
 async def workspaces(self):
     raise OverflowError("date value out of range")
-Subjects.workspaces = workspaces
+Alerts.with_subjects = workspaces
 """
 
 

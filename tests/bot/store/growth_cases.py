@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,16 +16,15 @@ from shared.records.guardrails import CountSample, Incident, StoredRule, Switch
 from shared.records.records import Subscription
 from shared.records.sequence_changes import ChangeResult, SequenceChange, Timer
 from shared.store import Store
-from shared.store.alerts.claims import Trace
-from shared.store.alerts.incidents import Claim
-from shared.store.alerts.reminders import ReminderTimes, ReminderWords
+from shared.store.alerts import AlertChange, ReminderTimes, ReminderWords, Trace
+from shared.store.incidents import Claim
 from shared.store.jobs import ACT, DIGEST, EVALUATE, KINDS, RELEASE, REMIND, RESUME, Again, Job
+from shared.store.people import Candidates
 from shared.store.queue.intake import Arrival
 from shared.store.queue.leases import ChannelLease, Sent
 from shared.store.queue.lookups import Look
 from shared.store.queue.outbox import PlannedPost
 from shared.store.queue.posts import Post
-from shared.store.queue.turns import Candidates
 from shared.store.records.digests import DueDigest
 from shared.store.records.domains import Checked, DueDomain
 from shared.store.records.erasure import Traces
@@ -154,6 +153,26 @@ NO_WORDS = _words(ReminderTimes())
 SOON = _words(ReminderTimes(remind=60.0, escalate=120.0, unfinished=60.0))
 
 
+async def _acts(one: Skewed) -> None:
+    """Every act on a reply, one after the other."""
+    alerts, until = one.store.alerts, one.now + HOUR
+    acts: Sequence[Callable[[], Awaitable[AlertChange | None]]] = (
+        lambda: alerts.act("al_open1", "snooze", ANN, until=until),
+        lambda: alerts.act("al_open1", "wake", ANN),
+        lambda: alerts.act("al_open1", "claim", ANN),
+        lambda: alerts.act("al_open1", "remind", ANN, until=until),
+        lambda: alerts.act("al_open1", "takeover", BEN, instead_of="U1", trace=_trace),
+        lambda: alerts.act("al_open1", "release", BEN, trace=_trace),
+        lambda: alerts.act("al_open1", "assign", ANN, person=BEN, trace=_trace),
+        lambda: alerts.act("al_open1", "done", BEN),
+        lambda: alerts.act("al_open1", "reopen", ANN),
+    )
+    for act in acts:
+        change = await act()
+        assert change
+        assert change.changed
+
+
 async def _lease(one: Skewed) -> ChannelLease:
     (turn,) = await claim_turns(one.store, limit=1)
     assert turn.channel == CALM
@@ -192,32 +211,24 @@ def _routes() -> Routes:
 
 
 ALERTS: Mapping[str, Case] = {
-    "Acknowledgements.acknowledge": flat(lambda one: one.store.acknowledgements.acknowledge("al_domain1", ANN)),
-    "Alerts.claim": flat(lambda one: one.store.alerts.claim("al_open1", ANN)),
-    "Alerts.assign": flat(lambda one: one.store.alerts.assign("al_open1", BEN, by=ANN, trace=_trace)),
+    "Alerts.act": flat(_acts),
+    "Alerts.acknowledge": flat(lambda one: one.store.alerts.acknowledge("al_domain1", ANN)),
     "Alerts.channels": flat(lambda one: one.store.alerts.channels("al_open1")),
-    "Alerts.take_over": flat(lambda one: one.store.alerts.take_over("al_mine1", BEN, instead_of="U1", trace=_trace)),
     "Alerts.expect_visit": flat(lambda one: one.store.alerts.expect_visit("al_mine1", ANN)),
     "Alerts.take_visit": flat(lambda one: one.store.alerts.take_visit("al_mine1")),
-    "Alerts.release": flat(lambda one: one.store.alerts.release("al_mine1", ANN, trace=_trace)),
-    "Alerts.snooze": flat(lambda one: one.store.alerts.snooze("al_open1", ANN, until=one.now + HOUR)),
-    "Alerts.wake": flat(lambda one: one.store.alerts.wake("al_asleep1")),
-    "Alerts.handle": flat(lambda one: one.store.alerts.handle("al_open1", ANN)),
-    "Alerts.reopen": flat(lambda one: one.store.alerts.reopen("al_old1")),
     "Alerts.find": flat(lambda one: one.store.alerts.find("al_open1")),
     "Alerts.claimed_by": flat(lambda one: one.store.alerts.claimed_by("U1")),
-    "Alerts.remind": flat(lambda one: one.store.alerts.remind("al_open1", ANN, until=one.now + HOUR)),
     "Alerts.in_message": flat(lambda one: one.store.alerts.in_message([STALE], "5.1")),
     "Alerts.messages": flat(lambda one: one.store.alerts.messages(["al_open1", "al_open2"])),
     "Turns.leave": lists("it looks at each turn that goes on", lambda one: one.store.turns.leave(ANN, until=None)),
     "Turns.come_back": flat(lambda one: one.store.turns.come_back("U1")),
     "Turns.absences": lists("it lists them", lambda one: one.store.turns.absences()),
-    "Reminders.look": Case(
+    "Alerts.remind": Case(
         given=lambda one: one.store.jobs.claim(REMIND, lease=10.0, limit=16, workspaces=[]),
-        act=lambda one, claimed: one.store.reminders.look(claimed, SOON),
+        act=lambda one, claimed: one.store.alerts.remind(claimed, SOON),
     ),
-    "Reminders.note_times": lists(
-        "it wakes them all", lambda one: one.store.reminders.note_times(ReminderTimes(remind=1.0))
+    "Alerts.note_times": lists(
+        "it wakes them all", lambda one: one.store.alerts.note_times(ReminderTimes(remind=1.0))
     ),
     "Confirmations.ask": flat(
         lambda one: one.store.confirmations.ask("{}", person="U1", workspace=one.workspace, seconds=60)
@@ -250,15 +261,12 @@ ALERTS: Mapping[str, Case] = {
         given=_job, act=lambda one, job: one.store.timers.finish([job], lambda _: (_entry(one), NOTE))
     ),
     "Timers.release": flat(lambda one: one.store.timers.release(one.workspace, ["sq1"], due_at=one.now)),
-    "Subjects.workspaces": lists("it looks at paused domains", lambda one: one.store.subjects.workspaces()),
-    "Subjects.sequences": flat(lambda one: one.store.subjects.sequences(one.workspace)),
-    "Subjects.turn": flat(lambda one: one.store.subjects.turn(one.workspace, "S1", shown="", state="{}")),
-    "Subjects.paused_domains": lists(LISTED, lambda one: one.store.subjects.paused_domains(one.workspace)),
-    "Subjects.update": flat(lambda one: one.store.subjects.update("al_open1", "{}", note=NOTE)),
-    "Subjects.domain_events": lists(
-        "it counts what the domain had", lambda one: one.store.subjects.domain_events(one.workspace, "d0.example", since=0.0)
-    ),
-    "Subjects.take_dns": flat(lambda one: one.store.subjects.take_dns(one.workspace, "d0.example")),
+    "Alerts.with_subjects": lists("it looks at paused domains", lambda one: one.store.alerts.with_subjects()),
+    "Alerts.sequences": flat(lambda one: one.store.alerts.sequences(one.workspace)),
+    "Alerts.turn": flat(lambda one: one.store.alerts.turn(one.workspace, "S1", shown="", state="{}")),
+    "Alerts.paused_domains": lists(LISTED, lambda one: one.store.alerts.paused_domains(one.workspace)),
+    "Alerts.update": flat(lambda one: one.store.alerts.update("al_open1", "{}", note=NOTE)),
+    "Alerts.take_dns": flat(lambda one: one.store.alerts.take_dns(one.workspace, "d0.example")),
 }  # fmt: skip
 
 GUARDRAILS: Mapping[str, Case] = {
@@ -358,13 +366,13 @@ QUEUE: Mapping[str, Case] = {
         lists="it lets go of a portion",
     ),
     "Outbox.reaches": flat(lambda one: one.store.outbox.reaches(CALM)),
-    "ReplyQueueRecords.standings": lists(
-        "it counts what is unclaimed", lambda one: one.store.reply_queue.standings(one.workspace, most=15)
+    "Alerts.standings": lists(
+        "it counts what is unclaimed", lambda one: one.store.alerts.standings(one.workspace, most=15)
     ),
-    "ReplyQueueRecords.candidates": lists(
-        LISTED, lambda one: one.store.reply_queue.candidates(one.workspace, "U1", done=False)
+    "Alerts.candidates": lists(
+        LISTED, lambda one: one.store.alerts.candidates(one.workspace, "U1", done=False)
     ),
-    "ReplyQueueRecords.with_words": flat(lambda one: one.store.reply_queue.with_words(["al_open1"])),
+    "Alerts.with_words": flat(lambda one: one.store.alerts.with_words(["al_open1"])),
     "Repaints.message": Case(given=_paint, act=lambda one, job: one.store.repaints.message(job)),
     "Repaints.done": Case(given=_paint, act=lambda one, job: one.store.repaints.done(job, [_post(2, STALE)])),
     "Repaints.refused": Case(given=_paint, act=lambda one, job: one.store.repaints.refused(job, [_post(2, STALE)])),
@@ -440,6 +448,9 @@ RECORDS: Mapping[str, Case] = {
     ),
     "CommandRecords.done_counts": lists(
         "it counts them", lambda one: one.store.records.done_counts(one.workspace, *_month(one))
+    ),
+    "CommandRecords.domain_counts": lists(
+        "it counts what the domain had", lambda one: one.store.records.domain_counts(one.workspace, "d0.example", 0.0)
     ),
     "CommandRecords.domain_sequences": lists(
         "it counts what the domain had",

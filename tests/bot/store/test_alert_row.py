@@ -9,9 +9,9 @@ import pytest
 from bot.alerts import rendering
 from bot.alerts.reminders import reminder_card
 from shared.api.events import Event, Unknown, read_event
-from shared.store import Store
-from shared.store.queue import alert_row
-from shared.store.queue.alert_row import AlertRow, Due
+from shared.store import Store, rows
+from shared.store.alerts import Due
+from shared.store.rows import AlertRow
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, post_all
 
@@ -28,7 +28,7 @@ async def test_a_card_decodes_its_event_once_and_a_turn_none(
         decoded.append(body)
         return read_event(body)
 
-    monkeypatch.setattr(alert_row, "read_event", count)
+    monkeypatch.setattr(rows, "read_event", count)
     (post,) = await post_all(store, clock)
     assert decoded == []
     for _ in range(2):

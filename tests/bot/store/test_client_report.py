@@ -29,7 +29,7 @@ async def test_replies_incidents_and_changes_of_a_time_are_read(store: Store, cl
     await arrive(store, interested(1))
     clock.now += 60
     (first,) = await store.database.read(lambda tx: tx.scalars(sa.select(alerts.c.id)).all())
-    await store.alerts.claim(first, ANN)
+    await store.alerts.act(first, "claim", ANN)
     await arrive(store, interested(2), PAUSED)
     entry = AuditEntry(at=at(clock.now), actor=ANN, workspace="default", command="", result="")
     for one in (

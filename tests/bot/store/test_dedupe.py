@@ -91,7 +91,7 @@ async def test_a_domain_paused_again_after_retention_is_news(store: Store, clock
     await arrive(store, PAUSED)
     await look(store)
     (card,) = await post_all(store, clock)
-    await store.subjects.update(card.alert_id, "{}", recovered=True)
+    await store.alerts.update(card.alert_id, "{}", recovered=True)
     clock.now += 3600
     assert (await store.retention.prune(bodies_after=60, hashes_after=1e6)).bodies == 1
     await arrive(store, PAUSED)

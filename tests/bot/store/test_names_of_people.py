@@ -20,8 +20,8 @@ async def test_a_person_is_counted_once_under_the_newest_name(store: Store, cloc
         await arrive(store, interested(email=f"lead{number}@acme.example"))
         (post,) = await post_all(store, clock)
         clock.now += 60
-        await store.alerts.claim(post.alert_id, replace(BEN, name=name))
-        await store.alerts.handle(post.alert_id, replace(BEN, name=name))
+        await store.alerts.act(post.alert_id, "claim", replace(BEN, name=name))
+        await store.alerts.act(post.alert_id, "done", replace(BEN, name=name))
     span = moment(began), moment(clock.now + HOUR)
     (claims,) = await store.records.claim_times("default", *span, by="person", late=300.0)
     assert (claims.name, claims.count) == ("benny", 3)

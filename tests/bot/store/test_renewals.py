@@ -66,7 +66,7 @@ async def test_a_more_specific_card_is_posted_anew_once(store: Store, clock: Man
     assert sorted(both) == [False, True], "two processes were refused"
     (card,) = await post_all(store, clock)
     assert (card.kind, title(card)) == ("alert", "Ada is interested")
-    await store.alerts.claim(card.alert_id, ANN)
+    await store.alerts.act(card.alert_id, "claim", ANN)
     ((repainted,),) = await claim_repaints(store, limit=10)
     assert (repainted.id, repainted.alert and repainted.alert.claimed_name) == (card.id, "ann"), (
         "the old one is left alone"
@@ -110,7 +110,7 @@ async def test_a_claim_is_shown_in_the_thread_of_a_card_that_cannot_be_edited(
 ) -> None:
     await arrive(store, interested(1))
     (card,) = await post_all(store, clock)
-    await store.alerts.claim(card.alert_id, ANN)
+    await store.alerts.act(card.alert_id, "claim", ANN)
     await refuse(store)
     (lease,) = await claim_turns(store, limit=5)
     (current,) = lease.posts
@@ -120,7 +120,7 @@ async def test_a_claim_is_shown_in_the_thread_of_a_card_that_cannot_be_edited(
     await store.outcomes.settle(lease, Sent(ts="7.7"))
     assert not await store.repaints.covers([CHANNEL], await ts_of(store, card)), "a click there is answered"
     assert await store.repaints.covers([CHANNEL], "7.7")
-    await store.alerts.handle(card.alert_id, ANN)
+    await store.alerts.act(card.alert_id, "done", ANN)
     ((repainted,),) = await claim_repaints(store, limit=10)
     assert (repainted.ts, repainted.alert and repainted.alert.handled_name) == ("7.7", "ann")
 
@@ -136,8 +136,8 @@ async def test_a_refused_edit_of_what_replaced_a_card_is_replaced_too(
     await arrive(store, interested(1))
     (card,) = await post_all(store, clock)
     for actor, other in ((ANN, BEN), (BEN, ANN), (ANN, BEN)):
-        await store.alerts.take_over(card.alert_id, actor, instead_of=other.id)
-        await store.alerts.claim(card.alert_id, actor)
+        await store.alerts.act(card.alert_id, "takeover", actor, instead_of=other.id)
+        await store.alerts.act(card.alert_id, "claim", actor)
         assert await refuse(store) == 1
         (shown,) = [post for post in await post_all(store, clock) if post.kind == "current"]
         assert shown.alert is not None
@@ -152,7 +152,7 @@ async def test_a_click_between_a_claim_of_the_repaint_and_its_refusal_is_shown(
     await make_stale(store)
     (job,) = await claim_paints(store)
     message = await store.repaints.message(job)
-    await store.alerts.claim(card.alert_id, ANN)
+    await store.alerts.act(card.alert_id, "claim", ANN)
     assert await store.repaints.refused(job, message)
     assert [post.kind for post in await post_all(store, clock)] == ["current"]
 
@@ -160,10 +160,10 @@ async def test_a_click_between_a_claim_of_the_repaint_and_its_refusal_is_shown(
 async def test_a_change_while_a_message_is_drawn_is_drawn_after_it(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     (card,) = await post_all(store, clock)
-    await store.alerts.claim(card.alert_id, ANN)
+    await store.alerts.act(card.alert_id, "claim", ANN)
     (job,) = await claim_paints(store)
     message = await store.repaints.message(job)
-    await store.alerts.handle(card.alert_id, ANN)
+    await store.alerts.act(card.alert_id, "done", ANN)
     await store.repaints.done(job, message)
     ((after,),) = await claim_repaints(store)
     assert after.alert is not None
@@ -177,7 +177,7 @@ async def test_one_claim_in_a_shared_message_that_cannot_be_edited_is_shown_besi
     await arrive(store, *(interested(number) for number in range(7)))
     posted = await post_all(store, clock)
     assert len({post.bundle for post in posted}) == 1
-    await store.alerts.claim(posted[1].alert_id, ANN)
+    await store.alerts.act(posted[1].alert_id, "claim", ANN)
     assert await refuse(store) == 1
     (current,) = await post_all(store, clock)
     assert (current.kind, current.alert_id) == ("current", posted[1].alert_id)

@@ -104,7 +104,7 @@ async def test_open_replies_are_counted_exactly_and_only_a_page_is_decoded(
         decoded += 1
         return events.read_event(body)
 
-    monkeypatch.setattr("shared.store.queue.alert_row.read_event", counted)
+    monkeypatch.setattr("shared.store.rows.read_event", counted)
     async with open_store(url, clock=clock) as store:
         await store.database.write(lambda tx: fill(tx, FEW))
         whole = await store.records.open_replies("w")

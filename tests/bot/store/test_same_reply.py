@@ -96,7 +96,7 @@ async def test_who_claimed_a_reply_has_it_when_its_card_says_more(store: Store, 
     await arrive(store, event("lead.replied"))
     (first, *_) = await post_all(store, clock)
     ann = Actor(name="ann", id="U1", face="slack")
-    assert await store.alerts.claim(first.alert_id, ann)
+    assert await store.alerts.act(first.alert_id, "claim", ann)
     await arrive(store, event("reply.interested"))
     (claimed,) = [row for row in await store.alerts.claimed_by("U1") if row.kind == "reply.interested"]
     assert (claimed.claimed_name, claimed.waiting_since) == ("ann", None)
@@ -121,9 +121,8 @@ async def test_who_replied_in_a_time_is_one_row_a_lead_by_the_event_that_says_mo
     assert (await replied()).count == 2
     clock.now += 1.0
     await arrive(store, opt_outs[1])
-    await store.alerts.claim(
-        (await replied()).replies[1].reply.alert_id, Actor(name="ann", id="U1", face="slack")
-    )
+    ann = Actor(name="ann", id="U1", face="slack")
+    await store.alerts.act((await replied()).replies[1].reply.alert_id, "claim", ann)
     found = await replied()
     assert [(one.kind, one.reply.email, one.claimed_by) for one in found.replies] == [
         ("lead.unsubscribed", "cleo@x.com", ""),
@@ -143,10 +142,10 @@ async def test_a_released_or_reopened_plain_reply_is_not_reminded_of(
     await arrive(store, event("lead.replied"))
     (first, *_) = await post_all(store, clock)
     ann = Actor(name="ann", id="U1", face="slack")
-    for change in (store.alerts.claim, store.alerts.handle):
-        await change(first.alert_id, ann)
-    await store.alerts.reopen(first.alert_id)
-    released = await store.alerts.release(first.alert_id, ann)
+    for verb in ("claim", "done"):
+        await store.alerts.act(first.alert_id, verb, ann)
+    await store.alerts.act(first.alert_id, "reopen", ann)
+    released = await store.alerts.act(first.alert_id, "release", ann)
     assert released is not None
     assert released.changed
     assert released.alert.waiting_since is None

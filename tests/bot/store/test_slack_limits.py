@@ -71,7 +71,7 @@ async def test_clicked_cards_are_updated_first(store: Store, clock: ManualClock)
     while due := await claim_paints(store, limit=4):
         for job in due:
             await store.repaints.done(job, await store.repaints.message(job))
-    await store.alerts.claim(known[-1].alert_id, ANN)
+    await store.alerts.act(known[-1].alert_id, "claim", ANN)
     ((first, *_),) = await claim_repaints(store, limit=4)
     assert first.alert_id == known[-1].alert_id
 
@@ -157,7 +157,7 @@ async def test_channels_and_events_are_kept_on_either_engine(url: sa.URL, clock:
         assert await store.leases.broken() == {"C3": "is_archived"}
         await store.outcomes.open_channel("C3", report=report)
         assert await store.leases.broken() == {}
-        await store.alerts.claim(posted[0].alert_id, ANN)
+        await store.alerts.act(posted[0].alert_id, "claim", ANN)
         assert len(await claim_paints(store, limit=4)) == 2
         await store.outcomes.close_channel("C3", "is_archived", report=report, used=False)
         await store.records.give_up_channel("C3")

@@ -206,7 +206,7 @@ async def test_a_paused_domain_is_told_of_again_once_its_incident_has_ended(
     clock.now += 3600
     await arrive(store, PAUSED)
     assert await planned(store) == [], "it is still the same"
-    await store.subjects.update(card.alert_id, "{}", recovered=True)
+    await store.alerts.update(card.alert_id, "{}", recovered=True)
     clock.now += 60
     await arrive(store, PAUSED)
     (again,) = await planned(store)
@@ -235,7 +235,7 @@ async def test_deliveries_that_tell_of_one_incident_share_its_alert_until_it_end
     (told,) = await claim_repaints(store, limit=5)
     assert told[0].alert
     assert (told[0].alert_id, told[0].alert.event.reason) == (card.alert_id, "Complaints")
-    await store.subjects.update(card.alert_id, "{}", recovered=True)
+    await store.alerts.update(card.alert_id, "{}", recovered=True)
     await arrive(store, bodies[1])
     (new,) = await planned(store)
     assert (new.kind, new.alert_id == card.alert_id) == ("alert", False)
@@ -250,7 +250,7 @@ async def test_only_one_of_two_claims_wins_and_a_release_frees(store: Store) -> 
     (reply,) = (await store.records.open_replies("default")).replies
     ben = Actor(name="ben", id="U2")
     first, second = await asyncio.gather(
-        store.alerts.claim(reply.alert_id, ANN), store.alerts.claim(reply.alert_id, ben)
+        store.alerts.act(reply.alert_id, "claim", ANN), store.alerts.act(reply.alert_id, "claim", ben)
     )
     assert first is not None
     assert second is not None
@@ -259,10 +259,10 @@ async def test_only_one_of_two_claims_wins_and_a_release_frees(store: Store) -> 
     assert not (await store.records.open_replies("default")).replies
     (recorded,) = await store.records.interested_replies("default")
     assert (recorded.email, recorded.claimed_by) == (reply.email, first.alert.claimed_name)
-    released = await store.alerts.release(reply.alert_id, Actor(name="", id=first.alert.claimed_by))
+    released = await store.alerts.act(reply.alert_id, "release", Actor(name="", id=first.alert.claimed_by))
     assert released is not None
     assert released.changed
-    assert await store.alerts.claim("al_none", ANN) is None
+    assert await store.alerts.act("al_none", "claim", ANN) is None
 
 
 async def test_a_timer_of_an_unknown_kind_is_kept_and_reported(store: Store, clock: ManualClock) -> None:

@@ -18,8 +18,8 @@ from shared.domain.wall_clock import DAY
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import ALL, Incident
 from shared.store import facts, jobs
-from shared.store.alerts.changes import add_entry
-from shared.store.alerts.subjects import open_card
+from shared.store.alerts import open_card
+from shared.store.audit import add_entry
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.guardrail_schema import incidents
 from shared.store.db.schema import posts

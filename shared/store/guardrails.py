@@ -14,12 +14,12 @@ from shared.guardrails.activity import domain_of
 from shared.guardrails.rule import EVENT_OF, subject_key
 from shared.records.guardrails import ALL, CLOSED, POLL, CountSample, Happening, Incident, StoredRule, Switch
 from shared.store import facts
-from shared.store.alerts.incidents import read_incident
-from shared.store.alerts.subjects import heard_since
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
 from shared.store.db.guardrail_schema import incidents, samples
 from shared.store.db.schema import sightings
 from shared.store.facts import RULE, SWITCH, Fact
+from shared.store.incidents import read_incident
+from shared.store.queue.intake import heard_since
 
 SLOT = 900.0
 """Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""

@@ -14,10 +14,10 @@ from shared.records.audit import Actor, AuditEntry, Now, Undoable
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import audit, posts
 from shared.store.queue import outbox
-from shared.store.queue.audit_row import entry_of, read_undoable, write_undoable
 from shared.store.queue.outbox import PlannedPost
 from shared.store.queue.post_kinds import HISTORY
 from shared.store.queue.posts import State
+from shared.store.rows import entry_of, read_undoable, write_undoable
 
 KEPT = 7 * DAY
 """Seconds for which the Undo of a message counts, and for which it says what became of its sequences once they changed."""

@@ -1,9 +1,10 @@
-"""A row of the alerts table, with the delivery that it shows."""
+"""What messages show: rows of the alerts with their deliveries, and entries of the audit."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -13,8 +14,9 @@ import sqlalchemy as sa
 from shared.api.events import Event, read_event
 from shared.domain.reply_states import State, state_of
 from shared.domain.wall_clock import moment
+from shared.records.audit import Actor, AuditEntry, Before, Now
 from shared.store.db.engine import Transaction
-from shared.store.db.schema import alerts, deliveries
+from shared.store.db.schema import alerts, audit, deliveries
 
 PRUNED = Event(kind="pruned")
 """The event of a delivery whose body is deleted."""
@@ -68,11 +70,11 @@ class AlertRow:
     acked_at: float | None = None
     ack_reminders: int = 0
     body: bytes | None = None
-    """Of its delivery."""
+    """The body of its delivery."""
     seen: int = 0
-    """How often that came."""
+    """How often its delivery came."""
     found: bool = False
-    """Read from the API: its delivery never came."""
+    """It was read from the API: its delivery never came."""
 
     @cached_property
     def event(self) -> Event:
@@ -98,44 +100,20 @@ class AlertRow:
         return moment(self.received_at)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlertChange:
-    """An alert after an act, and whether the act changed it."""
-
-    alert: AlertRow
-    changed: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
-    """A reminder that is due in the thread of an alert's card in one channel."""
-
-    alert: AlertRow
-    channel: str
-    what: str
-    """remind, escalate, back (from a snooze), unfinished (claimed, and not done) or unacknowledged."""
-    mention: str = ""
-    round: int = 0
-    """How often its card was changed before, for all time."""
-    bundled: bool = False
-    """Its card shares a message with others."""
-
-
 def _columns(table: sa.Table) -> tuple[sa.ColumnElement[Any], ...]:
     return tuple(table.c[field.name] for field in fields(AlertRow) if field.name in table.c)
 
 
 OWN = _columns(alerts)
 """The columns of an alert without its delivery."""
-DELIVERED = tuple(column for column in _columns(deliveries) if column.name in {"body", "seen", "found"})
-COLUMNS = (*OWN, *DELIVERED)
+COLUMNS = (*OWN, *(deliveries.c[name] for name in ("body", "seen", "found")))
 _NAMES = tuple(column.name for column in COLUMNS)
 ALERT_ROWS = sa.select(*COLUMNS).join(deliveries, deliveries.c.id == alerts.c.delivery_id)
 """Alerts with their deliveries."""
 
 
 def alert_of(values: Sequence[Any]) -> AlertRow | None:
-    """The alert with these values of `COLUMNS`; None where an outer join found none."""
+    """The alert with these values of `COLUMNS`; None where an outer join has none."""
     return None if values[0] is None else AlertRow(**dict(zip(_NAMES, values, strict=True)))
 
 
@@ -144,3 +122,37 @@ def read_alerts(
 ) -> Sequence[AlertRow]:
     """The rows of a query on columns of `AlertRow`."""
     return [AlertRow(**row._asdict()) for row in tx.execute(query, values)]
+
+
+ENTRY_COLUMNS = tuple(audit.c)
+"""What a query needs for `entry_of`, in this order."""
+_AS_KEPT = ("workspace", "command", "result", "effect", "reason", "undoes", "undone_by", "overtaken_by")
+
+
+def entry_of(values: Any) -> AuditEntry:
+    """The entry of the audit that these values of `ENTRY_COLUMNS` are."""
+    row = dict(zip(audit.c.keys(), values, strict=True))
+    where = {name: row[name] for name in ("face", "channel", "via")}
+    return AuditEntry(
+        number=row["id"],
+        at=moment(row["at"]),
+        actor=Actor(name=row["actor_name"], id=row["actor_id"], **where),
+        sequences=tuple(json.loads(row["sequences"] or "[]")),
+        undoable=read_undoable(row["undoable"]),
+        **{name: row[name] for name in _AS_KEPT},
+    )
+
+
+def read_undoable(text: str) -> dict[str, Before]:
+    """The sequences of `write_undoable`."""
+    return {name: _before(kept) for name, kept in json.loads(text or "{}").items()}
+
+
+def _before(kept: Mapping[str, Any]) -> Before:
+    later = kept.get("later")
+    return Before(**{**kept, "later": Now(**later) if later else None})
+
+
+def write_undoable(undoable: Mapping[str, Before]) -> str:
+    """JSON of the sequences that an Undo takes back; empty where there are none."""
+    return json.dumps({name: asdict(before) for name, before in undoable.items()}) if undoable else ""

@@ -24,7 +24,7 @@ from shared.records.sequence_changes import (
     Timer,
 )
 from shared.store import jobs
-from shared.store.alerts.changes import add_entry, is_told
+from shared.store.audit import add_entry, is_told
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.schema import sequence_changes
 from shared.store.jobs import LATE, RESUME, Job

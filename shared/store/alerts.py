@@ -1,0 +1,751 @@
+"""Alerts: who takes care of each, when people are reminded, and how what it is about stands.
+
+The first click wins: each act is one UPDATE of an alert that is in a state which allows it, by the table of
+`shared.domain.reply_states`. A reply waits for a claim while `waiting_since` is set.
+
+When an alert is looked at for reminders is a job of the kind `remind`, put when its card is sent and after each act;
+`looks` says when to look again. Reminders are planned in the transaction that marks them in the alert's row, so that
+each is planned once, with any number of processes and crashes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from shared.api.event_kinds import ACKNOWLEDGED, CLAIMABLE, DNS, INTERESTED, PAUSED
+from shared.domain.dns_facts import in_dns
+from shared.domain.reply_states import State, states_for
+from shared.domain.wall_clock import DAY
+from shared.guardrails.rule import subject_key
+from shared.records.audit import Actor
+from shared.store import facts, jobs
+from shared.store.db.columns import NOW
+from shared.store.db.engine import Repository, Transaction, portions, reads, writes
+from shared.store.db.schema import alerts, deliveries, posts
+from shared.store.facts import TIMES
+from shared.store.jobs import REMIND, Job, look_now
+from shared.store.people import Candidates, Turn, take
+from shared.store.queue import outbox
+from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.post_kinds import ALERT, TRACE, TURN, UNACKNOWLEDGED, UNFINISHED
+from shared.store.queue.posts import State as PostState
+from shared.store.rows import ALERT_ROWS, COLUMNS, OWN, AlertRow, alert_of, read_alerts
+
+MOST_CLAIMED = 50
+MAIL_SECONDS = 30.0
+"""After a click on `Claim & reply`, how long the visit that it causes may take to come."""
+CLAIMED_WITHIN_SECONDS = 30 * DAY
+"""What was claimed before and never marked done is not work that anybody waits for."""
+NAMED_WITHIN_SECONDS, MOST_NAMED = 30 * DAY, 2_000
+"""For so many seconds a done reply can be reopened by its name; so many replies are searched for a name."""
+PASSES = 1
+"""How often a reply passes to another person before it is the group's."""
+BACK = "back"
+TOGETHER_SECONDS = 5.0
+"""What is due within so many seconds is looked at together: many reminders at once become one message."""
+LONGEST_REMINDER_SECONDS = 4 * 3600.0
+"""Between two reminders of one paused domain, at most."""
+PAUSED_SECONDS = 21 * DAY
+"""After so long the card of a paused domain is left as it is."""
+CARDS_AT_ONCE = 200
+"""Cards that one transaction turns, so that the intake never waits long."""
+MOVED = json.dumps({"moved": True})
+"""The state of a card about DNS, once the card of the domain's pause shows it instead."""
+NAME_LETTERS = 300
+"""Letters of a sequence's name that are kept with an alert."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertChange:
+    """An alert after an act, and whether the act changed it."""
+
+    alert: AlertRow
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """The note about a change in the card's thread, and whom it mentions."""
+
+    note: str
+    mention: str = ""
+    channel: str = ""
+    """Where the mention is, if that isn't the first card: who is mentioned must be able to read it."""
+
+
+WriteTrace = Callable[[AlertRow], Trace]
+"""Words the trace of a change, given how the alert stood before it. Pure: it runs inside the transaction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A reminder that is due in the thread of an alert's card in one channel."""
+
+    alert: AlertRow
+    channel: str
+    what: str
+    """remind, escalate, back (from a snooze), unfinished (claimed, and not done) or unacknowledged."""
+    mention: str = ""
+    round: int = 0
+    """How often its card was changed before, for all time."""
+    bundled: bool = False
+    """Its card shares a message with others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """A turn that has passed on, for each card of the reply in a channel."""
+
+    due: Due
+    before: AlertRow
+    """The alert as it was."""
+    turn: Turn
+    candidates: Candidates
+
+
+Planned = Sequence[tuple[str, PlannedPost]]
+"""Messages to come, with their workspaces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReminderTimes:
+    """After how many seconds a person is reminded; None: never."""
+
+    remind: float | None = None
+    escalate: float | None = None
+    unfinished: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReminderWords:
+    """What is planned for what is due, and who may get a turn. Pure."""
+
+    times: ReminderTimes
+    due: Callable[[Sequence[Due], float], Planned]
+    passed: Callable[[Sequence[Passed], float], Planned]
+    candidates: Callable[[AlertRow, float], Candidates | None]
+    """None where the alert's rota isn't in the settings any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSequence:
+    """A sequence on open cards: its name as delivered, and the states that the cards show, which are usually one."""
+
+    name: str
+    states: frozenset[str]
+
+
+# The conditions of indexes, and with literals, because a database uses a partial index only in its very words.
+_c = alerts.c
+_IS_FREE = _c.claimed_by == sa.literal("", literal_execute=True)
+_IS_CLAIMED = _c.claimed_by != sa.literal("", literal_execute=True)
+_IS_OPEN = _c.handled_at.is_(None)
+IN_STATE: Mapping[State, sa.ColumnElement[bool]] = {
+    State.DONE: _c.handled_at.is_not(None),
+    State.CLAIMED: _IS_CLAIMED & _IS_OPEN,
+    State.SNOOZED: _IS_FREE & _IS_OPEN & _c.snoozed_until.is_not(None),
+    State.UNCLAIMED: _IS_FREE & _IS_OPEN & _c.snoozed_until.is_(None),
+}
+"""The states of a reply in the words of the database, as `state_of` has them."""
+_IS_INTERESTED = _c.kind == sa.literal(INTERESTED, literal_execute=True)
+_IS_CLAIMABLE = _c.kind.in_(CLAIMABLE)
+_HAS_ROTA = _c.rota != sa.literal("", literal_execute=True)
+_ASLEEP: Mapping[str, Any] = {"waiting_since": None, "turn_ends_at": None}
+"""Nobody is to be reminded of it, and it passes to nobody."""
+_NOT_SNOOZED: Mapping[str, Any] = {"snoozed_until": None, "snoozed_name": "", "snoozed_by": ""}
+_OLDEST = (_c.received_at, _c.id)
+_BY_ID = ALERT_ROWS.where(_c.id == sa.bindparam("alert"))
+CLAIMED_BY = (
+    ALERT_ROWS.where(_c.claimed_by == sa.bindparam("person"), IN_STATE[State.CLAIMED])
+    .order_by(_c.claimed_at.desc())
+    .limit(MOST_CLAIMED)
+)
+"""What a person has claimed and not marked done, the newest claim first."""
+
+
+def is_unclaimed(workspace: str) -> sa.ColumnElement[bool]:
+    """The interested replies that wait for a claim."""
+    return (_c.workspace == workspace) & _IS_INTERESTED & _c.waiting_since.is_not(None)
+
+
+def count_unclaimed(tx: Transaction, workspace: str) -> tuple[int, float | None]:
+    """How many interested replies wait for a claim, and since when the oldest does."""
+    query = sa.select(sa.func.count(), sa.func.min(_c.received_at)).where(is_unclaimed(workspace))
+    count, oldest = tx.execute(query).one()
+    return count, oldest
+
+
+class Alerts(Repository):
+    """Alerts, what people do with them, and what follows for their cards."""
+
+    @writes
+    def act(
+        self,
+        tx: Transaction,
+        alert: str,
+        verb: str,
+        actor: Actor,
+        *,
+        until: float = 0.0,
+        reason: str = "",
+        instead_of: str = "",
+        person: Actor | None = None,
+        trace: WriteTrace | None = None,
+    ) -> AlertChange | None:
+        """Do what a person does with an alert, if its state allows it; None if it doesn't exist.
+
+        `until`: the end of a snooze, or the time of a reminder. `person`: to whom it is assigned. A colleague's
+        alert is changed only if the colleague is `instead_of`: whoever was faster keeps what they did.
+        """
+        owner = person or actor
+        which = sa.or_(*(IN_STATE[state] for state in states_for(verb))) & _whose(
+            verb, _person(actor), owner=_person(owner), instead_of=instead_of
+        )
+        values = _values(tx, verb, actor, owner=owner, until=until, reason=reason)
+        before = _read(tx, alert) if trace else None
+        changed = tx.execute(sa.update(alerts).where(_c.id == alert, which).values(values)).rowcount == 1
+        after = _read(tx, alert)
+        if after is None:
+            return None
+        if changed:
+            outbox.repaint(tx, [alert], clicked=True)
+            look_now(tx, [alert])
+            _drop_moot(tx, after)
+        if changed and trace and before:
+            _leave(tx, before, trace(before))
+        return AlertChange(alert=after, changed=changed)
+
+    @writes
+    def acknowledge(self, tx: Transaction, alert: str, actor: Actor) -> AlertChange | None:
+        """Put a person's name on a paused domain unless it has one; None if the paused domain doesn't exist."""
+        which = (_c.id == alert) & (_c.kind.in_(ACKNOWLEDGED))
+        free = which & _c.acked_at.is_(None) & _c.recovered_at.is_(None)
+        taken = {"acked_name": actor.name, "acked_at": tx.now, "ack_due_at": None}
+        changed = tx.execute(sa.update(alerts).where(free).values(taken)).rowcount == 1
+        if changed:
+            outbox.repaint(tx, [alert], clicked=True)
+            look_now(tx, [alert])
+        row = next(iter(read_alerts(tx, sa.select(*OWN).where(which))), None)
+        return None if row is None else AlertChange(alert=row, changed=changed)
+
+    @writes
+    def expect_visit(self, tx: Transaction, alert: str, actor: Actor) -> bool:
+        """Have the next visit of who clicked `Claim & reply` open their mail program; False if it isn't theirs."""
+        own = (_c.id == alert) & (_c.claimed_by == _person(actor)) & _IS_OPEN
+        until = sa.update(alerts).where(own).values(mail_until=tx.now + MAIL_SECONDS)
+        return tx.execute(until).rowcount == 1
+
+    @writes
+    def take_visit(self, tx: Transaction, alert: str) -> bool:
+        """Take a visit that is expected, once for each click: the next visit is somebody else's."""
+        expected = (_c.id == alert) & (_c.mail_until > tx.now)
+        return tx.execute(sa.update(alerts).where(expected).values(mail_until=None)).rowcount == 1
+
+    @reads
+    def find(self, tx: Transaction, alert: str) -> AlertRow | None:
+        """The state of an alert; None if it doesn't exist."""
+        return _read(tx, alert)
+
+    @reads
+    def claimed_by(self, tx: Transaction, person: str) -> Sequence[AlertRow]:
+        """The alerts that a person has claimed and not handled, the newest first."""
+        return read_alerts(tx, CLAIMED_BY, {"person": person})
+
+    @reads
+    def in_message(self, tx: Transaction, places: Collection[str], ts: str) -> AlertRow | None:
+        """The alert that a message shows; None where it shows none, or several."""
+        where = posts.c.channel.in_(places) & (posts.c.ts == ts) & (posts.c.alert_id != "")
+        names = tx.scalars(sa.select(posts.c.alert_id).where(where).distinct().limit(2)).all()
+        return _read(tx, names[0]) if len(names) == 1 else None
+
+    @reads
+    def channels(self, tx: Transaction, alert: str) -> Sequence[str]:
+        """The channels that have a card of an alert, posted or planned, the first first."""
+        query = sa.select(posts.c.channel).where(posts.c.alert_id == alert, posts.c.kind == ALERT)
+        return tx.scalars(query.group_by(posts.c.channel).order_by(sa.func.min(posts.c.id))).all()
+
+    @reads
+    def messages(self, tx: Transaction, ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
+        """Channel and `ts` of each alert's message, as far as it was posted."""
+        where = posts.c.alert_id.in_(ids) & (posts.c.ts != "") & (posts.c.kind == ALERT)
+        query = sa.select(posts.c.alert_id, posts.c.channel, posts.c.ts).where(where)
+        rows = tx.execute(query.order_by(posts.c.id.desc()))
+        return {row.alert_id: (row.channel, row.ts) for row in rows}
+
+    @reads
+    def standings(self, tx: Transaction, workspace: str, *, most: int) -> tuple[int, Sequence[AlertRow]]:
+        """How many are unclaimed, and without their words: the unclaimed, the snoozed, the claimed; `most` of each."""
+        here = (_c.workspace == workspace) & _IS_INTERESTED
+        lately = _c.claimed_at.is_not(None) & (_c.claimed_at > tx.now - CLAIMED_WITHIN_SECONDS)
+        queries = (
+            sa.select(*OWN).where(is_unclaimed(workspace)).order_by(*_OLDEST),
+            sa.select(*OWN).where(here, IN_STATE[State.SNOOZED]).order_by(_c.snoozed_until, _c.id),
+            sa.select(*OWN)
+            .where(here, lately, IN_STATE[State.CLAIMED])
+            .order_by(_c.claimed_at.desc(), _c.id),
+        )
+        count, _ = count_unclaimed(tx, workspace)
+        return count, [row for query in queries for row in read_alerts(tx, query.limit(most))]
+
+    @reads
+    def with_words(self, tx: Transaction, ids: Sequence[str]) -> Mapping[str, AlertRow]:
+        """The alerts of these ids with their deliveries."""
+        queries = [ALERT_ROWS.where(_c.id.in_(some)) for some in portions(ids)]
+        return {row.id: row for query in queries for row in read_alerts(tx, query)}
+
+    @reads
+    def candidates(self, tx: Transaction, workspace: str, person: str, *, done: bool) -> Sequence[AlertRow]:
+        """The replies that a line may name, with their words, the newest first: open ones, or those done lately.
+
+        What the person has claimed is among them whatever its kind.
+        """
+        when = _c.handled_at > tx.now - NAMED_WITHIN_SECONDS if done else _IS_OPEN
+        query = ALERT_ROWS.where(_c.workspace == workspace, _IS_INTERESTED, when)
+        named = read_alerts(tx, query.order_by(_c.received_at.desc(), _c.id).limit(MOST_NAMED))
+        own = [] if done else read_alerts(tx, CLAIMED_BY, {"person": person})
+        return list({row.id: row for row in (*own, *named) if row.workspace == workspace}.values())
+
+    @writes
+    def remind(self, tx: Transaction, claimed: Sequence[Job], words: ReminderWords) -> int:
+        """Plan the reminders that are due, and put off their jobs; returns how many messages there will be."""
+        ids = [job.key for job in claimed]
+        sent = {row.alert_id: row.at for row in tx.execute(_FIRST_SENT, {"ids": ids})}
+        marked: defaultdict[str, list[str]] = defaultdict(list)
+        passed: list[Passed] = []
+        for alert in read_alerts(tx, _LOCKED, {"ids": ids}):
+            due = [what for what, at in _looks(alert, words.times, sent).items() if at <= tx.now]
+            for what in due:
+                if what == TURN:
+                    candidates = words.candidates(alert, tx.now)
+                    passed += _pass_on(tx, alert, candidates, shown_at=sent[alert.id])
+                else:
+                    marked[what].append(alert.id)
+                if what == UNACKNOWLEDGED:
+                    pause = (words.times.remind or 0.0) * 2.0 ** min(alert.ack_reminders + 1, 16)
+                    later = tx.now + min(LONGEST_REMINDER_SECONDS, pause)
+                    _set(tx, alert.id, ack_due_at=later, ack_reminders=alert.ack_reminders + 1)
+        for what, names in marked.items():
+            if what != UNACKNOWLEDGED:
+                tx.execute(sa.update(alerts).where(_c.id.in_(names)).values(_marked(tx, what)))
+                outbox.repaint(tx, names)
+        reminders = [due for what, names in marked.items() for due in _posted_cards(tx, what, names)]
+        planned = [*words.due(reminders, tx.now), *words.passed(passed, tx.now)]
+        for workspace, post in planned:
+            outbox.plan(tx, post, workspace=workspace)
+        _put_off(tx, claimed, sent, words.times)
+        return len(planned)
+
+    @writes
+    def note_times(self, tx: Transaction, times: ReminderTimes) -> None:
+        """Have all open alerts looked at where these times aren't those that were in force before."""
+        before = facts.find(tx, TIMES, "")
+        if before is None or before.value != asdict(times):
+            facts.put(tx, TIMES, "", asdict(times))
+            jobs.wake_all(tx, REMIND)
+
+    @reads
+    def with_subjects(self, tx: Transaction) -> Sequence[str]:
+        """The workspaces with open cards whose sequence or domain is compared with the service."""
+        return tx.scalars(_WORKSPACES, {"now": tx.now}).all()
+
+    @reads
+    def paused_domains(self, tx: Transaction, workspace: str) -> Sequence[AlertRow]:
+        """Paused domains that have not recovered, the newest first."""
+        return read_alerts(tx, _PAUSED_DOMAINS, {"in_workspace": workspace, "now": tx.now})
+
+    @writes
+    def take_dns(self, tx: Transaction, workspace: str, domain: str) -> None:
+        """Let the card of a domain's broken DNS point to that of its pause, which shows it from now on."""
+        for row in _open_cards(tx, workspace, (DNS,)):
+            if in_dns(row.domain) == in_dns(domain):
+                update_subject(tx, row.id, MOVED, recovered=True)
+
+    @reads
+    def sequences(self, tx: Transaction, workspace: str) -> Sequence[ShownSequence]:
+        """The sequences on the cards of interested replies that are not handled."""
+        rows = tx.execute(_SEQUENCES_SHOWN, {"in_workspace": workspace})
+        return [ShownSequence(name=name, states=frozenset({low, high})) for name, low, high in rows]
+
+    @writes
+    def turn(self, tx: Transaction, workspace: str, name: str, *, shown: str, state: str) -> int:
+        """Have some of the open cards that show a state of the sequence show another, the newest first.
+
+        Returns how many; `CARDS_AT_ONCE`: there may be more.
+        """
+        values = {"in_workspace": workspace, "name": name, "shown": shown, "state": state, "now": tx.now}
+        turned = tx.scalars(_TURNED, values).all()
+        outbox.repaint(tx, turned)
+        return len(turned)
+
+    @writes
+    def update(
+        self,
+        tx: Transaction,
+        alert: str,
+        standing: str,
+        *,
+        note: PlannedPost | None = None,
+        recovered: bool = False,
+    ) -> bool:
+        """Store its state; returns whether it is new, so that a note is posted in its cards' threads."""
+        return update_subject(tx, alert, standing, note=note, recovered=recovered)
+
+
+def _person(actor: Actor) -> str:
+    """Who has an alert: the id of a user of Slack, or a name where nobody gave one."""
+    return actor.id or actor.name
+
+
+def _whose(verb: str, person: str, *, owner: str, instead_of: str) -> sa.ColumnElement[bool]:
+    """From whom an act may take an alert."""
+    if verb == "wake":  # nobody loses anything, and there may be no reminder
+        return _c.snoozed_until.is_not(None)
+    if verb == "reopen":
+        return sa.true()
+    if verb in {"takeover", "assign"}:
+        return (_c.claimed_by == instead_of) & (_c.claimed_by != owner)
+    return _c.claimed_by.in_(("", person, instead_of))
+
+
+def _values(
+    tx: Transaction, verb: str, actor: Actor, *, owner: Actor, until: float, reason: str
+) -> dict[str, Any]:
+    """What an act makes of an alert that allows it."""
+    snoozed = {"snoozed_until": until, "snoozed_name": actor.name, "snoozed_by": actor.id}
+    claimed = {
+        "claimed_by": _person(owner),
+        "claimed_name": owner.name,
+        "claimed_at": tx.now,
+        "assigned_name": "",
+        "worked_since": tx.now,
+        "claim_nudges": 0,
+        "mail_until": None,
+        **_ASLEEP,
+        **_NOT_SNOOZED,
+    }
+    handled = {
+        "handled_name": actor.name,
+        "handled_at": tx.now,
+        "closed_reason": reason,
+        "nudges": 0,
+        **_ASLEEP,
+        **_NOT_SNOOZED,
+    }
+    released = {
+        "claimed_by": "",
+        "claimed_name": "",
+        "claimed_at": None,
+        "assigned_name": "",
+        # Its next turn is somebody else's, and begins at once.
+        "passed": sa.func.trim(_c.passed + " " + _c.claimed_by),
+        **Turn().columns,
+        **_NOT_SNOOZED,
+        **_unclaimed(tx, which=_IS_CLAIMABLE),
+    }
+    reopened = {
+        "handled_name": "",
+        "handled_at": None,
+        "closed_reason": "",
+        # It is unclaimed again unless a person has it, who is reminded anew, and not at once.
+        "worked_since": tx.now,
+        "claim_nudges": 0,
+        "passed": "",
+        **Turn().columns,
+        **_unclaimed(tx),
+    }
+    values: Mapping[str, dict[str, Any]] = {
+        "claim": claimed,
+        "takeover": claimed,
+        "assign": {**claimed, "assigned_name": actor.name},
+        "release": released,
+        "snooze": {**snoozed, **_ASLEEP},
+        "remind": snoozed,
+        "wake": {**_NOT_SNOOZED, **_unclaimed(tx)},
+        "done": handled,
+        "dismiss": handled,
+        "reopen": reopened,
+    }
+    return values[verb]
+
+
+def _unclaimed(
+    tx: Transaction, *, which: sa.ColumnElement[bool] = _IS_CLAIMABLE & _IS_FREE
+) -> dict[str, Any]:
+    """A reply waits for a claim from now on, and the turn of its rota begins anew."""
+    waits = sa.case((which, tx.now), else_=None)
+    return {"waiting_since": waits, "turn_ends_at": sa.case((_HAS_ROTA, waits), else_=None), "nudges": 0}
+
+
+def _set(tx: Transaction, alert: str, **values: Any) -> None:
+    tx.execute(sa.update(alerts).where(_c.id == alert).values(values))
+
+
+def _drop_moot(tx: Transaction, alert: AlertRow) -> None:
+    """Drop what quiet hours hold and nobody needs any more: whose turn it was, that it isn't done."""
+    moot = [TURN] * (alert.waiting_since is None) + [UNFINISHED] * (alert.state is State.DONE)
+    held = (posts.c.alert_id == alert.id) & posts.c.kind.in_(moot) & (posts.c.state == PostState.HELD)
+    if moot:
+        tx.execute(sa.delete(posts).where(held))
+
+
+def _leave(tx: Transaction, before: AlertRow, trace: Trace) -> None:
+    """Plan the trace in the thread of each of the alert's cards; one of them mentions who is to know."""
+    query = sa.select(posts.c.channel, posts.c.workspace, sa.func.max(posts.c.version).label("version"))
+    query = query.where(
+        posts.c.alert_id == before.id, posts.c.kind == ALERT, posts.c.state == PostState.SENT
+    ).group_by(posts.c.channel, posts.c.workspace)
+    cards = tx.execute(query.order_by(sa.func.min(posts.c.id))).all()
+    mentions = next((card.channel for card in cards if trace.channel in {"", card.channel}), "")
+    for card in cards:
+        planned = PlannedPost(
+            dedupe=f"{before.id}:{card.channel}:{TRACE}:{card.version}",
+            channel=card.channel,
+            kind=TRACE,
+            urgency=2,
+            note=trace.note,
+            condensed=True,
+            mention=trace.mention if card.channel == mentions else "",
+            alert_id=before.id,
+        )
+        outbox.plan(tx, planned, workspace=card.workspace)
+
+
+def _read(tx: Transaction, alert: str) -> AlertRow | None:
+    return next(iter(read_alerts(tx, _BY_ID, {"alert": alert})), None)
+
+
+def looks(alert: AlertRow, times: ReminderTimes) -> Mapping[str, float]:
+    """When each reminder of an alert is due, as the alert stands."""
+    due: dict[str, float | None] = {BACK: alert.snoozed_until}
+    if alert.waiting_since is not None:
+        due[TURN] = alert.turn_ends_at
+        if alert.nudges == 0 and alert.turn_ends_at is None:  # a turn that passes on is a reminder
+            due["remind"] = _after(alert.waiting_since, times.remind)
+        if alert.nudges == 1:
+            due["escalate"] = _after(alert.waiting_since, times.escalate)
+    if alert.state is State.CLAIMED and alert.claim_nudges == 0:
+        due[UNFINISHED] = _after(alert.worked_since, times.unfinished)
+    if times.remind is not None and alert.acked_at is None and alert.recovered_at is None:
+        due[UNACKNOWLEDGED] = alert.ack_due_at
+    return {what: at for what, at in due.items() if at is not None}
+
+
+def _after(since: float | None, seconds: float | None) -> float | None:
+    return None if since is None or seconds is None else since + seconds
+
+
+def is_open(alert: AlertRow) -> bool:
+    """True while a reminder of the alert may be due one day, as settings and people go."""
+    if alert.kind in CLAIMABLE:
+        return alert.state is not State.DONE
+    return alert.ack_due_at is not None and alert.acked_at is None and alert.recovered_at is None
+
+
+_IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
+_LOCKED = ALERT_ROWS.where(_c.id.in_(_IDS)).order_by(_c.id).with_for_update(of=alerts)
+_SENT_CARD = posts.c.alert_id.in_(_IDS) & (posts.c.kind == ALERT) & (posts.c.state == PostState.SENT)
+_FIRST_SENT = (
+    sa.select(posts.c.alert_id, sa.func.min(posts.c.sent_at).label("at"))
+    .where(_SENT_CARD)
+    .group_by(posts.c.alert_id)
+)
+_CARDS = (
+    sa.select(*(posts.c[name] for name in ("channel", "mention", "version", "bundle")), *COLUMNS)
+    .join(alerts, _c.id == posts.c.alert_id)
+    .join(deliveries, deliveries.c.id == _c.delivery_id)
+    .where(_SENT_CARD)
+    .order_by(posts.c.id)
+)
+
+
+def _posted_cards(tx: Transaction, what: str, ids: Sequence[str]) -> Iterable[Due]:
+    """A reminder for each card of these alerts that is in a channel."""
+    for channel, mention, version, bundle, *values in tx.execute(_CARDS, {"ids": [*ids]}):
+        if alert := alert_of(values):
+            card = {"channel": channel, "mention": mention, "round": version, "bundled": bundle != ""}
+            yield Due(alert=alert, what=what, **card)
+
+
+def _marked(tx: Transaction, what: str) -> Mapping[str, Any]:
+    """What a reminder leaves in the row; by whom a reply was snoozed stays written."""
+    marks = {"remind": {"nudges": 1}, "escalate": {"nudges": 2}, UNFINISHED: {"claim_nudges": 1}}
+    return marks.get(what) or {"snoozed_until": None, **_unclaimed(tx)}
+
+
+def _looks(alert: AlertRow, times: ReminderTimes, sent: Mapping[str, float]) -> Mapping[str, float]:
+    """The same as `looks`, without reminders that follow a card which isn't in any channel yet."""
+    due = looks(alert, times)
+    return due if alert.id in sent else {what: at for what, at in due.items() if what == BACK}
+
+
+def _put_off(
+    tx: Transaction, claimed: Sequence[Job], sent: Mapping[str, float], times: ReminderTimes
+) -> None:
+    """Have each alert looked at when its next reminder is due; it sleeps until an act where none is."""
+    rows = {row.id: row for row in read_alerts(tx, _LOCKED, {"ids": [job.key for job in claimed]})}
+    for job in sorted(claimed, key=lambda job: job.key):
+        alert = rows.get(job.key)
+        due = _looks(alert, times, sent) if alert else {}
+        if (alert is None or not is_open(alert)) and not due and jobs.done(tx, job):
+            continue
+        after = None
+        if due:
+            at = math.ceil(min(due.values()) / TOGETHER_SECONDS) * TOGETHER_SECONDS
+            after = max(0.0, at - tx.now)
+        jobs.again(tx, job, after=after, attempts=0)
+
+
+def _pass_on(
+    tx: Transaction, alert: AlertRow, candidates: Candidates | None, *, shown_at: float
+) -> Iterable[Passed]:
+    """Pass on a turn that is over, unless it began later than it seems; None: the rota isn't in the settings any more.
+
+    `shown_at`: when the alert's first card was sent.
+    """
+    if candidates is None:
+        _set(tx, alert.id, turn_ends_at=None)
+        return ()
+    later = _ends_later(alert, candidates, shown_at, now=tx.now)
+    if later is not None:
+        _set(tx, alert.id, turn_ends_at=later)
+        return ()
+    return _pass(tx, alert, candidates)
+
+
+def _ends_later(alert: AlertRow, candidates: Candidates, shown_at: float, *, now: float) -> float | None:
+    """When the turn ends that began with the card or the end of a snooze; None: now."""
+    if candidates.quiet_until:
+        return candidates.ends_at(now)
+    ends = max(shown_at, alert.waiting_since or 0.0) + (candidates.pass_after or 0.0)
+    return ends if alert.owner and ends > now else None
+
+
+def _pass(tx: Transaction, alert: AlertRow, candidates: Candidates) -> Iterable[Passed]:
+    had = [*alert.passed.split(), *alert.owner.split()]
+    in_rota = {*candidates.people}.intersection(had)
+    turn = take(tx, candidates, passed=had) if len(in_rota) <= PASSES else Turn()
+    ends_at = candidates.ends_at(tx.now) if turn.owner else None
+    nudges = max(alert.nudges, 1)  # this was its reminder
+    _set(tx, alert.id, passed=" ".join(had), turn_ends_at=ends_at, nudges=nudges, **turn.columns)
+    # Of the cards whose route has the rota; others mention whom their own rule names.
+    called = (posts.c.alert_id == alert.id) & (posts.c.kind == ALERT) & posts.c.mention.in_(had)
+    cards = [due for due in _posted_cards(tx, "turn", [alert.id]) if due.mention in {"", *had}]
+    tx.execute(sa.update(posts).where(called).values(mention=turn.owner or candidates.group))
+    outbox.repaint(tx, [alert.id])
+    return [Passed(due=due, before=alert, turn=turn, candidates=candidates) for due in cards]
+
+
+_SUBJECT = [_c[name] for name in ("id", "kind", "sequence", "domain", "standing", "received_at")]
+"""What tells whether an open card is to change."""
+_WITH_SEQUENCE = _IS_INTERESTED & _IS_OPEN & (_c.sequence != sa.literal("", literal_execute=True))
+_PAUSED = (
+    (_c.kind == sa.literal(PAUSED, literal_execute=True))
+    & _c.recovered_at.is_(None)
+    & (_c.received_at > NOW - PAUSED_SECONDS)
+)
+_IN_WORKSPACE = sa.bindparam("in_workspace", type_=sa.Text)
+
+
+def _distinct(column: str, *where: sa.ColumnElement[bool]) -> sa.CTE:
+    """The values of a column of open alerts, each found from the one before it in the index, however many rows have it.
+
+    https://wiki.postgresql.org/wiki/Loose_indexscan
+    """
+    first = sa.select(sa.func.min(_c[column]).label("value")).where(_WITH_SEQUENCE, *where)
+    values = first.cte(f"distinct_{column}", recursive=True)
+    later = sa.select(sa.func.min(_c[column])).where(_WITH_SEQUENCE, *where, _c[column] > values.c.value)
+    return values.union_all(sa.select(later.scalar_subquery()).where(values.c.value.is_not(None)))
+
+
+_WITH_CARDS = _distinct("workspace")
+_WORKSPACES = sa.union(
+    sa.select(_WITH_CARDS.c.value).where(_WITH_CARDS.c.value.is_not(None)),
+    sa.select(_c.workspace).where(_PAUSED),
+)
+_NAMES = _distinct("sequence", _c.workspace == _IN_WORKSPACE)
+
+
+def _extreme(function: Any) -> sa.ScalarSelect[Any]:
+    of_name = (_c.workspace == _IN_WORKSPACE) & (_c.sequence == _NAMES.c.value)
+    return sa.select(function(_c.standing)).where(_WITH_SEQUENCE, of_name).scalar_subquery()
+
+
+_SEQUENCES_SHOWN = sa.select(
+    _NAMES.c.value, _extreme(sa.func.min).label("low"), _extreme(sa.func.max).label("high")
+).where(_NAMES.c.value.is_not(None))
+_TURNED = (
+    sa.update(alerts)
+    .where(
+        _c.id.in_(
+            sa.select(_c.id)
+            .where(_WITH_SEQUENCE, _c.workspace == _IN_WORKSPACE)
+            .where(_c.sequence == sa.bindparam("name"), _c.standing == sa.bindparam("shown"))
+            .order_by(_c.received_at.desc())
+            .limit(CARDS_AT_ONCE)
+            .with_for_update(skip_locked=True)
+        )
+    )
+    .values(standing=sa.bindparam("state"))
+    .returning(_c.id)
+)
+_PAUSED_DOMAINS = (
+    sa.select(*_SUBJECT).where(_c.workspace == _IN_WORKSPACE, _PAUSED).order_by(_c.received_at.desc())
+)
+
+
+def _open_cards(tx: Transaction, workspace: str, kinds: Collection[str]) -> Sequence[sa.Row[str, str, str]]:
+    """The alerts about a domain that are not over, the newest first."""
+    since = _c.received_at > tx.now - PAUSED_SECONDS
+    where = (_c.workspace == workspace) & since & _c.kind.in_(kinds) & _c.recovered_at.is_(None)
+    return tx.execute(sa.select(_c.id, _c.kind, _c.domain).where(where).order_by(_c.received_at.desc())).all()
+
+
+def open_card(tx: Transaction, workspace: str, domain: str) -> sa.Row[str, str, str] | None:
+    """The alert of a domain's pause, or else of its broken DNS, while it is not over; `domain` in small letters."""
+    # In Python: a domain is compared by its key everywhere, which a database can't compute.
+    cards = [
+        row
+        for row in _open_cards(tx, workspace, (PAUSED, DNS))
+        if domain in {subject_key(row.domain), in_dns(row.domain)}
+    ]
+    return min(cards, key=lambda row: row.kind != PAUSED, default=None)
+
+
+def update_subject(
+    tx: Transaction,
+    alert: str,
+    standing: str,
+    *,
+    note: PlannedPost | None = None,
+    recovered: bool = False,
+    held_until: Callable[[str], float | None] = lambda _channel: None,
+) -> bool:
+    """Store the state of an alert's subject; False: there is no such alert, or it has that state.
+
+    `held_until`: until when a note waits in a channel.
+    """
+    is_news = _c.recovered_at.is_(None) if recovered else _c.standing != standing
+    values = {"standing": standing, **({"recovered_at": tx.now} if recovered else {})}
+    if not tx.execute(sa.update(alerts).where(_c.id == alert, is_news).values(values)).rowcount:
+        return False
+    outbox.repaint(tx, [alert])
+    if note is None:
+        return True
+    cards = sa.select(posts.c.workspace, posts.c.channel)
+    for card in tx.execute(cards.where(posts.c.alert_id == alert, posts.c.kind == ALERT)).all():
+        in_channel = replace(
+            note,
+            channel=card.channel,
+            dedupe=f"{note.dedupe}:{card.channel}",
+            alert_id=alert,
+            held_until=held_until(card.channel),
+        )
+        outbox.plan(tx, in_channel, workspace=card.workspace)
+    return True

@@ -1,1 +1,0 @@
-"""State changes of alerts: claims, snoozes, digests, timers, confirmations."""

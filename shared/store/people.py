@@ -1,0 +1,104 @@
+"""Whose turn a reply is, and who is away.
+
+A turn is chosen in the transaction that plans its posts, so that no crash skips or doubles it. Who had the last turn
+of a rota is a fact, which is locked until the choice is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from shared.domain.rota import next_of
+from shared.domain.wall_clock import moment
+from shared.records.audit import Absence, Actor
+from shared.store import facts
+from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.db.schema import alerts
+from shared.store.facts import ABSENCE, ROTA, Fact
+from shared.store.jobs import look_now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Who may get the turn of a reply, as the settings, the clock and Slack have it."""
+
+    rota: str
+    people: tuple[str, ...]
+    """In the order in which they take turns."""
+    gone: frozenset[str] = frozenset()
+    """Those who are no members any more."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    group: str = ""
+    """Who is mentioned when it is nobody's turn."""
+    pass_after: float | None = None
+    quiet_until: float | None = None
+    """Nobody is mentioned before, so nothing passes on either."""
+
+    def ends_at(self, now: float) -> float | None:
+        """When a turn passes on that begins now."""
+        return None if self.pass_after is None else (self.quiet_until or now) + self.pass_after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Whose turn a reply is; without an owner it is the group's."""
+
+    owner: str = ""
+    name: str = ""
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What the alert's row keeps of it."""
+        return {"owner": self.owner, "owner_name": self.name}
+
+
+def take(tx: Transaction, candidates: Candidates, *, passed: Collection[str] = ()) -> Turn:
+    """Choose the next turn and write it down; it is nobody's where all are away or had it before."""
+    away = {absence.key for absence in _absences(tx)}
+    free = {*candidates.people} - candidates.gone - away - {*passed}
+    if not free:
+        return Turn()
+    last = str(facts.lock(tx, ROTA, candidates.rota).get("last", ""))
+    owner = next_of(candidates.people, last=last, free=free)
+    facts.put(tx, ROTA, candidates.rota, {"last": owner})
+    return Turn(owner=owner, name=candidates.names.get(owner, ""))
+
+
+class Turns(Repository):
+    """People who say that they are away."""
+
+    @writes
+    def leave(self, tx: Transaction, person: Actor, *, until: float | None) -> None:
+        """Write down that a person is away, and have their turns passed on; None: until they say that they are back."""
+        facts.put(tx, ABSENCE, person.id, {"name": person.name}, at=until)
+        mine = (alerts.c.owner == person.id) & alerts.c.turn_ends_at.is_not(None)
+        passed = sa.func.trim(alerts.c.passed + " " + alerts.c.owner)
+        over = sa.update(alerts).where(mine).values(turn_ends_at=tx.now, passed=passed, **Turn().columns)
+        look_now(tx, tx.scalars(over.returning(alerts.c.id)).all())
+
+    @writes
+    def come_back(self, tx: Transaction, person: str) -> bool:
+        """Write down that a person is back; False if they weren't away."""
+        absence = facts.find(tx, ABSENCE, person)
+        return facts.drop(tx, ABSENCE, person) and absence is not None and _lasts(absence, now=tx.now)
+
+    @reads
+    def absences(self, tx: Transaction) -> Sequence[Absence]:
+        """Who is away, by name."""
+        away = [
+            Absence(person=absence.key, name=str(absence.value.get("name", "")), until=moment(absence.at))
+            for absence in _absences(tx)
+        ]
+        return sorted(away, key=lambda absence: absence.name)
+
+
+def _absences(tx: Transaction) -> list[Fact]:
+    return [absence for absence in facts.listed(tx, ABSENCE) if _lasts(absence, now=tx.now)]
+
+
+def _lasts(absence: Fact, *, now: float) -> bool:
+    return absence.at is None or absence.at > now
