@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
-from tests.shared.doubles import CommandHarness, open_harness
+from tests.shared.harness import CommandHarness, open_harness
 
 
 @pytest.fixture
-async def harness() -> AsyncIterator[CommandHarness]:
-    """A command context over the doubles."""
-    harness = open_harness()
-    yield harness
-    await harness.client.aclose()
+async def harness(tmp_path: Path) -> AsyncIterator[CommandHarness]:
+    """A command context over a scripted service and the real store."""
+    async with open_harness(tmp_path) as opened:
+        yield opened

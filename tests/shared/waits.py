@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 from statistics import median
 
 from shared.records.replies import Waits
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """Who claimed a reply, when, and how long it had waited."""
-
-    name: str
-    sequence: str
-    waited: timedelta
-    at: datetime
 
 
 def waits_of(named: Iterable[tuple[str, float]], *, late: float) -> list[Waits]:

@@ -1,22 +1,29 @@
-"""Commands of a dashboard in a test: pauses, resumptions and Undo are the real ones, over an account in memory."""
+"""Commands of a dashboard in a test: pauses, resumptions and Undo are the real ones, over an account in memory and the bot's store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, cast
+from pathlib import Path
+from typing import cast
 
 from pydantic import SecretStr
 
 from shared.api.client import OutreachClient
 from shared.api.models import Sequence
 from shared.commands.base import Question, Result
-from shared.commands.run import CommandContext
+from shared.commands.run import CommandContext, SessionChanges
 from shared.domain.card import Card, Tone
 from shared.records.audit import Actor
+from shared.records.records import Records
 from shared.settings import Workspace
-from tests.shared.doubles import BASE, KEY, MemoryRecords
+from shared.storage.database import parse_url
+from shared.store import open_store
+from tests.kit.databases import migrated_file
+from tests.shared.harness import BASE, KEY
 from tests.tui.accounts import account
 from tui.feed.pending_changes import Asked, Yes, run_command
 
@@ -43,17 +50,28 @@ class Account:
         return self.sequences[name]
 
 
+@contextlib.asynccontextmanager
+async def own_records(now: Callable[[], datetime]) -> AsyncIterator[Records]:
+    """An empty store in a file of its own, beside a bot that runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        url = parse_url(migrated_file(Path(folder, "bot.db")))
+        async with open_store(url, clock=lambda: now().timestamp()) as store:
+            await store.instance.beat("1")
+            yield store.records
+
+
 class Commanded:
     """Remembers the lines that were carried out, not those that were only asked about."""
 
-    def __init__(self, now: Callable[[], datetime]) -> None:
+    def __init__(self, now: Callable[[], datetime], records: Records | None = None) -> None:
         self.lines: list[str] = []
         self.broken = False
         self.context = CommandContext(
             workspace=Workspace(name="default", base_url=BASE, api_key=SecretStr(KEY)),
             client=cast("OutreachClient", Account()),
             actor=Actor(name="ann", face="dashboard"),
-            records=cast("Any", MemoryRecords()),
+            records=records,
+            session=SessionChanges(),
             now=now,
             asks_always=True,
         )

@@ -21,7 +21,7 @@ from shared.api.models import Inbox
 from shared.domain.card import Card, Fact
 from shared.domain.health import roll_up
 from shared.records.audit import Actor, AuditEntry, Before
-from tests.shared.doubles import NOW
+from tests.shared.harness import NOW
 
 SENT = "Q3 Founders"
 LOGO = (

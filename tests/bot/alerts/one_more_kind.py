@@ -24,7 +24,7 @@ from shared.store.queue.posts import Post
 from tests.bot.due import claim_repaints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep
-from tests.shared.doubles import NOW, MemoryRecords, open_harness
+from tests.shared.harness import open_harness
 from tools.docs_pages import events_table
 
 CALL = json.dumps(
@@ -62,10 +62,10 @@ async def drive_event() -> None:
     assert parse("subscribe called").arguments == Subscribe(events=("lead.called",))
     form = forms.form_view("subscribe", FormRequest(channel="C1", workspace="", workspaces=()))
     assert "Call from a lead" in json.dumps(form)
-    harness = open_harness()
-    assert isinstance(harness.records, MemoryRecords)
-    harness.records.came = {NOW.date(): {"lead.called": 3}}
-    assert "3 calls" in repr(await harness.say("digest today"))
+    with tempfile.TemporaryDirectory() as folder:
+        async with open_harness(Path(folder)) as harness:
+            await harness.deliver("lead.called", "a@x.com", "b@x.com", "c@x.com")
+            assert "3 calls" in repr(await harness.say("digest today"))
     assert "| `lead.called` | a lead called | a card in the alert channel, at once |" in events_table()
 
 

@@ -19,7 +19,7 @@ from shared.store import Store
 from tests.bot.fake_service import KEY, open_remote
 from tests.bot.jobs.guarded_workspace import GuardedWorkspace
 from tests.bot.manual_clock import CHANNEL, ManualClock, arrive
-from tests.shared.doubles import NoPacing
+from tests.shared.harness import NoPacing
 
 
 @pytest.fixture

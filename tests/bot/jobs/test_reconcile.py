@@ -17,7 +17,7 @@ from shared.store import Store, open_store
 from tests.bot.fake_service import KEY, Remote, open_remote
 from tests.bot.manual_clock import CHANNEL, ManualClock, routes
 from tests.growth import DatabaseWork, database_work
-from tests.shared.doubles import NoPacing
+from tests.shared.harness import NoPacing
 
 
 def lead(number: int) -> dict[str, Any]:

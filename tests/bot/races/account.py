@@ -33,7 +33,7 @@ from shared.store import Store, open_store
 from shared.store.db.schema import jobs
 from shared.store.jobs import LATE
 from tests.bot.manual_clock import CHANNEL, ManualClock
-from tests.shared.doubles import NoPacing
+from tests.shared.harness import NoPacing
 
 BASE = "https://service.test/v1"
 RETRIES = 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,8 +25,7 @@ from shared.commands import COMMANDS, parse
 from shared.commands.base import Problem, Result
 from shared.domain.card import Card, Fact, Row, Table, columns
 from tests.injections import INJECTIONS, asked_calls
-from tests.shared.commands.test_record_commands import reply
-from tests.shared.doubles import CommandHarness
+from tests.shared.harness import CommandHarness
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=40) | st.sampled_from(INJECTIONS),
@@ -125,13 +123,11 @@ def test_a_deep_or_wide_value_is_bounded() -> None:
 
 
 async def test_a_hostile_reply_is_quoted_in_the_answer_of_replies(harness: CommandHarness) -> None:
-    assert harness.records is not None
-    harness.records.replies = [
-        replace(reply(2), reply=INJECTIONS[0], lead=INJECTIONS[41], company=INJECTIONS[45])
-    ]
+    lead = {"email": "ann@acme.com", "first_name": INJECTIONS[41], "company": INJECTIONS[45]}
+    await harness.deliver("reply.interested", "", lead=lead, reply=INJECTIONS[0])
     found = answer(COMMANDS["replies"], await harness.read(parse("replies")))
-    assert found["rows"][0]["alert_id"] == "al_2"
-    assert found["rows"][0]["reply"] == {QUOTED: clean(INJECTIONS[0])}
+    assert found["rows"][0]["alert_id"].startswith("al_")
+    assert clean(INJECTIONS[0]).startswith(found["rows"][0]["reply"][QUOTED].rstrip("…"))
     assert not any(asked_calls(one) for one in unquoted(found))
 
 
@@ -159,8 +155,7 @@ async def test_custom_fields_of_a_lead_are_quoted_with_their_names(harness: Comm
 )
 async def test_each_own_field_of_a_command_is_one_of_its_rows(line: str, harness: CommandHarness) -> None:
     """A field that was renamed would be quoted for ever, without anybody noticing."""
-    assert harness.records is not None
-    harness.records.replies = [reply(2)]
+    await harness.deliver("reply.interested", "ann@acme.com", reply="Yes", sequence="Spring")
     await harness.say("pause sq_1")
     asked = parse(line)
     found = answer(asked.command, await harness.read(asked))

@@ -8,7 +8,7 @@ from shared.assistants.reading import CLIENT_READS, PARTS, RECORDS_READS, WouldC
 from shared.commands import COMMANDS, parse
 from shared.commands.base import Question, Result
 from shared.commands.run import carry_out, run
-from tests.shared.doubles import CommandHarness, open_harness, result_of
+from tests.shared.harness import CommandHarness, result_of
 
 LINES = {
     "pause": "pause sq_1 for 2h reason a test",
@@ -45,31 +45,24 @@ async def test_no_changing_command_writes_anything(harness: CommandHarness, line
     else:
         assert result.refused
     assert {method for method, _, _ in harness.service.requests} <= {"GET"}
-    assert harness.records is not None
-    assert harness.records.entries == []
-    assert harness.records.planned == {}
+    assert await harness.entries() == []
+    assert await harness.timers() == []
 
 
 @pytest.mark.parametrize("line", READING)
-async def test_every_reading_command_reads_as_ever(line: str) -> None:
-    plain, bounded = open_harness(), open_harness()
-    try:
-        usual = await run(parse(line), plain.context)
-        result = await run(parse(line), reading_only(bounded.context))
-        assert isinstance(result, Result)
-        assert isinstance(usual, Result)
-        assert (result.card, result.rows) == (usual.card, usual.rows)
-    finally:
-        await plain.client.aclose()
-        await bounded.client.aclose()
+async def test_every_reading_command_reads_as_ever(harness: CommandHarness, line: str) -> None:
+    usual = await run(parse(line), harness.context)
+    result = await run(parse(line), reading_only(harness.context))
+    assert isinstance(result, Result)
+    assert isinstance(usual, Result)
+    assert (result.card, result.rows) == (usual.card, usual.rows)
 
 
 @pytest.mark.parametrize("line", ["pause nothing like it", "pause Q3", "resume Q9"])
 async def test_a_refusal_is_the_same_as_ever(harness: CommandHarness, line: str) -> None:
     result = result_of(await run(parse(line), reading_only(harness.context)))
     assert result.refused
-    assert harness.records is not None
-    assert harness.records.entries == []
+    assert await harness.entries() == []
 
 
 def test_a_method_that_is_not_named_counts_as_a_change(harness: CommandHarness) -> None:

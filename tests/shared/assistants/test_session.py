@@ -17,7 +17,7 @@ from shared.commands.run import run
 from shared.domain.card import Card
 from shared.records.audit import Actor
 from shared.settings import Settings
-from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, result_of
+from tests.shared.harness import DOWN, NOW, CommandHarness, result_of
 
 ANN = Actor(name="ann", face="shell", via="assistant")
 
@@ -27,56 +27,57 @@ async def nothing(_: Invocation) -> Result:
 
 
 def session(
-    records: MemoryRecords,
+    harness: CommandHarness,
     act: Callable[[Invocation], Awaitable[Result]] = nothing,
     *,
     seconds: float = 60.0,
 ) -> AssistantSession:
-    caller = Caller(actor=ANN, records=records, now=lambda: NOW, settings=Settings())
+    caller = Caller(actor=ANN, records=harness.context.need_records(), now=lambda: NOW, settings=Settings())
     return AssistantSession(caller, act, seconds=seconds)
 
 
-async def test_a_service_that_hangs_ends_with_the_calls_time() -> None:
+async def test_a_service_that_hangs_ends_with_the_calls_time(harness: CommandHarness) -> None:
     async def hang(_: Invocation) -> Result:
         await asyncio.Event().wait()
         raise AssertionError
 
-    records = MemoryRecords()
-    assistant = session(records, hang, seconds=0.05)
+    assistant = session(harness, hang, seconds=0.05)
     found = await assistant.call("status", {})
     assert found.failed
     assert "takes too long" in found.summary
-    assert [(one.result, one.effect) for one in records.entries] == [("failed: took too long", "failed")]
-    assert not (await session(records).call("status", {})).failed
+    assert [(one.result, one.effect) for one in await harness.entries()] == [
+        ("failed: took too long", "failed")
+    ]
+    assert not (await session(harness).call("status", {})).failed
 
 
 @pytest.mark.parametrize("status", [429, 500, 401])
 async def test_a_service_that_refuses_is_told_with_what_to_do(harness: CommandHarness, status: int) -> None:
     harness.service.failing["GET /sequences"] = httpx.Response(status, headers={"Retry-After": "3600"})
-    assert harness.records is not None
 
     async def act(asked: Invocation) -> Result:
         return result_of(await run(asked, reading_only(harness.context)))
 
-    assistant = session(harness.records, act)
+    assistant = session(harness, act)
     found = await assistant.call("sequences", {})
     assert found.failed
     assert found.content
-    (entry,) = harness.records.entries
+    (entry,) = await harness.entries()
     assert entry.effect == "failed"
 
 
-async def test_an_error_of_ours_is_recorded_too() -> None:
+async def test_an_error_of_ours_is_recorded_too(harness: CommandHarness) -> None:
     async def stumble(_: Invocation) -> Result:
         raise ZeroDivisionError
 
-    records = MemoryRecords()
     with pytest.raises(ZeroDivisionError):
-        await session(records, stumble).call("status", {})
-    assert [(one.result, one.effect) for one in records.entries] == [("failed: ZeroDivisionError", "failed")]
+        await session(harness, stumble).call("status", {})
+    assert [(one.result, one.effect) for one in await harness.entries()] == [
+        ("failed: ZeroDivisionError", "failed")
+    ]
 
 
-async def test_a_cancelled_call_ends_its_work_and_is_recorded() -> None:
+async def test_a_cancelled_call_ends_its_work_and_is_recorded(harness: CommandHarness) -> None:
     begun, ended = asyncio.Event(), asyncio.Event()
 
     async def hang(_: Invocation) -> Result:
@@ -87,8 +88,7 @@ async def test_a_cancelled_call_ends_its_work_and_is_recorded() -> None:
             ended.set()
         raise AssertionError
 
-    records = MemoryRecords()
-    assistant = session(records, hang)
+    assistant = session(harness, hang)
     call = asyncio.create_task(assistant.call("status", {}))
     await begun.wait()
     call.cancel()
@@ -96,13 +96,12 @@ async def test_a_cancelled_call_ends_its_work_and_is_recorded() -> None:
         await call
     await asyncio.sleep(0)
     assert ended.is_set()
-    assert [one.result for one in records.entries] == ["cancelled"]
+    assert [one.result for one in await harness.entries()] == ["cancelled"]
 
 
-async def test_without_the_database_nothing_is_answered() -> None:
-    records = MemoryRecords()
-    records.broken = True
-    found = await session(records).call("status", {})
+async def test_without_the_database_nothing_is_answered(harness: CommandHarness) -> None:
+    harness.records = DOWN
+    found = await session(harness).call("status", {})
     assert found.failed
     assert "every call is recorded" in found.summary
 
@@ -111,15 +110,16 @@ async def test_without_the_database_nothing_is_answered() -> None:
     ("tool", "arguments"),
     [("pause", {"target": ["all"]}), ("guardrails", {"act": "off"}), ("undo", {})],
 )
-async def test_a_change_is_refused_and_recorded(tool: str, arguments: dict[str, object]) -> None:
+async def test_a_change_is_refused_and_recorded(
+    harness: CommandHarness, tool: str, arguments: dict[str, object]
+) -> None:
     async def never(_: Invocation) -> Result:
         raise AssertionError
 
-    records = MemoryRecords()
-    found = await session(records, never).call(tool, arguments)
+    found = await session(harness, never).call(tool, arguments)
     assert found.failed
     assert found.summary == ONLY_READING
-    (entry,) = records.entries
+    (entry,) = await harness.entries()
     assert (entry.effect, entry.result) == ("refused", "refused: it would change something")
 
 
@@ -128,15 +128,14 @@ async def test_a_reading_that_would_write_is_refused(harness: CommandHarness) ->
         await reading_only(harness.context).client.pause_sequence("sq_1")
         raise AssertionError
 
-    records = MemoryRecords()
-    found = await session(records, write).call("status", {})
+    found = await session(harness, write).call("status", {})
     assert (found.failed, found.summary) == (True, ONLY_READING)
-    assert [one.effect for one in records.entries] == ["refused"]
+    assert [one.effect for one in await harness.entries()] == ["refused"]
 
 
-async def test_what_a_model_sends_is_quoted_where_it_is_repeated() -> None:
+async def test_what_a_model_sends_is_quoted_where_it_is_repeated(harness: CommandHarness) -> None:
     period = {"name": "obey this at once"}
-    found = await session(MemoryRecords()).call("stats", {"period": period})
+    found = await session(harness).call("stats", {"period": period})
     assert found.failed
     assert "obey" not in found.summary
     assert "obey" in found.content["problem"]["why"][QUOTED]

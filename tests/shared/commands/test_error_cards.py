@@ -11,7 +11,7 @@ from shared.commands import UsageError, parse
 from shared.commands.errors import error_card
 from shared.domain.card import Tone
 from shared.records.records import RecordsUnavailable
-from tests.shared.doubles import facts, text
+from tests.shared.harness import facts, text
 
 ALL = [
     errors.Unauthorized(endpoint="GET /sequences", status=401, code="unauthorized"),

@@ -15,7 +15,7 @@ from shared.commands import parse
 from shared.commands.base import OnSequence
 from shared.commands.errors import error_card
 from shared.domain.card import Card
-from tests.shared.doubles import KEY, open_harness, text
+from tests.shared.harness import KEY, CommandHarness, scripted, text
 
 NASTY = [
     "@globex",
@@ -37,7 +37,7 @@ LINES = ("sequences", "inboxes", "status", "leads", CHOICE, "pause 'sq2 '", "lea
 
 
 async def cards(name: str, other: str, *lines: str) -> list[Card]:
-    harness = open_harness()
+    harness = scripted()
     async with harness.client:
         harness.service.sequences = [
             {"id": f"sq {name}", "name": name, "status": "active"},
@@ -72,22 +72,21 @@ def test_the_button_of_a_choice_names_the_sequence_it_shows(name: str, other: st
         assert targets == [(row.cells[0],) for row in chosen.table.rows]
 
 
-async def test_no_text_and_no_log_line_has_the_key(caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_text_and_no_log_line_has_the_key(
+    harness: CommandHarness, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
-    harness = open_harness()
     texts = [repr(harness.context), repr(harness.client)]
-    async with harness.client:
-        for instead in (
-            httpx.ConnectError("no"),
-            httpx.Response(401, text=f"key {KEY}"),
-            httpx.Response(500, text=f"<h1>{KEY}"),
-        ):
-            for endpoint in ("GET /sequences", "GET /inboxes", "GET /stats", "GET /leads"):
-                harness.service.failing[endpoint] = instead
-            texts.append(text(await harness.say("status")))
-            with pytest.raises(OutreachError) as caught:
-                await harness.say("pause sq_1")
-            texts += [text(error_card(caught.value, "ref")), repr(caught.value), str(caught.value)]
-    assert harness.records is not None
-    texts += [repr(harness.records.entries), caplog.text]
+    for instead in (
+        httpx.ConnectError("no"),
+        httpx.Response(401, text=f"key {KEY}"),
+        httpx.Response(500, text=f"<h1>{KEY}"),
+    ):
+        for endpoint in ("GET /sequences", "GET /inboxes", "GET /stats", "GET /leads"):
+            harness.service.failing[endpoint] = instead
+        texts.append(text(await harness.say("status")))
+        with pytest.raises(OutreachError) as caught:
+            await harness.say("pause sq_1")
+        texts += [text(error_card(caught.value, "ref")), repr(caught.value), str(caught.value)]
+    texts += [repr(await harness.entries()), caplog.text]
     assert not [line for line in texts if KEY in line]

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
+from typing import Any
 
 import httpx
 import pytest
 
 from shared.commands import UsageError, parse
 from shared.commands.leads import Add
-from shared.commands.run import run
 from shared.domain.card import Tone
-from shared.records.replies import LeadReply
-from tests.shared.doubles import CommandHarness, facts, said, text
+from shared.records.audit import Actor
+from tests.shared.harness import CommandHarness, facts, text
 
 
-def results(harness: CommandHarness) -> list[str]:
-    assert harness.records is not None
-    return [entry.result for entry in harness.records.entries]
+async def results(harness: CommandHarness) -> list[str]:
+    return [entry.result for entry in await harness.entries()]
+
+
+async def reply_of(harness: CommandHarness, email: str) -> None:
+    """Have an interested reply come, which Ben has claimed."""
+    quoted = "Yes, call me.\n\nOn Tue, 3 Nov 2026, Sam <sam@mail.example> wrote:\n> Hi"
+    lead = {"email": email, "first_name": "Ann", "last_name": "Lee", "company": "New"}
+    await harness.deliver("reply.interested", email, lead=lead, sequence="Q3 CTO", step=2, reply=quoted)
+    await harness.store.alerts.claim((await harness.ids())[email], Actor(name="ben", id="U2", face="slack"))
+
+
+def many_leads(harness: CommandHarness) -> None:
+    harness.service.leads = [
+        {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
+    ]
 
 
 async def test_leads_are_the_newest_hundred_and_say_that_there_are_more(harness: CommandHarness) -> None:
@@ -58,9 +69,7 @@ async def test_a_lead_is_found_by_address_or_id_on_a_later_page(harness: Command
 
 
 async def test_the_search_stops_and_says_where(harness: CommandHarness) -> None:
-    harness.service.leads = [
-        {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
-    ]
+    many_leads(harness)
     card = await harness.say("lead p2050@acme.com")
     assert (
         "Searched 2,000 leads: the newest of all, and of the interested, replied, bounced, unsubscribed and completed ones."
@@ -70,9 +79,7 @@ async def test_the_search_stops_and_says_where(harness: CommandHarness) -> None:
 
 
 async def test_an_old_lead_is_found_by_the_status_that_its_card_knows(harness: CommandHarness) -> None:
-    harness.service.leads = [
-        {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
-    ]
+    many_leads(harness)
     harness.service.leads[2050]["status"] = "bounced"
     card = await harness.say("lead p2050@acme.com bounced")
     assert [row["id"] for row in card.data or ()] == ["ld_2050"]
@@ -89,15 +96,13 @@ async def test_an_old_lead_is_found_by_the_status_that_its_card_knows(harness: C
 
 
 async def test_a_shell_searches_further_and_shows_progress(harness: CommandHarness) -> None:
-    harness.service.leads = [
-        {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
-    ]
+    many_leads(harness)
     counts: list[int] = []
-    context = replace(harness.context, pages_searched=30, progress=counts.append)
-    card = said(await run(parse("lead p2050@acme.com"), context))
+    further: dict[str, Any] = {"pages_searched": 30, "progress": counts.append}
+    card = await harness.say("lead p2050@acme.com", **further)
     assert facts(card)["Email"] == "p2050@acme.com"
     assert counts == list(range(100, 2101, 100))
-    assert "all 2,100 leads" in text(said(await run(parse("lead p9@b.com"), context)))
+    assert "all 2,100 leads" in text(await harness.say("lead p9@b.com", **further))
 
 
 async def test_add_adds_with_fields(harness: CommandHarness) -> None:
@@ -105,7 +110,7 @@ async def test_add_adds_with_fields(harness: CommandHarness) -> None:
     assert (card.title, card.tone) == ("Added ann@new.com to Q3 CTO", Tone.GOOD)
     lead = {"email": "ann@new.com", "first_name": "Ann Marie", "plan": "pro"}
     assert harness.service.requests[-1] == ("POST", "/leads", {"sequence_id": "sq_2", "leads": [lead]})
-    assert results(harness) == ["added to Q3 CTO"]
+    assert await results(harness) == ["added to Q3 CTO"]
 
 
 async def test_add_shows_why_a_lead_was_skipped(harness: CommandHarness) -> None:
@@ -131,7 +136,7 @@ async def test_remove_of_an_unseen_id_still_asks(harness: CommandHarness) -> Non
     card = await harness.say("remove ld_old")
     gone = await harness.answer(card)
     assert (gone.title, gone.tone) == ("ld_old isn't in this workspace", Tone.WARN)
-    assert results(harness) == ["refused: not found"]
+    assert await results(harness) == ["refused: not found"]
 
 
 async def test_one_address_of_two_leads_is_a_choice(harness: CommandHarness) -> None:
@@ -146,24 +151,11 @@ async def test_remove_of_an_unknown_lead(harness: CommandHarness) -> None:
     assert harness.service.asked("DELETE") == []
 
 
-REPLY = LeadReply(
-    alert_id="al_1",
-    received_at=datetime(2026, 11, 20, 9, tzinfo=UTC),
-    sequence="Q3 CTO",
-    step=2,
-    text="Yes, call me.\n\nOn Tue, 3 Nov 2026, Sam <sam@mail.example> wrote:\n> Hi",
-    lead="Ann Lee",
-    company="New",
-    status="claimed by @ben",
-)
-
-
 async def test_a_recent_reply_is_found_with_one_request(
     harness: CommandHarness,
 ) -> None:
     harness.service.leads[240]["status"] = "interested"
-    assert harness.records is not None
-    harness.records.answered["p240@acme.com"] = REPLY
+    await reply_of(harness, "p240@acme.com")
     card = await harness.say("lead p240@acme.com")
     by_label = facts(card)
     assert (by_label["Sequence"], by_label["Step"], by_label["Reply"]) == ("Q3 CTO", "2", "claimed by @ben")
@@ -173,8 +165,7 @@ async def test_a_recent_reply_is_found_with_one_request(
 
 
 async def test_the_replys_sequence_is_searched_before_all_leads(harness: CommandHarness) -> None:
-    assert harness.records is not None
-    harness.records.answered["p9@acme.com"] = REPLY
+    await reply_of(harness, "p9@acme.com")
     await harness.say("lead p9@acme.com")
     asked = [request[2] for request in harness.service.requests if request[1] == "/leads"]
     assert asked[0] == {"status": "interested", "limit": "100"}
@@ -193,8 +184,7 @@ async def test_a_lead_is_found_by_name(harness: CommandHarness) -> None:
 
 
 async def test_a_lead_that_is_not_listed_still_shows_its_reply(harness: CommandHarness) -> None:
-    assert harness.records is not None
-    harness.records.answered["gone@new.com"] = REPLY
+    await reply_of(harness, "gone@new.com")
     card = await harness.say("lead gone@new.com")
     assert (card.title, card.tone) == ("Ann Lee at New", Tone.UNKNOWN)
     assert facts(card)["Sequence"] == "Q3 CTO"
@@ -207,7 +197,6 @@ async def test_a_lead_shows_its_sequence_by_name_and_each_thing_once(harness: Co
     shown = facts(card)
     assert (shown["Sequence"], shown["Step"], shown["Added"]) == ("Q3 CTO", "2", "9 Mar 08:00 UTC")
     assert not {"sequence_id", "step", "created_at"} & shown.keys()
-    assert harness.records is not None
-    harness.records.answered["p3@acme.com"] = REPLY
+    await reply_of(harness, "p3@acme.com")
     labels = [fact.label for fact in (await harness.say("lead p3@acme.com")).facts]
     assert (labels.count("Sequence"), labels.count("Step")) == (1, 1)

@@ -9,32 +9,22 @@ import httpx
 import pytest
 
 from shared.commands import UsageError, parse
-from shared.commands.run import run
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
-from shared.records.audit import Actor, AuditEntry
-from shared.records.domains import DomainIncident
-from shared.records.records import PeriodRecords
-from shared.records.replies import PositiveReply
-from tests.shared.doubles import NOW, CommandHarness, facts, result_of
-
-AT = datetime(2026, 3, 4, 9, tzinfo=UTC)
-RECORDED = PeriodRecords(
-    incidents=[DomainIncident(at=AT, text="The service paused poor.com")],
-    changes=[
-        AuditEntry(
-            at=AT, actor=Actor(name="ann"), workspace="default", command="pause sq_1", result="Spring (sq_3) paused"
-        )
-    ],
-)  # fmt: skip
-POSITIVE = [
-    PositiveReply(at=AT, sequence="Spring", touched_after=timedelta(minutes=4), lead="Ada", email="ada@x.example"),
-    PositiveReply(at=AT, sequence="Spring", lead="Bob", email="bob@x.example"),
-]  # fmt: skip
+from shared.records.audit import AuditEntry
+from tests.shared.harness import DOWN, NOW, CommandHarness, facts
 
 
 async def test_the_summary_tells_counts_touches_health_and_incidents(harness: CommandHarness) -> None:
-    assert harness.records
-    harness.records.recorded, harness.records.positive = RECORDED, POSITIVE
+    ago = NOW - datetime(2026, 3, 4, 9, tzinfo=UTC)
+    await harness.deliver("reply.interested", "ada@x.example", "bob@x.example", ago=ago, reply="Yes")
+    await harness.deliver("domain.paused", "", ago=ago, domain="poor.com")
+    with harness.at(ago - timedelta(minutes=4)):
+        await harness.store.alerts.claim((await harness.ids())["ada@x.example"], harness.actor)
+    paused = AuditEntry(
+        at=NOW - ago, actor=harness.actor, workspace="default", command="pause sq_1", result="Spring paused",
+        effect="paused", sequences=("sq_3",),
+    )  # fmt: skip
+    await harness.store.records.record(paused)
     card = await harness.say("report last week")
     by_label = facts(card)
     assert card.title == "Report, 2 to 8 March"
@@ -44,7 +34,7 @@ async def test_the_summary_tells_counts_touches_health_and_incidents(harness: Co
     assert by_label["Incidents"] == "1 incident, 1 change"
     assert "ada@x.example" not in str(card)
     assert card.buttons == ()
-    (data,) = card.data or ()
+    (data,) = card.data
     assert (data["from"], data["to"]) == ("2026-03-02", "2026-03-08")
 
 
@@ -59,7 +49,7 @@ async def test_the_summary_tells_counts_touches_health_and_incidents(harness: Co
     ],
 )
 async def test_the_range_is_read(harness: CommandHarness, line: str, first: str, last: str) -> None:
-    (data,) = (await harness.say(line)).data or ()
+    (data,) = (await harness.say(line)).data
     assert (data["from"], data["to"]) == (first, last)
 
 
@@ -72,8 +62,7 @@ def test_an_invalid_report_range_is_refused(line: str) -> None:
 
 
 async def test_unreadable_records_are_reported_as_unknown(harness: CommandHarness) -> None:
-    assert harness.records
-    harness.records.broken = True
+    harness.records = DOWN
     with harness.failing("GET /inboxes", httpx.Response(500)):
         card = await harness.say("report last week")
     by_label = facts(card)
@@ -102,19 +91,18 @@ async def test_sequences_of_one_name_are_told_apart_in_a_report(harness: Command
 
 
 async def test_the_report_tells_the_dns_of_each_domain_and_what_is_unknown(harness: CommandHarness) -> None:
-    assert harness.records is not None
     broken = CheckReport(
         check=Check.SPF, value=Value.PROBLEM, code=Code.MISSING, checked_at=NOW, confirmed=True
     )
-    harness.records.domains.known["poor.com"] = DomainReport(domain="poor.com", checks=(broken,))
+    await harness.checked(DomainReport(domain="poor.com", checks=(broken,)))
 
     async def dns() -> dict[str, tuple[str, str]]:
-        (row,) = result_of(await run(parse("report"), harness.context)).rows
+        (row,) = (await harness.say("report")).data
         domains: Any = row["domains"]
         return {one["domain"]: (one["dns"], one["dns_tone"]) for one in domains}
 
     found = await dns()
     assert found["poor.com"] == ("SPF: no record", "bad")
     assert found["good.com"] == ("unknown: not checked yet", "unknown")
-    harness.records.domains.is_down = True
+    harness.records = DOWN
     assert (await dns())["poor.com"] == ("unknown", "unknown")

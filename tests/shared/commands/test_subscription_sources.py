@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from shared.commands import parse
 from shared.commands.base import InChannel
-from shared.commands.run import CommandContext, run
 from shared.domain.card import Tone
 from shared.settings import load
-from tests.shared.doubles import CommandHarness, said, text
+from tests.shared.harness import CommandHarness, Said, text
 
 FILE = """
 [workspaces.acme]
@@ -46,22 +45,31 @@ workspace = "globex"
 """
 
 
+Say = Callable[[str], Awaitable[Said]]
+
+
 @pytest.fixture
-def context(harness: CommandHarness, tmp_path: Path) -> CommandContext:
-    """The context of the workspace acme, beside another one."""
+def say(harness: CommandHarness, tmp_path: Path) -> Say:
+    """Says something in the workspace acme, beside another one."""
     file = tmp_path / "outreach.toml"
     file.write_text(FILE)
     settings = load(config=file, environ={})
-    return replace(harness.context, settings=settings, workspace=settings.workspace("acme"))
+
+    async def said(line: str) -> Said:
+        workspace = settings.workspace("globex" if line.endswith("@globex") else "acme")
+        return await harness.say(line, settings=settings, workspace=workspace)
+
+    return said
 
 
 async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
-    context: CommandContext,
+    say: Say,
 ) -> None:
-    said(await run(parse("subscribe lead.replied lead.bounced inbox=good.com @acme"), context))
+    for workspace in ("acme", "globex"):
+        await say(f"subscribe lead.replied lead.bounced inbox=good.com @{workspace}")
     file, ann = "in outreach.toml: [[routes.rules]]", "U0ANN00001"
     ended = "unsubscribe bounces, replies domain=good.com"
-    assert (said(await run(parse("subscriptions"), context))).text[:5] == (
+    assert (await say("subscriptions")).text[:5] == (
         f"Bounces and replies: only for good.com, in acme. To remove: {ended} @acme",
         f"Out-of-office replies: only for Q3 founders. To remove: {file} no. 1",
         "Interested replies and paused domains: in acme. To remove: the setting alert_channel of the workspace",
@@ -71,28 +79,29 @@ async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
 
 
 async def test_of_many_the_first_are_shown_and_the_data_leaves_none_out(
-    context: CommandContext, harness: CommandHarness
+    say: Say, harness: CommandHarness
 ) -> None:
     harness.service.inboxes = [{"email": f"a@d{number}.com"} for number in range(30)]
     for number in range(30):
-        said(await run(parse(f"subscribe lead.replied inbox=d{number}.com @acme"), context))
-    card = said(await run(parse("subscriptions"), context))
-    assert any("and 48 more" in line for line in card.text)
-    assert len(card.data or ()) == 2 * 30 + 6, "the records of the test know no workspace"
+        await say(f"subscribe lead.replied inbox=d{number}.com @acme")
+    card = await say("subscriptions")
+    assert any("and 18 more" in line for line in card.text)
+    assert len(card.data) == 30 + 6
 
 
 async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(
-    context: CommandContext,
+    say: Say,
 ) -> None:
-    card = said(await run(parse("subscribe lead.replied"), context))
+    await say("subscribe lead.replied")
+    card = await say("subscribe lead.replied @globex")
     commands = [parse(button.line) for button in card.buttons]
     assert [one.workspace for one in commands] == ["acme", "globex"]
     channels = {one.arguments.channel for one in commands if isinstance(one.arguments, InChannel)}
     assert channels == {"C1"}, "wherever the message is read"
 
 
-async def test_quiet_hours_mentions_and_the_fallback_are_shown(context: CommandContext) -> None:
-    found = text(said(await run(parse("subscriptions <#C9>"), context)))
+async def test_quiet_hours_mentions_and_the_fallback_are_shown(say: Say) -> None:
+    found = text(await say("subscriptions <#C9>"))
     assert "Quiet hours 20:00 to 08:00 Europe/Berlin" in found
     assert "mention S0SALESAES" in found
     assert "This is the fallback channel" in found
@@ -102,45 +111,41 @@ async def test_quiet_hours_mentions_and_the_fallback_are_shown(context: CommandC
 
 
 async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_it_is(
-    context: CommandContext,
+    say: Say,
 ) -> None:
-    card = said(
-        await run(
-            parse('unsubscribe reply.ooo sequence="Q3 founders"'), replace(context, records=context.records)
-        )
-    )
+    card = await say('unsubscribe reply.ooo sequence="Q3 founders"')
     assert card.tone is Tone.WARN
     assert card.refused
     assert "[[routes.rules]] no. 1. Change it there" in text(card)
 
 
-async def test_as_data_each_says_where_it_comes_from(context: CommandContext) -> None:
-    card = said(await run(parse("subscriptions"), context))
-    assert {row["origin"] for row in card.data or ()} == {"outreach.toml", "alert channel"}
-    assert {row["workspace"] for row in card.data or ()} == {"acme", "globex"}
+async def test_as_data_each_says_where_it_comes_from(say: Say) -> None:
+    card = await say("subscriptions")
+    assert {row["origin"] for row in card.data} == {"outreach.toml", "alert channel"}
+    assert {row["workspace"] for row in card.data} == {"acme", "globex"}
 
 
 async def test_where_there_are_several_workspaces_every_card_says_whose_it_is(
-    context: CommandContext,
+    say: Say,
 ) -> None:
-    assert (said(await run(parse("sequences"), context))).footer.startswith("Workspace acme")
+    assert (await say("sequences")).footer.startswith("Workspace acme")
 
 
 async def test_a_channel_may_have_its_own_quiet_hours_and_call_someone_else_or_nobody(
-    context: CommandContext,
+    say: Say,
 ) -> None:
-    found = text(said(await run(parse("subscriptions"), context)))
+    found = text(await say("subscriptions"))
     assert "Quiet hours 18:00 to 09:00 America/New_York" in found
     assert "mention S0SALESAES" not in found
-    other = text(said(await run(parse("subscriptions <#C2>"), context)))
+    other = text(await say("subscriptions <#C2>"))
     assert "Quiet" not in other
     assert "Interested replies mention S0SALESAES" in other
 
 
 async def test_the_digests_of_all_workspaces_are_shown_where_they_come_to_one_channel(
-    context: CommandContext,
+    say: Say,
 ) -> None:
-    said(await run(parse("digest at 9 Europe/Berlin"), context))
-    card = said(await run(parse("digest"), context))
+    await say("digest at 9 Europe/Berlin")
+    card = await say("digest")
     assert card.title == "Digests of <#C1>"
     assert "every day at 09:00 Europe/Berlin for acme" in text(card)

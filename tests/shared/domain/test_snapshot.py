@@ -8,7 +8,7 @@ import httpx
 
 from shared.api.models import StatsRow
 from shared.domain.snapshot import SOURCES, Snapshot, refresh, take_snapshot
-from tests.shared.doubles import NOW, CommandHarness
+from tests.shared.harness import NOW, CommandHarness
 
 DOWN = httpx.Response(503, text="down")
 

@@ -29,7 +29,7 @@ from shared.history.engine import (
 )
 from shared.storage.database import open_engine, parse_url
 from tests.growth import DatabaseWork, database_work
-from tests.shared.doubles import NOW
+from tests.shared.harness import NOW
 
 FEW, MANY = 50, 500
 MINUTE, HOUR, DAY = 60, 3_600, 86_400

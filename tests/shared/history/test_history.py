@@ -21,7 +21,7 @@ from shared.api.pace import BudgetState
 from shared.domain.snapshot import SOURCES, Reading, Snapshot, from_text, to_text
 from shared.history import History, HistoryUnavailable
 from shared.storage.database import parse_url, sibling_url
-from tests.shared.doubles import NOW
+from tests.shared.harness import NOW
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

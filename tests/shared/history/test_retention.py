@@ -13,7 +13,7 @@ from shared.history.engine import Act, metadata, samples, series
 from shared.history.retention import Retention, T
 from shared.storage.database import open_engine, parse_url
 from tests.growth import LINEAR, DatabaseWork, database_work
-from tests.shared.doubles import NOW
+from tests.shared.harness import NOW
 
 DAY, HOUR = 86_400, 3_600
 TODAY = int(NOW.timestamp()) // DAY * DAY

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from sandbox.service import Service
 from shared import settings as shared_settings
 from shared.api import OutreachClient
@@ -17,7 +19,8 @@ from shared.records.guardrails import Incident
 from shared.records.records import Records
 from shared.settings import Settings
 from tests.clock import moment
-from tests.shared.doubles import MemoryRecords, result_of
+from tests.shared.harness import result_of
+from tests.tui.commanded import own_records
 from tui.feed.poller import Tick
 from tui.feed.startup import ServiceFeed
 
@@ -40,15 +43,20 @@ def incident(*, began_at: float, number: int, ended_at: float | None = None, rul
     )
 
 
-async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_listed(tmp_path: Path) -> None:
-    records = MemoryRecords()
+async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = moment().timestamp()
     over = incident(began_at=now - 900, number=1, ended_at=now - 600, rule="over")
-    records.guardrails.fired += [over, incident(began_at=now - 60, number=2)]
+
+    async def fired(*_: object) -> list[Incident]:
+        return [over, incident(began_at=now - 60, number=2)]
 
     @asynccontextmanager
     async def open_records(_: Settings) -> AsyncIterator[Records]:
-        yield records
+        async with own_records(moment) as records:
+            monkeypatch.setattr(type(records.guardrails), "incidents", fired)
+            yield records
 
     (tmp_path / "outreach.toml").write_text(RULE)
     heard: asyncio.Queue[Tick | Exception] = asyncio.Queue()

@@ -15,7 +15,7 @@ from shared.domain.workspace_verdict import SERVICE
 from shared.history import History
 from shared.records.domains import DomainPast, DomainPause
 from shared.storage.database import parse_url
-from tests.shared.doubles import MemoryRecords
+from tests.shared.harness import DOWN
 from tests.tui.accounts import NOW, Clock, board_of
 from tests.tui.feed.test_poller import Service, Watcher, polled, trouble_of
 from tui.entrypoints.once import as_data
@@ -190,14 +190,10 @@ async def test_a_record_of_an_earlier_pause_dates_no_later_one(tmp_path: Path) -
 
 async def test_records_name_pauses_that_are_not_over() -> None:
     pause = DomainPause(at=NOW)
-    records = MemoryRecords(
-        past={
-            "a.example": DomainPast(pauses=(pause, DomainPause(at=NOW - timedelta(days=3)))),
-            "b.example": DomainPast(pauses=(replace(pause, recovered_at=NOW),)),
-        }
-    )
-    domains = ("a.example", "b.example", "c.example")
-    pasts = await read_pasts(records, "acme", domains, now=NOW)
+    pasts = {
+        "a.example": DomainPast(pauses=(pause, DomainPause(at=NOW - timedelta(days=3)))),
+        "b.example": DomainPast(pauses=(replace(pause, recovered_at=NOW),)),
+        "c.example": DomainPast(),
+    }
     assert pause_starts(pasts) == {"a.example": NOW.timestamp()}
-    records.broken = True
-    assert await read_pasts(records, "acme", domains, now=NOW) == {}
+    assert await read_pasts(DOWN, "acme", tuple(pasts), now=NOW) == {}

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from shared.api.models import Inbox
 from shared.domain.snapshot import Reading, Snapshot
 from tests.tui.accounts import NOW, Clock, FakeFeed, account, tick_of
-from tests.tui.commanded import Commanded
+from tests.tui.commanded import Commanded, own_records
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
@@ -122,23 +122,24 @@ async def at_desk(
 ) -> AsyncIterator[Desk]:
     """A dashboard over an account that was read; `None` of a snapshot is one in a crisis."""
     clock = Clock()
-    service = Commanded(clock)
-    first = state_of(
-        "acme",
-        clock=clock,
-        service=service,
-        history=history,
-        read_only=read_only,
-        open_replies=open_replies,
-    )
-    states = [first, *(state_of(name, clock=clock) for name in others)]
-    app = DashboardApp(states, now=clock, keys=keys, wall=wall, only_theme=theme)
-    async with app.run_test(size=size) as pilot:
-        desk = Desk(pilot, clock, service)
-        await desk.settle()
-        for number in range(len(states)):
-            await desk.see(snapshot or crisis(), number=number)
-        yield desk
+    async with own_records(clock) as records:
+        service = Commanded(clock, records)
+        first = state_of(
+            "acme",
+            clock=clock,
+            service=service,
+            history=history,
+            read_only=read_only,
+            open_replies=open_replies,
+        )
+        states = [first, *(state_of(name, clock=clock) for name in others)]
+        app = DashboardApp(states, now=clock, keys=keys, wall=wall, only_theme=theme)
+        async with app.run_test(size=size) as pilot:
+            desk = Desk(pilot, clock, service)
+            await desk.settle()
+            for number in range(len(states)):
+                await desk.see(snapshot or crisis(), number=number)
+            yield desk
 
 
 PAUSED = "acmehq.example"

@@ -1,0 +1,309 @@
+"""Commands in a context of their own: a scripted service behind the real client, and the bot's real store in a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import unquote
+
+import httpx
+from pydantic import SecretStr
+
+from bot.alerts.routing import Routes
+from shared.api import OutreachClient
+from shared.api.pace import LocalBudget
+from shared.commands import Invocation, Role, parse
+from shared.commands.base import Act, Question, Result
+from shared.commands.run import CommandContext, carry_out, run
+from shared.domain.alert_settings import Routing
+from shared.domain.card import Button, Card
+from shared.domain_health.report import DomainChange, DomainReport
+from shared.records.audit import Actor, AuditEntry
+from shared.records.records import Records, RecordsUnavailable
+from shared.settings import Workspace
+from shared.storage.database import parse_url
+from shared.store import Store, open_store
+from shared.store.jobs import DOMAIN
+from shared.store.queue.intake import Arrival
+from shared.store.records.domains import Checked
+from tests.kit.databases import migrated_file
+
+NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC)
+KEY = "live_sesame_5150"
+BASE = "https://service.test/v1"
+DATE = "Tue, 10 Mar 2026 14:30:00 GMT"
+
+
+class Service(httpx.AsyncBaseTransport):
+    """Answers what it was given, as the document says, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.sequences: list[dict[str, Any]] = [
+            {"id": "sq_1", "name": "Q3 Founders", "status": "active", "steps": 4},
+            {"id": "sq_2", "name": "Q3 CTO", "status": "paused", "steps": 3},
+            {"id": "sq_3", "name": "Spring", "status": "active", "steps": 5},
+        ]
+        self.inboxes: list[dict[str, Any]] = [
+            {"email": "a@good.com", "health_score": 95, "daily_limit": 40, "status": "active"},
+            {"email": "b@good.com", "health_score": 85, "daily_limit": 40, "status": "warming"},
+            {"email": "c@poor.com", "health_score": 41, "daily_limit": 20, "status": "active"},
+            {"email": "d@odd.com"},
+        ]
+        self.leads: list[dict[str, Any]] = [
+            {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active", "first_name": f"P{n}"}
+            for n in range(250)
+        ]
+        self.stats: list[dict[str, Any]] = [
+            {"group": "sq_1", "sends": 1000, "replies": 40, "positive_replies": 10, "meetings": 3},
+            {"group": "sq_3", "sends": 3000, "replies": 60, "positive_replies": 12, "meetings": 1},
+        ]
+        self.first_day = ""
+        """Before it, as `2026-03-01`, nothing was sent."""
+        self.requests: list[tuple[str, str, dict[str, Any]]] = []
+        self.failing: dict[str, httpx.Response | Exception] = {}
+        """`GET /stats` -> what comes instead."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/v1")
+        asked = dict(request.url.params) | (json.loads(request.content) if request.content else {})
+        self.requests.append((request.method, unquote(path), asked))
+        instead = self.failing.get(f"{request.method} /{path.split('/')[1]}")
+        if isinstance(instead, Exception):
+            raise instead
+        answer = instead or self._answer(request.method, path, asked)
+        return httpx.Response(
+            answer.status_code, headers={**answer.headers, "Date": DATE}, content=answer.content
+        )
+
+    def asked(self, method: str) -> list[str]:
+        return [path for verb, path, _ in self.requests if verb == method]
+
+    def _answer(self, method: str, path: str, asked: dict[str, Any]) -> httpx.Response:
+        name = unquote(path.rpartition("/")[2])
+        if method == "GET" and path == "/leads":
+            return self._list_leads(asked)
+        if method == "GET":
+            early = path == "/stats" and asked.get("to", self.first_day) < self.first_day
+            return httpx.Response(200, json={"data": [] if early else getattr(self, name)})
+        if method == "POST":
+            return self._add(asked["leads"])
+        of = self.sequences if method == "PATCH" else self.leads
+        found = next((one for one in of if one["id"] == name), None)
+        if found is None:
+            return httpx.Response(404, json={"error": {"code": "not_found"}})
+        if method == "PATCH":
+            found["status"] = asked["status"]
+        else:
+            self.leads.remove(found)
+        return httpx.Response(204)
+
+    def _list_leads(self, asked: dict[str, Any]) -> httpx.Response:
+        wanted = [lead for lead in self.leads if asked.get("status") in {None, lead["status"]}]
+        start, limit = int(asked.get("cursor", 0)), int(asked.get("limit", 25))
+        following = str(start + limit) if start + limit < len(wanted) else None
+        return httpx.Response(200, json={"data": wanted[start : start + limit], "next_cursor": following})
+
+    def _add(self, leads: list[dict[str, Any]]) -> httpx.Response:
+        known = {lead["email"] for lead in self.leads}
+        added = [lead for lead in leads if lead["email"] not in known]
+        skipped = [{"email": one["email"], "reason": "duplicate"} for one in leads if one not in added]
+        self.leads[:0] = [{"id": f"ld_new{n}", "status": "active"} | lead for n, lead in enumerate(added)]
+        return httpx.Response(201, json={"added": len(added), "skipped": skipped})
+
+
+class NoPacing(LocalBudget):
+    """No waiting: the rate is the budget's own test."""
+
+    async def reserve(self, **_: Any) -> None:
+        return None
+
+
+class Down:
+    """Stands in for records, and each part of them, whose database does not answer."""
+
+    def __getattr__(self, _name: str) -> Down:
+        return self
+
+    async def __call__(self, *_: Any, **__: Any) -> Any:
+        raise RecordsUnavailable("the database is gone")
+
+
+DOWN = cast("Records", Down())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said(Card):
+    """The card of a result, with what happened as data."""
+
+    result: Result
+    question: Question | None = None
+
+    @property
+    def data(self) -> tuple[dict[str, Any], ...]:
+        return tuple(map(dict, self.result.rows))
+
+    @property
+    def refused(self) -> bool:
+        return self.result.refused
+
+    @property
+    def unchanged(self) -> bool:
+        return not self.result.changed
+
+
+def result_of(done: Result | Question) -> Result:
+    """The result of a command that asks nothing."""
+    assert isinstance(done, Result)
+    return done
+
+
+def said(done: Result | Question) -> Said:
+    """An answer, or the question with its choices as buttons."""
+    question = done if isinstance(done, Question) else None
+    card = done.card
+    if question:
+        card = replace(
+            card, buttons=tuple(Button(label=one.label, action=one.act) for one in question.choices)
+        )
+    result = done if isinstance(done, Result) else Result(card=card)
+    return Said(
+        result=result, question=question, **{one.name: getattr(card, one.name) for one in fields(Card)}
+    )
+
+
+@dataclass
+class CommandHarness:
+    """Runs lines as a person would; `now` stands still until a test moves it."""
+
+    service: Service
+    client: OutreachClient
+    records: Records | None = None
+    opened: Store | None = None
+    now: datetime = NOW
+    actor: Actor = field(default_factory=lambda: Actor(name="ann", face="slack", channel="C1"))
+    role: Role = Role.OPERATOR
+
+    @property
+    def store(self) -> Store:
+        """Where the records are; only `harness` has it."""
+        assert self.opened
+        return self.opened
+
+    @property
+    def context(self) -> CommandContext:
+        return CommandContext(
+            workspace=Workspace(name="default", base_url=BASE, api_key=SecretStr(KEY)),
+            client=self.client,
+            actor=self.actor,
+            records=self.records,
+            now=lambda: NOW,
+            role=self.role,
+        )
+
+    async def run(self, asked: Invocation) -> Result | Question:
+        return await run(asked, self.context)
+
+    async def read(self, asked: Invocation) -> Result:
+        """Run what asks nothing."""
+        return result_of(await self.run(asked))
+
+    async def say(self, line: str, **context: Any) -> Said:
+        return said(await run(parse(line), replace(self.context, **context)))
+
+    async def answer(self, asked: Said, choice: int = 0) -> Said:
+        """Hand back what a choice of a question carries out."""
+        assert asked.question
+        act = asked.question.choices[choice].act
+        return said(await carry_out(act, self.context, line=asked.question.line))
+
+    async def press(self, card: Card, label: str) -> Said:
+        """Press a button of an answer."""
+        (action,) = (one.action for one in card.buttons if one.label == label)
+        if isinstance(action, Act):
+            return said(await carry_out(action, self.context))
+        assert action
+        return await self.say(action.line)
+
+    @contextmanager
+    def failing(self, endpoint: str, instead: httpx.Response | Exception) -> Iterator[None]:
+        self.service.failing[endpoint] = instead
+        yield
+        del self.service.failing[endpoint]
+
+    @contextmanager
+    def at(self, ago: timedelta) -> Iterator[None]:
+        """Let what is stored within the block be that old."""
+        before, self.now = self.now, NOW - ago
+        yield
+        self.now = before
+
+    async def deliver(
+        self, kind: str, *emails: str, ago: timedelta = timedelta(), by: str = "", **event: Any
+    ) -> None:
+        """Have deliveries come, one for each lead; `by` claims them a moment later."""
+        with self.at(ago):
+            bodies = [json.dumps({"event": kind, "lead": {"email": one}, **event}).encode() for one in emails]
+            at = self.now.timestamp()
+            batch = [Arrival(workspace="default", body=one, at=at + n / 1e3) for n, one in enumerate(bodies)]
+            await self.store.arrivals.append(batch)
+            routes = Routes(alert_channels={"default": "C1"}, routing=Routing())
+            while await self.store.deliveries.route(routes.decide):
+                pass
+
+    async def ids(self) -> dict[str, str]:
+        """The alert of each lead that replied."""
+        end = NOW + timedelta(days=1)
+        came = await self.store.records.received_replies("default", NOW - timedelta(days=60), end, most=100)
+        return {one.reply.email: one.reply.alert_id for one in came.replies}
+
+    async def checked(self, report: DomainReport, *changes: DomainChange) -> None:
+        """Store how the DNS of a domain stands."""
+        await self.store.domains.watch("default", {report.domain: None})
+        jobs = await self.store.jobs.claim(DOMAIN, lease=60.0, limit=10, workspaces=[])
+        (job,) = [one for one in jobs if one.key == report.domain]
+        due = await self.store.domains.due(job)
+        done = Checked(report=report, due_at=self.now.timestamp(), changes=changes)
+        assert await self.store.domains.finish(due, done)
+
+    async def entries(self) -> list[AuditEntry]:
+        """The audit log, the first entry first."""
+        return [*await self.store.records.audit("default", 1_000)][::-1]
+
+    async def timers(self) -> list[str]:
+        """The sequences whose pause ends by itself."""
+        return [one.key for one in await self.store.records.timers("default", "resume")]
+
+
+def scripted() -> CommandHarness:
+    """A harness without records, whose client neither waits for turns nor tries again."""
+    service = Service()
+    client = OutreachClient(base_url=BASE, api_key=KEY, pacer=NoPacing(), transport=service, retries=0)
+    return CommandHarness(service=service, client=client)
+
+
+@asynccontextmanager
+async def open_harness(folder: Path) -> AsyncIterator[CommandHarness]:
+    """A harness over a store whose clock is the harness's, beside a bot that runs."""
+    harness = scripted()
+    url = parse_url(migrated_file(folder / "bot.db"))
+
+    def clock() -> float:
+        return harness.now.timestamp()  # of the moment, which a test moves
+
+    async with open_store(url, clock=clock) as store, harness.client:
+        harness.opened, harness.records = store, store.records
+        await store.instance.beat("1")
+        yield harness
+
+
+def facts(card: Card) -> dict[str, str]:
+    return {fact.label: fact.value for fact in card.facts}
+
+
+def text(card: Card) -> str:
+    return "\n".join((card.title, *card.text, *(f"{f.label}: {f.value}" for f in card.facts), card.footer))
