@@ -66,6 +66,7 @@ async def test_every_request_is_to_the_letter_of_the_document(
         ("POST", "/v1/webhooks", '{"url":"https://x.io/hook","events":["lead.replied"]}'),
     ]
     assert {asked.headers["authorization"] for asked in server.asked} == {f"Bearer {KEY}"}
+    assert server.asked[0].headers["user-agent"].startswith(f"outreach-ops/{__version__} python/")
     assert all(
         asked.headers.get("content-type") == "application/json" for asked in server.asked if asked.body
     )
@@ -154,17 +155,6 @@ async def test_a_refusal_has_the_services_message(
     assert error is not InvalidRequest or "The field url is missing or invalid." in str(caught.value)
 
 
-async def test_a_redirect_is_not_followed_and_says_where(
-    client: OutreachClient, server: ScriptedServer
-) -> None:
-    server.play = lambda _: Answer(status=302, headers={"Location": "https://evil.example/v1/leads?key=1"})
-    with pytest.raises(Refused, match=r"https://evil\.example/v1/leads\.") as caught:
-        await client.list_leads()
-    assert caught.value.argument == "base_url"
-    assert "`base_url`" in caught.value.hint
-    assert len(server.asked) == 1
-
-
 async def test_an_endless_answer_is_refused_at_the_limit(
     client: OutreachClient, server: ScriptedServer
 ) -> None:
@@ -179,29 +169,21 @@ async def test_an_endless_answer_is_refused_at_the_limit(
             await client.list_inboxes()
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate", "deflate without a header"])
+@pytest.mark.parametrize(("encoding", "window"), [("gzip", 31), ("deflate", 15), ("deflate", -15)])
 async def test_a_packed_answer_is_unpacked_no_further_than_the_limit(
-    client: OutreachClient, server: ScriptedServer, encoding: str
+    client: OutreachClient, server: ScriptedServer, encoding: str, window: int
 ) -> None:
-    windows = {"gzip": 31, "deflate": 15, "deflate without a header": -15}
-    packing = zlib.compressobj(wbits=windows[encoding])
-    bomb = packing.compress(b"[" + b"{}," * 100_000_000 + b"{}]") + packing.flush()
-    assert len(bomb) < 400_000
-    server.play = lambda _: Answer(body=bomb, headers={"Content-Encoding": encoding.partition(" ")[0]})
+    def packed(body: bytes) -> Answer:
+        packing = zlib.compressobj(wbits=window)
+        return Answer(body=packing.compress(body) + packing.flush(), headers={"Content-Encoding": encoding})
+
+    server.script = [packed(b'[{"email": "ada@x.io"}]'), packed(b"[" + b"{}," * 100_000_000 + b"{}]")]
+    assert [inbox.email for inbox in await client.list_inboxes()] == ["ada@x.io"]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(Unreadable, match="more than 10 MB"):
         await client.list_inboxes()
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 100_000, "kilobytes"
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "deflate", "deflate without a header"])
-async def test_a_packed_answer_is_read(client: OutreachClient, server: ScriptedServer, encoding: str) -> None:
-    windows = {"gzip": 31, "deflate": 15, "deflate without a header": -15}
-    packing = zlib.compressobj(wbits=windows[encoding])
-    body = packing.compress(b'[{"email": "ada@x.io"}]') + packing.flush()
-    server.play = lambda _: Answer(body=body, headers={"Content-Encoding": encoding.partition(" ")[0]})
-    assert [inbox.email for inbox in await client.list_inboxes()] == ["ada@x.io"]
 
 
 async def test_a_large_answer_is_parsed_beside_the_event_loop(
@@ -281,22 +263,6 @@ async def test_shapes_have_types_and_no_values(client: OutreachClient, server: S
     }
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"id": "sq_1", "name": "Q3", "status": "paused", "steps": 4},
-        {"data": {"id": "sq_1", "name": "Q3", "status": "paused", "steps": "4"}},
-        {"sequence": {"sequenceId": "sq_1", "name": "Q3", "stepCount": 4}},
-    ],
-)
-async def test_pausing_returns_the_sequence(
-    client: OutreachClient, server: ScriptedServer, body: Any
-) -> None:
-    server.play = lambda _: Answer(body=body)
-    expected = Sequence(id="sq_1", name="Q3", status="paused", steps=4)
-    assert await client.pause_sequence("sq_1") == expected
-
-
 async def test_an_error_has_the_headers_and_the_body_of_the_answer(
     client: OutreachClient, server: ScriptedServer
 ) -> None:
@@ -358,11 +324,3 @@ async def test_the_log_tells_endpoints_statuses_and_repetitions_and_nothing_that
         "GET /leads: 503", "GET /leads: ServiceBroken 503", "GET /leads: 200", "DELETE /leads/{id}: 404",
     ]  # fmt: skip
     assert not [line for line in lines if "secret" in line or KEY in line]
-
-
-async def test_every_request_names_the_program_and_its_version(
-    client: OutreachClient, server: ScriptedServer
-) -> None:
-    server.play = lambda _: Answer(body=[])
-    await client.list_inboxes()
-    assert server.asked[0].headers["user-agent"].startswith(f"outreach-ops/{__version__} python/")

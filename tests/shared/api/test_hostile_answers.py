@@ -130,14 +130,6 @@ def test_a_date_is_read_or_unknown(text: str) -> None:
     assert moment is None or moment.utcoffset() is not None
 
 
-async def test_a_date_beyond_the_calendar_is_no_time_and_no_error(
-    client: OutreachClient, server: ScriptedServer
-) -> None:
-    server.play = lambda _: Answer(body=[], headers={"Date": AHEAD})
-    assert await client.list_sequences() == ()
-    assert client.service_time is None
-
-
 async def test_one_number_without_end_leaves_the_rest_readable(
     client: OutreachClient, server: ScriptedServer
 ) -> None:
