@@ -103,9 +103,10 @@ def _add_options(parser: ArgumentParser, command: Command) -> None:
     """The options that all commands of a kind have."""
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the data as JSON")
-    if command.changes:
-        parser.add_argument("--quiet", action="store_true", help="print nothing unless it fails")
-    if command.reads or not command.changes:
+    prints_list = command.reads or not command.changes
+    silences = "a list without heading and notes" if prints_list else "print nothing unless it fails"
+    parser.add_argument("--quiet", action="store_true", help=silences)
+    if prints_list:
         form.add_argument("--csv", action="store_true", help="print the data as CSV")
         parser.add_argument("-o", "--output", type=path, metavar="FILE", help="write to a file (-: stdout)")
     if command.newest_only:
@@ -113,6 +114,8 @@ def _add_options(parser: ArgumentParser, command: Command) -> None:
         length.add_argument("--limit", type=count, metavar="N", help="number of newest entries to show")
         name, about = flag("--all", "show all entries", action="store_const", const=LONGEST_COUNT)
         length.add_argument(name, dest="limit", **about)
+    elif prints_list:
+        parser.add_argument("--limit", type=count, metavar="N", help="number of entries to show")
     if command.asks:
         parser.add_argument("--yes", action="store_true", help="skip the confirmation")
 

@@ -50,11 +50,12 @@ def run(command: Command, options: Namespace) -> int:
         form = card_output.print_data if options.json else None
         return _show(_with_change(result, invocation.arguments), form=form, quiet=options.quiet)
     form = card_output.print_data if options.json else card_output.print_csv if options.csv else None
+    result = _first(result, options.limit)
     if options.output is None or str(options.output) == STDOUT:
-        return _show(result, form=form)
+        return _show(result, form=form, bare=options.quiet)
     text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
     with contextlib.redirect_stdout(text):
-        code = _show(result, form=form)
+        code = _show(result, form=form, bare=options.quiet)
     text.seek(0)
     write_private(options.output, text.read())
     return code
@@ -117,7 +118,8 @@ async def _confirmed(question: Question, context: CommandContext, *, yes: bool) 
     if not yes:
         if not attended():
             why = "This needs confirmation, and this isn't a terminal: add --yes"
-            raise exit_codes.Failed(f"{card.title} {why}")
+            title = card.title if card.title.endswith("?") else f"{card.title}."
+            raise exit_codes.Failed(f"{title} {why}")
         card_output.show(card, stream=sys.stderr)
         confirm(f"{choice.label}?", yes=False)
     return await carry_out(choice.act, context, line=question.line)
@@ -138,18 +140,33 @@ def _unseen(_mark: object) -> None:
     """Nothing takes long."""
 
 
+def _first(result: Result, limit: int | None) -> Result:
+    """The answer with its first entries alone, where `--limit` says how many."""
+    if limit is None or result.refused:
+        return result
+    card = result.card
+    if card.table is not None and len(card.table.rows) > limit:
+        total = card.table.total or len(card.table.rows)
+        card = replace(card, table=replace(card.table, rows=card.table.rows[:limit], total=total))
+    return replace(result, rows=result.rows[:limit], card=card)
+
+
 def _show(
     result: Result,
     *,
     form: Callable[[Sequence[Mapping[str, object]]], None] | None = None,
     quiet: bool = False,
+    bare: bool = False,
 ) -> int:
-    """Print the answer as a card, or its data in a `form`; a refusal has data, too."""
+    """Print the answer as a card, or its data in a `form`; a refusal has data, too.
+
+    A `quiet` change prints nothing unless it fails; a `bare` list has no heading and no notes.
+    """
     if form:
         form(result.rows)
     if result.refused:
         raise exit_codes.Refused(result.card)
     failed = result.effect == "failed"  # some of several, none of which could be changed
     if not form and (failed or not quiet):
-        card_output.show(result.card, stream=sys.stderr if failed else None)
+        card_output.show(result.card, stream=sys.stderr if failed else None, bare=bare and not failed)
     return exit_codes.FAILED if failed else exit_codes.DONE

@@ -43,15 +43,20 @@ NARROW_COLUMNS = 72
 """Below this, a table has the columns that its card names for little space, as on a phone."""
 
 
-def show(card: Card, *, stream: TextIO | None = None) -> None:
-    """Write the card to `stream` (stdout): fitted to a terminal or to $COLUMNS, unfitted and plain to a pipe."""
+def show(card: Card, *, stream: TextIO | None = None, bare: bool = False) -> None:
+    """Write the card to `stream` (stdout): fitted to a terminal or to $COLUMNS, unfitted and plain to a pipe.
+
+    A card with a table that is shown `bare` is its table alone.
+    """
     out = stream or sys.stdout
     fitted = out.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     width = None if fitted else PIPE_COLUMNS
     console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)
     # Captured, because Rich fills cells with spaces to the end of the line, and knows no ASCII for our marks.
     with console.capture() as captured:
-        for number, block in enumerate(_blocks(card, console)):
+        only_table = bare and card.table is not None
+        blocks = [_table(card, console.width)] if only_table else _blocks(card, console)
+        for number, block in enumerate(blocks):
             if number:
                 console.print()
             console.print(Group(*block))

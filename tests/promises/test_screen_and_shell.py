@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from tests.kit import Account, Shell
 from tests.kit.screen import Screen
 
@@ -20,6 +22,24 @@ async def test_a_shell_lists_the_sequences_as_data(account: Account, shell: Shel
     run = await asyncio.to_thread(shell.run, "sequences", "--json")
     assert run.code == 0
     assert [one["id"] for one in run.data] == [one["id"] for one in await account.sequences()]
+
+
+@pytest.mark.parametrize("listing", ["sequences", "inboxes", "domains", "leads", "stats by step"])
+async def test_a_list_is_cut_to_its_limit(account: Account, shell: Shell, listing: str) -> None:
+    shell.use(account.environ)
+    run = await asyncio.to_thread(shell.run, *listing.split(), "--limit", "2", "--csv")
+    assert run.code == 0
+    assert len(run.out.splitlines()) == 3, "the names of the columns, and two rows"
+
+
+async def test_a_quiet_list_has_no_heading(account: Account, shell: Shell) -> None:
+    shell.use(account.environ)
+    whole = await asyncio.to_thread(shell.run, "sequences", "--limit", "2")
+    quiet = await asyncio.to_thread(shell.run, "sequences", "--limit", "2", "--quiet")
+    assert quiet.code == 0
+    assert "sequences" in whole.out
+    assert "sequences" not in quiet.out
+    assert quiet.out.strip() in whole.out
 
 
 async def test_a_shell_that_cannot_reach_the_service_says_so_and_ends_with_1(shell: Shell) -> None:
