@@ -11,7 +11,7 @@ from bot.alerts.links import Links
 from bot.alerts.model import Alert, Mark
 from bot.alerts.notes import read_note
 from bot.alerts.wording import answer_link
-from bot.blockkit import card_blocks, card_list
+from bot.blockkit import card_blocks
 from shared.domain.card import Card
 from shared.domain.wall_clock import moment
 from shared.store.queue import post_kinds
@@ -128,10 +128,10 @@ def message(posts: Sequence[Post], *, several: bool, links: Links = NO_LINKS) ->
         return answers.read(first.note)
     if len(posts) == 1 and not posts[0].bundle:
         card = card_of(posts[0], several=several, links=links)
-        drawn = card_list.render_line(card) if posts[0].condensed else card_blocks.render(card)
+        drawn = card_blocks.render_condensed(card) if posts[0].condensed else card_blocks.render(card)
         return with_mention(drawn, posts[0].mention if _calls(posts[0]) else "")
     cards = [kinds.listed(card_of(post, several=several, links=links)) for post in posts]
-    return with_mention(card_list.render_list(cards), _called(posts))
+    return with_mention(card_blocks.render_list(cards), _called(posts))
 
 
 def _called(posts: Sequence[Post]) -> str:

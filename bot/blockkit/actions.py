@@ -1,38 +1,39 @@
 """What the bot's buttons do, as data: beside commands, and how a message carries it. Pure.
 
-A button's value is JSON: `["pause",{"target":["sq_1"]},"acme"]`. Those of older versions are lines, and keep working.
+A button's value is JSON: `["pause",{"target":["sq_1"]},"acme"]`; one that is too long for its place is the line that
+a person may type instead.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import cache
+from typing import Annotated, Any, cast
 
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
-from shared.commands import COMMANDS, Invocation, find_command, invocation, parse, render
+from shared.commands import COMMANDS, Invocation, invocation, parse
 from shared.commands.base import Act, Arguments
 from shared.commands.undo import UndoChange
 from shared.domain.card import Action, Typed
 
 ALERT, QUESTION = "al_", "q_"
 """Begin the ids of alerts and of questions."""
-THEN = " > "
-"""Between what a button does to an alert and the list that is shown after it: `claim al_1 > replies 2`."""
 CLAIMING = frozenset(
     {
         *("mail", "claim", "assign", "takeover", "release", "snooze", "wake", "remind"),
-        *("done", "handled", "dismiss", "reopen"),
+        *("done", "dismiss", "reopen"),
     }
 )
-"""Of replies; `mail` is `Claim & reply`, `handled` is on the cards of older versions."""
+"""The acts on replies; `mail` is `Claim & reply`."""
 ACK = "ack"
 ASSIGN = "assign"
 LEAD, DETAILS = "lead", "details"
-LOOKS = frozenset({LEAD, DETAILS, "reply"})
-"""Read-only: the alert's lead, and everything about its reply, which older cards call `reply`."""
+LOOKS = frozenset({LEAD, DETAILS})
+"""Read-only: the alert's lead, and everything about its reply."""
 
 
 def _nested(given: Any) -> Any:
@@ -64,8 +65,7 @@ class OnAlert:
     @property
     def line(self) -> str:
         person = self.person if self.person.startswith("@") else self.person and f"<@{self.person}>"
-        first = " ".join(filter(None, (self.verb, self.alert, self.detail, person)))
-        return f"{first}{THEN}{_line(self.then)}" if self.then else first
+        return " ".join(filter(None, (self.verb, self.alert, self.detail, person)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,12 +135,8 @@ class ShowSample:
         return "sample pressed" if self.pressed else "sample"
 
 
-def _line(invocation: Invocation) -> str:
-    return render(invocation.arguments, workspace=invocation.workspace)
-
-
 def read_line(line: str) -> Action:
-    """What a typed line means, or the value of a button of an older version. Raises `UsageError`."""
+    """What a typed line means. Raises `UsageError`."""
     line = line.strip()
     verb, _, rest = line.partition(" ")
     if verb in {*CLAIMING, *LOOKS, ACK} and rest.startswith(ALERT):
@@ -157,18 +153,10 @@ def read_line(line: str) -> Action:
 
 
 def _on_alert(verb: str, rest: str) -> OnAlert:
-    first, _, then = rest.partition(THEN)
-    alert, _, detail = first.partition(" ")
-    shown = None
-    if (
-        find_command(then.partition(" ")[0]) is COMMANDS["replies"]
-    ):  # what changes something is announced, and stands alone
-        shown = parse(then)
+    alert, _, detail = rest.partition(" ")
     if verb == ASSIGN:
-        return OnAlert(
-            verb=verb, alert=alert, person=read_person(detail.strip().removeprefix("to ")), then=shown
-        )
-    return OnAlert(verb=verb, alert=alert, detail=detail.strip(), then=shown)
+        return OnAlert(verb=verb, alert=alert, person=read_person(detail.strip().removeprefix("to ")))
+    return OnAlert(verb=verb, alert=alert, detail=detail.strip())
 
 
 def read_person(text: str) -> str:
@@ -191,22 +179,9 @@ _KINDS: dict[str, type[Any]] = {
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
-def _kind_of(name: str) -> type[Any]:
-    """Raises KeyError for a name that only another version knows."""
-    if name in _KINDS:
-        return _KINDS[name]
-    if command := find_command(name):
-        return command.arguments
-    raise KeyError(name)
-
-
-_ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}
-
-
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
-    if kind not in _ADAPTERS:
-        _ADAPTERS[kind] = TypeAdapter(kind)
-    return _ADAPTERS[kind]
+@cache
+def _adapter(kind: Hashable) -> TypeAdapter[Any]:
+    return TypeAdapter(cast("type[Any]", kind))
 
 
 def write_value(action: Action, *, workspace: str = "", most: int = 0) -> str:
@@ -218,11 +193,11 @@ def write_value(action: Action, *, workspace: str = "", most: int = 0) -> str:
     if name is None:
         return action.line
     data = _adapter(kind).dump_python(action, mode="json", exclude_defaults=True)
-    value = json.dumps(
-        [name, data, *([workspace] if workspace else [])], ensure_ascii=False, separators=(",", ":")
-    )
-    line = f"{action.line} @{workspace}" if workspace else action.line
-    return line if 0 < most < len(value) else value
+    named = [workspace] if workspace else []
+    value = json.dumps([name, data, *named], ensure_ascii=False, separators=(",", ":"))
+    if 0 < most < len(value):
+        return f"{action.line} @{workspace}" if workspace else action.line
+    return value
 
 
 def read_value(value: str) -> Action:
@@ -231,7 +206,7 @@ def read_value(value: str) -> Action:
         return read_line(value)
     try:
         name, data, *workspace = json.loads(value)
-        kind = _kind_of(name)
+        kind = _KINDS[name] if name in _KINDS else COMMANDS[name].arguments
         if not data.keys() <= kind.__dataclass_fields__.keys():
             return Typed(value)
         action: Action = _adapter(kind).validate_python(data)

@@ -1,4 +1,4 @@
-"""Renders a Card as Block Kit within Slack's limits, so that Slack interprets none of its text.
+"""Renders Cards as Block Kit within Slack's limits, so that Slack interprets none of their text.
 
 Pure. Text from outside goes into `plain_text`, `rich_text` and `raw_text` objects, which can't mention, link or
 style; the fallback `text`, which Slack parses, is escaped. Limits: Slack's reference of
@@ -9,19 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
-from slack_sdk.models.blocks import (
-    ActionsBlock,
-    ContextBlock,
-    HeaderBlock,
-    InteractiveElement,
-)
-
-from bot.blockkit import elements, tables
+from bot.blockkit import tables
 from bot.blockkit.elements import (
     LABEL,
     MENU,
@@ -30,24 +22,41 @@ from bot.blockkit.elements import (
     Block,
     cut,
     draw_button,
+    link_element,
     overflow,
     plain,
+    quotation,
     rich,
+    rich_elements,
+    section,
+    text_element,
     value_of,
+    without_marks,
 )
 from bot.blockkit.tables import MARKS
-from shared.domain.card import Button, Card, Fact, Table
+from shared.domain.card import Button, Card, Fact
 from shared.text.sanitize import visible, visible_lines
 
 TOTAL = 13_000
 """Characters over all blocks, under the 13,200 at which Slack refuses the message."""
-HEADER, SECTION, QUOTE, CONTEXT, FALLBACK, EXCERPT = 150, 2_800, 1_500, 1_000, 2_000, 140
+TITLE, PARAGRAPH, QUOTE, CONTEXT, FALLBACK, EXCERPT, FACT = 150, 2_800, 1_500, 1_000, 2_000, 140, 300
 ROW_OF_BUTTONS, FACTS, PARAGRAPHS = 10, 20, 10
 MOST_BLOCKS = 50
 DATE = "{date_short_pretty}, {time}"
+SHRINKING = ((40, 600), (20, 600), (10, 300), (5, 120), (0, 60))
+"""Rows and letters of a card that is too long, until it is short enough."""
 
 NOTE = "note"
 """The `block_id` of a line of ours that stands below a card for a while."""
+LINE = (120, 400, 0)
+LIST_SIZES = ((120, 200, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 0, 0))
+"""Letters of title, facts and quote of an item; the last fits for twenty items of any alphabet."""
+ITEM_BUTTONS, ITEM_BUTTON = 2, 100
+"""Buttons of an item in a list, and the characters of one as it travels: `claim al_…` and its label."""
+VIEW_ROWS = (40, 20, 10, 5)
+"""How many rows of a table are tried in a view, until they fit."""
+VIEW_QUOTE, VIEW_QUOTES = 2_800, 12
+"""Characters of each part of a quote in a view, and how many parts are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,35 +69,30 @@ class Message:
 
 def render(card: Card) -> Message:
     """The Card as a message; if it is too long, the quote and the table are cut first, with a note."""
-    message = Message(text=fallback(card), blocks=_draw(card))
-    if size(message.blocks) <= TOTAL:
-        return message
-    return Message(text=message.text, blocks=_shrunk(card))
-
-
-def _shrunk(card: Card) -> list[Block]:
-    for rows, letters in ((40, 600), (20, 600), (10, 300), (5, 120), (0, 60)):
-        blocks = _draw(_trimmed(card, rows=rows, letters=letters))
+    blocks = _draw(card)
+    for rows, letters in SHRINKING:
         if size(blocks) <= TOTAL:
-            return blocks
-    return [_header(card), _small("Too long to show here.")]
+            break
+        blocks = _draw(_trimmed(card, rows=rows, letters=letters))
+    if size(blocks) > TOTAL:
+        blocks = [_header(card), _small("Too long to show here.")]
+    return Message(text=fallback(card), blocks=blocks)
 
 
 def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
+    table = card.table
+    if table:
+        table = replace(table, rows=table.rows[:rows], total=table.total or len(table.rows))
     return replace(
         card,
         text=tuple(cut(text, letters) for text in card.text[:rows]),
         facts=tuple(replace(fact, value=cut(fact.value, letters)) for fact in card.facts[:rows]),
         details=tuple(replace(fact, value=cut(fact.value, letters), url="") for fact in card.details),
         quote=cut(card.quote, letters),
-        table=card.table and _fewer(card.table, rows),
+        table=table,
         buttons=card.buttons[:rows],
         footer=cut(card.footer, letters),
     )
-
-
-def _fewer(table: Table, rows: int) -> Table:
-    return replace(table, rows=table.rows[:rows], total=table.total or len(table.rows))
 
 
 def size(blocks: Sequence[Block]) -> int:
@@ -96,8 +100,9 @@ def size(blocks: Sequence[Block]) -> int:
 
 
 def fallback(card: Card) -> str:
+    """What notifications and screen readers say."""
     quoted = cut(" ".join(visible(card.quote).split()), EXCERPT)
-    text = cut(visible(elements.without_marks(card.summary)), FALLBACK)
+    text = cut(visible(without_marks(card.summary)), FALLBACK)
     return escape(" ".join(filter(None, (text, quoted and f"“{quoted}”")))) or "Outreach"
 
 
@@ -117,64 +122,46 @@ def escape_marks(text: str) -> str:
 
 def date(at: datetime, *, with_day: bool) -> str:
     """A moment in the time zone of each reader, for a line that Slack parses."""
-    shown = f"{at:%-d %b %H:%M} UTC" if with_day else f"{at:%H:%M} UTC"
-    return f"<!date^{int(at.timestamp())}^{DATE if with_day else '{time}'}|{shown}>"
-
-
-def render_line(line: str, details: str = "", *, buttons: Sequence[Button] = ()) -> Message:
-    """A line of ours, with its button beside it, and details in small letters below.
-
-    `line` is mrkdwn: what comes from outside went through `escape_marks`. `verbatim` has Slack link no names in it.
-    https://docs.slack.dev/reference/block-kit/composition-objects/text-object
-    """
-    first: Block = {"type": "section", "text": {"type": "mrkdwn", "text": line, "verbatim": True}}
-    if len(buttons) == 1:
-        first["accessory"] = draw_button(buttons[0], 0).to_dict()
-    rest = (context(details), actions(buttons) if len(buttons) > 1 else None)
-    return Message(text=line, blocks=[first, *(block for block in rest if block)])
+    utc = f"{at:%-d %b %H:%M} UTC" if with_day else f"{at:%H:%M} UTC"
+    return f"<!date^{int(at.timestamp())}^{DATE if with_day else '{time}'}|{utc}>"
 
 
 def _draw(card: Card) -> list[Block]:
-    words: tuple[Block | None, ...] = (
+    words = [
         *(_paragraph(text) for text in card.text[:1]),
         _code(card.code),
         *(_paragraph(text) for text in card.text[1:PARAGRAPHS]),
         _facts(card.facts[:FACTS]),
-    )
-    figures: tuple[Block | None, ...] = (
-        tables.draw(card.table, caption=elements.without_marks(card.title)),
-        context(tables.rest(card.table)),
-    )
+    ]
+    figures = [
+        tables.draw(card.table, caption=without_marks(card.title)),
+        context(tables.remaining(card.table)),
+    ]
     buttons = actions(card.buttons)
-    quote = _quote(card.quote)
-    if card.notifies:  # on a phone the buttons stand below what they are about
-        first = rich(_title_section(card), quote) if quote else _header(card)
+    quoted = cut(visible_lines(card.quote).strip(), QUOTE)
+    if card.notifies:
+        # A desktop notification is made of blocks, and may read only the first: title and quote are one. On a phone
+        # the buttons stand below what they are about. https://docs.slack.dev/changelog/2026/07/13/notification-changes
+        title = section(text_element(_title(card), bold=True))
+        first = rich(title, quotation(quoted)) if quoted else _header(card)
         parts = [first, *words, _fine_print(card), buttons, *figures]
     else:
-        parts = [_header(card), *words, quote and rich(quote), *figures, buttons, _fine_print(card)]
+        quote = rich(quotation(quoted)) if quoted else None
+        parts = [_header(card), *words, quote, *figures, buttons, _fine_print(card)]
     return [part for part in parts if part]
 
 
 def _title(card: Card) -> str:
-    title = MARKS[card.tone] + (visible(elements.without_marks(card.title)).strip() or "Outreach")
-    return cut(title, HEADER)
+    return cut(MARKS[card.tone] + (visible(without_marks(card.title)).strip() or "Outreach"), TITLE)
 
 
 def _header(card: Card) -> Block:
-    return HeaderBlock(text=plain(_title(card))).to_dict()
-
-
-def _title_section(card: Card) -> dict[str, Any]:
-    """The title in the block of the quote: a desktop notification is made of blocks, and may read only the first.
-
-    https://docs.slack.dev/changelog/2026/07/13/notification-changes
-    """
-    return {"type": "rich_text_section", "elements": [elements.text_element(_title(card), bold=True)]}
+    return {"type": "header", "text": plain(_title(card))}
 
 
 def _paragraph(text: str) -> Block | None:
-    shown = cut(visible_lines(text).strip(), SECTION)
-    return rich({"type": "rich_text_section", "elements": elements.rich_elements(shown)}) if shown else None
+    words = cut(visible_lines(text).strip(), PARAGRAPH)
+    return rich(section(*rich_elements(words))) if words else None
 
 
 def _code(code: str) -> Block | None:
@@ -182,67 +169,51 @@ def _code(code: str) -> Block | None:
 
     https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#rich_text_preformatted
     """
-    shown = cut(visible_lines(code).strip(), SECTION)
-    text = {"type": "rich_text_preformatted", "elements": [elements.text_element(shown)]}
-    return rich(text) if shown else None
+    text = cut(visible_lines(code).strip(), PARAGRAPH)
+    return rich({"type": "rich_text_preformatted", "elements": [text_element(text)]}) if text else None
 
 
-def _facts(facts: Iterable[Fact]) -> Block | None:
-    lines: list[dict[str, Any]] = []
+def _facts(facts: Sequence[Fact]) -> Block | None:
+    lines: list[Block] = []
     for fact in facts:
-        lines += [
-            elements.text_element(f"{cut(visible(fact.label), LABEL)}  ", bold=True),
-            _value(fact),
-            elements.text_element("\n"),
-        ]
-    return rich({"type": "rich_text_section", "elements": lines[:-1]}) if lines else None
+        label = text_element(f"{cut(visible(fact.label), LABEL)}  ", bold=True)
+        lines += [label, _value(fact), text_element("\n")]
+    return rich(section(*lines[:-1])) if lines else None
 
 
-def _value(fact: Fact) -> dict[str, Any]:
+def _value(fact: Fact) -> Block:
     """A time in the reader's time zone; Slack requires a fallback."""
-    text = MARKS[fact.tone] + (cut(visible(fact.value).strip(), 300) or "unknown")
+    text = MARKS[fact.tone] + (cut(visible(fact.value).strip(), FACT) or "unknown")
     if fact.url:
-        return elements.link_element(text, fact.url)
+        return link_element(text, fact.url)
     if fact.at is None:
-        return elements.text_element(text)
+        return text_element(text)
     return {"type": "date", "timestamp": int(fact.at.timestamp()), "format": DATE, "fallback": text}
-
-
-def _quote(quote: str) -> dict[str, Any] | None:
-    shown = cut(visible_lines(quote).strip(), QUOTE)
-    return {"type": "rich_text_quote", "elements": [elements.text_element(shown)]} if shown else None
 
 
 def actions(buttons: Sequence[Button]) -> Block | None:
     """A row of buttons, and a menu of those that belong into one."""
-    row = [b for b in buttons if not _in_menu(b)][:ROW_OF_BUTTONS]
-    menu = [b for b in buttons if _in_menu(b)][:MENU]
-    drawn: list[InteractiveElement] = [
-        draw_button(button, n) for n, button in enumerate(row) if len(value_of(button)) <= VALUE
-    ]
-    if len(menu) > 1:
-        drawn.append(overflow(menu))
-    else:  # a menu of one is a button
-        drawn += [draw_button(button, len(row)) for button in menu]
-    return row_of(drawn) if drawn else None
+    row: list[Button] = []
+    menu: list[Button] = []
+    for button in buttons:
+        in_menu = button.menu and len(value_of(button, most=OPTION_VALUE)) <= OPTION_VALUE
+        (menu if in_menu else row).append(button)
+    if len(menu) == 1:  # a menu of one is a button
+        row, menu = [*row[: ROW_OF_BUTTONS - 1], *menu], []
+    return _row(row[:ROW_OF_BUTTONS], menu=menu[:MENU])
 
 
-def _in_menu(button: Button) -> bool:
-    return button.menu and len(value_of(button, most=OPTION_VALUE)) <= OPTION_VALUE
-
-
-def row_of(drawn: Sequence[InteractiveElement]) -> Block:
-    return ActionsBlock(elements=drawn).to_dict()
+def _row(buttons: Sequence[Button], *, menu: Sequence[Button] = (), first: int = 0) -> Block | None:
+    short = enumerate(buttons, first)
+    drawn = [draw_button(button, n) for n, button in short if len(value_of(button)) <= VALUE]
+    drawn += [overflow(menu)] if menu else []
+    return {"type": "actions", "elements": drawn} if drawn else None
 
 
 def _fine_print(card: Card) -> Block | None:
     """Details and footer in one small line; times and links are the only text that Slack parses, and both are ours."""
-    if not card.details:
-        return context(card.footer)
-    drawn: list[dict[str, Any]] = []
-    words = [fact.value for fact in card.details if fact.at is None]
-    if shown := cut(visible(" · ".join(word for word in words if word)).strip(), CONTEXT):
-        drawn.append(plain(shown))
+    words = " · ".join(fact.value for fact in card.details if fact.at is None and fact.value)
+    drawn = _small_words(words)
     for fact in card.details:
         if fact.at is not None:
             label = f"{escape(fact.label)} " if fact.brief else ""
@@ -250,19 +221,23 @@ def _fine_print(card: Card) -> Block | None:
             drawn.append({"type": "mrkdwn", "text": moment})
         elif fact.url:
             drawn.append({"type": "mrkdwn", "text": f"<{escape(fact.url)}|{escape(fact.label)}>"})
-    if shown := cut(visible(elements.without_marks(card.footer)).strip(), CONTEXT):
-        drawn.append(plain(shown))
+    drawn += _small_words(card.footer)
     return {"type": "context", "elements": drawn} if drawn else None
 
 
+def _small_words(text: str) -> list[Block]:
+    words = cut(visible(without_marks(text)).strip(), CONTEXT)
+    return [plain(words)] if words else []
+
+
 def _small(text: str) -> Block:
-    return ContextBlock(elements=[plain(text)]).to_dict()
+    return {"type": "context", "elements": [plain(text)]}
 
 
-def context(footer: str) -> Block | None:
+def context(text: str) -> Block | None:
     """A line in small grey letters; None where there is nothing to say."""
-    shown = cut(visible(elements.without_marks(footer)).strip(), CONTEXT)
-    return _small(shown) if shown else None
+    words = _small_words(text)
+    return {"type": "context", "elements": words} if words else None
 
 
 def with_note(message: Message, text: str) -> Message:
@@ -273,11 +248,97 @@ def with_note(message: Message, text: str) -> Message:
     return Message(text=message.text, blocks=[*message.blocks, note])
 
 
-def with_block(message: Message, block: Block | None) -> Message:
-    """The message with a block above its buttons, where that leaves it short enough."""
-    if block is None or size([*message.blocks, block]) > TOTAL:
-        return message
-    at = next(
-        (n for n, drawn in enumerate(message.blocks) if drawn["type"] == "actions"), len(message.blocks)
-    )
-    return Message(text=message.text, blocks=[*message.blocks[:at], block, *message.blocks[at:]])
+def render_line(line: str, details: str = "", *, buttons: Sequence[Button] = ()) -> Message:
+    """A line of ours, with its button beside it, and details in small letters below.
+
+    `line` is mrkdwn: what comes from outside went through `escape_marks`. `verbatim` has Slack link no names in it.
+    https://docs.slack.dev/reference/block-kit/composition-objects/text-object
+    """
+    first: Block = {"type": "section", "text": {"type": "mrkdwn", "text": line, "verbatim": True}}
+    if len(buttons) == 1:
+        first["accessory"] = draw_button(buttons[0], 0)
+    below = (context(details), actions(buttons) if len(buttons) > 1 else None)
+    return Message(text=line, blocks=[first, *(block for block in below if block)])
+
+
+def render_small(card: Card) -> Message:
+    """A Card that tells a channel what was done: its title in bold, the rest in a few words; all of its buttons."""
+    words = [text_element(cut(visible(card.title).strip(), TITLE) or "Done", bold=True)]
+    for text in card.text:
+        words += rich_elements(f"\n{cut(visible_lines(text).strip(), 600)}")
+    details = [f"{fact.label} {fact.value}" for fact in card.facts]
+    details += [*(fact.value for fact in card.details), card.footer]
+    parts = (rich(section(*words)), context(" · ".join(filter(None, details))), actions(card.buttons))
+    blocks = [part for part in parts if part]
+    return Message(text=fallback(card), blocks=blocks) if size(blocks) <= TOTAL else render(card)
+
+
+def render_condensed(card: Card) -> Message:
+    """The Card in a few lines."""
+    return Message(text=fallback(card), blocks=_item(card, 0, sizes=LINE))
+
+
+def render_list(cards: Sequence[Card]) -> Message:
+    """Many Cards in one message, a paragraph each, with its first buttons."""
+    blocks: list[Block] = []
+    for sizes in LIST_SIZES:
+        blocks = [block for n, card in enumerate(cards) for block in _item(card, n, sizes=sizes)]
+        if size(blocks) <= TOTAL:
+            break
+    text = f"{len(cards)} alerts: {'; '.join(card.title for card in cards)}"
+    return Message(text=escape(cut(visible(text), FALLBACK)), blocks=blocks)
+
+
+def render_with(card: Card, items: Sequence[Card]) -> Message:
+    """The Card, and a paragraph with buttons for each of the items, as many as fit."""
+    head = render(card)
+    blocks = [*head.blocks]
+    for number, item in enumerate(items):
+        entry: list[Block] = [{"type": "divider"}] if number else []
+        entry += _item(replace(item, buttons=()), number, sizes=LIST_SIZES[0])
+        buttons = _row(item.buttons[:ROW_OF_BUTTONS])
+        entry += [buttons] if buttons else []
+        if len(blocks) + len(entry) >= MOST_BLOCKS or size([*blocks, *entry]) > TOTAL - 200:
+            return Message(text=head.text, blocks=[*blocks, _small(f"and {len(items) - number} more")])
+        blocks += entry
+    return Message(text=head.text, blocks=blocks)
+
+
+def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block]:
+    """The Card as a paragraph of a list, with its first buttons."""
+    title, details, quoted = sizes
+    values = (fact.value for fact in (*card.facts, *card.details)[:3])
+    facts = " · ".join(visible(part) for part in (*card.text, *values) if part)
+    words = [text_element(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
+    if card.quote and quoted:
+        words.append(text_element(f"\n“{cut(visible(card.quote), quoted)}”"))
+    if facts and details:
+        words += rich_elements(f"\n{cut(facts, details)}")
+    first = card.buttons[:ITEM_BUTTONS]
+    short = [one for one in first if len(json.dumps((one.label, value_of(one)))) <= ITEM_BUTTON]
+    buttons = _row(short, first=ITEM_BUTTONS * number)
+    return [rich(section(*words)), *([buttons] if buttons else [])]
+
+
+def render_view(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
+    """The blocks of a modal, with everything that a message would show.
+
+    Views can't have tables, so their rows become lines of text; and they hold more of a quote
+    (https://docs.slack.dev/reference/views: 100 blocks).
+    """
+    bare = replace(card, table=None, quote="")
+    blocks = (render_with(bare, items) if items else render(bare)).blocks
+    at = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
+    above, below = blocks[:at], blocks[at:]
+    for rows in VIEW_ROWS if card.table and card.table.rows else ():
+        assert card.table
+        lines = tables.draw_lines(card.table, rows=rows, remaining=True)
+        if size([*blocks, lines]) <= TOTAL:
+            above.append(lines)
+            break
+    text = visible_lines(card.quote).strip()
+    parts = [text[start : start + VIEW_QUOTE] for start in range(0, len(text), VIEW_QUOTE)]
+    above += [rich(quotation(part)) for part in parts[:VIEW_QUOTES]]
+    if left := sum(map(len, parts[VIEW_QUOTES:])):
+        above.append(rich(section(text_element(f"{left:,} more characters"))))
+    return [*above, *below]

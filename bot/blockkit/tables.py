@@ -9,13 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
-from slack_sdk.models.blocks import RawNumberObject, RawTextObject
-
-from bot.blockkit import elements
-from bot.blockkit.elements import Block, cut
+from bot.blockkit.elements import Block, cut, rich, section, text_element
 from shared.domain.card import Column, Row, Table, Tone
 from shared.text.sanitize import visible
 
@@ -36,83 +31,74 @@ def draw(table: Table | None, *, caption: str) -> Block | None:
     """The table as people sort it and turn its pages, or as lines where it would be wider than a phone."""
     if table is None or not table.rows:
         return None
-    table = replace(table, rows=table.rows[:MOST_ROWS])
-    short = _columns_of(table, [n for n, column in enumerate(table.columns) if column.narrow != ""])
-    fitting = _fitting(short)
-    if fitting < len(short.columns) and len(table.rows) <= MOST_LINES:
+    rows, kept = table.rows[:MOST_ROWS], _kept(table)
+    fitting = _fitting(table, kept, rows)
+    if len(fitting) < len(kept) and len(rows) <= MOST_LINES:
         return draw_lines(table, rows=MOST_LINES)
-    return _data_table(_columns_of(short, range(fitting)), caption=caption)
+    body = []
+    for row in rows:
+        cells = [_figure(row, table, n) or _cell(show_cell(row.cells[n])) for n in fitting]
+        cells[0]["text"] = MARKS[row.tone] + cells[0]["text"]
+        body.append(cells)
+    return {
+        "type": "data_table",
+        "caption": cut(visible(caption).strip(), CAPTION) or "Table",
+        "rows": [[_cell(_title(table.columns[n]) or "\u00a0") for n in fitting], *body],
+        "page_size": min(len(rows), PAGE),
+    }
 
 
-def _columns_of(table: Table, places: Sequence[int]) -> Table:
-    """Only these columns; bars, which repeat a figure, are none of them."""
-    kept = [n for n in places if not table.columns[n].bar]
-    return replace(
-        table,
-        columns=tuple(table.columns[n] for n in kept),
-        rows=tuple(replace(row, cells=tuple(row.cells[n] for n in kept)) for row in table.rows),
-    )
+def _kept(table: Table) -> list[int]:
+    """The columns for a narrow face: no bars, which repeat a figure, and none with an empty narrow title."""
+    return [n for n, column in enumerate(table.columns) if column.narrow != "" and not column.bar]
 
 
-def _fitting(table: Table) -> int:
-    """How many columns fit beside each other; the first wraps."""
-    room, columns = SCREEN, list(enumerate(table.columns))[1:]
-    for n, column in columns:
-        texts = (_title(column), *(shown(row.cells[n]) for row in table.rows))
+def _fitting(table: Table, places: Sequence[int], rows: Sequence[Row]) -> Sequence[int]:
+    """The columns that fit beside each other; the first wraps."""
+    room = SCREEN
+    for count, n in enumerate(places[1:], 1):
+        texts = (_title(table.columns[n]), *(show_cell(row.cells[n]) for row in rows))
         room -= PADDING + max(map(len, texts))
         if room < 0:
-            return n
-    return len(table.columns)
+            return places[:count]
+    return places
 
 
 def _title(column: Column) -> str:
     return column.narrow or column.title
 
 
-def _data_table(table: Table, *, caption: str) -> Block:
-    rows = [
-        [
-            _figure(cell, column) or _cell(shown(cell), mark=MARKS[row.tone] if n == 0 else "")
-            for n, (cell, column) in enumerate(zip(row.cells, table.columns, strict=True))
-        ]
-        for row in table.rows
-    ]
-    return {
-        "type": "data_table",
-        "caption": cut(visible(caption).strip(), CAPTION) or "Table",
-        "rows": [[_cell(_title(column) or "\u00a0") for column in table.columns], *rows],
-        "page_size": min(len(rows), PAGE),
-    }
-
-
-def _figure(cell: str | float | None, column: Column) -> dict[str, Any] | None:
+def _figure(row: Row, table: Table, n: int) -> Block | None:
     """A cell that is sorted by its value, also a share such as `6.6% ±1.8`; None if it isn't a number."""
-    if not column.numeric or cell is None:
+    cell = row.cells[n]
+    if not table.columns[n].numeric or cell is None:
         return None
-    text = cell if isinstance(cell, str) else shown(cell)
+    value: str | float = cell
     if isinstance(cell, str):
-        found = _NUMBER.fullmatch(cell)
-        value = float(found[1].replace(",", "")) if found else None
-    else:
-        value = cell
-    if value is None or abs(value) > LARGEST:
+        number = _NUMBER.fullmatch(cell)
+        if number is None:
+            return None
+        value = float(number[1].replace(",", ""))
+    if abs(float(value)) > LARGEST:
         return None
-    return RawNumberObject(value=value, text=text).to_dict()
+    return {"type": "raw_number", "value": value, "text": show_cell(cell)}
 
 
-def _cell(text: str, *, mark: str = "") -> dict[str, Any]:
-    return RawTextObject(text=mark + (cut(visible(text).strip(" "), CELL) or "–")).to_dict()
+def _cell(text: str) -> Block:
+    return {"type": "raw_text", "text": cut(visible(text).strip(" "), CELL) or "–"}
 
 
-def rest(table: Table | None) -> str:
+def remaining(table: Table | None) -> str:
     """A note about rows that the table doesn't show."""
-    if table is None:
-        return ""
-    shown, total = min(len(table.rows), MOST_ROWS), max(table.total or 0, len(table.rows))
-    return f"and {total - shown:,} more" if shown < total else ""
+    return "" if table is None else _more(table, min(len(table.rows), MOST_ROWS))
 
 
-def shown(cell: str | float | None) -> str:
+def _more(table: Table, drawn: int) -> str:
+    more = max(table.total or 0, len(table.rows)) - drawn
+    return f"and {more:,} more" if more > 0 else ""
+
+
+def show_cell(cell: str | float | None) -> str:
     if cell is None:
         return "–"
     return cell if isinstance(cell, str) else f"{cell:,.10g}"
@@ -121,31 +107,19 @@ def shown(cell: str | float | None) -> str:
 def draw_lines(table: Table, *, rows: int, remaining: bool = False) -> Block:
     """The first rows, a line each; `remaining` says how many more there are."""
     lines = [_line(table, row) for row in table.rows[:rows]]
-    more = max(table.total or 0, len(table.rows)) - len(lines)
-    if remaining and more > 0:
-        lines.append(_section(elements.text_element(f"and {more} more")))
-    return elements.rich(*lines)
+    more = _more(table, len(lines))
+    return rich(*lines, *([section(text_element(more))] if remaining and more else []))
 
 
-def _line(table: Table, row: Row) -> dict[str, Any]:
-    first, *others = row.cells
-    named = [
-        f"{_label(column)} {shown(cell)}".strip()
-        for column, cell in zip(table.columns[1:], others, strict=False)
-        if cell not in (None, "") and not column.bar
-    ]
-    name = cut(visible(shown(first)).strip(), NAME) or "–"
-    details = cut(visible(" · ".join(named)), DETAILS)
-    return _section(
-        elements.text_element(MARKS[row.tone] + name, bold=True),
-        *([elements.text_element(f"  {details}\n")] if details else [elements.text_element("\n")]),
-    )
-
-
-def _label(column: Column) -> str:
-    """What a cell's figure counts; self-explanatory text has no label."""
-    return column.narrow or (column.title if column.numeric else "")
-
-
-def _section(*words: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "rich_text_section", "elements": list(words)}
+def _line(table: Table, row: Row) -> Block:
+    words = []
+    for n in _kept(table)[1:]:
+        cell, column = row.cells[n], table.columns[n]
+        # A figure's title says what it counts; other text explains itself.
+        label = column.narrow or (column.title if column.numeric else "")
+        if cell not in (None, ""):
+            words.append(f"{label} {show_cell(cell)}".strip())
+    name = cut(visible(show_cell(row.cells[0])).strip(), NAME) or "–"
+    details = cut(visible(" · ".join(words)), DETAILS)
+    end = f"  {details}\n" if details else "\n"
+    return section(text_element(MARKS[row.tone] + name, bold=True), text_element(end))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bot.blockkit import modal_blocks, plainer
+from bot.blockkit import card_blocks, plainer
 from bot.blockkit.elements import LABEL, OPTION_VALUE, Block, cut, plain
 from shared.api.event_kinds import EVENTS
 from shared.api.models import Sequence as Campaign
@@ -101,7 +101,7 @@ def answer_view(card: Card, *, items: Sequence[Card] = (), channel: str = "") ->
         "title": plain("Outreach"),
         "close": plain("Close"),
         "private_metadata": json.dumps({"channel": channel}),
-        "blocks": modal_blocks.render(card, items=items),
+        "blocks": card_blocks.render_view(card, items=items),
     }
 
 

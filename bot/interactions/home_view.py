@@ -266,7 +266,7 @@ def _workspace(name: str, state: HomeState) -> Block:
         "text": plain(f"{MARKS[_tone(name, state)]}{name} · {stands}"),
     }
     button = Button(label="Show", action=ShowHome(workspace=name))
-    return block | {"accessory": draw_button(button, 0).to_dict()}
+    return block | {"accessory": draw_button(button, 0)}
 
 
 def _tone(name: str, state: HomeState) -> Tone:
@@ -296,7 +296,7 @@ def _context(text: str) -> Block:
 
 
 def _actions(name: str, buttons: Sequence[Button]) -> Block:
-    drawn = [draw_button(button, number).to_dict() for number, button in enumerate(buttons)]
+    drawn = [draw_button(button, number) for number, button in enumerate(buttons)]
     return {"type": "actions", "block_id": f"home_{name}"[:255], "elements": drawn}
 
 

@@ -16,7 +16,7 @@ import structlog
 from slack_bolt.async_app import AsyncRespond
 
 from bot.alerts import answers, changes
-from bot.blockkit import card_blocks, card_list
+from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.commands.answer import Answer
 from bot.commands.dispatch import failure
@@ -63,8 +63,8 @@ def render_answer(answer: Answer) -> Message:
     card, items = answer.card, answer.items
     card = replace(card, footer=" · ".join(filter(None, (card.footer, answer.by))))
     if answer.public and not (items or card.table or card.quote):
-        return card_list.render_small(card)  # what was done is news for a channel, and no headline
-    return card_list.render_with(card, items) if items else card_blocks.render(card)
+        return card_blocks.render_small(card)  # what was done is news for a channel, and no headline
+    return card_blocks.render_with(card, items) if items else card_blocks.render(card)
 
 
 _WORKING = card_blocks.render(Card(title="Working …", text=("The answer will appear here.",)))

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from bot.alerts import kinds, notes, reminders, rendering
 from bot.alerts.model import Alert, Mark
-from bot.blockkit import card_blocks, card_list
+from bot.blockkit import card_blocks
 from bot.blockkit.actions import OnAlert
 from bot.blockkit.card_blocks import Message
 from bot.commands import canned_replies
@@ -103,7 +103,7 @@ BRIEF: Mapping[str, Callable[[], Message]] = {
     "reminder, snoozed": lambda: reminder(
         "remind", waiting_since=None, snoozed_until=1.0, snoozed_name="ben"
     ),
-    "condensed": lambda: card_list.render_line(
+    "condensed": lambda: card_blocks.render_condensed(
         kinds.condensed(Alert(id="al_1", event=Event(kind="reply.ooo", lead=LEAD), received_at=NOON))
     ),
     "a click under way": lambda: card_blocks.with_note(

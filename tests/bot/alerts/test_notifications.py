@@ -9,7 +9,7 @@ import pytest
 
 from bot.alerts import kinds
 from bot.alerts.model import Alert
-from bot.blockkit import card_blocks, card_list
+from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from sandbox.slack.blockkit import notification
 from shared.api.events import Event, EventLead
@@ -42,8 +42,8 @@ def test_both_notifications_of_a_reply_say_who_from_where_and_what(name: str) ->
 
 def test_a_line_and_a_list_begin_with_who_and_what() -> None:
     lines: list[Message] = [
-        card_list.render_line(kinds.condensed(Alert(id="al_1", event=_event(), received_at=NOON))),
-        card_list.render_list([kinds.listed(reply()), kinds.listed(reply())]),
+        card_blocks.render_condensed(kinds.condensed(Alert(id="al_1", event=_event(), received_at=NOON))),
+        card_blocks.render_list([kinds.listed(reply()), kinds.listed(reply())]),
     ]
     for drawn in lines:
         desktop = notification(drawn.text, drawn.blocks)["desktop"]
@@ -72,7 +72,7 @@ def test_a_list_of_alerts_shows_the_beginning_of_each_reply_with_claim_and_detai
     cards = [
         kinds.listed(kinds.card(Alert(id=f"al_{n:016}", event=event, received_at=NOON))) for n in range(13)
     ]
-    drawn = card_list.render_list(cards)
+    drawn = card_blocks.render_list(cards)
     assert card_blocks.size(drawn.blocks) <= card_blocks.TOTAL
     words, buttons = drawn.blocks[-2:]
     assert f"“{long[:119]}…”" in str(words)

@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from bot.alerts import interested, kinds, rendering
 from bot.alerts.links import Links
 from bot.alerts.model import Alert, Mark
-from bot.blockkit import card_blocks, card_list, modal_blocks
+from bot.blockkit import card_blocks
 from sandbox.slack import blockkit
 from shared.api.events import Event, EventLead
 from tests.kit.picture import picture
@@ -71,14 +71,14 @@ def test_a_reply_that_is_not_known_to_be_interested(snapshot: SnapshotAssertion)
 def test_a_bundle_shows_each_reply_with_its_own_state(snapshot: SnapshotAssertion) -> None:
     some = [alert(), alert(claim=ANN), alert(snooze=ANN), alert(handled=ANN)]
     cards = [kinds.listed(kinds.card(replace(one, id=f"al_{n}"))) for n, one in enumerate(some)]
-    assert shown(card_list.render_list(cards)) == snapshot
+    assert shown(card_blocks.render_list(cards)) == snapshot
 
 
 @pytest.mark.parametrize("name", ["unclaimed", "claimed", "done"])
 def test_the_details_show_the_whole_reply_and_every_act(name: str, snapshot: SnapshotAssertion) -> None:
     given_alert = alert(**STATES[name])
     details = interested.details(given_alert)
-    assert picture("", modal_blocks.render(details)) == snapshot
+    assert picture("", card_blocks.render_view(details)) == snapshot
     # Nothing that the card offers is missing.
     offered = {one.label for one in interested.buttons(given_alert) if not one.label.startswith("Details")}
     assert offered <= {one.label for one in details.buttons}
@@ -96,7 +96,7 @@ def test_nothing_that_a_lead_writes_breaks_a_limit_in_any_state(reply: str, name
     hostile = replace(alert(**STATES[state]), event=event)
     card = kinds.card(hostile)
     assert hostile.state == "unclaimed" or "@ann" in card.title, "a long name hides nobody"
-    for message in (card_blocks.render(card), card_list.render_line(kinds.condensed(hostile))):
+    for message in (card_blocks.render(card), card_blocks.render_condensed(kinds.condensed(hostile))):
         called = rendering.with_mention(message, "S0SALES")
         assert blockkit.problems(called.blocks) == []
         assert card_blocks.size(called.blocks) <= 13_200

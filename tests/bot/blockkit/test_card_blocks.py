@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.alerts import kinds
 from bot.alerts.model import Alert
-from bot.blockkit import card_blocks, card_list
+from bot.blockkit import card_blocks
 from bot.blockkit import tables as drawing
 from bot.blockkit.card_blocks import Message
 from bot.blockkit.elements import without_marks
@@ -74,8 +74,8 @@ def parsed_by_slack(value: Any) -> Iterator[str]:
 
 DRAWN: tuple[Callable[[Card], Message], ...] = (
     card_blocks.render,
-    card_list.render_small,
-    card_list.render_line,
+    card_blocks.render_small,
+    card_blocks.render_condensed,
 )
 
 
@@ -106,7 +106,7 @@ items = st.builds(
 @settings(thorough, max_examples=15)
 @given(st.builds(lambda card, n: [card] * n, items, st.integers(1, 20)))
 def test_no_list_of_cards_breaks_a_limit(many: list[Card]) -> None:
-    message = card_list.render_list(many)
+    message = card_blocks.render_list(many)
     assert blockkit.problems(message.blocks) == []
     assert len(json.dumps(message.blocks)) <= 13_200
     assert len(message.blocks) <= 50
@@ -117,7 +117,9 @@ def test_no_list_of_cards_breaks_a_limit(many: list[Card]) -> None:
 def test_no_list_below_a_card_and_no_line_of_ours_breaks_a_limit(
     card: Card, listed: list[Card], busy: str
 ) -> None:
-    message = card_blocks.with_note(card_list.render_with(card, listed), f"Working on it for @{busy[:80]} …")
+    message = card_blocks.with_note(
+        card_blocks.render_with(card, listed), f"Working on it for @{busy[:80]} …"
+    )
     assert blockkit.problems(message.blocks) == []
     assert len(json.dumps(message.blocks)) <= 13_200
     assert len(message.blocks) <= 50
@@ -171,7 +173,7 @@ def test_a_figure_is_sorted_by_its_value_and_reads_as_it_did(cell: Any, value: f
     )
     drawn = card_blocks.render(Card(title="Stats", table=table)).blocks[1]["rows"][1][1]
     assert drawn.get("value") == value
-    assert drawn["text"] == drawing.shown(cell)
+    assert drawn["text"] == drawing.show_cell(cell)
 
 
 LONG = "The second of two columns of text"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.blockkit import modal_blocks
+from bot.blockkit import card_blocks
 from bot.interactions import forms
 from sandbox.slack import blockkit
 from shared.commands.stats import Stats
@@ -24,9 +24,11 @@ def test_a_tables_rows_are_lines_that_say_what_each_figure_is() -> None:
     columns = (Column(title="Group"), Column(title="Sends", numeric=True), Column(title="", bar=True))
     table = Table(columns=columns, rows=(Row(cells=("Spring", 1200, 0.5), tone=Tone.BAD),), total=3)
     card = Card(title="Stats", table=table, buttons=(Button(label="More", action=Stats()),))
-    kinds = [block["type"] for block in modal_blocks.render(card)]
+    kinds = [block["type"] for block in card_blocks.render_view(card)]
     assert kinds == ["header", "rich_text", "actions"]
     words = [
-        piece["text"] for section in modal_blocks.render(card)[1]["elements"] for piece in section["elements"]
+        piece["text"]
+        for section in card_blocks.render_view(card)[1]["elements"]
+        for piece in section["elements"]
     ]
     assert words == ["🔴 Spring", "  Sends 1,200\n", "and 2 more"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from bot.blockkit.actions import line_of
 from sandbox.slack import seed
 from shared.records.replies import OpenReply
 from tests.bot.fake_service import KEY, Remote
@@ -75,7 +74,7 @@ async def test_open_is_paged_and_shows_the_page_again_after_a_claim(bot: BotHarn
     assert "Previous" in shown(second)
     claims = [block for block in second["blocks"] if "Claim" in json.dumps(block)]
     button = claims[0]["elements"][0]
-    assert line_of(button["value"]).endswith(" > replies 2")
+    assert json.loads(button["value"])[1]["then"] == ["replies", {"page": 2}]
     await press(bot, second, "Claim")
 
     async def repainted() -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from bot.alerts import domain_dns, kinds, recovery, rendering
 from bot.alerts.model import Alert, Mark
-from bot.blockkit import actions, card_blocks, card_list
+from bot.blockkit import actions, card_blocks
 from bot.blockkit.elements import Block
 from bot.commands import canned_replies
 from bot.commands.answer import Answer
@@ -52,9 +52,9 @@ def specimens(now: datetime) -> Iterator[Specimen]:
     for name, card in cards.items():
         yield Specimen(name=name, blocks=card_blocks.render(card).blocks)
     listed = list(cards.values())[:20]
-    yield Specimen(name="list of alerts", blocks=card_list.render_list(listed).blocks)
-    yield Specimen(name="list with buttons", blocks=card_list.render_with(listed[0], listed[1:8]).blocks)
-    yield Specimen(name="line of an alert", blocks=card_list.render_line(listed[0]).blocks)
+    yield Specimen(name="list of alerts", blocks=card_blocks.render_list(listed).blocks)
+    yield Specimen(name="list with buttons", blocks=card_blocks.render_with(listed[0], listed[1:8]).blocks)
+    yield Specimen(name="line of an alert", blocks=card_blocks.render_condensed(listed[0]).blocks)
     changed = Card(
         title="Q3 founders paused",
         text=("By @ann.",),
