@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
@@ -180,7 +179,7 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 @cache
-def _adapter(kind: Hashable) -> TypeAdapter[Any]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(cast("type[Any]", kind))
 
 
@@ -206,7 +205,7 @@ def read_value(value: str) -> Action:
         return read_line(value)
     try:
         name, data, *workspace = json.loads(value)
-        kind = _KINDS[name] if name in _KINDS else COMMANDS[name].arguments
+        kind: Any = _KINDS[name] if name in _KINDS else COMMANDS[name].arguments
         if not data.keys() <= kind.__dataclass_fields__.keys():
             return Typed(value)
         action: Action = _adapter(kind).validate_python(data)
