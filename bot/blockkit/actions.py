@@ -180,7 +180,7 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 @cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(cast("type[Any]", kind))
+    return TypeAdapter(kind)
 
 
 def write_value(action: Action, *, workspace: str = "", most: int = 0) -> str:
