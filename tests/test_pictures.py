@@ -25,7 +25,9 @@ async def test_no_picture_of_the_dashboard_is_older_than_what_it_shows(
     async with filled_history() as history:
         drawn = await pictures(history, DRAWN)
     # Only names are compared: pytest takes half a minute for the difference of two pictures.
-    assert [name for name, picture in drawn.items() if (DOCS / name).read_text() != picture] == [], "make docs"
+    assert [name for name, picture in drawn.items() if (DOCS / name).read_text() != picture] == [], (
+        "make docs"
+    )
 
 
 @pytest.mark.lint

@@ -25,15 +25,6 @@ def test_a_status_is_written_as_csv_with_the_custom_fields(shell: Shell) -> None
     assert oct(path.stat().st_mode & 0o777) == "0o600"
 
 
-def test_a_sequence_is_written_as_json_lines(shell: Shell) -> None:
-    path = shell.home / "out.jsonl"
-    result = shell.run("export", str(path), "--sequence", "Win-back")
-    assert result.code == 0, result.err
-    leads = [json.loads(line) for line in path.read_text().splitlines()]
-    assert len({lead["id"] for lead in leads}) == len(leads) > 0
-    assert len({lead["sequence_id"] for lead in leads}) == 1
-
-
 def test_formulas_are_guarded_and_come_back_by_an_import(shell: Shell) -> None:
     assert shell.run("add", "=evil@export.example.com", "to", "Webinar follow-up", "note==1+1").code in {0, 1}
     assert shell.run("add", "sum@export.example.com", "to", "Fintech", "note==HYPERLINK(1)").code == 0

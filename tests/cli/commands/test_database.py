@@ -211,18 +211,6 @@ def test_backup_and_restore_work_as_the_page_of_operations_says(
         assert deliver(address, kept["secret"]) == 200
 
 
-def test_an_upgrade_is_rolled_back_by_restoring_the_backup(offline: Shell, file: Path) -> None:
-    set_timer("sq_1")
-    backup = str(offline.home / "backup.db")
-    assert offline.run("database", "backup", backup).code == 0
-    upgraded_by_a_newer_version(file)
-    assert offline.run("database", "status").code == 1
-    assert offline.run("database", "restore", backup).code == 0
-    (state,) = offline.run("database", "status", "--json").data
-    assert state["schema"] == migrate.HEAD
-    assert timers() == {"sq_1"}
-
-
 def test_a_database_from_before_the_baseline_is_refused_by_every_part(offline: Shell, file: Path) -> None:
     set_timer("sq_1")
     with closing(sqlite3.connect(file)) as connection, connection:

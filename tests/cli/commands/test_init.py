@@ -185,10 +185,3 @@ def test_slacks_own_command_line_gets_the_manifest_as_json(offline: Shell) -> No
     assert offline.run(*words).data == manifest(socket_mode=True)
     with_address = offline.run("manifest", "--url", "https://bot.example.com", "--json").data
     assert with_address["features"]["slash_commands"][0]["url"] == "https://bot.example.com/slack/events"
-
-
-def test_the_manifest_for_socket_mode_needs_no_address(offline: Shell) -> None:
-    printed = offline.run("manifest", "--socket-mode")
-    assert printed.code == 0
-    assert "socket_mode_enabled: true" in printed.out
-    assert "url:" not in printed.out

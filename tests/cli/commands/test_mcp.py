@@ -28,7 +28,7 @@ async def connected(**options: Any) -> AsyncIterator[Client]:
         yield client
 
 
-@pytest.mark.parametrize("mode", ["legacy", LATEST_MODERN_VERSION])
+@pytest.mark.parametrize("mode", [pytest.param("legacy", marks=pytest.mark.e2e), LATEST_MODERN_VERSION])
 async def test_a_client_lists_tools_and_reads_and_changes_nothing(shell: Shell, mode: str) -> None:
     async with connected(mode=mode) as client:
         spoken = client.protocol_version
@@ -60,7 +60,13 @@ HUGE = request(9, "tools/list", x="x" * 3_000_000)
 NO_MESSAGES = ('{"jsonrpc": "2.0", "id": 8, "meth', "[]", "[" * 20_000, json.dumps(HUGE))
 
 
-@pytest.mark.parametrize("revision", HANDSHAKE_PROTOCOL_VERSIONS)
+@pytest.mark.parametrize(
+    "revision",
+    [
+        HANDSHAKE_PROTOCOL_VERSIONS[0],
+        *(pytest.param(one, marks=pytest.mark.e2e) for one in HANDSHAKE_PROTOCOL_VERSIONS[1:]),
+    ],
+)
 async def test_every_revision_is_served_whatever_stands_between_its_messages(
     shell: Shell, revision: str
 ) -> None:

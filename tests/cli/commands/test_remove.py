@@ -33,20 +33,3 @@ def test_removing_ignores_custom_fields_called_like_the_id(
         offline.set("OUTREACH_BASE_URL", server.base_url)
         assert offline.run("remove", "ada@x.io", "--yes").code == 0
         assert [asked.path for asked in server.asked if asked.method == "DELETE"] == ["/v1/leads/ld_ada"]
-
-
-def test_a_lead_whose_custom_fields_name_another_is_removed_alone(
-    shell: Shell, sandbox: dict[str, Any]
-) -> None:
-    # That a lead is gone is known after its workspace's last page, and globex has 18 of them.
-    shell.set("OUTREACH_API_KEY", sandbox["api_keys"]["globex"])
-    assert shell.run("add", "keep@shell.example.com", "to", "Clinics").code == 0
-    (kept,) = shell.run("lead", "keep@shell.example.com", "--json").data
-    fields = [f"{name}={kept['id']}" for name in ("ID", "Id", "_id", "leadId", "uid", "lead.id")]
-    fields += ["Email=keep@shell.example.com", "data=1", "leads=2", "next_cursor=3"]
-    assert shell.run("add", "gone@shell.example.com", "to", "Clinics", *fields).code == 0
-    (going,) = shell.run("lead", "gone@shell.example.com", "--json").data
-    assert going["id"] != kept["id"]
-    assert shell.run("remove", "gone@shell.example.com", "--yes").code == 0
-    assert shell.run("lead", "keep@shell.example.com", "--json").data == [kept]
-    assert shell.run("lead", "gone@shell.example.com").code == 1

@@ -18,17 +18,24 @@ from shared.commands.base import Face
 from shared.commands.leads import Add
 from tests.cli.conftest import Shell
 
-READING = ("status", "sequences", "inboxes", "stats", "stats by step 7d", "leads", "open", "audit", "whoami")
 
-
-@pytest.mark.parametrize("typed", READING)
-def test_a_reading_command_answers_in_60_and_200_columns(shell: Shell, typed: str) -> None:
-    for columns in (60, 200):
+@pytest.mark.parametrize("columns", [60, 200])
+def test_a_reading_command_answers_in_60_and_200_columns(shell: Shell, columns: int) -> None:
+    lines = (
+        "status",
+        "sequences",
+        "inboxes",
+        "stats",
+        "stats by step 7d",
+        "leads",
+        "open",
+        "audit",
+        "whoami",
+    )
+    for typed in lines:
         result = shell.run(*typed.split(), columns=columns)
         assert (result.code, result.err) == (0, "")
-        widths = [cell_len(line) for line in result.out.splitlines()]
-        assert len(widths) >= 1
-        assert max(widths) <= columns
+        assert 1 <= max(map(cell_len, result.out.splitlines())) <= columns
 
 
 @pytest.mark.parametrize(
@@ -59,11 +66,6 @@ def test_the_data_is_csv_too_and_goes_into_a_private_file(shell: Shell) -> None:
     ]
     assert oct(path.stat().st_mode & 0o777) == "0o600"
     assert shell.run("sequences", "--csv", "--json").code == 2
-
-
-def test_a_dash_is_stdout_and_no_file(shell: Shell) -> None:
-    told = shell.run("sequences", "--csv", "-o", "-")
-    assert (told.code, told.out) == (0, shell.run("sequences", "--csv").out)
 
 
 def test_an_empty_list_is_an_empty_csv(shell: Shell) -> None:
@@ -129,14 +131,6 @@ def test_the_newest_leads_are_as_many_as_wanted(shell: Shell) -> None:
     assert shell.run("leads", "--limit", "0").code == 2
 
 
-def test_json_of_a_lead_has_its_custom_fields(shell: Shell) -> None:
-    sequence = shell.run("sequences", "--json").data[0]["id"]
-    added = shell.run("add", "eve@custom.example", "to", sequence, "plan=pro", "--json")
-    assert added.data[0]["email"] == "eve@custom.example"
-    (lead,) = shell.run("lead", "eve@custom.example", "--json").data
-    assert lead["plan"] == "pro"
-
-
 def test_what_only_reads_of_a_changing_command_has_data_too(shell: Shell) -> None:
     told = shell.run("guard", "list", "--json")
     assert {"name", "rule", "state"} <= set(told.data[0])
@@ -152,16 +146,6 @@ def test_a_quiet_change_says_nothing_unless_it_fails(shell: Shell) -> None:
     result = shell.run("resume", "Win-back", "--quiet")
     assert (result.code, result.out, result.err) == (0, "", "")
     assert shell.run("pause", "no such sequence", "--quiet").err
-
-
-def test_a_sequence_is_paused_and_resumed_and_the_audit_knows(shell: Shell) -> None:
-    paused = shell.run("pause", "Manufacturing DACH", "for", "2h", "reason", "too many bounces")
-    assert paused.code == 0
-    assert "Manufacturing DACH is paused until" in paused.out
-    again = shell.run("pause", "manuf")
-    assert (again.code, "is already paused until" in again.err) == (1, True), "it would lose its end"
-    assert shell.run("resume", "Manufacturing DACH").code == 0
-    assert 'pause "Manufacturing DACH" for 2h' in shell.run("audit").out
 
 
 def test_all_sequences_are_paused_after_a_yes_and_listed_with_who_and_why(shell: Shell) -> None:
@@ -180,19 +164,6 @@ def test_all_sequences_are_paused_after_a_yes_and_listed_with_who_and_why(shell:
         assert shell.run("resume", name).code == 0
 
 
-def test_a_domain_without_sends_pauses_nothing(shell: Shell) -> None:
-    result = shell.run("pause", "domain:nowhere.example", "--yes")
-    assert result.code == 1
-    assert "No inbox is on nowhere.example" in result.err
-    assert "Nothing was changed. Did you mean" in result.err
-
-
-def test_a_lead_is_added_found_and_removed(shell: Shell) -> None:
-    assert shell.run("add", "ann@shell.example.com", "to", "Fintech", "title=VP Sales").code == 0
-    assert "VP Sales" in shell.run("lead", "ann@shell.example.com").out
-    assert shell.run("remove", "ann@shell.example.com", "--yes").code == 0
-
-
 def test_a_lead_that_is_not_there_is_an_empty_array_and_a_failure(
     shell: Shell, sandbox: dict[str, Any]
 ) -> None:
@@ -200,25 +171,6 @@ def test_a_lead_that_is_not_there_is_an_empty_array_and_a_failure(
     result = shell.run("lead", "ld_gone", "--json")
     assert (result.code, result.out) == (1, "[]\n")
     assert "ld_gone" in result.err
-
-
-def test_several_that_fit_are_listed_on_stderr_and_nothing_changes(shell: Shell) -> None:
-    before = shell.run("sequences", "--json").data
-    result = shell.run("pause", "SaaS")
-    assert (result.code, result.out) == (1, "")
-    assert "SaaS founders – Europe" in result.err
-    assert shell.run("sequences", "--json").data == before
-
-
-def test_none_that_fits_names_the_nearest(shell: Shell) -> None:
-    result = shell.run("pause", "Fintek ops leaders")
-    assert (result.code, "Fintech ops leaders" in result.err) == (1, True)
-
-
-def test_removing_without_a_terminal_needs_yes(shell: Shell) -> None:
-    result = shell.run("remove", "ld_1")
-    assert (result.code, result.out) == (1, "")
-    assert "--yes" in result.err
 
 
 def test_workspaces_are_picked_anywhere_in_a_command(
@@ -252,13 +204,6 @@ def test_every_name_that_a_workspace_may_have_can_be_typed(
         options = ("--format", "jsonl", "--status", "interested") if words[0] == "export" else ("--json",)
         done = shell.run(*words, *options, "--config", str(config))
         assert done.code == 0, done.err
-
-
-def test_an_unknown_word_is_quoted_with_the_nearest(offline: Shell) -> None:
-    result = offline.run("seqences")
-    assert (result.code, result.out) == (2, "")
-    assert "“seqences”" in result.err
-    assert "“outreach sequences”" in result.err
 
 
 @pytest.mark.parametrize(
@@ -316,16 +261,6 @@ def test_words_keep_their_meaning_on_the_way_from_the_shell() -> None:
     assert added == Add(email="a@b.co", target=("sq_1",), fields={"title": 'VP "Sales" EMEA'})
 
 
-@pytest.mark.parametrize(
-    "words", [("leads", "Nobody's"), ("inboxes", "nowhere.example"), ("lead", "no@one.x")]
-)
-def test_what_names_nothing_is_refused(shell: Shell, sandbox: dict[str, Any], words: tuple[str, ...]) -> None:
-    shell.set("OUTREACH_API_KEY", sandbox["api_keys"]["globex"])
-    result = shell.run(*words)
-    assert (result.code, result.out) == (1, "")
-    assert words[1] in result.err
-
-
 def test_a_status_of_which_nothing_can_be_read_is_a_failure(shell: Shell) -> None:
     shell.set("OUTREACH_API_KEY", "live_revoked")
     result = shell.run("status", "--json")
@@ -358,8 +293,3 @@ def test_the_data_of_a_status_says_why_the_service_is_unreachable(offline: Shell
     (data,) = offline.run("status", "--json").data
     assert data["reachable"] is False
     assert "can't be reached" in data["problem"]
-
-
-def test_the_data_of_a_status_names_no_problem_where_there_is_none(shell: Shell) -> None:
-    (data,) = shell.run("status", "--json").data
-    assert (data["reachable"], data["problem"]) == (True, None)

@@ -24,13 +24,6 @@ def test_a_channel_with_a_typo_is_refused_with_the_nearest_name(slack: Shell, wo
     assert "Did you mean #sales?" in " ".join(refused.err.split())
 
 
-def test_a_channel_is_kept_by_its_id_as_in_slack(slack: Shell, sandbox: dict[str, Any]) -> None:
-    assert slack.run("subscribe", "lead.bounced", "#outreach-alerts").code == 0
-    listed = " ".join(slack.run("subscriptions", sandbox["slack_alert_channel"]).out.split())
-    assert "bounces" in listed
-    assert "Not checked with Slack" not in listed
-
-
 def test_a_channel_is_named_in_every_command_and_answer(slack: Shell) -> None:
     added = slack.run("subscribe", "lead.bounced", "#sales")
     assert (added.code, "#sales now gets bounces" in added.out, "<#" in added.out) == (0, True, False)

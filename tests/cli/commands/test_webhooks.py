@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -100,20 +99,6 @@ def test_a_bot_with_another_home_takes_what_the_new_subscription_delivers(
         assert shell.run("webhooks", "create", "--url", URL).code == 0
         (made,) = kept(shell)
         assert deliver(address, made["secret"]) == 200
-
-
-def test_a_state_folder_holds_every_local_file(shell: Shell) -> None:
-    shell.unset("OUTREACH_DATABASE_URL")
-    shell.set("OUTREACH_STATE_DIR", str(shell.home / "shared" / "state"))
-    with running_bot(shell) as address:
-        assert shell.run("webhooks", "create", "--url", URL).code == 0
-        (made,) = kept(shell)
-        assert deliver(address, made["secret"]) == 200
-        made_files = {file.relative_to(shell.home) for file in shell.home.rglob("*") if file.is_file()}
-    assert {file.parent for file in made_files} == {Path("shared/state")}
-    names = {file.name for file in made_files}
-    assert "outreach.db" in names
-    assert any(name.startswith("budget-") for name in names)
 
 
 def test_a_second_subscription_of_an_address_warns_and_needs_a_yes(shell: Shell) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -26,7 +23,7 @@ from shared.settings import load
 from shared.store import open_store
 from shared.store.records.domains import Checked
 from tests.bot.due import due_domain
-from tests.cli.conftest import ROOT, Run, Shell
+from tests.cli.conftest import Run, Shell
 from tests.cli.running_bot import running_bot
 from tests.clock import moment
 
@@ -100,30 +97,6 @@ def test_every_check_passes_with_a_complete_setup(slack: Shell) -> None:
         "Database",
         "Bot",
     } <= set(findings(result))
-
-
-IMPORTS = """
-import asyncio, sys
-from importlib.abc import MetaPathFinder
-
-class OnTheLoop(MetaPathFinder):
-    def find_spec(self, name, path, target=None):
-        if name.startswith("bot.") and asyncio._get_running_loop() is not None:
-            print("imported on the loop:", name, file=sys.stderr)
-        return None
-
-sys.meta_path.insert(0, OnTheLoop())
-from cli.main import main
-sys.exit(main(["doctor", "--json"]))
-"""
-
-
-def test_requests_do_not_wait_while_the_bot_is_imported(slack: Shell) -> None:
-    run = [sys.executable, "-c", IMPORTS]
-    found = subprocess.run(run, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=False)
-    by_check = {one["check"]: one["status"] for one in json.loads(found.stdout)}
-    assert by_check["API key of default"] == by_check["Slack token"] == "passed"
-    assert found.stderr == ""
 
 
 def test_slack_is_asked_about_the_manifest_with_a_configuration_token_alone(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from shared.domain import evidence
 from shared.domain.evidence import Rate
-from tests.growth import LINEAR, lines_run
 
 counts = st.integers(1, 100_000).flatmap(
     lambda sends: st.builds(Rate, part=st.integers(0, sends), sends=st.just(sends))
@@ -82,13 +80,6 @@ def test_the_chance_of_so_few_is_the_binomial_one() -> None:
 def test_the_interval_holds_its_share_and_is_within_0_and_1(rate: Rate) -> None:
     assert 0 <= rate.bounds[0] <= rate.share + 1e-12
     assert rate.share - 1e-12 <= rate.bounds[1] <= 1
-
-
-@given(counts, counts)
-def test_the_chances_of_both_directions_add_up_to_one(one: Rate, other: Rate) -> None:
-    assert evidence.chance_higher(one, other) + evidence.chance_higher(other, one) == pytest.approx(
-        1, abs=1e-8
-    )
 
 
 def probabilities(sends: int, true: float) -> list[float]:
@@ -172,29 +163,6 @@ def test_a_rate_with_its_counts_says_when_the_sends_are_too_few() -> None:
     assert Rate(part=3, sends=40).with_counts == "too few sends to tell (3 of 40)"
 
 
-def inboxes(count: int) -> list[tuple[str, Rate]]:
-    """So many alike, of 200 to 599 sends each, 4% of which were answered."""
-    sends = (200 + n * 37 % 400 for n in range(count))
-    return [(f"inbox {n}", Rate(part=of // 25, sends=of)) for n, of in enumerate(sends)]
-
-
-BEST = {
-    "far above": Rate(part=300, sends=1000),
-    "above after more sends": Rate(part=48, sends=600),
-    "alike": Rate(part=25, sends=600),
-    "a thousand times as large": Rate(part=180_000, sends=600_000),
-}
-
-
-@pytest.mark.parametrize("best", BEST.values(), ids=list(BEST))
-def test_a_comparison_of_ten_times_as_many_groups_takes_ten_times_the_work(best: Rate) -> None:
-    few, many = (
-        lines_run(partial(evidence.contest, [*inboxes(count), ("best", best)])) for count in (100, 1000)
-    )
-    assert many <= LINEAR * few
-    assert many <= 1000 * 1000  # a thousand lines a group, wherever its rate lies
-
-
 def test_rates_as_data_have_their_bounds_and_what_is_unknown_has_none() -> None:
     data = evidence.rates_data(sends=169, replies=12, positive=None)
     low, high = Rate(part=12, sends=169).bounds
@@ -202,22 +170,6 @@ def test_rates_as_data_have_their_bounds_and_what_is_unknown_has_none() -> None:
         "reply_rate": 12 / 169, "reply_rate_low": low, "reply_rate_high": high,
         "positive_rate": None, "positive_rate_low": None, "positive_rate_high": None,
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("now", "before", "shown"),
-    [
-        (Rate(part=60, sends=1000), Rate(part=30, sends=1000), "▲ 100%"),
-        (Rate(part=30, sends=1000), Rate(part=60, sends=1000), "▼ 50%"),
-        (Rate(part=60, sends=1000), Rate(part=0, sends=1000), "▲"),
-        (Rate(part=41, sends=1000), Rate(part=40, sends=1000), evidence.NO_CHANGE),
-        (Rate(part=60, sends=1000), None, ""),
-    ],
-)
-def test_a_changed_rate_says_by_how_much_of_the_one_before(
-    now: Rate, before: Rate | None, shown: str
-) -> None:
-    assert evidence.show_rate_change(now, before) == shown
 
 
 def test_a_margin_of_a_quarter_of_the_rate_is_rough() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import stat
-import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.engine import URL
 
@@ -128,15 +127,6 @@ async def test_long_series_are_thinned_in_the_database_and_keep_their_extremes(h
     assert min(sample.low or 0 for sample in found) == 0
 
 
-async def test_series_of_all_rows_come_at_once(history: History) -> None:
-    await history.add(snapshot(NOW, sends=100), now=NOW)
-    await history.add(snapshot(NOW + HOUR, sends=150), now=NOW + HOUR)
-    found = await history.all_series("acme", kind="sequence", metric="sends", start=NOW, end=NOW + 2 * HOUR)
-    assert {key: [sample.value for sample in kept] for key, kept in found.items()} == {"sq_1": [100, 150]}
-    for kind, metric in (("total", "sends"), ("today", "sends"), ("domain", "health_score")):
-        assert await history.all_series("acme", kind=kind, metric=metric, start=NOW - DAY, end=NOW + DAY)
-
-
 async def test_courses_are_evenly_spaced_and_each_sample_holds_until_the_next(history: History) -> None:
     async def course(*, start: datetime) -> Mapping[str, tuple[float, ...]]:
         end = NOW + 10 * HOUR
@@ -187,27 +177,6 @@ async def test_two_writers_in_turn_each_know_what_the_other_wrote(history: Histo
             await writer.add(snapshot(NOW + hours * HOUR, score=score), now=NOW + hours * HOUR)
     assert await values(history) == [90, 80, 70, 90, 70]
     assert [one.after for one in await history.transitions("acme")] == ["at risk", "healthy", "at risk"]
-
-
-@given(name=st.text(max_size=10), status=st.text(max_size=5))
-@settings(max_examples=25)
-def test_no_name_breaks_the_history(name: str, status: str) -> None:
-    async def keep_both() -> None:
-        async with History(parse_url(f"sqlite:///{folder}/history.db")) as history:
-            for hours, word in enumerate(("active", status)):
-                inboxes = (
-                    Inbox(email=name, status=word),
-                    Inbox(email=name, status="active"),
-                    Inbox(email=f"{name}\0\ud800"),
-                )
-                made = Snapshot(workspace="acme", inboxes=Reading(value=inboxes, read_at=NOW + hours * HOUR))
-                await history.add(made, now=NOW + hours * HOUR)
-            assert await history.all_series(
-                "acme", kind="inbox", metric="health_score", start=NOW, end=NOW + DAY
-            )
-
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(keep_both())
 
 
 async def test_postgresql_takes_hostile_names_too(history: History) -> None:

@@ -106,26 +106,6 @@ async def test_a_year_of_ten_times_as_many_inboxes_takes_ten_times_the_work(
     assert many.most_written <= retention.WRITTEN
 
 
-async def test_a_series_with_nearly_everything_is_read_once_and_in_portions(
-    engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retention, "READ", 100)
-    found: list[DatabaseWork] = []
-    for count in (400, 4000):
-        times = [TODAY - 9 * DAY + n * 2 * DAY // count for n in range(count)]
-        write(engine, {i: twice_a_day(3) for i in range(1, 40)} | {40: times})
-        found.append(await Pass(engine).all())
-        assert kept(engine, 40) == should_stay(times)
-        assert kept(engine, 39) == sorted(twice_a_day(3))
-        with engine.begin() as connection:
-            connection.execute(sa.delete(samples))
-            connection.execute(sa.delete(series))
-    few, many = found
-    assert many.rows <= LINEAR * few.rows
-    assert many.statements <= LINEAR * few.statements
-    assert many.most_written <= retention.WRITTEN
-
-
 async def test_the_next_day_reads_only_what_came_of_age(engine: sa.Engine) -> None:
     write(engine, {i: twice_a_day(300) for i in range(1, 51)})
     first = await Pass(engine).all()

@@ -175,25 +175,6 @@ def test_the_folder_of_every_link_and_of_the_target_must_be_protected(tmp_path: 
     expect_refused(places[0], "where other users can write")
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        'database_url = "sqlite:////tmp/elsewhere.db"',
-        'state_dir = "/tmp/elsewhere"',
-        '[dashboard]\nalarm_command = "touch /tmp/elsewhere"',
-    ],
-)
-def test_no_setting_of_a_refused_file_counts(tmp_path: Path, line: str) -> None:
-    file = tmp_path / "outreach.toml"
-    file.write_text(f"{line}\n")
-    file.chmod(0o606)
-    environ = GOOD | {"OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path}/data/outreach.db"}
-    with pytest.raises(SettingsError, match="other users can write it"):
-        load(environ=environ)
-    file.chmod(0o600)
-    assert load(environ=environ).file == Path("outreach.toml")
-
-
 def test_a_file_that_is_replaced_while_it_is_checked_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
