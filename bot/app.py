@@ -11,7 +11,7 @@ import contextlib
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from secrets import token_hex
@@ -24,12 +24,8 @@ from slack_bolt.async_app import AsyncApp
 from bot.alerts.links import links_of
 from bot.alerts.reminders import times_of
 from bot.alerts.routing import Routes
-from bot.commands.context import open_contexts
-from bot.delivery.channel_health import ChannelHealth
-from bot.delivery.finder import PostFinder
-from bot.delivery.poster import Poster
-from bot.delivery.repainter import Repainter
-from bot.delivery.repainter import draw as draw_posts
+from bot.commands.context import CommandContexts, open_contexts
+from bot.delivery.outbox import Outbox
 from bot.delivery.router import Router
 from bot.guardrails.watch import GuardrailWatch
 from bot.http.asgi import SLACK, AsgiApp
@@ -83,6 +79,25 @@ class Bot:
     socket_mode: SocketMode | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Core:
+    """What everything else is built on: the database, the service, Slack, and what tells of changes."""
+
+    settings: Settings
+    store: Store
+    contexts: CommandContexts
+    slack: WebApi
+    directory: UserDirectory
+    people: RotaPeople
+    routes: Routes
+    outbox: Outbox
+    intake: DeliveryIntake
+    secrets: WebhookSecrets
+    supervisor: Supervisor
+    signals: DeliverySignals
+    account_changed: Wakeup
+
+
 @asynccontextmanager
 async def open_bot(
     settings: Settings,
@@ -99,144 +114,166 @@ async def open_bot(
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.database, timings=pace))
         await _begin(store, settings, alone=stack.enter_context(sole_owner(settings.database)))
-        supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
-        contexts = await stack.enter_async_context(
-            open_contexts(settings, store, problems=supervisor.problems, transport=transport)
-        )
-        cipher = SecretCipher(settings.secret_keys)
-        slack = await stack.enter_async_context(_open_slack(settings, slack_session))
-        histories = await stack.enter_async_context(register.open_histories(contexts))
-        signals, account_changed = DeliverySignals(), Wakeup()
-        intake = DeliveryIntake(store, stored=signals.stored)
-        messages = MessageSender(slack, timeout=store.leases.timings.patience)
-        directory = UserDirectory(slack, groups=settings.roles.groups)
-        rotas = settings.routes.rotas.values()
-        people = RotaPeople(slack, (one for rota in rotas for one in rota.people))
-        report = ChannelHealth(settings, name=directory.known_name)
-        draw = partial(draw_posts, store, several=len(settings.workspaces) > 1, links=links_of(settings))
-        routes = Routes(
-            alert_channels={name: one.alert_channel for name, one in settings.workspaces.items()},
-            routing=settings.routes,
-            remind_after=settings.alerts.remind_after,
-            people=people,
-        )
-        poster = Poster(
-            store, messages, draw=draw, routes=routes, report=report, before_report=directory.channel_name
-        )
-        refresher = CardRefresher(
+        core = await _open_core(stack, store, settings, slack_session=slack_session, transport=transport)
+        lifecycle = Lifecycle(
             store,
-            contexts,
-            soon=account_changed,
-            planned=signals.changed,
+            directory=core.directory,
+            set_channels=set_channels(settings),
+            report=core.outbox.report,
+            changed=core.signals.changed,
+            lost_token=core.outbox.note_lost_token,
         )
-
-        def lifecycle_of(directory: UserDirectory) -> Lifecycle:
-            return Lifecycle(
-                store,
-                directory=directory,
-                set_channels=set_channels(settings),
-                report=report,
-                changed=signals.changed,
-                lost_token=poster.note_lost_token,
-            )
-
         apps = SlackApps(
             settings=settings,
-            contexts=contexts,
-            slack=slack,
-            lifecycle_of=lifecycle_of,
-            alert_changed=signals.changed,
-            account_changed=account_changed.set,
+            contexts=core.contexts,
+            slack=core.slack,
+            lifecycle=lifecycle,
+            alert_changed=core.signals.changed,
+            account_changed=core.account_changed.set,
             state=lambda: readiness.state(),  # noqa: PLW0108 # it is made further down
             timeouts=timeouts,
         )
-        bolt, listeners, socket_mode = apps.open(directory)
-        secrets = WebhookSecrets(
-            settings,
-            WebhookSubscriptions(store.database, cipher),
-            now=time.monotonic,
-        )
-        await secrets.open()
-        beat = await stack.enter_async_context(_heartbeat(store))
+        bolt, listeners, socket_mode = apps.open(core.directory)
         readiness = ReadinessProbe(
             store,
-            contexts,
-            slack,
-            poster,
-            intake=intake,
-            supervisor=supervisor,
-            secrets=secrets,
+            core.contexts,
+            core.slack,
+            core.outbox,
+            intake=core.intake,
+            supervisor=core.supervisor,
+            secrets=core.secrets,
             instance=await store.instance.id(),
             socket_mode=socket_mode,
         )
-        bodies = BodyReader()
-        web = AsgiApp(
-            receiver=WebhookReceiver(intake, bodies=bodies, secrets=secrets, now=store.database.clock),
-            slack=_slack_guard(settings, bolt, bodies),
-            replies=ReplyPage(store=store, links=links_of(settings), now=store.database.clock),
-            default_workspace=settings.default_workspace,
-            readiness=readiness.readiness,
-            update_gauges=readiness.update_gauges,
-            details_apart=settings.details_address is not None,
-        )
-        scheduler = JobScheduler(supervisor)
-        checks = register.domain_checks(store, settings, signals)
-        guard = GuardrailWatch(
-            store, contexts, planned=signals.changed, permitted=PauseRights(slack, settings.roles)
-        )
-        register.add_jobs(
-            scheduler,
-            store,
-            contexts,
-            histories=histories,
-            signals=signals,
-            people=people,
-            guard=guard,
-            checks=checks,
-        )
-        scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
-        scheduler.every(FORGET_SECONDS, secrets.refresh, name="webhook_secrets")
-        scheduler.every(CHECK_SECONDS, lifecycle_of(directory).check_channels, name="channels", at_once=True)
+        scheduler, worker = await _build_jobs(stack, core)
+        scheduler.every(CHECK_SECONDS, lifecycle.check_channels, name="channels", at_once=True)
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
-        worker = Worker(
-            store,
-            [
-                *register.kinds(
-                    store, contexts, planned=signals.changed, people=people, guard=guard, checks=checks
-                ),
-                *register.slack_kinds(
-                    store,
-                    poster,
-                    PostFinder(store, messages, report=report, before_report=directory.channel_name),
-                    Repainter(store, messages, draw=draw, planned=signals.changed),
-                ),
-            ],
-            workspaces=contexts.clients,
-            wakeup=signals.jobs,
+        router = Router(
+            store, signals=core.signals, routes=core.routes, stored_count=lambda: core.intake.count
+        )
+        refresher = CardRefresher(
+            store, core.contexts, soon=core.account_changed, planned=core.signals.changed
         )
         tasks = {
-            "intake": intake.run,
-            "routing": Router(store, signals=signals, routes=routes, stored_count=lambda: intake.count).run,
+            "intake": core.intake.run,
+            "routing": router.run,
             "jobs": worker.run,
             "card_refresh": refresher.run,
+            **({"socket_mode": socket_mode.run} if socket_mode else {}),
         }
         for name, run in tasks.items():
-            await stack.enter_async_context(supervisor.running(name, run))
-        if socket_mode:
-            await stack.enter_async_context(supervisor.running("socket_mode", socket_mode.run))
+            await stack.enter_async_context(core.supervisor.running(name, run))
         scheduler.start()
         stack.push_async_callback(scheduler.aclose)
         yield Bot(
-            web=web,
+            web=_build_web(core, bolt, readiness),
             store=store,
-            signals=signals,
+            signals=core.signals,
             worker=worker,
             listeners=listeners,
-            intake=intake,
+            intake=core.intake,
             socket_mode=socket_mode,
         )
         await listeners.drain(GRACE)
         await worker.drain(GRACE)
+
+
+async def _open_core(
+    stack: AsyncExitStack,
+    store: Store,
+    settings: Settings,
+    *,
+    slack_session: aiohttp.ClientSession | None,
+    transport: Transport | None,
+) -> Core:
+    supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
+    contexts = await stack.enter_async_context(
+        open_contexts(settings, store, problems=supervisor.problems, transport=transport)
+    )
+    token, base = settings.slack.bot_token, settings.slack.api_url or ""
+    slack = await stack.enter_async_context(
+        open_web_api(token.get_secret_value() if token else "", base_url=base, session=slack_session)
+    )
+    signals, directory = DeliverySignals(), UserDirectory(slack, groups=settings.roles.groups)
+    people = RotaPeople(slack, (one for rota in settings.routes.rotas.values() for one in rota.people))
+    routes = Routes(
+        alert_channels={name: one.alert_channel for name, one in settings.workspaces.items()},
+        routing=settings.routes,
+        remind_after=settings.alerts.remind_after,
+        people=people,
+    )
+    outbox = Outbox(
+        store,
+        MessageSender(slack, timeout=store.leases.timings.patience),
+        settings=settings,
+        routes=routes,
+        directory=directory,
+        planned=signals.changed,
+    )
+    subscriptions = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
+    secrets = WebhookSecrets(settings, subscriptions, now=time.monotonic)
+    await secrets.open()
+    return Core(
+        settings=settings,
+        store=store,
+        contexts=contexts,
+        slack=slack,
+        directory=directory,
+        people=people,
+        routes=routes,
+        outbox=outbox,
+        intake=DeliveryIntake(store, stored=signals.stored),
+        secrets=secrets,
+        supervisor=supervisor,
+        signals=signals,
+        account_changed=Wakeup(),
+    )
+
+
+async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, Worker]:
+    """What ticks, and what does all that is due."""
+    store, contexts, signals = core.store, core.contexts, core.signals
+    histories = await stack.enter_async_context(register.open_histories(contexts))
+    beat = await stack.enter_async_context(_heartbeat(store))
+    checks = register.domain_checks(store, core.settings, signals)
+    permitted = PauseRights(core.slack, core.settings.roles)
+    guard = GuardrailWatch(store, contexts, planned=signals.changed, permitted=permitted)
+    scheduler = JobScheduler(core.supervisor)
+    register.add_jobs(
+        scheduler,
+        store,
+        contexts,
+        histories=histories,
+        signals=signals,
+        people=core.people,
+        guard=guard,
+        checks=checks,
+    )
+    scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
+    scheduler.every(FORGET_SECONDS, core.secrets.refresh, name="webhook_secrets")
+    own = register.kinds(
+        store, contexts, planned=signals.changed, people=core.people, guard=guard, checks=checks
+    )
+    kinds = [*own, *register.slack_kinds(store, core.outbox)]
+    return scheduler, Worker(store, kinds, workspaces=contexts.clients, wakeup=signals.jobs)
+
+
+def _build_web(core: Core, bolt: AsyncApp, readiness: ReadinessProbe) -> AsgiApp:
+    """The routes; in Socket Mode Slack's requests don't come over HTTP."""
+    settings, clock, bodies = core.settings, core.store.database.clock, BodyReader()
+    secret, guard = settings.slack.signing_secret, None
+    if secret and not settings.slack.app_token:
+        handler = AsyncSlackRequestHandler(bolt, path=SLACK)
+        guard = SlackGuard(handler, signing_secret=secret.get_secret_value(), bodies=bodies)
+    return AsgiApp(
+        receiver=WebhookReceiver(core.intake, bodies=bodies, secrets=core.secrets, now=clock),
+        slack=guard,
+        replies=ReplyPage(store=core.store, links=links_of(settings), now=clock),
+        default_workspace=settings.default_workspace,
+        readiness=readiness.readiness,
+        update_gauges=readiness.update_gauges,
+        details_apart=settings.details_address is not None,
+    )
 
 
 async def _begin(store: Store, settings: Settings, *, alone: bool) -> None:
@@ -265,18 +302,3 @@ def set_channels(settings: Settings) -> frozenset[str]:
     ruled = [rule.subscription.channel for rule in settings.routes.rules]
     escalated = settings.alerts.escalate_to
     return frozenset(filter(None, (*alerts, *ruled, settings.routes.fallback, escalated)))
-
-
-def _open_slack(
-    settings: Settings, session: aiohttp.ClientSession | None
-) -> AbstractAsyncContextManager[WebApi]:
-    token, base = settings.slack.bot_token, settings.slack.api_url or ""
-    return open_web_api(token.get_secret_value() if token else "", base_url=base, session=session)
-
-
-def _slack_guard(settings: Settings, bolt: AsyncApp, bodies: BodyReader) -> SlackGuard | None:
-    secret = settings.slack.signing_secret
-    if secret is None or settings.slack.app_token is not None:
-        return None
-    handler = AsyncSlackRequestHandler(bolt, path=SLACK)
-    return SlackGuard(handler, signing_secret=secret.get_secret_value(), bodies=bodies)

@@ -32,51 +32,39 @@ class ChannelHealth:
 
     def __call__(self, lease: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
         """The note after a turn; None: nothing changed, or there is no other channel."""
-        if settled.broke and isinstance(outcome, ChannelRefused):
-            if new := new_id(outcome.error):
-                return self._moved(lease, new)
-            return self._note(lease, "broke", _broken(self._name(lease.channel), outcome.error))
-        if settled.gave_up and isinstance(outcome, Unpostable) and lease.posts[0].kind != NOTE:
-            return self._note(lease, "gave up", _given_up(self._name(lease.channel), outcome.error))
-        return (
-            self._note(lease, "recovered", _recovered(self._name(lease.channel)))
-            if settled.recovered
-            else None
-        )
-
-    def _note(self, lease: ChannelLease, event: str, card: Card) -> PlannedPost | None:
-        fallback = self._fallback(lease.channel)
-        return self._plan(lease, event, card, channel=fallback) if fallback else None
-
-    def _moved(self, lease: ChannelLease, new: str) -> PlannedPost:
-        """The channel is there under its new id, so that its own people are told."""
-        old = lease.channel
-        text = f"Slack changed the id of this channel from {old} to {new}. Its alerts wait."
-        cure = (
-            f"Replace {old} with {new} in the settings and reload them. What was subscribed by command: subscribe "
-            f"again here, then type `/outreach unsubscribe all <#{old}>`."
-        )
-        card = Card(title="This channel has a new id", tone=Tone.BAD, text=(text, cure))
-        return self._plan(lease, "moved", card, channel=new)
-
-    def _plan(self, lease: ChannelLease, event: str, card: Card, *, channel: str) -> PlannedPost:
-        dedupe = f"note:{event}:{lease.channel}:{lease.token}:{token_hex(4)}"
-        return PlannedPost(dedupe=dedupe, channel=channel, kind="note", note=notes.write_note(card))
-
-    def _fallback(self, broken: str) -> str | None:
-        """The fallback of the settings, or another alert channel."""
+        broken, name = lease.channel, self._name(lease.channel)
         alerts = [workspace.alert_channel for workspace in self._settings.workspaces.values()]
-        candidates = [self._settings.routes.fallback, *alerts]
-        return next((channel for channel in candidates if channel and channel != broken), None)
+        candidates = (self._settings.routes.fallback, *alerts)
+        channel = next((one for one in candidates if one and one != broken), "")
+        if settled.broke and isinstance(outcome, ChannelRefused):
+            event, card = "broke", _broken(name, outcome.error)
+            if new := new_id(outcome.error):
+                event, card, channel = "moved", _moved(broken, new), new  # so that its own people are told
+        elif settled.gave_up and isinstance(outcome, Unpostable) and lease.posts[0].kind != NOTE:
+            event, card = "gave up", _given_up(name, outcome.error)
+        elif settled.recovered:
+            text = ("Held alerts are being posted.",)
+            event, card = "recovered", Card(title=f"{name} accepts alerts again", tone=Tone.GOOD, text=text)
+        else:
+            return None
+        dedupe = f"note:{event}:{broken}:{lease.token}:{token_hex(4)}"
+        post = PlannedPost(dedupe=dedupe, channel=channel, kind=NOTE, note=notes.write_note(card))
+        return post if channel else None
 
 
 def _broken(channel: str, error: str) -> Card:
     fix = _FIXES.get(error, f"Slack's error: {error}. Check with `outreach doctor`.")
-    text = (
-        fix,
-        "Its alerts are kept, and posted when the channel accepts them again.",
-    )
+    text = (fix, "Its alerts are kept, and posted when the channel accepts them again.")
     return Card(title=f"Can't post to {channel}", tone=Tone.BAD, text=text)
+
+
+def _moved(old: str, new: str) -> Card:
+    text = f"Slack changed the id of this channel from {old} to {new}. Its alerts wait."
+    cure = (
+        f"Replace {old} with {new} in the settings and reload them. What was subscribed by command: subscribe "
+        f"again here, then type `/outreach unsubscribe all <#{old}>`."
+    )
+    return Card(title="This channel has a new id", tone=Tone.BAD, text=(text, cure))
 
 
 def _given_up(channel: str, error: str) -> Card:
@@ -85,8 +73,3 @@ def _given_up(channel: str, error: str) -> Card:
         "has claimed, with their text."
     )
     return Card(title=f"A message for {channel} can't be posted", tone=Tone.BAD, text=(text,))
-
-
-def _recovered(channel: str) -> Card:
-    text = ("Held alerts are being posted.",)
-    return Card(title=f"{channel} accepts alerts again", tone=Tone.GOOD, text=text)

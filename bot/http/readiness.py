@@ -12,7 +12,7 @@ from typing import Any
 
 from bot.commands.context import CommandContexts
 from bot.commands.self_test import NOT_CHECKED, OK
-from bot.delivery.poster import Poster
+from bot.delivery.outbox import Outbox
 from bot.http.webhook import DeliveryIntake
 from bot.http.webhook_secrets import WebhookSecrets
 from bot.runtime.pacing import visit
@@ -55,7 +55,7 @@ class ReadinessProbe:
         store: Store,
         contexts: CommandContexts,
         slack: WebApi,
-        poster: Poster,
+        outbox: Outbox,
         *,
         intake: DeliveryIntake,
         secrets: WebhookSecrets,
@@ -63,7 +63,7 @@ class ReadinessProbe:
         instance: str,
         socket_mode: SocketMode | None = None,
     ) -> None:
-        self._store, self._contexts, self._web_api, self._poster = store, contexts, slack, poster
+        self._store, self._contexts, self._web_api, self._outbox = store, contexts, slack, outbox
         self._secrets, self._supervisor, self._socket_mode = secrets, supervisor, socket_mode
         self._instance = instance
         self._check: asyncio.Task[_DatabaseState] | None = None
@@ -108,7 +108,7 @@ class ReadinessProbe:
             "database": found.problem or OK,
             "oldest_unrouted_seconds": found.unrouted,
             "webhook_secrets": self._secrets.state,
-            "slack": self._poster.slack_error or self._slack,
+            "slack": self._outbox.slack_error or self._slack,
             "channels": found.channels,
             "refused_posts": found.refused,
             "unconfirmed_posts": found.unconfirmed,

@@ -39,7 +39,7 @@ class SlackApps:
     settings: Settings
     contexts: CommandContexts
     slack: WebApi
-    lifecycle_of: Callable[[UserDirectory], Lifecycle]
+    lifecycle: Lifecycle
     alert_changed: Callable[[], None]
     account_changed: Callable[[], None]
     state: Callable[[], Awaitable[Mapping[str, Any]]]
@@ -58,8 +58,7 @@ class SlackApps:
     def _listen(self, app: AsyncApp, directory: UserDirectory) -> Listeners:
         contexts, slack = self.contexts, self.slack
         RequestGate(slack, directory, contexts.store.slack_events).register(app)
-        lifecycle = self.lifecycle_of(directory)
-        lifecycle.register(app)
+        self.lifecycle.register(app)
         modals = Modals(contexts, directory, slack, changed=self.alert_changed)
         dispatcher = CommandDispatcher(
             contexts,
@@ -72,7 +71,7 @@ class SlackApps:
             alert_changed=self.alert_changed,
             account_changed=self.account_changed,
         )
-        listeners = Listeners(dispatcher, directory, modals, slack, reopen=lifecycle.reopen)
+        listeners = Listeners(dispatcher, directory, modals, slack, reopen=self.lifecycle.reopen)
         listeners.register(app)
         return listeners
 

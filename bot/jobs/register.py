@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 
 import structlog
@@ -12,9 +13,7 @@ import structlog
 from bot.alerts.reminders import Reminders
 from bot.alerts.rota import People
 from bot.commands.context import CommandContexts
-from bot.delivery.finder import MAX_LOOKUPS, PostFinder
-from bot.delivery.poster import MAX_CHANNELS, Poster
-from bot.delivery.repainter import MAX_REPAINTS, Repainter
+from bot.delivery.outbox import MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS, Outbox
 from bot.guardrails import samples
 from bot.guardrails.samples import GuardrailSampler
 from bot.guardrails.watch import GuardrailWatch
@@ -85,10 +84,6 @@ def kinds(
         store, settings.alerts, settings.routes, people, planned=planned, link=settings.links.lead
     )
 
-    def together(_job: Job) -> Hashable:
-        """One reading of what happened serves all workspaces."""
-        return None
-
     async def release(claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
         """Post what was held until the end of the quiet hours."""
         for job in claimed:
@@ -102,46 +97,34 @@ def kinds(
         Kind(name=REMIND, handle=reminding, batch=REMINDED_TOGETHER, parallel=1),
         Kind(name=RELEASE, handle=release),
         Kind(name=DIGEST, handle=Digests(store, contexts, planned=planned), renewed=True),
-        Kind(name=EVALUATE, handle=guard, group=together, batch=EVALUATED_TOGETHER, parallel=1, renewed=True),
+        Kind(
+            name=EVALUATE, handle=guard, group=_together, batch=EVALUATED_TOGETHER, parallel=1, renewed=True
+        ),
         Kind(name=ACT, handle=guard.acts, renewed=True),
         *((Kind(name=DOMAIN, handle=checks, alone=True, renewed=True),) if checks else ()),
     )
 
 
-def slack_kinds(store: Store, poster: Poster, finder: PostFinder, repainter: Repainter) -> Sequence[Kind]:
+def slack_kinds(store: Store, slack: Outbox) -> Sequence[Kind]:
     """What Slack is asked for, each beside the others: no alert waits for an update or a look-up."""
-
-    def each(job: Job) -> Hashable:
-        return job.id
-
     lease = store.leases.timings.lease
+    post = Kind(name=POST, handle=slack.post, group=_each, parallel=MAX_CHANNELS, lease=lease)
+    look = Kind(name=LOOKUP, handle=slack.look_up, group=_each, parallel=MAX_LOOKUPS, lease=lease)
+    paint = Kind(name=PAINT, handle=slack.paint, group=_each, parallel=MAX_PAINTS)
     return (
-        Kind(
-            name=POST,
-            handle=poster,
-            group=each,
-            parallel=MAX_CHANNELS,
-            lease=lease,
-            farthest=LONGEST_TRIAL,
-            room=Posts(),
-        ),
-        Kind(
-            name=LOOKUP,
-            handle=finder,
-            group=each,
-            parallel=MAX_LOOKUPS,
-            lease=lease,
-            farthest=lookups.FARTHEST,
-        ),
-        Kind(
-            name=PAINT,
-            handle=repainter,
-            group=each,
-            parallel=MAX_REPAINTS,
-            farthest=LONGEST_SECONDS,
-            room=Updates(),
-        ),
+        replace(post, farthest=LONGEST_TRIAL, room=Posts()),
+        replace(look, farthest=lookups.FARTHEST),
+        replace(paint, farthest=LONGEST_SECONDS, room=Updates()),
     )
+
+
+def _each(job: Job) -> Hashable:
+    return job.id
+
+
+def _together(_job: Job) -> Hashable:
+    """One reading of what happened serves all workspaces."""
+    return None
 
 
 def add_jobs(

@@ -1,0 +1,192 @@
+"""Does what Slack is asked for: posts what waits, looks up posts whose outcome is unknown, and edits messages.
+
+Each outcome is recorded under the lease of its job. A failure of one message must not stop the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import structlog
+
+from bot.alerts import rendering
+from bot.alerts.links import links_of
+from bot.alerts.routing import Routes
+from bot.blockkit.card_blocks import Message
+from bot.delivery.channel_health import ChannelHealth
+from bot.slack.directory import UserDirectory
+from bot.slack.messages import MessageSender
+from bot.telemetry import metrics
+from shared.records.records import RecordsUnavailable
+from shared.settings import Settings
+from shared.store import Store
+from shared.store.jobs import Again, Done, End, Job
+from shared.store.queue.leases import (
+    RATE_LIMITED,
+    ChannelLease,
+    ChannelRefused,
+    NotSent,
+    Outcome,
+    Sent,
+    Unknown,
+    Unpostable,
+)
+from shared.store.queue.lookups import Look, Lookup
+from shared.store.queue.post_kinds import ALERT
+from shared.store.queue.posts import Post
+
+MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS = 16, 4, 4
+"""Channels that are posted to, places that are read, and messages that are edited at the same time."""
+LONGEST_BACKOFF, RENDER_SECONDS = 30.0, 60.0
+"""Seconds at most until a failed post is tried again, and until a message that can't be drawn is."""
+
+log = structlog.get_logger("delivery")
+
+
+class Outbox:
+    """Handles jobs of the kinds `post`, `lookup` and `paint`."""
+
+    def __init__(
+        self,
+        store: Store,
+        messages: MessageSender,
+        *,
+        settings: Settings,
+        routes: Routes,
+        directory: UserDirectory,
+        planned: Callable[[], None],
+    ) -> None:
+        self._store, self._messages, self._routes = store, messages, routes
+        self._several, self._links = len(settings.workspaces) > 1, links_of(settings)
+        self._directory, self._planned = directory, planned
+        self.report = ChannelHealth(settings, name=directory.known_name)
+        self.slack_error = ""
+        """Slack's last error; empty after a success."""
+
+    def note_lost_token(self, error: str) -> None:
+        self.slack_error = error
+
+    def _draw(self, posts: Sequence[Post]) -> Message:
+        return rendering.message(posts, several=self._several, links=self._links)
+
+    async def post(self, channels: Sequence[Job], deadline: float) -> Mapping[Job, End]:
+        """Post one message in each of these channels."""
+        for job in channels:
+            if lease := await self._store.leases.turn(job):
+                outcome = await self._post(lease, deadline=deadline)
+                if isinstance(outcome, ChannelRefused):
+                    await self._directory.channel_name(lease.channel)  # the report names it
+                await self._store.outcomes.settle(lease, outcome, report=self.report)
+                self._note_outcome(lease, outcome)
+        return {}  # each ends with its outcome
+
+    async def _post(self, lease: ChannelLease, *, deadline: float) -> Outcome:
+        try:
+            message = self._draw(lease.posts)
+        except Exception as error:
+            log.exception("card not rendered", alerts=_named(lease.posts))
+            return Unpostable(error=f"can't be rendered: {type(error).__name__}")
+        outcome = await self._messages.post(
+            lease.channel,
+            message,
+            payload=rendering.payload(lease.posts),
+            deadline=deadline,
+            thread_ts=lease.thread_ts,
+            broadcast=self._routes.broadcasts(lease.channel) and rendering.broadcasts(lease.posts),
+        )
+        if isinstance(outcome, NotSent) and outcome.error != RATE_LIMITED:
+            seconds = outcome.after * 2.0 ** min(lease.posts[0].attempts, 6)
+            return NotSent(error=outcome.error, after=min(LONGEST_BACKOFF, seconds))
+        return outcome
+
+    def _note_outcome(self, lease: ChannelLease, outcome: Outcome) -> None:
+        if isinstance(outcome, Sent):
+            self.slack_error = ""
+            log.info("posted", channel=lease.channel, alerts=_named(lease.posts), ts=outcome.ts)
+            for post in lease.posts:
+                metrics.POSTED.labels(post.kind).inc()
+                if post.kind == ALERT and post.alert and not post.alert.found:
+                    metrics.POST_SECONDS.observe(max(0.0, time.time() - post.alert.received_at))
+            return
+        error = getattr(outcome, "error", "")
+        if error and isinstance(outcome, ChannelRefused | NotSent | Unknown):
+            self.slack_error = error
+        log.warning(
+            "alert not posted",
+            channel=lease.channel,
+            alerts=_named(lease.posts),
+            outcome=type(outcome).__name__,
+            error=error,
+        )
+
+    async def look_up(self, places: Sequence[Job], deadline: float) -> Mapping[Job, End]:
+        """Look for the posts that are uncertain in these places."""
+        for job in places:
+            if lookup := await self._store.lookups.place(job):
+                await self._look_up(lookup, deadline=deadline)
+        return {}  # each ends with what was seen
+
+    async def _look_up(self, lookup: Lookup, *, deadline: float) -> None:
+        try:
+            look = await self._messages.look(
+                lookup.channel,
+                {post.key for post in lookup.posts},
+                since=lookup.since,
+                age=lookup.age,
+                deadline=deadline,
+                thread_ts=lookup.thread_ts,
+                position=lookup.position,
+            )
+        except Exception as error:
+            log.exception("look-up failed", channel=lookup.channel)
+            look = Look(error=type(error).__name__)
+        if look.found:
+            await self._directory.channel_name(lookup.channel)
+        await self._store.lookups.settle(lookup, look, report=self.report)
+        (log.warning if look.error else log.info)(
+            "looked up",
+            channel=lookup.channel,
+            alerts=_named(lookup.posts),
+            found=sorted(look.found.values()),
+            complete=look.complete,
+            error=look.error,
+        )
+
+    async def paint(self, stale: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Edit these messages to show the current state of their posts."""
+        return {job: end for job in stale if (end := await self._paint(job))}
+
+    async def _paint(self, job: Job) -> End | None:
+        """None where the end of the job is written with the outcome."""
+        repaints, posts = self._store.repaints, await self._store.repaints.message(job)
+        if not posts:
+            return Done()
+        channel = posts[0].channel
+        try:
+            outcome = await self._messages.repaint(
+                channel, posts[0].ts, self._draw(posts), payload=rendering.payload(posts)
+            )
+        except RecordsUnavailable:
+            raise
+        except Exception:
+            log.exception("card not rendered", alerts=_named(posts))
+            return Again(after=RENDER_SECONDS)
+        match outcome:
+            case Sent():
+                await repaints.done(job, posts)
+            case NotSent(error=error) if error == RATE_LIMITED:
+                await repaints.throttled(job, seconds=outcome.after)
+            case Unpostable(error=error):
+                renewed = await repaints.refused(job, posts)
+                log.warning("edit refused", channel=channel, error=error, renewed=renewed)
+                if renewed:
+                    self._planned()
+            case _:
+                refuses = isinstance(outcome, ChannelRefused)
+                await repaints.failed(job, channel, channel_refuses=refuses)
+        return None
+
+
+def _named(posts: Sequence[Post]) -> list[str]:
+    return [post.alert_id or post.kind for post in posts]
