@@ -144,7 +144,8 @@ class Outbox:
         if look.found:
             await self._directory.channel_name(lookup.channel)
         await self._store.lookups.settle(lookup, look, report=self.report)
-        (log.warning if look.error else log.info)(
+        write = log.warning if look.error else log.info
+        write(
             "looked up",
             channel=lookup.channel,
             alerts=_named(lookup.posts),
