@@ -87,50 +87,10 @@ def test_options_that_cannot_be_say_what_would_be_right() -> None:
         Service(inboxes=9, scenario="empty")
 
 
+@pytest.mark.e2e  # its account is founded anew, which takes seconds
 async def test_another_number_of_inboxes_gets_domains_of_its_own() -> None:
     async with Service(inboxes=280, speed=0, now=MONDAY) as service, client_of(service, "acme") as api:
         inboxes = (await api.get("/inboxes")).json()["data"]
     assert len(inboxes) == 280
     assert len({one["email"] for one in inboxes}) == 280
     assert len({one["email"].partition("@")[2] for one in inboxes}) == 14
-
-
-BOUNCES = """
-title = "A bad list"
-[[accounts]]
-workspace = "acme"
-inboxes = 8
-queue = 60
-sequences = [{ name = "Founders", steps = 3, opens = 7, closes = 16 }]
-domains = [{ name = "getacme.example", health = 94 }]
-[[event]]
-at = "1m"
-kind = "lead.bounced"
-domain = "getacme.example"
-count = 20
-"""
-
-
-@pytest.mark.parametrize("paused", [False, True])
-async def test_mail_that_is_not_sent_does_not_bounce(tmp_path: Path, *, paused: bool) -> None:
-    scenario = tmp_path / "bounces.toml"
-    scenario.write_text(BOUNCES)
-    async with (
-        Service(scenario=scenario, speed=0, now=MONDAY) as service,
-        client_of(service, "acme") as api,
-        httpx.AsyncClient(base_url=service.control_url, timeout=60) as control,
-    ):
-        await control.put("/limiter", json={"form": "off"})
-        await api.post("/webhooks", json={"url": "http://127.0.0.1:9/", "events": ["lead.bounced"]})
-        if paused:
-            for one in (await api.get("/sequences")).json()["data"]:
-                await api.patch(f"/sequences/{one['id']}", json={"status": "paused"})
-        before = await _sends(api)
-        await control.post("/time", json={"advance": 90})
-        kinds = (await control.get("/summary")).json()["deliveries"]["by_kind"]
-        bounces, sends = kinds.get("lead.bounced", 0), await _sends(api) - before
-        assert (bounces, sends) == (0, 0) if paused else min(bounces, sends) >= 20
-
-
-async def _sends(api: httpx.AsyncClient) -> int:
-    return sum(row["sends"] for row in (await api.get("/stats")).json()["data"])

@@ -106,6 +106,7 @@ async def test_what_is_nobodys_of_the_account_is_refused_or_does_not_exist(servi
     assert (empty.rcode(), empty.answer) == (dns.rcode.NOERROR, [])
 
 
+@pytest.mark.e2e
 async def test_the_crisis_breaks_three_zones_before_their_domains_are_paused() -> None:
     broken = {"useacme.example": "second_spf", "getacme.example": "no_dkim", "helloacme.example": "no_dmarc"}
     paused: dict[str, list[str]] = {}

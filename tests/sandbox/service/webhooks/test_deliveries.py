@@ -43,19 +43,6 @@ async def test_the_payload_of_reply_interested_is_the_documents(
     assert payload["inbox"] in {one["email"] for one in (await api.get("/inboxes")).json()["data"]}
 
 
-async def test_an_auto_pause_lets_the_inboxes_of_the_domain_rest(
-    api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
-) -> None:
-    await subscribe(api, receiver.url, "domain.paused")
-    await happen(control, "domain.paused", domain="tryacme.example")
-    payload = json.loads((await receiver.wait_for(1))[0].body)
-    resting = {
-        one["email"] for one in (await api.get("/inboxes")).json()["data"] if one["status"] == "resting"
-    }
-    assert resting == set(payload["inboxes"])
-    assert {address.partition("@")[2] for address in resting} == {"tryacme.example"}
-
-
 async def test_a_subscription_receives_only_the_kinds_it_lists_and_only_of_its_workspace(
     api: httpx.AsyncClient, globex: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
 ) -> None:

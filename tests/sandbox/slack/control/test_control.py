@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
@@ -11,9 +9,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.web_api.methods import METHODS
-from tests.sandbox.slack.driver import Json, Person, button
-
-ALERT = {"event_type": "outreach_alert", "event_payload": {"alert_id": "al_1"}}
+from tests.sandbox.slack.driver import Json, Person
 
 
 async def test_history_comes_in_pages_newest_first(client: AsyncWebClient, person: Person) -> None:
@@ -41,23 +37,6 @@ async def test_a_thread_always_shows_its_beginning(client: AsyncWebClient, perso
     assert texts == ["0", "1", "2"]
 
 
-FAULTS = [
-    ({"kind": "status", "status": 503}, 503, None),
-    ({"kind": "rate_limited", "retry_after": 7}, 429, "ratelimited"),
-    ({"kind": "error", "error": "fatal_error"}, 200, "fatal_error"),
-]
-
-
-@pytest.mark.parametrize(("kind", "posted"), [("cut", 0), ("accept_then_cut", 1)])
-async def test_a_cut_connection_may_have_posted(
-    kind: str, posted: int, client: AsyncWebClient, person: Person
-) -> None:
-    await person.do("faults", method="chat.postMessage", kind=kind)
-    with pytest.raises(aiohttp.ClientError):
-        await client.chat_postMessage(channel=seed.ALERTS, text="x", metadata=ALERT)
-    assert len((await person.see("summary"))["alerts"]) == posted
-
-
 async def test_a_manifest_says_what_the_app_listens_to(person: Person) -> None:
     taken = await person.do(
         "manifest",
@@ -77,15 +56,6 @@ async def test_state_has_everything_but_secrets(slack: SlackStandIn, person: Per
     text = repr(whole) + repr(await person.see("traffic")) + repr(slack.credentials)
     for name in ("slack_bot_token", "slack_app_token", "slack_signing_secret"):
         assert slack.announcement[name] not in text
-
-
-async def test_a_reply_can_be_sent_to_the_channel_too(client: AsyncWebClient) -> None:
-    root = (await client.chat_postMessage(channel=seed.ALERTS, text="root"))["ts"]
-    await client.chat_postMessage(channel=seed.ALERTS, text="loud", thread_ts=root, reply_broadcast=True)
-    await client.chat_postMessage(channel=seed.ALERTS, text="quiet", thread_ts=root)
-    shown = (await client.conversations_history(channel=seed.ALERTS))["messages"]
-    assert [one["text"] for one in shown] == ["loud", "root"]
-    assert shown[0]["subtype"] == "thread_broadcast"
 
 
 async def test_one_document_says_what_every_act_and_query_does(
@@ -122,24 +92,6 @@ async def test_a_full_reset_leaves_nothing(slack: SlackStandIn, person: Person) 
     assert (await person.see("messages", channel="outreach-alerts"))["messages"] == []
     assert (await person.see("traffic"))["exchanges"] == []
     assert (slack.workspace.revoked, slack.sockets.silent, slack.sockets.disabled) == (False, False, False)
-
-
-async def test_an_event_from_before_a_reset_is_not_sent_again(slack: SlackStandIn, person: Person) -> None:
-    await person.do("settings", retry_seconds=[0.05, 0.05, 0.05])
-    await person.do("message", text=f"<@{seed.BOT.id}> hello")
-    assert await slack.feed.until(lambda: bool(slack.workspace.traffic.exchanges), timeout=20)
-    await person.do("reset")
-    await asyncio.sleep(0.3)  # the time in which three retries would have come
-    assert (await person.see("traffic"))["exchanges"] == []
-
-
-async def test_direct_messages_are_read_by_the_name_of_the_person(
-    client: AsyncWebClient, person: Person
-) -> None:
-    await client.chat_postMessage(channel=seed.BEN.id, text="for ben")
-    for user, texts in (("ben", ["for ben"]), (seed.BEN.id, ["for ben"]), ("cleo", [])):
-        found = (await person.see("messages", channel="dm", user=user))["messages"]
-        assert [one["text"] for one in found] == texts
 
 
 @pytest.mark.parametrize(
@@ -185,20 +137,3 @@ async def test_the_last_message_that_was_read_is_not_unread(person: Person, slac
     assert await unread() == 0
     await person.do("message", text="two", channel="sales")
     assert await unread() == 1
-
-
-async def test_a_request_can_be_from_another_slack_team(
-    slack: SlackStandIn, client: AsyncWebClient, person: Person
-) -> None:
-    card = [{"type": "actions", "elements": [button("claim", "Claim")]}]
-    ts = (await client.chat_postMessage(channel=seed.ALERTS, text="x", blocks=card))["ts"]
-    await person.do("command", text="/outreach status", team="T0OTHER")
-    await person.do("click", ts=ts, action_id="claim", team="T0OTHER")
-    await person.do("message", text=f"<@{seed.BOT.id}> hello", team="T0OTHER")
-    traffic = slack.workspace.traffic
-    sent = [one.request for one in traffic.exchanges if one.direction == "to_bot"]
-    assert await slack.feed.until(lambda: bool(traffic.summary()["unacknowledged"]), timeout=20)
-    command, click = sent[:2]
-    assert (command["team_id"], command["user_id"]) == ("T0OTHER", seed.ANN.id)
-    assert (click["team"]["id"], click["user"]["team_id"]) == ("T0OTHER", "T0OTHER")
-    assert click["user"]["id"] == seed.ANN.id

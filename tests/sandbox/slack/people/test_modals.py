@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
-from tests.sandbox.slack.driver import Json, Person, actions, asked, button, modal, option, plain, section
+from tests.sandbox.slack.driver import Json, Person, asked, modal, option, plain, section
 
 WHY = asked("why", {"type": "plain_text_input", "action_id": "text", "min_length": 3})
 WHEN = asked("when", {"type": "datepicker", "action_id": "day"}, optional=True)
@@ -110,26 +109,6 @@ async def test_an_update_with_an_old_hash_conflicts(
     await client.views_update(view_id=view["id"], hash=view["hash"], view=modal(section("later")))
     with pytest.raises(SlackApiError, match="hash_conflict"):
         await client.views_update(view_id=view["id"], hash=view["hash"], view=modal(section("too late")))
-
-
-async def test_home_is_published_when_it_is_opened(running: AsyncApp, person: Person) -> None:
-    @running.event("app_home_opened")
-    async def opened(event: Json, client: AsyncWebClient) -> None:
-        view = {"type": "home", "blocks": [section(f"Hello <@{event['user']}>"), actions(button("go", "Go"))]}
-        await client.views_publish(user_id=event["user"], view=view)
-
-    clicked = asyncio.Event()
-
-    @running.action("go")
-    async def go(ack: Any, body: Json) -> None:
-        assert body["view"]["type"] == "home"
-        clicked.set()
-        await ack()
-
-    home = (await person.do("home/open", user="dev", wait=3))["view"]
-    assert home["blocks"][0]["text"]["text"] == f"Hello <@{seed.DEV.id}>"
-    await person.do("click", home=True, user="dev", text="Go")
-    assert clicked.is_set()
 
 
 async def test_options_are_loaded_and_chosen(running: AsyncApp, person: Person) -> None:

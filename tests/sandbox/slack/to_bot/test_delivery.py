@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 from urllib.parse import parse_qs
 
 from aiohttp import web
@@ -121,31 +120,10 @@ async def test_a_renamed_or_moved_channel_sends_an_event(running: AsyncApp, pers
             heard.put_nowait(event)
 
     await person.do("channel", channel=seed.SALES, name="sales-emea")
-    assert (await asyncio.wait_for(heard.get(), 3))["channel"]["name"] == "sales-emea"
+    assert (await asyncio.wait_for(heard.get(), 20))["channel"]["name"] == "sales-emea"
     await person.do("channel", channel=seed.SALES, id="C0SHARED07")
-    moved = await asyncio.wait_for(heard.get(), 3)
+    moved = await asyncio.wait_for(heard.get(), 20)
     assert (moved["old_channel_id"], moved["new_channel_id"]) == (seed.SALES, "C0SHARED07")
     await person.do("message", channel="C0SHARED07", text="still there")
     await person.do("token", uninstalled=True)
-    assert (await asyncio.wait_for(heard.get(), 3))["type"] == "app_uninstalled"
-
-
-async def test_a_workspace_of_an_enterprise_names_it(
-    running: AsyncApp, person: Person, slack: SlackStandIn
-) -> None:
-    await person.do("settings", enterprise_id="E0HOLDING1")
-    bodies: list[Json] = []
-
-    @running.command("/outreach")
-    async def commanded(ack: Any, body: Json) -> None:
-        bodies.append(body)
-        await ack()
-
-    @running.event("app_mention")
-    async def mentioned(body: Json) -> None:
-        bodies.append(body)
-
-    await person.do("command", text="/outreach status")
-    await person.do("message", text=f"<@{seed.BOT.id}> hello")
-    assert await slack.feed.until(lambda: len(bodies) == 2, timeout=20)
-    assert [body["enterprise_id"] for body in bodies] == ["E0HOLDING1"] * 2
+    assert (await asyncio.wait_for(heard.get(), 20))["type"] == "app_uninstalled"
