@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from types import FrameType
 from typing import Any
 
 import sqlalchemy as sa
 
 LINEAR = 12.0
 """How many times the work ten times as much may take; the rest is for logarithms."""
-
-
-def lines_run(act: Callable[[], object]) -> int:
-    """The lines of Python that a call runs, in whatever module."""
-    count, before = 0, sys.gettrace()
-
-    def trace(_frame: FrameType, event: str, _argument: Any) -> Any:
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    sys.settrace(trace)
-    try:
-        act()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 FLAT = 2.0

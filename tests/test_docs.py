@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.commands.runner import CONFIRM_SECONDS
 from cli.commands.run_command import line
 from cli.line import offered, read_command, read_program, split
 from cli.programs import PROGRAMS
 from shared.commands import COMMANDS, parse
-from shared.commands.undo import WITHIN
 from shared.settings import load
 from tests.docs_blocks import blocks, other_shell_lines, shell_lines, slack_lines
 from tests.findings import Findings
@@ -61,13 +59,6 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
             target for page in new if page.suffix == ".md" and page.exists() for target, _ in links(page)
         } - reached
     assert [page.name for page in PAGES if page not in reached] == []
-
-
-def test_the_readme_begins_with_the_two_commands_and_a_picture() -> None:
-    first_screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:25])
-    assert "make demo" in first_screen
-    assert "make test" in first_screen
-    assert "![" in first_screen
 
 
 def test_every_path_that_the_architecture_names_exists() -> None:
@@ -221,15 +212,4 @@ def test_every_command_that_a_shell_has_takes_json() -> None:
     assert not found, str(found)
 
 
-FIGURES = {
-    ("troubleshooting.md", "Confirmations expire after ten minutes."): (CONFIRM_SECONDS, 600),
-    ("slack.md", "within ten minutes, and asks first"): (WITHIN.total_seconds(), 600),
-}
 """Durations that the pages spell out, and the program's own."""
-
-
-@pytest.mark.parametrize(("page", "sentence"), FIGURES)
-def test_a_duration_of_the_pages_is_the_programs(page: str, sentence: str) -> None:
-    assert sentence in " ".join((ROOT / "docs" / page).read_text().split())
-    own, written = FIGURES[page, sentence]
-    assert own == written

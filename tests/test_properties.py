@@ -43,13 +43,6 @@ def test_shrinks_slowly(numbers):
 def test_last():
     pass
 """
-DRAWN = """
-from hypothesis import given, strategies as st
-
-@given(st.lists(st.integers()))
-def test_prints(numbers):
-    print(numbers)
-"""
 
 
 def run_pytest(folder: Path, tests: str, *options: str) -> str:
@@ -70,18 +63,3 @@ def test_a_property_that_hangs_fails_with_its_example_and_the_next_test_runs(tmp
     for name in ("test_hangs", "test_hangs_in_an_event_loop"):
         assert re.search(rf"test_it.py::{name} took longer than 3 s with {{'number': \d+}}", output), output
     assert re.search(r"Failing test case: test_shrinks_slowly\(\s+E\s+numbers=\[\d", output), output
-
-
-@pytest.mark.e2e
-def test_examples_depend_on_the_seed_alone_and_not_on_what_was_imported(tmp_path: Path) -> None:
-    fuzz = ("-s", "--hypothesis-profile=fuzz", "--search-seconds=60", "--hypothesis-seed")
-    first = run_pytest(tmp_path, DRAWN, *fuzz, "1")
-    assert "make fuzz SEED=1 " in first
-    assert "1 properties searched with seed 1" in first
-    assert drawn(run_pytest(tmp_path, f"import shared.settings\n{DRAWN}", *fuzz, "1")) == drawn(first)
-    assert drawn(run_pytest(tmp_path, DRAWN, *fuzz, "2")) != drawn(first)
-    assert drawn(run_pytest(tmp_path, DRAWN, "-s")) == drawn(run_pytest(tmp_path, DRAWN, "-s"))
-
-
-def drawn(output: str) -> list[str]:
-    return re.findall(r"^\[.*\]$", output, re.MULTILINE)
