@@ -286,7 +286,7 @@ class CommandDispatcher:
         context = self._access.context(readable.workspace, person, channel=channel)
         context = replace(context, progress=progress) if progress else context
         match readable.arguments:
-            case Replies(period=None) | Help(command=None) | Doctor():
+            case Replies() | Help(command=None) | Doctor():
                 answer = self._bot_commands[readable.command.name]
                 return await answer(readable.arguments, context, person)
         try:

@@ -9,7 +9,7 @@ from typing import Any
 from bot.blockkit.elements import cut
 from bot.commands.answer import Answer
 from bot.interactions.forms import SEQUENCE, channel_of, verb_of, workspace_of
-from shared.commands.base import EMAIL, HERE, Arguments
+from shared.commands.base import HERE, Arguments, is_email
 from shared.commands.leads import Add
 from shared.commands.pause import Pause
 from shared.commands.subscribe import Subscribe
@@ -91,7 +91,7 @@ def _read_subscribe(values: Mapping[str, Any]) -> Arguments | dict[str, str]:
 
 def _read_add(values: Mapping[str, Any]) -> Arguments | dict[str, str]:
     errors = {}
-    if not EMAIL.fullmatch(values.get("email") or ""):
+    if not is_email(values.get("email") or ""):
         errors["email"] = "Enter a valid email address."
     if not values.get(SEQUENCE):
         errors[SEQUENCE] = "Choose a sequence."

@@ -33,7 +33,6 @@ RECORDS_READS = frozenset(
         "summary",
         "open_replies",
         "own_replies",
-        "received_replies",
         "claim_counts",
         "interested_replies",
         "last_reply",

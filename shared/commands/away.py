@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
@@ -18,12 +17,11 @@ if TYPE_CHECKING:
 LONGEST_ABSENCE = timedelta(days=366)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Away(Arguments):
     """`away [for 2h|until monday]`."""
 
     verb = "away"
-    end: End = End()  # noqa: RUF009 # frozen
+    end: End = End()  # frozen
 
     @classmethod
     def read(cls, words: Words) -> Self:

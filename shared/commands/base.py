@@ -9,12 +9,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from shared.api.words import LEAD_STATUSES
 from shared.domain.card import Card, Tone
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 Words = tuple[Word, ...]
 ALL, DOMAIN = "all", "domain:"
-EMAIL = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
+NOTHING_CHANGED = "Nothing was changed."
 
 
 class ArgumentError(Exception):
@@ -38,16 +37,35 @@ class ArgumentError(Exception):
         super().__init__(problem)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Arguments:
-    """What one command is given; a frozen dataclass where that is anything.
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Data:
+    """A frozen dataclass that is given by keyword, without what `dataclass` compiles for each class.
 
-    `read` and `write` are inverses: `read(split(" ".join(write()))) == self`.
+    Compiling that for all classes of the commands would take longer than the rest of `outreach --help`.
     """
 
-    verb: ClassVar[str]
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
-    # Once for all: a dataclass compiles its own for each class, at every start of the program.
+    def __init_subclass__(cls) -> None:
+        dataclass(init=False, eq=False, repr=False)(cls)
+
+    def __init__(self, **given: Any) -> None:
+        for one in fields(self):
+            if one.name in given:
+                value = given.pop(one.name)
+            elif one.default_factory is not MISSING:
+                value = one.default_factory()
+            elif one.default is not MISSING:
+                value = one.default
+            else:
+                raise TypeError(f"{type(self).__name__} needs {one.name}")
+            vars(self)[one.name] = value
+        if given:
+            raise TypeError(f"{type(self).__name__} has no {', '.join(given)}")
+
+    def __setattr__(self, name: str, _value: object) -> None:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
 
@@ -55,8 +73,17 @@ class Arguments:
         return hash((type(self), *vars(self).values()))
 
     def __repr__(self) -> str:
-        fields = (f"{name}={value!r}" for name, value in vars(self).items())
-        return f"{type(self).__name__}({', '.join(fields)})"
+        named = (f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({', '.join(named)})"
+
+
+class Arguments(Data):
+    """What one command is given.
+
+    `read` and `write` are inverses: `read(split(" ".join(write()))) == self`.
+    """
+
+    verb: ClassVar[str]
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -75,18 +102,16 @@ class Arguments:
 
     @property
     def only_reads(self) -> bool:
-        """Of a command that changes something: whether it changes nothing with these."""
+        """True where a command that changes something changes nothing with these arguments."""
         return False
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OnSequence(Arguments):
-    """Of a command about a sequence: the words that name it, none where any is meant."""
+    """The arguments of a command about a sequence: the words that name it, none where any is meant."""
 
     target: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OnSequences(OnSequence):
     """The arguments of a command about one sequence, or about several."""
 
@@ -107,7 +132,6 @@ HERE = ""
 """The channel in which the command is given."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class InChannel(Arguments):
     """The arguments of a command about a channel, which may be `HERE`."""
 
@@ -121,12 +145,20 @@ def read_channel(word: Word) -> str | None:
 
 
 def write_channel(channel: str) -> tuple[str, ...]:
-    return (channel if channel.startswith("#") else f"<#{channel}>",) if channel else ()
+    return (mention_channel(channel),) if channel else ()
+
+
+def mention_channel(channel: str) -> str:
+    return channel if channel.startswith("#") else f"<#{channel}>"
 
 
 def clip(text: str, *, length: int = 60) -> str:
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def is_email(text: str) -> bool:
+    return re.fullmatch(r"[^@\s<>,;]+@[^@\s<>,;]+", text) is not None
 
 
 def did_you_mean(word: str, known: Collection[str]) -> str:
@@ -141,10 +173,9 @@ def unknown_word(word: Word, known: Collection[str]) -> ArgumentError:
     return ArgumentError(f"“{clip(word.text)}” isn't an option here.", hint=did_you_mean(word.text, known))
 
 
-def none_left(words: Words, *, known: Collection[str] = ()) -> None:
+def none_left(words: Words) -> None:
     if words:
-        hint = did_you_mean(words[0].text, known) if known else ""
-        raise ArgumentError(f"“{clip(words[0].text)}” isn't expected here.", hint=hint)
+        raise ArgumentError(f"“{clip(words[0].text)}” isn't expected here.")
 
 
 def texts(words: Iterable[Word]) -> tuple[str, ...]:
@@ -153,26 +184,14 @@ def texts(words: Iterable[Word]) -> tuple[str, ...]:
 
 def one_of(words: Words, known: Collection[str]) -> str | None:
     """One of the known words, or none."""
-    if not words:
-        return None
     none_left(words[1:])
-    if not words[0].is_one_of(*known):
+    if words and not words[0].is_one_of(*known):
         raise unknown_word(words[0], known)
-    return words[0].text.lower()
+    return words[0].text.lower() if words else None
 
 
 TARGET_KEYWORDS = (
-    "for",
-    "until",
-    "till",
-    "til",
-    "reason",
-    "reason:",
-    "to",
-    "by",
-    "here",
-    "condensed",
-    "full",
+    *("for", "until", "till", "til", "reason", "reason:", "to", "by", "here", "condensed", "full"),
     *LEAD_STATUSES,
 )
 
@@ -185,25 +204,22 @@ def write_target(target: tuple[str, ...]) -> list[str]:
 
 def need_target(words: Words) -> tuple[str, ...]:
     if not any(word.text.strip() for word in words):
-        raise ArgumentError(
-            "Which sequence?", hint="Enter its id, its name, or a word of its name that fits only one."
-        )
+        hint = "Enter its id, its name, or a word of its name that fits only one."
+        raise ArgumentError("Which sequence?", hint=hint)
     return texts(words)
 
 
 Rows = tuple[Mapping[str, object], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Data):
     """Why nothing was done, and the argument that is to blame for it, if one is."""
 
     text: str
     argument: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Data):
     """What a command came to. No front end reads the card to learn it."""
 
     card: Card
@@ -234,18 +250,19 @@ class Result:
         return bool(self.audit) and not self.refused
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Act(ABC):
+class Act(Data):
     """A change as data, with everything resolved to ids: nothing is read or looked up again to carry it out."""
 
+    command: ClassVar[str] = ""
+
     @property
-    @abstractmethod
     def verb(self) -> str:
         """The command whose permission it needs."""
+        return self.command
 
-    @abstractmethod
     async def carry_out(self, context: CommandContext) -> Result:
         """Raises `OutreachError`, `RecordsUnavailable`."""
+        raise NotImplementedError
 
     @property
     def line(self) -> str:
@@ -253,16 +270,14 @@ class Act(ABC):
         return self.verb
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(Data):
     """One answer to a question: the label of its button, and what it carries out."""
 
     label: str
     act: Act
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Data):
     """What a command asks before it changes anything. A face draws it and hands an act back to `carry_out`."""
 
     card: Card
@@ -278,6 +293,12 @@ class Question:
     """The command, for the audit."""
 
 
+def ask(title: str, *text: str, label: str, act: Act) -> Question:
+    """The question whether to carry one act out."""
+    card = Card(title=title, tone=Tone.WARN, text=text)
+    return Question(card=card, choices=(Choice(label=label, act=act),))
+
+
 def refused(title: str, *text: str, why: str, argument: str = "") -> Result:
     """The result of a command that may not or can't be carried out; nothing was changed."""
     return refusal(Card(title=title, tone=Tone.WARN, text=text), why=why, argument=argument)
@@ -286,6 +307,12 @@ def refused(title: str, *text: str, why: str, argument: str = "") -> Result:
 def refusal(card: Card, *, why: str, argument: str = "") -> Result:
     problem = Problem(text=why, argument=argument)
     return Result(card=card, audit=f"refused: {why}", effect="refused", problem=problem)
+
+
+def not_done(title: str, *text: str, why: str, argument: str = "") -> Result:
+    """The same where there was nothing to do or to show, which the audit needn't have."""
+    card = Card(title=title, tone=Tone.WARN, text=text)
+    return Result(card=card, problem=Problem(text=why, argument=argument))
 
 
 Run = Callable[[Any, Any], Awaitable[Result | Question]]
@@ -300,8 +327,7 @@ class Face(StrEnum):
     DASHBOARD = "dashboard"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Data):
     """One verb."""
 
     arguments: type[Arguments]
@@ -316,7 +342,7 @@ class Command:
     """It asks before some of what it does; a shell takes --yes."""
     role: Role = Role.READER
     reads: bool = False
-    """Of a command that changes something: with some arguments it only reads."""
+    """True where a command that changes something only reads with some arguments."""
     newest_only: bool = False
     """Shows the newest entries of a long list; a shell takes --limit and --all."""
     examples: tuple[str, ...] = ()
@@ -359,11 +385,11 @@ def find_command(word: str) -> Command | None:
 
 def discover(package: str, folders: Iterable[str]) -> None:
     """Find the commands of all modules of a package, which lie in these folders."""
-    found_in = pkgutil.iter_modules(folders)
-    names = [one.name for one in found_in if not one.ispkg and one.name not in NO_COMMANDS]
-    modules = [importlib.import_module(f"{package}.{name}") for name in names]
-    found = [one.COMMAND for one in modules if hasattr(one, "COMMAND")]
-    found += [command for one in modules for command in getattr(one, "FAMILY", ())]
+    found: list[Command] = []
+    for one in pkgutil.iter_modules(folders):
+        if one.name not in NO_COMMANDS and not one.ispkg:
+            module = vars(importlib.import_module(f"{package}.{one.name}"))
+            found += module.get("FAMILY") or [module["COMMAND"]]
     found.sort(key=lambda one: one.rank)
     COMMANDS.clear()
     COMMANDS.update((command.name, command) for command in found)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from shared.api.event_kinds import EVENTS
 from shared.commands.base import (
@@ -23,8 +23,8 @@ from shared.commands.base import (
     write_channel,
 )
 from shared.commands.inboxes import UNHEALTHY, Inboxes
-from shared.commands.replies import Replies
-from shared.commands.stats import LATE_SECONDS, Change, Stats, total_facts
+from shared.commands.replies import LATE_SECONDS, Replies
+from shared.commands.stats import Stats, compare, total_facts
 from shared.commands.subscribe import forget_if_unused, list_workspaces, mention_channel, nowhere
 from shared.commands.times import DAYS, DayRange
 from shared.domain.card import Button, Card, Fact, Tone
@@ -33,7 +33,6 @@ from shared.domain.wall_clock import WEEKDAYS, Recurrence, parse_recurrence
 from shared.text.formats import show_number, show_span, show_time
 
 if TYPE_CHECKING:
-    from shared.api.models import StatsRow
     from shared.commands.run import CommandContext
     from shared.records.replies import UnclaimedReplies, Waits
 
@@ -43,7 +42,6 @@ PEOPLE_NAMED, DOMAINS_NAMED = 8, 5
 HINT = "Use now, today (the day so far), at 09:00, weekdays at 09:00, mon,thu at 09:00 Europe/Berlin, or off."
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Digest(InChannel):
     """`digest now|today|[weekdays|mon,thu] at 09:00 [ZONE]|off [here|#channel]`."""
 
@@ -175,6 +173,7 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
     """The days that ended yesterday, at most seven, or today so far, against the same weekdays a week before."""
     import asyncio
 
+    from shared.api.pace import Priority
     from shared.commands.run import read_part
     from shared.domain.workspace_verdict import judge
     from shared.settings import DEFAULT
@@ -182,7 +181,7 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
     last = context.today if so_far else context.today - timedelta(days=1)
     days = DayRange(start=last - timedelta(days=length - 1), end=last)
     change, inboxes, events, waiting, claims, held = await asyncio.gather(
-        read_part(_counts(days, context)),
+        read_part(compare(days, context, priority=Priority.BULK)),
         read_part(context.client.list_inboxes()),
         read_part(_events(days, context)),
         read_part(_unclaimed(context)),
@@ -230,25 +229,6 @@ _UNCLAIMED = Button(label="Show unclaimed", action=Replies())
 _TODAY = Button(label="Today so far", action=Digest(action="today"))
 
 
-async def _counts(days: DayRange, context: CommandContext) -> tuple[Change, bool]:
-    """The counts of the days and of those before, and whether the latter are fully known."""
-    import asyncio
-
-    from shared.api.pace import Priority
-    from shared.domain.snapshot import is_known_from
-    from shared.domain.totals import totals
-
-    async def counted(of: DayRange) -> StatsRow:
-        return totals(await context.client.stats(start=of.start, end=of.end, priority=Priority.BULK))
-
-    now, before, known = await asyncio.gather(
-        counted(days),
-        counted(days.before),
-        is_known_from(context.client, days.before.start, priority=Priority.BULK),
-    )
-    return Change(now=now, before=before, days=days), known
-
-
 async def _events(days: DayRange, context: CommandContext) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """The events of the days, posted or not, and of those before: none where these are not all known."""
     records, name = context.need_records(), context.workspace.name
@@ -282,22 +262,21 @@ def _waiting(known: UnclaimedReplies, context: CommandContext) -> Fact:
     return Fact(label="Unclaimed replies", value=value, tone=Tone.WARN)
 
 
-async def _claims(days: DayRange, context: CommandContext) -> tuple[Waits | None, Waits | None]:
+async def _claims(days: DayRange, context: CommandContext) -> Sequence[Waits]:
     """How long replies waited until they were claimed: in these days, and before."""
-    records, late = context.need_records(), float(LATE_SECONDS)
-    now, before = [
-        await records.claim_times(context.workspace.name, *one.moments(UTC), late=late)
-        for one in (days, days.before)
-    ]
-    return next(iter(now), None), next(iter(before), None)
+    from shared.records.replies import Waits
+
+    records, late = context.need_records(), LATE_SECONDS
+    spans = [one.moments(UTC) for one in (days, days.before)]
+    read = [await records.claim_times(context.workspace.name, *span, late=late) for span in spans]
+    return [next(iter(one), Waits()) for one in read]
 
 
-def _times(claims: tuple[Any, ...]) -> Iterable[Fact]:
-    now, before = claims or (None, None)
-    if now:
-        median, past = (show_span(timedelta(seconds=one.median or 0)) if one else "" for one in claims)
-        against = f", {past} before" if before else ""
-        counted = f"median {median} ({show_number(now.count, 'claim')}){against}"
+def _times(claims: Sequence[Waits]) -> Iterable[Fact]:
+    spans = [show_span(timedelta(seconds=one.median or 0)) for one in claims if one.count]
+    if claims and claims[0].count:
+        against = f", {spans[1]} before" if len(spans) > 1 else ""
+        counted = f"median {spans[0]} ({show_number(claims[0].count, 'claim')}){against}"
         yield Fact(label="Time to claim", value=counted)
 
 

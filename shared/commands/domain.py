@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -43,7 +42,6 @@ LOOK_UP_SECONDS = 8.0
 """A person gets an answer within ten."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Domain(Arguments):
     """`domain DOMAIN`."""
 

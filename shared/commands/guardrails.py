@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
@@ -49,7 +49,6 @@ STAY = "Sequences that are paused stay paused."
 ALL_SILENT = "No rule posts, suggests or pauses anything until someone turns them on."
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Guard(Arguments):
     """`guardrails [list|add RULE [as NAME]|test RULE|test NAME|remove NAME|snooze NAME [for 24h]|off [NAME]|on [NAME]]`."""
 
@@ -279,7 +278,6 @@ async def _add(
     return Question(card=card, choices=(Choice(label="Turn on", act=act),))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AddRule(Act):
     """Adds a rule to a workspace."""
 
@@ -378,7 +376,6 @@ async def _turn_off(name: str, context: CommandContext) -> Result:
     return Result(card=card, audit=f"{what} off".lower())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AllOff(Act):
     """Turns all rules of all workspaces off."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from shared.commands.base import (
@@ -40,7 +39,6 @@ def command_of(line: str) -> str:
     return line.partition(" ")[0]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Help(Arguments):
     """`help [COMMAND|all]`."""
 

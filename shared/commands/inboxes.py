@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
@@ -45,7 +44,6 @@ DOMAIN_COLUMNS = columns(
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Inboxes(Arguments):
     """`inboxes [DOMAIN|unhealthy]`."""
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from shared.api.words import LEAD_STATUSES, LeadStatus
 from shared.commands.base import (
-    EMAIL,
     Act,
     ArgumentError,
     Arguments,
@@ -23,6 +22,7 @@ from shared.commands.base import (
     Words,
     clip,
     did_you_mean,
+    is_email,
     need_target,
     none_left,
     refusal,
@@ -60,7 +60,6 @@ TONES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Leads(OnSequence):
     """`leads [SEQUENCE] [STATUS]`."""
 
@@ -76,7 +75,6 @@ class Leads(OnSequence):
         return (*write_target(self.target), *filter(None, (self.status,)))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OnLead(Arguments):
     """The arguments of a command about one lead."""
 
@@ -119,7 +117,6 @@ class Remove(OnLead):
     verb = "remove"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Add(OnSequence):
     """`add EMAIL to SEQUENCE [field=value …]`."""
 
@@ -129,7 +126,7 @@ class Add(OnSequence):
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        if not words or not EMAIL.fullmatch(words[0].text):
+        if not words or not is_email(words[0].text):
             given = f"“{clip(words[0].text)}” isn't an email address." if words else ""
             raise ArgumentError(given or "Which address, and which sequence?")
         rest = words[2:] if words[1:] and words[1].is_one_of("to") else words[1:]
@@ -487,7 +484,6 @@ async def _add(arguments: Add, context: CommandContext) -> Result:
     return Result(card=card, audit=f"sent to {label}; the service didn't confirm whether it was added")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveLead(Act):
     """Removes a lead from all sequences."""
 

@@ -64,7 +64,6 @@ DONE: Mapping[str, str] = {"paused": "paused", "active": "active again"}
 REASON_WORDS = ("reason", "reason:")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Pause(OnSequences):
     """`pause SEQUENCE [for 2h] [reason …]`."""
 
@@ -153,7 +152,6 @@ class Target:
     """The number of changes that an Undo expects: at another one the sequence is left as it is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SetStatus(Act):
     """Pauses or resumes exactly these sequences."""
 

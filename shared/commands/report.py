@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from shared.commands.base import ArgumentError, Arguments, Command, Face, Result, Words, none_left
-from shared.commands.stats import Change, group_names, label_of, read_change, total_facts
+from shared.commands.stats import Change, label_of, read_change, sequence_names, total_facts
 from shared.commands.times import RANGES, DayRange, Period, read_period
 from shared.domain.card import Card, Fact, Tone
 from shared.text.formats import show_number, show_span
@@ -33,12 +33,11 @@ MOST_DAYS = 62
 """Days that are counted one by one; of a longer range, weeks are."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Report(Arguments):
     """`report [last week|last month|7d|FROM..TO]`."""
 
     verb = "report"
-    period: Period = Period(name="last week")  # noqa: RUF009 # frozen
+    period: Period = Period(name="last week")  # frozen
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -105,7 +104,7 @@ async def read_report(
     asked = period.on(context.today)
     rows, names, buckets, inboxes, change = await asyncio.gather(
         context.stats(asked.start, asked.end),
-        group_names(context, by="sequence"),
+        sequence_names(context),
         _buckets(asked, context),
         read_part(context.inboxes()),
         read_change(asked, context),

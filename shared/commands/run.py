@@ -256,7 +256,6 @@ class SessionChanges:
         return Undoable(entry=entry, moved=moved)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunCommand(Act):
     """Runs a command whose arguments are its whole meaning, after a face has asked about it."""
 

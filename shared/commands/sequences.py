@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Sequences(Arguments):
     """`sequences [active|paused]`."""
 

@@ -1,32 +1,36 @@
-"""`stats`: the totals of a period, one verdict, and one table; or times to claim by person."""
+"""`stats`: the totals of a period, one verdict, and one table."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from shared.api.words import GROUPINGS, Grouping
 from shared.commands.base import ArgumentError, Arguments, Command, Result, Words, none_left, unknown_word
+from shared.commands.replies import LATE_SECONDS
 from shared.commands.times import RANGES, DayRange, Period, named_range, read_period
 from shared.domain.card import Button, Card, Fact, Row, Table, columns, number
 from shared.text.formats import show_count, show_number, show_rate, show_span
-from shared.text.tokenize import Word
 
 if TYPE_CHECKING:
     from shared.api.models import StatsRow
+    from shared.api.pace import Priority
     from shared.commands.run import CommandContext
     from shared.records.replies import Waits
 
 PERSON: Literal["person"] = "person"
 STATS_GROUPS: tuple[Grouping | Literal["person"], ...] = (*GROUPINGS, PERSON)
 """What `stats` groups by: the service's own, and who claimed."""
-LATE_SECONDS = 300
-"""Seconds after which an unclaimed reply is late."""
-NOTHING = "No activity in this period."
 CAVEATS = {"variant": " One name may cover variants of several sequences."}
+COUNTED = {
+    "Sends": "sends",
+    "Replies": "replies",
+    "Positive": "positive_replies",
+    "Meetings": "meetings",
+}
 COLUMNS = columns(
     "Group",
     number("Sends", narrow=""),
@@ -36,51 +40,38 @@ COLUMNS = columns(
     number("Positive rate", narrow=""),
     number("Meetings", narrow=""),
 )
-PERSON_COLUMNS = columns(
-    "Person",
-    number("Claims"),
-    number("Median"),
-    number("P90", narrow=""),
-    number(f"Within {LATE_SECONDS // 60} min"),
-    number("Done", narrow=""),
-)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Stats(Arguments):
     """`stats [by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]`."""
 
     verb = "stats"
     by: Grouping | Literal["person"] = "sequence"
-    period: Period = Period()  # noqa: RUF009 # frozen
+    period: Period = Period()
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        given, rest = cls(), words
-        if rest and rest[0].is_one_of("by"):
-            rest = rest[1:]
-            if not rest:
+        given = cls()
+        if words and words[0].is_one_of("by"):
+            words = words[1:]
+            if not words:
                 raise ArgumentError("Group by what?", hint=f"Choose from: {', '.join(STATS_GROUPS)}.")
-        if rest and rest[0].text[:1].isalpha() and not named_range(rest):
-            given, rest = cls(by=_grouping(rest[0])), rest[1:]
-        if rest:
-            period, rest = read_period(rest)
+        if words and words[0].text[:1].isalpha() and not named_range(words):
+            typed = words[0].text.lower()
+            singular = {"inboxes": "inbox", "people": PERSON}.get(typed, typed.removesuffix("s"))
+            by = next((group for group in STATS_GROUPS if group == singular), None)
+            if by is None or words[0].quoted:
+                raise unknown_word(words[0], (*STATS_GROUPS, *RANGES))
+            given, words = cls(by=by), words[1:]
+        if words:
+            period, words = read_period(words)
             given = replace(given, period=period)
-        none_left(rest)
+        none_left(words)
         return given
 
     def write(self) -> Iterable[str]:
         by = () if self.by == "sequence" else ("by", self.by)
         return (*by, *self.period.write())
-
-
-def _grouping(word: Word) -> Grouping | Literal["person"]:
-    plurals = {"inboxes": "inbox", "people": PERSON}
-    singular = plurals.get(word.text.lower(), word.text.lower().removesuffix("s"))
-    for group in STATS_GROUPS:
-        if group == singular and not word.quoted:
-            return group
-    raise unknown_word(word, (*STATS_GROUPS, *RANGES))
 
 
 async def _run(arguments: Stats, context: CommandContext) -> Result:
@@ -91,7 +82,9 @@ async def _run(arguments: Stats, context: CommandContext) -> Result:
         return await _by_person(arguments.period, context)
     asked = arguments.period.on(context.today)
     rows, change, names = await asyncio.gather(
-        context.stats(*asked.asked, by=by), read_change(asked, context), group_names(context, by=by)
+        context.stats(*asked.asked, by=by),
+        read_change(asked, context),
+        sequence_names(context) if by == "sequence" else _no_names(),
     )
     # Ten thousand inboxes take most of a second, so not on an event loop.
     return await asyncio.to_thread(_result, rows, change, names, by=by, asked=asked, context=context)
@@ -114,19 +107,28 @@ def _result(
     labels = [_label(row, names, by) for row in rows]
     rates = (evidence.rate_of(row.positive_replies, row.sends) for row in rows)
     # A later step reaches only people who haven't replied: steps can't be compared.
-    found = evidence.contest(zip(labels, rates, strict=True)) if by != "step" else None
-    verdict = f"Positive replies: {found}.{CAVEATS.get(by, '')}" if found else ""
-    table = [_row(label, row) for label, row in zip(labels, rows, strict=True)]
-    week = (Button(label="Last 7 days", action=Stats(by=by, period=Period(days=7))),)
+    contest = evidence.contest(zip(labels, rates, strict=True)) if by != "step" else None
+    text = "" if rows else "No activity in this period."
+    if contest:
+        text = f"Positive replies: {contest}.{CAVEATS.get(by, '')}"
+    # Which days are counted is said where the reader's own day is another than the service's.
+    is_other_day = context.local_day != asked.today
+    days = f"{asked}. For the service, today is {asked.today:%-d %B}." if is_other_day else ""
+    table = Table(columns=COLUMNS, rows=tuple(map(_row, labels, rows)))
+    week = Button(label="Last 7 days", action=Stats(by=by, period=Period(days=7)))
     return Result(
         card=Card(
             title=f"Stats by {by}, {asked.name}",
-            text=tuple(filter(None, (verdict if rows else NOTHING, _days(asked, context)))),
+            text=tuple(filter(None, (text, days))),
             facts=total_facts(totals(rows), change) if rows else (),
-            table=Table(columns=COLUMNS, rows=tuple(table)) if rows else None,
+            table=table if rows else None,
             buttons=(
-                *(week if asked.name != "last 7 days" else ()),
-                *(Button(label=f"By {one}", action=Stats(by=one)) for one in STATS_GROUPS if one != by),
+                *((week,) if asked.name != "last 7 days" else ()),
+                *(
+                    Button(label=f"By {other}", action=Stats(by=other))
+                    for other in STATS_GROUPS
+                    if other != by
+                ),
             ),
             footer=change.text if rows and change else "",
         ),
@@ -140,18 +142,10 @@ def _result(
     )
 
 
-def _days(asked: DayRange, context: CommandContext) -> str:
-    """Which days are counted, where the reader's own day is another than the service's."""
-    if context.local_day == asked.today:
-        return ""
-    return f"{asked}. For the service, today is {asked.today:%-d %B}."
-
-
 def _row(label: str, row: StatsRow) -> Row:
     counts = (row.sends, row.replies, _rate(row.replies, row.sends))
-    return Row(
-        cells=(label, *counts, row.positive_replies, _rate(row.positive_replies, row.sends), row.meetings)
-    )
+    positive = (row.positive_replies, _rate(row.positive_replies, row.sends))
+    return Row(cells=(label, *counts, *positive, row.meetings))
 
 
 def _rate(part: int | None, sends: int | None) -> str:
@@ -178,54 +172,64 @@ class Change(NamedTuple):
 
     @property
     def text(self) -> str:
-        is_same = not any(self.of(name) for name in ("sends", "replies", "positive_replies", "meetings"))
         against = f"{self.days.before} (full days, same weekdays)"
-        return f"No clear change against {against}." if is_same else f"{self.days} compared with {against}."
+        if any(map(self.of, COUNTED.values())):
+            return f"{self.days} compared with {against}."
+        return f"No clear change against {against}."
 
 
 async def read_change(asked: DayRange, context: CommandContext) -> Change | None:
     """How the full days of a range compare; None where that can't be read, isn't fully known, or nothing was sent before."""
-    import asyncio
-
     from shared.api.errors import OutreachError
     from shared.api.pace import Priority
+
+    if asked.full is None or asked.end > asked.today:
+        return None
+    try:
+        change, is_known = await compare(asked.full, context, priority=Priority.INTERACTIVE)
+    except OutreachError:
+        return None
+    return change if is_known and change.before.sends else None
+
+
+async def compare(days: DayRange, context: CommandContext, *, priority: Priority) -> tuple[Change, bool]:
+    """The counts of full days and of those before, and whether the latter are fully known."""
+    import asyncio
+
     from shared.domain.snapshot import is_known_from
     from shared.domain.totals import totals
 
-    full = asked.full
-    if full is None or asked.end > asked.today:
-        return None
-    before = full.before
-    try:
-        now, past, known = await asyncio.gather(
-            context.stats(full.start, full.end),
-            context.stats(before.start, before.end),
-            is_known_from(context.client, before.start, priority=Priority.INTERACTIVE),
-        )
-    except OutreachError:
-        return None
-    counted = totals(past)
-    return Change(now=totals(now), before=counted, days=full) if known and counted.sends else None
+    client, before = context.client, days.before
+    now, past, is_known = await asyncio.gather(
+        client.stats(start=days.start, end=days.end, priority=priority),
+        client.stats(start=before.start, end=before.end, priority=priority),
+        is_known_from(client, before.start, priority=priority),
+    )
+    return Change(now=totals(now), before=totals(past), days=days), is_known
 
 
-async def group_names(context: CommandContext, *, by: str) -> Mapping[str, str]:
+async def _no_names() -> Mapping[str, str]:
+    return {}
+
+
+async def sequence_names(context: CommandContext) -> Mapping[str, str]:
     """Id of a sequence to name, since a group may be either; a name that is shared comes with the id."""
     from shared.api.errors import OutreachError
 
     try:
-        known = await context.sequences() if by == "sequence" else ()
+        listed = await context.sequences()
     except OutreachError:
         return {}
-    shared = Counter(one.label.casefold() for one in known)
+    count = Counter(one.label.casefold() for one in listed)
     return {
-        one.id: f"{one.label} ({one.id})" if shared[one.label.casefold()] > 1 else one.label for one in known
+        one.id: f"{one.label} ({one.id})" if count[one.label.casefold()] > 1 else one.label for one in listed
     }
 
 
 def label_of(row: StatsRow, names: Mapping[str, str]) -> str:
     """The name of the row's sequence: its group may be an id, or a name that another sequence has too."""
     ids = (row.id or "", row.group, *(value for value in row.raw.values() if isinstance(value, str)))
-    return next((names[one] for one in ids if one in names), row.group)
+    return next((names[name] for name in ids if name in names), row.group)
 
 
 def _label(row: StatsRow, names: Mapping[str, str], by: str) -> str:
@@ -236,9 +240,8 @@ def _label(row: StatsRow, names: Mapping[str, str], by: str) -> str:
 
 def total_facts(total: StatsRow, change: Change | None) -> tuple[Fact, ...]:
     """The four counts with their rates, and with their changes where these are clear."""
-    named = (("Sends", "sends"), ("Replies", "replies"), ("Positive", "positive_replies"))
     facts = []
-    for label, name in (*named, ("Meetings", "meetings")):
+    for label, name in COUNTED.items():
         count = getattr(total, name)
         share = f" ({_rate(count, total.sends)})" if name != "sends" and count and total.sends else ""
         moved = change.of(name) if change else ""
@@ -248,28 +251,42 @@ def total_facts(total: StatsRow, change: Change | None) -> tuple[Fact, ...]:
 
 # -- by person: from a reply to its claim
 
-
-class Speeds(NamedTuple):
-    """How fast everyone is, who claimed most first, and how many each marked done."""
-
-    people: Sequence[Waits]
-    everybody: Waits
-    done: Mapping[str, int]
+PERSON_COLUMNS = columns(
+    "Person",
+    number("Claims"),
+    number("Median"),
+    number("P90", narrow=""),
+    number("Within 5 min"),
+    number("Done", narrow=""),
+)
 
 
 async def _by_person(period: Period, context: CommandContext) -> Result:
+    """Everyone who claimed or marked done in the period, and of several, all together."""
+    from shared.records.replies import Waits
+
     asked = period.on(context.local_day)
-    speeds = await read_speeds(context, *asked.moments(context.zone))
-    week = (Button(label="Last 7 days", action=Stats(by=PERSON, period=Period(days=7))),)
-    nothing = "No interested replies were claimed or marked done in this period."
+    records, name, span = context.need_records(), context.workspace.name, asked.moments(context.zone)
+    claims = {one.name: one for one in await records.claim_times(name, *span, by="person", late=LATE_SECONDS)}
+    (total,) = await records.claim_times(name, *span, late=LATE_SECONDS) or [Waits()]
+    done = await records.done_counts(name, *span)
+    people = [claims.get(person) or Waits(name=person) for person in {**claims, **done}]
+    people.sort(key=lambda one: (-one.count, -done.get(one.name, 0), one.name))
+    rows = [Row(cells=(f"@{one.name}", *_waits(one), done.get(one.name, 0))) for one in people]
+    whole = (*_waits(total), sum(done.values()))
+    if len(rows) > 1:
+        rows.append(Row(cells=("All", *whole)))
+    counted = show_number(total.count, "claim") if total.count else "no claims"
+    value = f"{counted}, median {whole[1]}, {whole[3]} within 5 min, {whole[4]} done"
+    week = Button(label="Last 7 days", action=Stats(by=PERSON, period=Period(days=7)))
     return Result(
         card=Card(
             title=f"Stats by person, {asked.name}",
-            text=() if speeds.people else (nothing,),
-            facts=(_summary(speeds),) if speeds.people else (),
-            table=speed_table(speeds),
+            text=() if people else ("No interested replies were claimed or marked done in this period.",),
+            facts=(Fact(label="Time to claim", value=value),) if people else (),
+            table=Table(columns=PERSON_COLUMNS, rows=tuple(rows)) if people else None,
             buttons=(
-                *(week if asked.name != "last 7 days" else ()),
+                *((week,) if asked.name != "last 7 days" else ()),
                 Button(label="By sequence", action=Stats()),
             ),
         ),
@@ -280,48 +297,19 @@ async def _by_person(period: Period, context: CommandContext) -> Result:
                 "median_seconds": one.median,
                 "p90_seconds": one.p90,
                 "within_5_minutes": one.in_time / one.count if one.count else None,
-                "done": speeds.done.get(one.name, 0),
+                "done": done.get(one.name, 0),
             }
-            for one in speeds.people
+            for one in people
         ),
     )
 
 
-async def read_speeds(context: CommandContext, start: datetime, end: datetime) -> Speeds:
-    """Everyone who claimed or marked done in the period."""
-    from shared.records.replies import Waits
-
-    records, name = context.need_records(), context.workspace.name
-    claims = await records.claim_times(name, start, end, by="person", late=LATE_SECONDS)
-    everybody = await records.claim_times(name, start, end, late=LATE_SECONDS)
-    done = await records.done_counts(name, start, end)
-    by_name = {one: Waits(name=one) for one in done} | {one.name: one for one in claims}
-    people = sorted(by_name.values(), key=lambda one: (-one.count, -done.get(one.name, 0), one.name))
-    return Speeds(people=people, everybody=next(iter(everybody), Waits()), done=done)
-
-
-def _summary(speeds: Speeds) -> Fact:
-    """`12 claims, median 3 min, 80% within 5 min`."""
-    claims, median, _, in_time, done = _cells(speeds.everybody, sum(speeds.done.values()))
-    counted = show_number(speeds.everybody.count, "claim") if claims else "no claims"
-    late = f"{in_time} within {LATE_SECONDS // 60} min"
-    return Fact(label="Time to claim", value=f"{counted}, median {median}, {late}, {done} done")
-
-
-def speed_table(speeds: Speeds) -> Table | None:
-    """A row for each person and, of several, one for all."""
-    rows = [Row(cells=(f"@{one.name}", *_cells(one, speeds.done.get(one.name, 0)))) for one in speeds.people]
-    if len(rows) > 1:
-        rows.append(Row(cells=("All", *_cells(speeds.everybody, sum(speeds.done.values())))))
-    return Table(columns=PERSON_COLUMNS, rows=tuple(rows)) if rows else None
-
-
-def _cells(one: Waits, done: int) -> tuple[int, str, str, str, int]:
+def _waits(one: Waits) -> tuple[int, str, str, str]:
     median, p90 = (
         show_rate(None) if seconds is None else show_span(timedelta(seconds=seconds))
         for seconds in (one.median, one.p90)
     )
-    return one.count, median, p90, show_rate(one.in_time / one.count if one.count else None), done
+    return one.count, median, p90, show_rate(one.in_time / one.count if one.count else None)
 
 
 COMMAND = Command(

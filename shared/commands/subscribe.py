@@ -6,7 +6,7 @@ A channel's set comes from `subscribe`, from the rules of `[routes]`, and from b
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from shared.api.event_kinds import EVENTS, NAME_OF, POSTED_AT_ONCE, kind_of, word_of
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 MOST_BUTTONS, MOST_IN_A_ROW, MOST_WORKSPACES, MOST_LINES = 5, 3, 6, 15
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EventsInChannel(InChannel):
     """The kinds of events of `subscribe` and `unsubscribe`, and what they are filtered by."""
 

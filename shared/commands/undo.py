@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,6 @@ class Undo(Arguments):
     verb = "undo"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class UndoChange(Act):
     """Takes back the change with this number in the audit, as far as nobody changed its sequences since."""
 

@@ -21,7 +21,6 @@ from shared.records.replies import (
     LeadReply,
     OpenReply,
     PositiveReply,
-    ReceivedReplies,
     UnclaimedReplies,
     Waits,
 )
@@ -111,12 +110,6 @@ class Records(Protocol):
         ...
 
     async def own_replies(self, person: str) -> Sequence[tuple[str, OpenReply]]: ...
-    async def received_replies(
-        self, workspace: str, since: datetime, until: datetime, *, most: int
-    ) -> ReceivedReplies:
-        """Replies that were delivered from one moment until before another, one of each lead; `most` are listed."""
-        ...
-
     async def claim_counts(self, workspace: str, since: datetime) -> Mapping[str, int]: ...
     async def interested_replies(self, workspace: str) -> Sequence[InterestedReply]: ...
     async def last_reply(self, workspace: str, email: str) -> LeadReply | None: ...

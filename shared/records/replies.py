@@ -33,26 +33,6 @@ class UnclaimedReplies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReceivedReply:
-    """A lead that replied, by the event of it that says most; who takes care of it by name (empty: no one)."""
-
-    kind: str
-    reply: OpenReply
-    claimed_by: str = ""
-    done_by: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceivedReplies:
-    """Who replied in a period: how many leads, and a part of them, the newest first."""
-
-    count: int = 0
-    replies: Sequence[ReceivedReply] = ()
-    known_from: datetime | None = None
-    """When the workspace's first delivery came; None: none has come, and nothing is known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InterestedReply:
     """An interested reply that the bot has recorded, and who claimed it (empty: no one yet)."""
 

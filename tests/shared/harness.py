@@ -256,10 +256,9 @@ class CommandHarness:
                 pass
 
     async def ids(self) -> dict[str, str]:
-        """The alert of each lead that replied."""
-        end = NOW + timedelta(days=1)
-        came = await self.store.records.received_replies("default", NOW - timedelta(days=60), end, most=100)
-        return {one.reply.email: one.reply.alert_id for one in came.replies}
+        """The alert of each lead whose interested reply nobody has claimed."""
+        waiting = await self.store.records.open_replies("default")
+        return {one.email: one.alert_id for one in waiting.replies}
 
     async def checked(self, report: DomainReport, *changes: DomainChange) -> None:
         """Store how the DNS of a domain stands."""

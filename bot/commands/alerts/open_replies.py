@@ -9,9 +9,8 @@ from bot.blockkit.actions import OnAlert
 from bot.commands.answer import Answer
 from bot.slack.permissions import Person
 from shared.commands import Invocation
-from shared.commands.replies import PAGE, Replies, own_replies, own_title, read_unclaimed
+from shared.commands.replies import LATE_SECONDS, PAGE, Replies, own_replies, own_title, read_unclaimed
 from shared.commands.run import CommandContext
-from shared.commands.stats import LATE_SECONDS
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.records.replies import OpenReply
 from shared.text.formats import show_number, show_span

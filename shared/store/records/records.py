@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shared.api.event_kinds import ONLY_WITH_WORDS, PAUSED, REPLIES
+from shared.api.event_kinds import PAUSED
 from shared.commands.base import clip
 from shared.domain.paused_domains import pause_reason
 from shared.domain.wall_clock import DAY, MORNING, Recurrence, moment, parse_recurrence
@@ -28,8 +28,6 @@ from shared.records.replies import (
     LeadReply,
     OpenReply,
     PositiveReply,
-    ReceivedReplies,
-    ReceivedReply,
     UnclaimedReplies,
     Waits,
 )
@@ -247,28 +245,6 @@ class CommandRecords(Repository):
         """What a person (by id) has claimed and not marked done, each with its workspace, the last claim last."""
         claimed = read_alerts(tx, CLAIMED_BY, {"person": person})
         return [(alert.workspace, _open_reply(alert)) for alert in reversed(claimed)]
-
-    @reports
-    def received_replies(
-        self, tx: Transaction, workspace: str, since: datetime, until: datetime, *, most: int
-    ) -> ReceivedReplies:
-        """Of each lead that replied in this time what says most; `most` of them, the newest first."""
-        c = alerts.c
-        said = sa.case(REPLIES, value=c.kind)
-        nth = sa.func.row_number().over(
-            partition_by=c.email, order_by=(said.desc(), c.received_at.desc(), c.id)
-        )
-        within = _within(workspace, since.timestamp(), until.timestamp())
-        is_reply = c.kind.in_(REPLIES) & (c.kind.not_in(ONLY_WITH_WORDS) | (c.reply != ""))
-        ranked = sa.select(c.id, c.received_at, nth.label("nth")).where(within, is_reply).subquery()
-        first = sa.select(ranked.c.id).where(ranked.c.nth == 1)
-        newest = first.order_by(ranked.c.received_at.desc(), ranked.c.id).limit(most)
-        shown = ALERT_ROWS.where(c.id.in_(newest)).order_by(c.received_at.desc(), c.id)
-        return ReceivedReplies(
-            count=tx.scalar(sa.select(sa.func.count()).select_from(first.subquery())) or 0,
-            replies=[_received_reply(alert) for alert in read_alerts(tx, shown)],
-            known_from=moment(heard_since(tx, workspace)),
-        )
 
     @reads
     def claim_counts(self, tx: Transaction, workspace: str, since: datetime) -> Mapping[str, int]:
@@ -563,15 +539,6 @@ def recurrence_of(at: str) -> Recurrence:
 
 def next_digest(at: str, now: float) -> float:
     return recurrence_of(at).next_after(moment(now)).timestamp()
-
-
-def _received_reply(alert: AlertRow) -> ReceivedReply:
-    return ReceivedReply(
-        kind=alert.kind,
-        reply=_open_reply(alert),
-        claimed_by=alert.claimed_name,
-        done_by=alert.handled_name,
-    )
 
 
 def _open_reply(alert: AlertRow) -> OpenReply:

@@ -435,9 +435,6 @@ RECORDS: Mapping[str, Case] = {
     "CommandRecords.last_reply": lists(
         "it sorts the replies of the lead", lambda one: one.store.records.last_reply(one.workspace, EMAIL)
     ),
-    "CommandRecords.received_replies": lists(
-        "it counts the leads of the period", lambda one: one.store.records.received_replies(one.workspace, *_month(one), most=100)
-    ),
     "CommandRecords.own_replies": flat(lambda one: one.store.records.own_replies("U1")),
     "CommandRecords.claim_counts": lists(
         "it counts claims", lambda one: one.store.records.claim_counts(one.workspace, _month(one)[0])

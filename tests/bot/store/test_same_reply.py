@@ -11,10 +11,8 @@ import pytest
 import sqlalchemy as sa
 
 from shared.domain.alert_settings import Rule
-from shared.domain.wall_clock import moment
 from shared.records.audit import Actor
 from shared.records.records import Subscription
-from shared.records.replies import ReceivedReplies
 from shared.store import Store, open_store
 from shared.store.queue.intake import Arrival
 from shared.store.queue.posts import Post
@@ -101,39 +99,6 @@ async def test_who_claimed_a_reply_has_it_when_its_card_says_more(store: Store, 
     (claimed,) = [row for row in await store.alerts.claimed_by("U1") if row.kind == "reply.interested"]
     assert (claimed.claimed_name, claimed.waiting_since) == ("ann", None)
     assert (await store.records.open_replies("default")).count == 0
-
-
-async def test_who_replied_in_a_time_is_one_row_a_lead_by_the_event_that_says_most(
-    store: Store, clock: ManualClock
-) -> None:
-    start = moment(clock.now)
-
-    async def replied(*, most: int = 100) -> ReceivedReplies:
-        return await store.records.received_replies("default", start, moment(clock.now + 1), most=most)
-
-    assert (await replied()).known_from is None
-    await arrive(
-        store, event("lead.replied"), event("reply.interested"), event("reply.ooo", lead="bea@x.com")
-    )
-    opt_outs = [event("lead.unsubscribed", lead="cleo@x.com", reply=words) for words in ("", "Stop.")]
-    clock.now += 1.0
-    await arrive(store, event("lead.bounced", lead="dan@x.com"), opt_outs[0])
-    assert (await replied()).count == 2
-    clock.now += 1.0
-    await arrive(store, opt_outs[1])
-    ann = Actor(name="ann", id="U1", face="slack")
-    await store.alerts.act((await replied()).replies[1].reply.alert_id, "claim", ann)
-    found = await replied()
-    assert [(one.kind, one.reply.email, one.claimed_by) for one in found.replies] == [
-        ("lead.unsubscribed", "cleo@x.com", ""),
-        ("reply.interested", "ada@acme.example", "ann"),
-        ("reply.ooo", "bea@x.com", ""),
-    ]
-    assert (found.count, found.known_from) == (3, start)
-    newest = await replied(most=1)
-    assert (newest.count, [one.reply.email for one in newest.replies]) == (3, ["cleo@x.com"])
-    later = await store.records.received_replies("default", moment(clock.now), moment(clock.now + 1), most=9)
-    assert [one.reply.email for one in later.replies] == ["cleo@x.com"]
 
 
 async def test_a_released_or_reopened_plain_reply_is_not_reminded_of(

@@ -23,7 +23,8 @@ async def reply_of(harness: CommandHarness, email: str) -> None:
     quoted = "Yes, call me.\n\nOn Tue, 3 Nov 2026, Sam <sam@mail.example> wrote:\n> Hi"
     lead = {"email": email, "first_name": "Ann", "last_name": "Lee", "company": "New"}
     await harness.deliver("reply.interested", email, lead=lead, sequence="Q3 CTO", step=2, reply=quoted)
-    await harness.store.alerts.claim((await harness.ids())[email], Actor(name="ben", id="U2", face="slack"))
+    ben = Actor(name="ben", id="U2", face="slack")
+    await harness.store.alerts.act((await harness.ids())[email], "claim", ben)
 
 
 def many_leads(harness: CommandHarness) -> None:

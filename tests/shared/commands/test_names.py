@@ -115,7 +115,7 @@ def test_a_filter_that_is_no_domain_is_refused(line: str, why: str) -> None:
     [
         ("pasue west coast for 2h", "pause west coast for 2h"),
         ("unpuase west coast", "resume west coast"),
-        ("repleis today", "replies today"),
+        ("repleis mine", "replies mine"),
         ("statuss @acme", "status @acme"),
         ("udno", "undo"),
         ("pasue all", "pause all"),

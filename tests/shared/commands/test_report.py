@@ -19,7 +19,7 @@ async def test_the_summary_tells_counts_touches_health_and_incidents(harness: Co
     await harness.deliver("reply.interested", "ada@x.example", "bob@x.example", ago=ago, reply="Yes")
     await harness.deliver("domain.paused", "", ago=ago, domain="poor.com")
     with harness.at(ago - timedelta(minutes=4)):
-        await harness.store.alerts.claim((await harness.ids())["ada@x.example"], harness.actor)
+        await harness.store.alerts.act((await harness.ids())["ada@x.example"], "claim", harness.actor)
     paused = AuditEntry(
         at=NOW - ago, actor=harness.actor, workspace="default", command="pause sq_1", result="Spring paused",
         effect="paused", sequences=("sq_3",),

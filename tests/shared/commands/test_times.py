@@ -154,7 +154,6 @@ def test_pause_takes_a_moment_and_a_reason() -> None:
         ("stats by persn", "Did you mean person?"),
         ("digest noww", "Did you mean now?"),
         ("open mne", "Did you mean mine?"),
-        ("replies yesterdy", "Did you mean yesterday?"),
         ("replies 0", "replies 2"),
     ],
 )
