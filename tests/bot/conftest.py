@@ -17,8 +17,8 @@ from shared.store import Store, open_store
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
 from tests.bot.manual_clock import ManualClock, arrive, post_all
-from tests.bot.migrated import migrated_file, migrated_postgresql
-from tests.bot.unpaced import UnpacedBudget
+from tests.kit.databases import migrated_file, migrated_postgresql
+from tests.kit.pace import UnpacedBudget
 from tests.waiting import BOUND, until
 
 # Its own colorful traceback takes a second of the event loop that the bot under test runs in.

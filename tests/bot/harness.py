@@ -32,8 +32,8 @@ from shared import settings as shared_settings
 from shared.store import LeaseTimings
 from shared.store.db.schema import jobs
 from shared.store.jobs import POST
-from tests.bot.migrated import migrated_file
 from tests.event_loop import WATCH, blocks_written
+from tests.kit.databases import migrated_file
 from tests.processes import running_async
 from tests.waiting import BOUND, until
 

@@ -20,7 +20,7 @@ import aiohttp
 import psutil
 
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_process, interested
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.waiting import until
 
 DELIVERIES_PER_SECOND = 4

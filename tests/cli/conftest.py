@@ -18,9 +18,9 @@ from anyio.from_thread import start_blocking_portal
 from cli.main import main
 from sandbox.embedded import embedded
 from sandbox.service import Service
-from tests.bot.migrated import copy_instead_of_migrating
+from tests.kit.databases import copy_instead_of_migrating
+from tests.kit.pace import lift_rate_limit
 from tests.processes import running
-from tests.rate_limit import lift_rate_limit
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")

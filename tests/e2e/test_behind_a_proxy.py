@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tests.clock import NOW
 from tests.e2e.conftest import ROOT
+from tests.kit.clock import NOW
 
 pytestmark = pytest.mark.e2e
 HOST = "api.outreach.invalid"

@@ -28,7 +28,7 @@ from shared.store import LeaseTimings
 from shared.store import alerts as alert_store
 from shared.store.queue.intake import Arrival, alert_id
 from tests.bot.harness import SECRET, interested, signature
-from tests.bot.migrated import migrated_file
+from tests.kit.databases import migrated_file
 from tests.simulation.invariants import (
     ALERTS,
     PEOPLE_IN_ROTA,

@@ -27,7 +27,7 @@ from shared.records.records import Subscription
 from shared.storage.database import parse_url
 from shared.store import LeaseTimings, open_store
 from tests.bot.harness import BotHarness, bot_process, free_port, open_harness
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.processes import running_async
 
 CHANNELS = 40

@@ -12,7 +12,7 @@ from shared.guardrails.evaluate import doubt, holding
 from shared.guardrails.rule import Rule
 from shared.guardrails.sentence import parse
 from shared.records.guardrails import CountSample, Happening
-from tests.clock import moment
+from tests.kit.clock import moment
 from tools.bench.__main__ import Row
 
 WORKSPACES, RULES = 12, 200

@@ -22,7 +22,7 @@ from shared.domain.wall_clock import DAY
 from shared.history import engine
 from shared.history.retention import MARK, STAGES, Retention
 from shared.storage.database import long_statements, open_engine, parse_url
-from tests.clock import moment
+from tests.kit.clock import moment
 from tools.bench.__main__ import Row
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from aiohttp import web
 
 from shared.store import LeaseTimings
 from tests.bot.harness import RUN, free_port
-from tests.bot.migrated import migrated_file
+from tests.kit.databases import migrated_file
 from tests.processes import running_async
 from tests.waiting import until
 from tools.bench.__main__ import Row

@@ -20,7 +20,7 @@ import psutil
 from shared.domain.snapshot import Snapshot
 from shared.history import History
 from shared.storage.database import parse_url, sibling_url
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.tui.accounts import account
 from tools.bench.dashboard import tui_month
 from tools.bench.dashboard.large_account import MANY, Lag, large_snapshot, with_random_changes

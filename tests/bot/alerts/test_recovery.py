@@ -21,7 +21,7 @@ from shared.domain.health import DEFAULT
 from shared.store import open_store
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.waiting import until
 
 ADDRESS = "sam@getacme.example"

@@ -16,7 +16,7 @@ from shared.store.db.schema import jobs
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.bot.interactions.test_clicks import click
-from tests.clock import moment
+from tests.kit.clock import moment
 
 SEQUENCES = ("Q3 founders", "Q3 CTO", "EMEA agencies")
 

@@ -15,7 +15,7 @@ from shared.records.replies import OpenReply
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.slack.test_socket_mode import socket_harness
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.waiting import until
 
 SEQUENCES = ("Q3 founders", "Q4 CTOs")

@@ -19,7 +19,7 @@ from shared.domain_health.report import Check, CheckReport, Code, DomainChange, 
 from shared.records.records import Subscription
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
-from tests.clock import NOW
+from tests.kit.clock import NOW
 from tests.waiting import until
 
 PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate"}).encode()

@@ -15,7 +15,7 @@ from shared.api.pace import boot_time
 from shared.store.queue.leases import Sent
 from shared.store.queue.outbox import redraw
 from tests.bot.harness import CHANNEL, BotHarness, interested
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.waiting import until
 
 CARDS = 40

@@ -12,7 +12,7 @@ import pytest
 from tests.bot.delivery.test_crashes import second_bot
 from tests.bot.harness import open_harness
 from tests.bot.random_faults import FaultRun
-from tests.clock import moment
+from tests.kit.clock import moment
 from tools.bench import memory
 
 SECONDS = float(os.environ.get("OUTREACH_SOAK_SECONDS", "3600"))

@@ -34,7 +34,7 @@ from tests.bot.harness import (
     open_harness,
 )
 from tests.bot.manual_clock import ManualClock, routes
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.waiting import until
 
 SWIFT = replace(HASTE, period=0.005)

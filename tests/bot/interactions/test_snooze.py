@@ -18,7 +18,7 @@ from bot.commands.alerts import alert_actions
 from sandbox.slack import seed
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
 from tests.bot.interactions.test_clicks import click, shown, until_shown, value
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.waiting import until
 
 BERLIN, KOLKATA, CHATHAM = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), ZoneInfo("Pacific/Chatham")

@@ -19,7 +19,7 @@ from shared.store import open_store
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import BotHarness, bot_process, free_port, open_harness
 from tests.bot.manual_clock import ManualClock, arrive
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.waiting import until
 
 pytestmark = pytest.mark.e2e

@@ -14,7 +14,7 @@ import pytest
 
 from tests.bot.kills.process import MOMENTS, Kill, Moment
 from tests.bot.kills.scenario import play
-from tests.bot.migrated import migrated_postgresql
+from tests.kit.databases import migrated_postgresql
 
 COMMITS, REQUESTS = MOMENTS[:2], MOMENTS[2:]
 AT_ONCE = 6

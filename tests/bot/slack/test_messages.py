@@ -19,7 +19,7 @@ from shared.domain.card import Card
 from shared.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown, Unpostable
 from shared.store.queue.lookups import Look
 from tests.bot.harness import CHANNEL, BotHarness, open_harness
-from tests.clock import moment
+from tests.kit.clock import moment
 
 WORDS = Message(text="Ada is interested", blocks=[])
 CARD = card_blocks.render(Card(title="Ada is interested"))

@@ -13,7 +13,7 @@ import pytest
 from bot.blockkit.actions import OnAlert, write_value
 from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, BotHarness, interested
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.waiting import until
 
 

@@ -21,10 +21,10 @@ from shared.store.db.schema import alerts, deliveries
 from shared.store.queue.leases import LeaseTimings
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from tests.bot.manual_clock import ManualClock
-from tests.bot.migrated import migrated_file, migrated_postgresql
 from tests.bot.store.growth_cases import CASES, EXEMPT, SHARES, Case, Skewed
 from tests.bot.store.skewed_data import DAY, WORKSPACE, Rehearsal, delivered, fill
 from tests.growth import DatabaseWork, database_work
+from tests.kit.databases import migrated_file, migrated_postgresql
 
 FEW, MANY = 50, 500
 

@@ -20,7 +20,7 @@ from shared.store import Store, open_store
 from shared.store.db.engine import DatabaseReplaced
 from shared.store.queue.intake import Arrival
 from tests.bot.harness import START_BOUND, BotHarness, interested, open_harness
-from tests.bot.migrated import migrated_file
+from tests.kit.databases import migrated_file
 from tests.processes import running_async
 from tests.waiting import until
 

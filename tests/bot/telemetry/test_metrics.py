@@ -7,7 +7,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from bot.telemetry.metrics import PROCESS, Process
-from tests.clock import moment
+from tests.kit.clock import moment
 
 NAMES = {
     "process_start_time_seconds",

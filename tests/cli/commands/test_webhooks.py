@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.conftest import Shell
 from tests.cli.running_bot import deliver, running_bot
-from tests.clock import moment
+from tests.kit.clock import moment
 
 URL = "https://ops.example.com/webhooks/outreach"
 

@@ -25,7 +25,7 @@ from shared.store.records.domains import Checked
 from tests.bot.due import due_domain
 from tests.cli.conftest import Run, Shell
 from tests.cli.running_bot import running_bot
-from tests.clock import moment
+from tests.kit.clock import moment
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from sandbox.service import Service
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.sandbox.service.subscriber import Receiver
 
 SMALL = Path(__file__).with_name("small.toml")

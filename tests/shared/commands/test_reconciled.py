@@ -27,7 +27,7 @@ from shared.commands.run import CommandContext, carry_out, run
 from shared.commands.times import Period
 from shared.domain.card import Tone
 from shared.settings import Workspace
-from tests.clock import NOW
+from tests.kit.clock import NOW
 from tests.kit.service import open_account
 from tests.shared.harness import CommandHarness, NoPacing, Said, facts, said
 

@@ -21,7 +21,7 @@ from sandbox.service import Service
 from shared.commands.run import open_client
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.history import History
-from tests.rate_limit import lift_rate_limit
+from tests.kit.pace import lift_rate_limit
 from tests.tui import accounts
 from tests.tui.accounts import NOW
 from tests.tui.service_settings import settings_of

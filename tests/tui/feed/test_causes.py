@@ -14,7 +14,7 @@ from sandbox.service import Service
 from shared.api import OutreachClient
 from shared.domain.failures import RATE_LIMITED, REJECTED, SLOW, UNREACHABLE, UNREADABLE
 from shared.domain.workspace_verdict import SERVICE
-from tests.rate_limit import lift_rate_limit
+from tests.kit.pace import lift_rate_limit
 from tui.app.dashboard import utc_now
 from tui.feed.poller import Poller, PollIntervals, Tick
 from tui.model.frame import Frame

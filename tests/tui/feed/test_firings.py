@@ -18,7 +18,7 @@ from shared.commands.guardrails import Guard
 from shared.records.guardrails import Incident
 from shared.records.records import Records
 from shared.settings import Settings
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.shared.harness import result_of
 from tests.tui.commanded import own_records
 from tui.feed.poller import Tick

@@ -14,7 +14,7 @@ from sandbox.service import Service
 from shared.commands.run import open_client
 from shared.domain.snapshot import SOURCES
 from shared.settings import SettingsError, load
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.tui.feed.test_poller import Watcher
 from tests.tui.service_settings import settings_of
 from tui.feed.poller import STAGGER, Poller, PollIntervals

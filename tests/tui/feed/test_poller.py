@@ -19,7 +19,7 @@ from shared.domain.snapshot import SOURCES, Snapshot
 from shared.domain.workspace_verdict import SERVICE
 from shared.history import History
 from shared.storage.database import parse_url
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.tui.accounts import account
 from tui.app.replay import Replay
 from tui.feed.history_access import HistoryAccess

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from shared.api.models import Inbox
 from shared.domain.snapshot import Reading, Snapshot
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.tui.accounts import account
 
 MANY = 10_000

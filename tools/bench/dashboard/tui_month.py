@@ -25,7 +25,7 @@ from shared.api.pace import LocalBudget
 from shared.domain.snapshot import Reading
 from shared.history import History
 from shared.storage.database import parse_url
-from tests.clock import moment
+from tests.kit.clock import moment
 from tools.bench.dashboard.large_account import CHANGED, Lag, large_snapshot
 from tools.bench.dashboard.tui_terminal import dashboard
 from tui.app.dashboard import DashboardApp

@@ -16,7 +16,7 @@ from sandbox.service.deliverability import (
 )
 from sandbox.service.moments import DAY, HOUR
 from sandbox.service.rules import Window
-from tests.clock import moment
+from tests.kit.clock import moment
 from tests.sandbox.service.conftest import client_of, founded_at
 
 OFFICE = Window(opens=9, closes=17, weekdays=0b0011111)
