@@ -18,14 +18,15 @@ from tests.simulation.ablations import ABLATIONS
 
 ROOT = Path(__file__).parents[2]
 ONE = int(os.environ.get("SEED", "1"))
-SEEDS = 200
+SEEDS = 100
 """Of `make test-e2e`."""
 SOAK = int(os.environ.get("OUTREACH_SOAK_SEEDS", "10000"))
 AT_ONCE = 50
 """Seeds of one process: what its dead bots leave stays in memory until it ends."""
 NOTICED_WITHIN = 200
 """Seeds after which a missing safeguard must have been noticed."""
-OF_PAUSES = {"timer-token", "sequence-lock"}
+PLANS = {"timer-token": "pauses", "sequence-lock": "crowd"}
+"""Of safeguards that deliveries don't need."""
 
 
 def simulate(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -88,7 +89,7 @@ def test_a_seed_replays_exactly_alone_and_after_others() -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("safeguard", ABLATIONS)
 def test_a_missing_safeguard_is_noticed(safeguard: str) -> None:
-    plan = "pauses" if safeguard in OF_PAUSES else "deliveries"
+    plan = PLANS.get(safeguard, "deliveries")
     ran = simulate(1, NOTICED_WITHIN, "--plan", plan, "--without", safeguard, "--until-failure")
     assert " FAILED Violation: " in ran.stdout, ran.stdout + ran.stderr
 
