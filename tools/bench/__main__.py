@@ -15,10 +15,6 @@ Row = tuple[str, float, str, str, bool]
 """Name, measured figure, its unit, the target or baseline in words, and whether the target is met."""
 
 
-NAMED_ONLY = {"large"}
-"""Parts that run only when they are named: they take minutes."""
-
-
 def parts() -> list[str]:
     """The names of the parts that have benchmarks: the `*_bench.py` beside this file."""
     return sorted(path.stem.removesuffix("_bench") for path in Path(__file__).parent.glob("*_bench.py"))
@@ -37,11 +33,11 @@ def main() -> int:
         "parts",
         nargs="*",
         choices=[*parts(), []],
-        help="all parts when none is named, but for large",
+        help="all parts when none is named",
     )
     console = Console()
     met = True
-    for part in parser.parse_args().parts or [one for one in parts() if one not in NAMED_ONLY]:
+    for part in parser.parse_args().parts or parts():
         table = Table(title=part, title_justify="left", header_style="bold")
         for heading in ("what", "measured", "target", "met"):
             table.add_column(heading, justify="right" if heading == "measured" else "left")
