@@ -15,8 +15,7 @@ from shared.api.models import Inbox
 from shared.commands.base import clip
 from shared.domain.card import Card, Tone
 from shared.domain.health import Thresholds, verdict
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.posts import INCIDENT
+from shared.store.messages import INCIDENT, PlannedPost
 from shared.store.rows import AlertRow
 from shared.text.formats import show_exact_span
 

@@ -28,10 +28,9 @@ from shared.settings.sections import AlertPolicy
 from shared.store import Store
 from shared.store.alerts import Due, Passed, ReminderTimes, ReminderWords
 from shared.store.jobs import End, Job
+from shared.store.messages import INCIDENT, PlannedPost
 from shared.store.people import Candidates
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.post_kinds import NOTE, TURN, UNACKNOWLEDGED, UNFINISHED
-from shared.store.queue.posts import INCIDENT
+from shared.store.post_kinds import NOTE, TURN, UNACKNOWLEDGED, UNFINISHED
 from shared.store.rows import AlertRow
 from shared.text.formats import show_exact_span, show_number
 from shared.text.links import lead_link

@@ -14,9 +14,9 @@ from bot.alerts.wording import answer_link
 from bot.blockkit import card_blocks
 from shared.domain.card import Card
 from shared.domain.wall_clock import moment
-from shared.store.queue import post_kinds
-from shared.store.queue.post_kinds import ALERT
-from shared.store.queue.posts import Post
+from shared.store import post_kinds
+from shared.store.messages import Post
+from shared.store.post_kinds import ALERT
 from shared.store.rows import AlertRow
 from shared.text.slack_ids import is_user
 

@@ -16,9 +16,8 @@ from shared.domain.alert_settings import ChannelPolicy, Routing, Rule
 from shared.domain.rota import Rota
 from shared.records.records import Subscription
 from shared.store.alerts import NAME_LETTERS
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.post_kinds import TURN
-from shared.store.queue.posts import INCIDENT
+from shared.store.messages import INCIDENT, PlannedPost
+from shared.store.post_kinds import TURN
 from shared.store.queue.routing import Decision, PendingDelivery, TurnPlan
 
 

@@ -8,9 +8,9 @@ from secrets import token_hex
 from bot.alerts import notes
 from shared.domain.card import Card, Tone
 from shared.settings import Settings
-from shared.store.queue.leases import ChannelLease, ChannelRefused, Outcome, Settled, Unpostable
-from shared.store.queue.outbox import PlannedPost, new_id
-from shared.store.queue.post_kinds import NOTE
+from shared.store.messages import PlannedPost, new_id
+from shared.store.post_kinds import NOTE
+from shared.store.posting import ChannelLease, ChannelRefused, Outcome, Settled, Unpostable
 
 _FIXES = {
     "not_in_channel": "The bot isn't in the channel. Type /invite @outreach there.",

@@ -22,19 +22,20 @@ from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.jobs import Again, Done, End, Job
-from shared.store.queue.leases import (
+from shared.store.messages import Post
+from shared.store.post_kinds import ALERT
+from shared.store.posting import (
     RATE_LIMITED,
     ChannelLease,
     ChannelRefused,
+    Look,
+    Lookup,
     NotSent,
     Outcome,
     Sent,
     Unknown,
     Unpostable,
 )
-from shared.store.queue.lookups import Look, Lookup
-from shared.store.queue.post_kinds import ALERT
-from shared.store.queue.posts import Post
 
 MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS = 16, 4, 4
 """Channels that are posted to, places that are read, and messages that are edited at the same time."""

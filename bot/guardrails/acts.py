@@ -29,7 +29,7 @@ from shared.records.sequence_changes import UNDER_WAY
 from shared.store import Store
 from shared.store.incidents import Claim
 from shared.store.jobs import Again, Done, End, Job
-from shared.store.queue.outbox import PlannedPost
+from shared.store.messages import PlannedPost
 
 RETRY_SECONDS = 5.0
 ATTEMPTS = 20

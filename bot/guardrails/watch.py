@@ -25,8 +25,7 @@ from shared.records.guardrails import ALL, Incident, StoredRule
 from shared.store import Store
 from shared.store.incidents import HELD_EVERY, Claim
 from shared.store.jobs import Again, End, Job
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.posts import INCIDENT
+from shared.store.messages import INCIDENT, PlannedPost
 
 DATA = "(data)"
 """Used instead of a rule's name for the incident of incomplete data."""

@@ -19,8 +19,8 @@ from bot.slack.directory import UserDirectory
 from bot.slack.web_api import WebApi
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.post_kinds import ANSWER
+from shared.store.messages import PlannedPost
+from shared.store.post_kinds import ANSWER
 
 URGENCY = 3
 """Above every alert."""

@@ -16,7 +16,7 @@ from slack_bolt.response import BoltResponse
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import SlackError, WebApi
 from shared.records.records import RecordsUnavailable
-from shared.store.queue.slack_state import SlackEvents
+from shared.store.slack_limits import SlackEvents
 
 ANSWERED_WITHIN = 1.0
 """Seconds for Slack, or the database, to say what decides; an acknowledgement may take three."""

@@ -14,8 +14,8 @@ from slack_bolt.response import BoltResponse
 from bot.slack.directory import UserDirectory
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.queue.leases import Report
-from shared.store.queue.outbox import moved_to
+from shared.store.messages import moved_to
+from shared.store.posting import Report
 
 TAKEN_WITHIN = 1.0
 """Seconds for the database to say whether an event is new; an acknowledgement may take three."""

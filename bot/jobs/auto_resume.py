@@ -22,7 +22,7 @@ from shared.records.audit import AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.jobs import Again, End, Job
-from shared.store.queue.outbox import PlannedPost
+from shared.store.messages import PlannedPost
 from shared.store.sequences import TimerReplaced, timer_of
 from shared.text.formats import show_number
 

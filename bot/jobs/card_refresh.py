@@ -32,7 +32,7 @@ from shared.records.guardrails import Incident
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.alerts import CARDS_AT_ONCE, NAME_LETTERS, ShownSequence
-from shared.store.queue.outbox import PlannedPost
+from shared.store.messages import PlannedPost
 from shared.store.rows import AlertRow
 
 EVERY = 10.0

@@ -22,8 +22,8 @@ from shared.domain_health.report import CheckReport, Value
 from shared.settings.sections import DnsSection
 from shared.store import Store
 from shared.store.jobs import End, Job
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.post_kinds import DNS
+from shared.store.messages import PlannedPost
+from shared.store.post_kinds import DNS
 from shared.store.records.domains import Checked, DueDomain, News
 
 RECHECK = timedelta(minutes=30)

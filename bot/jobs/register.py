@@ -35,7 +35,7 @@ from bot.worker import Kind
 from shared.domain.wall_clock import DAY
 from shared.history import History
 from shared.settings import Settings
-from shared.store import Store
+from shared.store import Store, posting
 from shared.store.jobs import (
     ACT,
     DIGEST,
@@ -51,9 +51,9 @@ from shared.store.jobs import (
     End,
     Job,
 )
-from shared.store.queue import lookups
-from shared.store.queue.leases import LONGEST_TRIAL, Posts
-from shared.store.queue.repaints import LONGEST_SECONDS, Updates
+from shared.store.messages import LONGEST_SECONDS, Updates
+from shared.store.posting import LONGEST_TRIAL
+from shared.store.slack_limits import Posts
 
 RESUMED_TOGETHER = 300
 """Pauses whose ends one message may tell of."""
@@ -113,7 +113,7 @@ def slack_kinds(store: Store, slack: Outbox) -> Sequence[Kind]:
     paint = Kind(name=PAINT, handle=slack.paint, group=_each, parallel=MAX_PAINTS)
     return (
         replace(post, farthest=LONGEST_TRIAL, room=Posts()),
-        replace(look, farthest=lookups.FARTHEST),
+        replace(look, farthest=posting.FARTHEST_LOOKUP),
         replace(paint, farthest=LONGEST_SECONDS, room=Updates()),
     )
 

@@ -15,17 +15,17 @@ from bot.blockkit.card_blocks import Message
 from bot.blockkit.plainer import key_of
 from bot.slack.web_api import ODD_ANSWER, SlackError, WebApi, plainer_body
 from shared.api.pace import boot_time
-from shared.store.queue.leases import (
+from shared.store.posting import (
     RATE_LIMITED,
     ChannelRefused,
+    Look,
     NotSent,
     Outcome,
     Sent,
     Unknown,
     Unpostable,
 )
-from shared.store.queue.lookups import Look
-from shared.store.queue.slack_state import HISTORY, REPLIES
+from shared.store.slack_limits import HISTORY, REPLIES
 
 EVENT_TYPE = "outreach_alert"
 PAGES = 20

@@ -25,17 +25,16 @@ from shared.domain.reply_states import State, states_for
 from shared.domain.wall_clock import DAY
 from shared.guardrails.rule import subject_key
 from shared.records.audit import Actor
-from shared.store import facts, jobs
+from shared.store import facts, jobs, messages
 from shared.store.db.columns import NOW
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
 from shared.store.db.schema import alerts, deliveries, posts
 from shared.store.facts import TIMES
 from shared.store.jobs import REMIND, Job, look_now
+from shared.store.messages import PlannedPost
+from shared.store.messages import State as PostState
 from shared.store.people import Candidates, Turn, take
-from shared.store.queue import outbox
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.post_kinds import ALERT, TRACE, TURN, UNACKNOWLEDGED, UNFINISHED
-from shared.store.queue.posts import State as PostState
+from shared.store.post_kinds import ALERT, TRACE, TURN, UNACKNOWLEDGED, UNFINISHED
 from shared.store.rows import ALERT_ROWS, COLUMNS, OWN, AlertRow, alert_of, read_alerts
 
 MOST_CLAIMED = 50
@@ -215,7 +214,7 @@ class Alerts(Repository):
         if after is None:
             return None
         if changed:
-            outbox.repaint(tx, [alert], clicked=True)
+            messages.repaint(tx, [alert], clicked=True)
             look_now(tx, [alert])
             _drop_moot(tx, after)
         if changed and trace and before:
@@ -230,7 +229,7 @@ class Alerts(Repository):
         taken = {"acked_name": actor.name, "acked_at": tx.now, "ack_due_at": None}
         changed = tx.execute(sa.update(alerts).where(free).values(taken)).rowcount == 1
         if changed:
-            outbox.repaint(tx, [alert], clicked=True)
+            messages.repaint(tx, [alert], clicked=True)
             look_now(tx, [alert])
         row = next(iter(read_alerts(tx, sa.select(*OWN).where(which))), None)
         return None if row is None else AlertChange(alert=row, changed=changed)
@@ -334,11 +333,11 @@ class Alerts(Repository):
         for what, names in marked.items():
             if what != UNACKNOWLEDGED:
                 tx.execute(sa.update(alerts).where(_c.id.in_(names)).values(_marked(tx, what)))
-                outbox.repaint(tx, names)
+                messages.repaint(tx, names)
         reminders = [due for what, names in marked.items() for due in _posted_cards(tx, what, names)]
         planned = [*words.due(reminders, tx.now), *words.passed(passed, tx.now)]
         for workspace, post in planned:
-            outbox.plan(tx, post, workspace=workspace)
+            messages.plan(tx, post, workspace=workspace)
         _put_off(tx, claimed, sent, words.times)
         return len(planned)
 
@@ -381,7 +380,7 @@ class Alerts(Repository):
         """
         values = {"in_workspace": workspace, "name": name, "shown": shown, "state": state, "now": tx.now}
         turned = tx.scalars(_TURNED, values).all()
-        outbox.repaint(tx, turned)
+        messages.repaint(tx, turned)
         return len(turned)
 
     @writes
@@ -514,7 +513,7 @@ def _leave(tx: Transaction, before: AlertRow, trace: Trace) -> None:
             mention=trace.mention if card.channel == mentions else "",
             alert_id=before.id,
         )
-        outbox.plan(tx, planned, workspace=card.workspace)
+        messages.plan(tx, planned, workspace=card.workspace)
 
 
 def _read(tx: Transaction, alert: str) -> AlertRow | None:
@@ -638,7 +637,7 @@ def _pass(tx: Transaction, alert: AlertRow, candidates: Candidates) -> Iterable[
     called = (posts.c.alert_id == alert.id) & (posts.c.kind == ALERT) & posts.c.mention.in_(had)
     cards = [due for due in _posted_cards(tx, "turn", [alert.id]) if due.mention in {"", *had}]
     tx.execute(sa.update(posts).where(called).values(mention=turn.owner or candidates.group))
-    outbox.repaint(tx, [alert.id])
+    messages.repaint(tx, [alert.id])
     return [Passed(due=due, before=alert, turn=turn, candidates=candidates) for due in cards]
 
 
@@ -735,7 +734,7 @@ def update_subject(
     values = {"standing": standing, **({"recovered_at": tx.now} if recovered else {})}
     if not tx.execute(sa.update(alerts).where(_c.id == alert, is_news).values(values)).rowcount:
         return False
-    outbox.repaint(tx, [alert])
+    messages.repaint(tx, [alert])
     if note is None:
         return True
     cards = sa.select(posts.c.workspace, posts.c.channel)
@@ -747,5 +746,5 @@ def update_subject(
             alert_id=alert,
             held_until=held_until(card.channel),
         )
-        outbox.plan(tx, in_channel, workspace=card.workspace)
+        messages.plan(tx, in_channel, workspace=card.workspace)
     return True

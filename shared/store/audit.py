@@ -11,12 +11,11 @@ import sqlalchemy as sa
 
 from shared.domain.wall_clock import DAY
 from shared.records.audit import Actor, AuditEntry, Now, Undoable
+from shared.store import messages
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import audit, posts
-from shared.store.queue import outbox
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.post_kinds import HISTORY
-from shared.store.queue.posts import State
+from shared.store.messages import PlannedPost, State
+from shared.store.post_kinds import HISTORY
 from shared.store.rows import entry_of, read_undoable, write_undoable
 
 KEPT = 7 * DAY
@@ -202,7 +201,7 @@ def _lines(change: int) -> sa.ColumnElement[bool]:
 
 def repaint(tx: Transaction, change: int, *, history: int = 0) -> None:
     """Queue a repaint of the message of a change; what happened since, as entry `history` tells, goes to its thread."""
-    outbox.redraw(tx, _lines(change), clicked=True)
+    messages.redraw(tx, _lines(change), clicked=True)
     if not history:
         return
     for post in tx.execute(sa.select(posts).where(_lines(change), posts.c.state == State.SENT)).all():
@@ -213,4 +212,4 @@ def repaint(tx: Transaction, change: int, *, history: int = 0) -> None:
             thread_ts=post.thread_ts or post.ts,
             undo=history,
         )
-        outbox.plan(tx, told, workspace=post.workspace)
+        messages.plan(tx, told, workspace=post.workspace)

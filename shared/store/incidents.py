@@ -17,7 +17,7 @@ from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import ALL, Incident
-from shared.store import facts, jobs
+from shared.store import facts, jobs, messages
 from shared.store.alerts import open_card
 from shared.store.audit import add_entry
 from shared.store.db.engine import Repository, Transaction, reads, writes
@@ -25,8 +25,7 @@ from shared.store.db.guardrail_schema import incidents
 from shared.store.db.schema import posts
 from shared.store.facts import SWITCH
 from shared.store.jobs import ACT, EVALUATE, Job
-from shared.store.queue import outbox
-from shared.store.queue.outbox import PlannedPost
+from shared.store.messages import PlannedPost
 
 HELD_EVERY = 300.0
 """Seconds between two notes that a condition still holds."""
@@ -115,7 +114,7 @@ class Incidents(Repository):
             left = {"left": [*claim.left]}
             jobs.put(tx, ACT, str(row.id), workspace=claim.workspace, at=tx.now, payload=left, how="keep")
         if post and post.channel:
-            outbox.plan(tx, post, workspace=claim.workspace)
+            messages.plan(tx, post, workspace=claim.workspace)
         elif told and together:
             _redraw(tx, told, together(_told_by(tx, claim.workspace, told)))
         return Begun(incident=read_incident(row))
@@ -179,7 +178,7 @@ class Incidents(Repository):
         tx.execute(sa.update(incidents).where(incidents.c.id == incident.id).values(values))
         if post.channel:
             undo = number if entry.undoable else 0
-            outbox.plan(tx, replace(post, undo=undo), workspace=incident.workspace)
+            messages.plan(tx, replace(post, undo=undo), workspace=incident.workspace)
         return True
 
     @writes
@@ -231,7 +230,7 @@ def _told_by(tx: Transaction, workspace: str, told: str) -> Sequence[Incident]:
 
 def _redraw(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:
     news = (posts.c.dedupe == dedupe) & (posts.c.note != note)
-    return outbox.redraw(tx, news, values={"note": note, **values}) == 1
+    return messages.redraw(tx, news, values={"note": note, **values}) == 1
 
 
 def read_incident(row: sa.Row[Any]) -> Incident:

@@ -23,13 +23,12 @@ from shared.records.sequence_changes import (
     Status,
     Timer,
 )
-from shared.store import jobs
+from shared.store import jobs, messages
 from shared.store.audit import add_entry, is_told
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.schema import sequence_changes
 from shared.store.jobs import LATE, RESUME, Job
-from shared.store.queue import outbox
-from shared.store.queue.outbox import PlannedPost
+from shared.store.messages import PlannedPost
 
 MOMENT = 0.001
 """Two times that are closer are the same one: a date is rounded on its way."""
@@ -55,7 +54,7 @@ class Timers(Repository):
         entry, post = tell(ours)
         add_entry(tx, entry)
         if post and not (len(entry.sequences) == len(ours) and is_told(tx, entry)):
-            outbox.plan(tx, post, workspace=entry.workspace)
+            messages.plan(tx, post, workspace=entry.workspace)
         return True
 
     @writes

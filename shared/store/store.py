@@ -14,21 +14,18 @@ from shared.store.guardrails import Guardrails
 from shared.store.incidents import Incidents
 from shared.store.instance import Instance
 from shared.store.jobs import Jobs
+from shared.store.messages import Outbox, Repaints
 from shared.store.people import Turns
-from shared.store.queue.dead_letters import DeadLetters
+from shared.store.posting import ChannelLeases, DeadLetters, LeaseTimings, Lookups, Outcomes
 from shared.store.queue.intake import Arrivals, FoundLeads
-from shared.store.queue.leases import ChannelLeases, LeaseTimings, Outcomes
-from shared.store.queue.lookups import Lookups
-from shared.store.queue.outbox import Outbox
-from shared.store.queue.repaints import Repaints
 from shared.store.queue.retention import Retention
 from shared.store.queue.routing import Deliveries
-from shared.store.queue.slack_state import SlackEvents
 from shared.store.records.digests import Digests
 from shared.store.records.domains import Domains
 from shared.store.records.erasure import Erasure
 from shared.store.records.records import CommandRecords
 from shared.store.sequences import SequenceChanges, Timers
+from shared.store.slack_limits import SlackEvents
 
 
 class Store:

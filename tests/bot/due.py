@@ -7,11 +7,10 @@ from bot.runtime.wakeup import Wakeup
 from bot.worker import Kind, Worker
 from shared.store import Store
 from shared.store.jobs import ACT, DOMAIN, EVALUATE, LOOKUP, PAINT, POST, Job, wake_all
-from shared.store.queue.leases import LONGEST_TRIAL, ChannelLease, Posts
-from shared.store.queue.lookups import FARTHEST, Lookup
-from shared.store.queue.posts import Post
-from shared.store.queue.repaints import Updates
+from shared.store.messages import Post, Updates
+from shared.store.posting import FARTHEST_LOOKUP, LONGEST_TRIAL, ChannelLease, Lookup
 from shared.store.records.domains import DueDomain
+from shared.store.slack_limits import Posts
 
 WORKSPACES = ("default", "acme", "beta", "work", "w")
 """Those of the tests."""
@@ -83,4 +82,4 @@ async def next_in(store: Store, kind: str) -> float | None:
 async def sweep_jobs(store: Store) -> None:
     """Look for what no clock can have meant, as a bot does each minute."""
     lease = store.leases.timings.lease
-    await store.jobs.sweep({POST: (lease, LONGEST_TRIAL), LOOKUP: (lease, FARTHEST)})
+    await store.jobs.sweep({POST: (lease, LONGEST_TRIAL), LOOKUP: (lease, FARTHEST_LOOKUP)})

@@ -15,9 +15,9 @@ from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy
 from shared.store import Store
 from shared.store.jobs import POST, RELEASE, REMIND, wake_all
+from shared.store.messages import Post
+from shared.store.posting import Sent
 from shared.store.queue.intake import Arrival
-from shared.store.queue.leases import Sent
-from shared.store.queue.posts import Post
 from tests.bot.due import claim_repaints, claim_turns, next_in
 
 ANN = Actor(name="ann", id="U1", face="slack")

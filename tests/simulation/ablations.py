@@ -11,14 +11,14 @@ import sqlalchemy as sa
 from bot.slack.messages import MessageSender
 from shared.api.pace import Turns
 from shared.domain.rota import next_of
-from shared.store import alerts, jobs, sequences
+from shared.store import alerts, jobs, messages, sequences
 from shared.store.db.columns import NOW
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import jobs as job_rows
 from shared.store.people import Candidates, Turn
-from shared.store.queue import outbox, routing
+from shared.store.posting import Look
+from shared.store.queue import routing
 from shared.store.queue.intake import Arrival
-from shared.store.queue.lookups import Look
 from shared.store.rows import AlertRow
 from tests.simulation.loop import PROCESS
 
@@ -69,7 +69,7 @@ def _without_budget() -> None:
 
 def _without_renewal() -> None:
     """What Slack refuses to change stays as it is."""
-    outbox._renew = lambda *_: False
+    messages._renew = lambda *_: False
 
 
 def _without_turns() -> None:

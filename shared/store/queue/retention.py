@@ -16,9 +16,9 @@ from shared.store.db.schema import (
     posts,
     questions,
 )
-from shared.store.queue.dead_letters import IS_GIVEN_UP
-from shared.store.queue.post_kinds import ALERT, names
-from shared.store.queue.posts import UNSENT, State
+from shared.store.messages import UNSENT, State
+from shared.store.post_kinds import ALERT, names
+from shared.store.posting import IS_GIVEN_UP
 
 AT_ONCE = 2_000
 """Rows that one transaction forgets, so that the intake never waits long."""

@@ -20,18 +20,17 @@ import sqlalchemy as sa
 
 from shared.api.event_kinds import ONLY_WITH_WORDS, PAUSED, REPLIES, kind_of
 from shared.records.records import Subscription
-from shared.store import facts, jobs
+from shared.store import facts, jobs, messages
 from shared.store.db.columns import NOW
 from shared.store.db.engine import Repository, Transaction, ValuesRefused, blames_values, probes
 from shared.store.db.schema import alerts, deliveries, posts
 from shared.store.facts import SUBSCRIPTION
 from shared.store.jobs import DOMAIN, look_now
+from shared.store.messages import PlannedPost, State
 from shared.store.people import Candidates, Turn, take
-from shared.store.queue import intake, outbox
+from shared.store.post_kinds import ALERT, REPLACED, TURNED
+from shared.store.queue import intake
 from shared.store.queue.intake import alert_id
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.post_kinds import ALERT, REPLACED, TURNED
-from shared.store.queue.posts import State
 
 ERASED = "erased"
 """The problem of a delivery whose person was erased: sent again, it must not bring them back."""
@@ -270,10 +269,10 @@ def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None
     _keep_claim(tx, of=card.alert, on=row["alert_id"])
     if card.state == State.HELD and row["held_until"] is None:
         values |= {"state": State.READY, "held_until": None}
-        outbox.wake(tx, [card.channel])
+        messages.wake(tx, [card.channel])
     if card.state not in {State.READY, State.HELD}:  # Slack may have it as it was
         values |= {"turned": True, "held_until": row["held_until"]}
-    outbox.redraw(tx, posts.c.id == card.id, values=values)
+    messages.redraw(tx, posts.c.id == card.id, values=values)
     seen = card.sent_at is not None and (row["mention"] or tx.now - card.sent_at > UNNOTICED)
     if seen:
         note = PlannedPost(
@@ -284,8 +283,8 @@ def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None
             mention=row["mention"],
             alert_id=row["alert_id"],
         )
-        outbox.plan(tx, note, workspace=card.workspace)
-    outbox.renew_unsure(tx, [card.id])
+        messages.plan(tx, note, workspace=card.workspace)
+    messages.renew_unsure(tx, [card.id])
     look_now(tx, [row["alert_id"]])
 
 
@@ -449,7 +448,7 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
     _reopen(tx, [(row, d) for row, d in decided if row.ended and row.id not in joined])
     # A repeat of what stands on a card already changes nothing that people see, so the card isn't edited.
     repeats = {row.id for row, _ in decided if not (row.is_new or row.ended or row.id in joined)}
-    outbox.repaint(tx, [name for key, name in shown.items() if name and key not in repeats])
+    messages.repaint(tx, [name for key, name in shown.items() if name and key not in repeats])
     new = [(row, d) for row, d in decided if not shown[row.id] and d.posts and row.id not in late]
     turns = {row.alert_id: take(tx, d.turn.candidates) for row, d in new if d.turn}
     raised = [{**_alert(row, d), **_turn(d, turns.get(row.alert_id), tx.now)} for row, d in new]
@@ -464,12 +463,12 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
     own = [(row, d) for row, d in decided if shown[row.id] in {None, row.alert_id}]
     news = [(row, d) for row, d in own if row.id not in late]
     rows = [
-        outbox.post_row(p, workspace=r.workspace, alert=r.alert_id, now=tx.now)
+        messages.post_row(p, workspace=r.workspace, alert=r.alert_id, now=tx.now)
         for r, d in news
         for p in _called(d, turns.get(r.alert_id))
     ]
     rows += [
-        outbox.post_row(
+        messages.post_row(
             replace(post, dedupe=f"{joined[row.id]}:{post.channel}"),
             workspace=row.workspace,
             alert=joined[row.id],
@@ -481,7 +480,7 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
         if post.kind == ALERT
     ]
     replies = {row.alert_id: _reply(row, d) for row, d in news if _is_reply(d)}
-    outbox.plan_rows(tx, merge(tx, rows, replies))
+    messages.plan_rows(tx, merge(tx, rows, replies))
 
 
 def _is_incident(decision: Decision) -> bool:

@@ -11,9 +11,8 @@ import sqlalchemy as sa
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import deliveries, jobs, posts
 from shared.store.jobs import RESUME, unknown_kinds
-from shared.store.queue.outbox import broken_channels
-from shared.store.queue.post_kinds import names
-from shared.store.queue.posts import UNSENT, State
+from shared.store.messages import UNSENT, State, broken_channels
+from shared.store.post_kinds import names
 
 UNDER_WAY = (State.READY, State.SENDING, State.UNCERTAIN)
 

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shared.domain.wall_clock import moment
-from shared.store import facts, jobs
+from shared.store import facts, jobs, messages
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.facts import DIGEST
 from shared.store.jobs import Job
-from shared.store.queue import outbox
-from shared.store.queue.outbox import PlannedPost
+from shared.store.messages import PlannedPost
 from shared.store.records.records import next_digest, recurrence_of
 
 LATEST = 6 * 3600.0
@@ -77,7 +76,7 @@ class Digests(Repository):
         facts.put(tx, DIGEST, key, found.value, workspace=one.workspace, at=one.due_at)
         dedupe = f"digest:{one.workspace}:{one.channel}:{one.every}:{one.due_at:.0f}"
         planned = PlannedPost(dedupe=dedupe, channel=one.channel, kind="digest", note=note)
-        outbox.plan(tx, planned, workspace=one.workspace)
+        messages.plan(tx, planned, workspace=one.workspace)
         _put_off(tx, job, found.value["at"])
         return True
 

@@ -23,9 +23,9 @@ from shared.store.db.schema import facts as fact_rows
 from shared.store.db.schema import jobs as job_rows
 from shared.store.facts import CHANGE, SENDER
 from shared.store.jobs import DOMAIN, Job
+from shared.store.messages import PlannedPost
 from shared.store.queue import intake
 from shared.store.queue.intake import Arrival, alert_id
-from shared.store.queue.outbox import PlannedPost
 
 FALL = 10.0
 """Points by which a domain's lowest score falls before it is checked at once."""

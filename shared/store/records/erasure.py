@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from shared.store import messages
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
 from shared.store.db.schema import (
     alerts,
@@ -22,7 +23,6 @@ from shared.store.db.schema import (
     questions,
 )
 from shared.store.jobs import read_payload
-from shared.store.queue import outbox
 from shared.store.queue.intake import address, lead_key
 from shared.store.queue.routing import ERASED
 
@@ -111,7 +111,7 @@ class Erasure(Repository):
         """Have the messages of these deliveries drawn anew: other people's texts, from which an address was removed."""
         changed = sa.select(alerts.c.id).where(alerts.c.delivery_id.in_(ids))
         drawn = posts.c.alert_id.in_(changed) & (posts.c.ts != "")
-        outbox.redraw(tx, drawn)
+        messages.redraw(tx, drawn)
 
     @writes
     def _delete(self, tx: Transaction, key: sa.Column[str], values: Sequence[str]) -> None:
@@ -122,7 +122,7 @@ class Erasure(Repository):
         """Delete them, and have the messages that they share with others drawn anew, without them."""
         gone = sa.select(posts.c.channel, posts.c.ts).where(posts.c.id.in_(ids), posts.c.ts != "").distinct()
         shared = sa.tuple_(posts.c.channel, posts.c.ts).in_(gone) & posts.c.id.not_in(ids)
-        outbox.redraw(tx, shared)
+        messages.redraw(tx, shared)
         tx.execute(sa.delete(posts).where(posts.c.id.in_(ids)))
 
     @writes
@@ -208,10 +208,8 @@ def _messages(tx: Transaction, ids: Collection[int]) -> tuple[PostedMessage, ...
     places: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     # Once each, however many of its posts there are, and of one channel at a time: SQLite looks up no pairs.
     for channel, stamps in mine.items():
-        for messages in portions(sorted(stamps)):
-            there = sa.select(posts.c.id, posts.c.ts).where(
-                posts.c.channel == channel, posts.c.ts.in_(messages)
-            )
+        for chunk in portions(sorted(stamps)):
+            there = sa.select(posts.c.id, posts.c.ts).where(posts.c.channel == channel, posts.c.ts.in_(chunk))
             for row in tx.execute(there):
                 places[channel, row.ts].add(row.id)
     whole = set(ids)

@@ -44,10 +44,9 @@ from shared.store.guardrails import Guardrails
 from shared.store.instance import last_seen
 from shared.store.jobs import DIGEST
 from shared.store.jobs import put as put_job
+from shared.store.messages import State, give_up
 from shared.store.people import Turns
 from shared.store.queue.intake import address, heard_since
-from shared.store.queue.outbox import give_up
-from shared.store.queue.posts import State
 from shared.store.queue.routing import subscriptions_of
 from shared.store.records import counts, waits
 from shared.store.records.domains import Domains

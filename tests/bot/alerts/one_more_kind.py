@@ -18,9 +18,8 @@ from shared.domain.card import Card
 from shared.records.records import Subscription
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
-from shared.store.queue.leases import Sent
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.posts import Post
+from shared.store.messages import PlannedPost, Post
+from shared.store.posting import Sent
 from tests.bot.due import claim_repaints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep

@@ -29,7 +29,7 @@ from shared.api.events import Event, EventLead
 from shared.commands.errors import error_card
 from shared.domain.card import Card
 from shared.store.alerts import Due
-from shared.store.queue.posts import Post
+from shared.store.messages import Post
 from shared.store.rows import AlertRow
 from tests.bot.harness import interested
 

@@ -35,7 +35,7 @@ run(what)
 
 @pytest.mark.parametrize(
     ("module", "entry", "what"),
-    [("shared.api.event_kinds", EVENT, "event"), ("shared.store.queue.post_kinds", POST, "post")],
+    [("shared.api.event_kinds", EVENT, "event"), ("shared.store.post_kinds", POST, "post")],
     ids=["event", "post"],
 )
 def test_a_kind_is_one_entry(module: str, entry: str, what: str) -> None:

@@ -12,8 +12,8 @@ from bot.slack.messages import MessageSender
 from bot.slack.web_api import open_web_api
 from sandbox.slack import seed
 from shared.api.pace import boot_time
-from shared.store.queue.leases import Sent
-from shared.store.queue.outbox import redraw
+from shared.store.messages import redraw
+from shared.store.posting import Sent
 from tests.bot.harness import CHANNEL, BotHarness, interested
 from tests.kit.clock import moment
 from tests.waiting import until

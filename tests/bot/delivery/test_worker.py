@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sandbox.slack import seed
 from shared.records.records import AlertsSummary
 from shared.store.db.schema import deliveries
-from shared.store.queue.leases import BUNDLE, LeaseTimings
+from shared.store.posting import BUNDLE, LeaseTimings
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 

@@ -10,7 +10,7 @@ from shared.domain.alert_settings import QuietHours, Routing
 from shared.settings.sections import AlertPolicy
 from shared.store import Store
 from shared.store.alerts import Due
-from shared.store.queue.posts import Post
+from shared.store.messages import Post
 from shared.store.rows import AlertRow
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (

@@ -23,7 +23,7 @@ from shared.domain_health.report import Check, Value
 from shared.records.records import Subscription
 from shared.settings.sections import DnsSection
 from shared.store import Store, jobs
-from shared.store.queue.posts import Post
+from shared.store.messages import Post
 from tests.bot.due import claim_repaints, claim_turns, do_due, due_domain
 from tests.bot.fake_service import KEY, open_remote
 from tests.bot.harness import CHANNEL as ALERTS

@@ -16,9 +16,8 @@ from shared.domain.alert_settings import ChannelPolicy, QuietHours, Routing
 from shared.domain.rota import Rota, next_of
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy
-from shared.store import Store, open_store
-from shared.store.queue import outbox
-from shared.store.queue.posts import Post
+from shared.store import Store, messages, open_store
+from shared.store.messages import Post
 from shared.store.rows import AlertRow
 from tests.bot.due import claim_repaints
 from tests.bot.harness import interested
@@ -116,15 +115,15 @@ async def test_turns_go_on_after_a_restart_and_in_another_process(url: sa.URL, c
 async def test_a_choice_whose_transaction_fails_is_made_again(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned = outbox.plan_rows
+    planned = messages.plan_rows
 
     def dies(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(outbox, "plan_rows", dies)
+    monkeypatch.setattr(messages, "plan_rows", dies)
     with pytest.raises(MemoryError):
         await arrive(store, interested(1), by=routes())
-    monkeypatch.setattr(outbox, "plan_rows", planned)
+    monkeypatch.setattr(messages, "plan_rows", planned)
     await store.deliveries.route(routes().decide)
     assert [post.mention for post in await post_all(store, clock)] == [ANN]
     assert await owners(store, clock, 1, routes(), first=2) == [BEN]

@@ -14,7 +14,7 @@ from shared.domain.alert_settings import Routing, Rule
 from shared.records.records import Subscription
 from shared.settings.sections import AlertPolicy
 from shared.store import Store
-from shared.store.queue.posts import Post
+from shared.store.messages import Post
 from tests.bot.due import claim_repaints
 from tests.bot.manual_clock import (
     ANN,

@@ -19,7 +19,7 @@ from sandbox.slack import seed
 from shared.storage.database import parse_url, temporary_engine
 from shared.store.db.schema import deliveries, jobs, posts
 from shared.store.jobs import RESUME
-from shared.store.queue.posts import State
+from shared.store.messages import State
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import START_BOUND, BotHarness, interested, open_harness
 from tests.bot.kills.process import KILLED, TURNS, Kill, running_bot

@@ -19,12 +19,10 @@ from shared.store import Store
 from shared.store.alerts import AlertChange, ReminderTimes, ReminderWords, Trace
 from shared.store.incidents import Claim
 from shared.store.jobs import ACT, DIGEST, EVALUATE, KINDS, RELEASE, REMIND, RESUME, Again, Job
+from shared.store.messages import PlannedPost, Post
 from shared.store.people import Candidates
+from shared.store.posting import ChannelLease, Look, Sent
 from shared.store.queue.intake import Arrival
-from shared.store.queue.leases import ChannelLease, Sent
-from shared.store.queue.lookups import Look
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.posts import Post
 from shared.store.records.digests import DueDigest
 from shared.store.records.domains import Checked, DueDomain
 from shared.store.records.erasure import Traces

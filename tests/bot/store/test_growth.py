@@ -18,7 +18,7 @@ from shared.storage.database import parse_url
 from shared.store import Store
 from shared.store.db.engine import Repository
 from shared.store.db.schema import alerts, deliveries
-from shared.store.queue.leases import LeaseTimings
+from shared.store.posting import LeaseTimings
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from tests.bot.manual_clock import ManualClock
 from tests.bot.store.growth_cases import CASES, EXEMPT, SHARES, Case, Skewed

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
-from shared.store.queue.intake import Arrival
-from shared.store.queue.leases import (
+from shared.store.messages import PlannedPost
+from shared.store.posting import (
     ChannelLease,
     ChannelRefused,
+    Look,
+    Lookup,
     NotSent,
     Outcome,
     Sent,
@@ -17,8 +19,7 @@ from shared.store.queue.leases import (
     Unknown,
     Unpostable,
 )
-from shared.store.queue.lookups import Look, Lookup
-from shared.store.queue.outbox import PlannedPost
+from shared.store.queue.intake import Arrival
 from tests.bot.due import claim_lookups, claim_turns, sweep_jobs
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes

@@ -10,10 +10,18 @@ import sqlalchemy as sa
 
 from shared.store import Store, open_store
 from shared.store.jobs import LOOKUP
-from shared.store.queue.leases import BUNDLE, LONGEST_DOUBT, ChannelLease, Sent, Unknown, Unpostable
-from shared.store.queue.lookups import MOST_FAILED, Look, Lookup
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.posts import Post
+from shared.store.messages import PlannedPost, Post
+from shared.store.posting import (
+    BUNDLE,
+    LONGEST_DOUBT_SECONDS,
+    MOST_FAILED,
+    ChannelLease,
+    Look,
+    Lookup,
+    Sent,
+    Unknown,
+    Unpostable,
+)
 from tests.bot.due import claim_lookups, claim_turns, next_in, sweep_jobs
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive
@@ -217,7 +225,7 @@ async def test_one_reading_answers_for_all_uncertain_posts_of_a_channel(
     waiting = []
     for _ in range(5):
         waiting.append(await doubt(store))
-        clock.now += LONGEST_DOUBT
+        clock.now += LONGEST_DOUBT_SECONDS
     lookup = await claim_when_due(store, clock)
     assert {post.id for post in lookup.posts} == {post.id for post in waiting}
 

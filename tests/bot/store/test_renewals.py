@@ -14,10 +14,8 @@ from shared.records.audit import Actor
 from shared.records.records import Subscription
 from shared.store import Store, open_store
 from shared.store.db.schema import posts
-from shared.store.queue.leases import Sent, Unknown
-from shared.store.queue.lookups import MOST_FAILED, Look
-from shared.store.queue.outbox import redraw
-from shared.store.queue.posts import Post
+from shared.store.messages import Post, redraw
+from shared.store.posting import MOST_FAILED, Look, Sent, Unknown
 from tests.bot.due import claim_lookups, claim_paints, claim_repaints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes

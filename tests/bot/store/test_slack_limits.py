@@ -10,13 +10,10 @@ import sqlalchemy as sa
 from bot.worker import LEASE_SECONDS
 from shared.records.audit import Actor
 from shared.records.records import Subscription
-from shared.store import Store, open_store
+from shared.store import Store, open_store, slack_limits
 from shared.store.jobs import PAINT
-from shared.store.queue import slack_state
-from shared.store.queue.leases import ChannelLease, NotSent, Outcome, Sent, Settled
-from shared.store.queue.outbox import PlannedPost, redraw
-from shared.store.queue.posts import Post
-from shared.store.queue.repaints import LONGEST_SECONDS
+from shared.store.messages import LONGEST_SECONDS, PlannedPost, Post, redraw
+from shared.store.posting import ChannelLease, NotSent, Outcome, Sent, Settled
 from tests.bot.due import claim_paints, claim_repaints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, ManualClock, arrive, post_all, routes
@@ -52,7 +49,7 @@ async def test_updates_stay_within_slacks_limits(store: Store, clock: ManualCloc
     await cards(store, clock, 50)
     for _ in range(2):
         await make_stale(store)
-        assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / slack_state.UPDATES.period + 1
+        assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / slack_limits.UPDATES.period + 1
 
 
 async def test_updates_put_off_before_the_clock_was_set_back_are_due(

@@ -26,12 +26,10 @@ from shared.store import Store, open_store
 from shared.store.db import migrate, schema
 from shared.store.db.engine import SteadyClock
 from shared.store.db.schema import posts
+from shared.store.messages import PlannedPost, Post
+from shared.store.posting import ChannelRefused, Look, NotSent, Sent, Unknown
 from shared.store.queue import retention
 from shared.store.queue.intake import Arrival
-from shared.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
-from shared.store.queue.lookups import Look
-from shared.store.queue.outbox import PlannedPost
-from shared.store.queue.posts import Post
 from tests.bot.due import claim_lookups, claim_repaints, claim_turns, sweep_jobs
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes

@@ -1,0 +1,186 @@
+"""Slack's rate limits, shared by all bots on one database, and its events that were already handled.
+
+A limit is a fact: a GCRA schedule (`tat`), and a time until which Slack asked to wait or keeps failing. Slack counts
+calls per method, and asks for patience with `Retry-After`
+(https://docs.slack.dev/apis/web-api/rate-limits): the key is the method. What belongs to one channel has the channel
+in its key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+
+from shared.store import facts
+from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.facts import LIMIT, REQUEST
+from shared.store.jobs import ASKED_FOR, ORDINARY
+
+KEPT_SECONDS = 3 * 86_400.0
+"""How long an event is known again; Slack sends one again for about an hour."""
+UPDATE, POST = "chat.update", "chat.postMessage"
+HISTORY, REPLIES = "conversations.history", "conversations.replies"
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0
+"""Seconds of the backoff after failures in a row, of one channel."""
+SLOW_SECONDS = 600.0
+"""How long posts stay paced after Slack throttled the whole workspace."""
+SAME_TIME_SECONDS = 10.0
+"""Two channels that are throttled within so many seconds are throttled together."""
+CHANNEL_WAIT_SECONDS = 3.0
+"""A longer `Retry-After` is not the single second of a channel."""
+FARTHEST_SECONDS = 3600.0
+"""What is further ahead was written before the clock was set back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """`period` seconds between calls in the long run, and how many may come at once."""
+
+    period: float
+    burst: int
+
+
+UPDATES = Pace(period=60 / 45, burst=40)
+"""Tier 3 promises 50 calls a minute, with sporadic bursts (https://docs.slack.dev/reference/methods/chat.update)."""
+BACKGROUND = 20
+"""The share of the burst for repaints that no person waits for."""
+POSTS = Pace(period=0.2, burst=5)
+"""Once throttled: "several hundred messages per minute" is all that Slack promises for a workspace
+(https://docs.slack.dev/reference/methods/chat.postMessage#rate_limiting)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """How fast a method of Slack may be called, by all bots that share the database; by default at any speed."""
+
+    tat: float = 0.0
+    """Theoretical arrival time of GCRA: when the next call would be on schedule."""
+    closed_until: float = 0.0
+    """Slack asked to wait, or keeps failing."""
+    slow_until: float = 0.0
+    """Until when a method is paced that was throttled."""
+    failures: int = 0
+    """How many there were in a row."""
+    channel: str = ""
+    """The channel in which it was throttled last."""
+    throttled_at: float = 0.0
+
+
+_FIELDS = tuple(field.name for field in fields(Limit))
+
+
+def read(tx: Transaction, key: str, *, lock: bool = True) -> Limit:
+    """The limit, locked unless it is only looked at."""
+    fact = facts.find(tx, LIMIT, key, locked=lock)
+    return Limit(**{name: fact.value[name] for name in _FIELDS if name in fact.value}) if fact else Limit()
+
+
+def _write(tx: Transaction, key: str, limit: Limit) -> None:
+    facts.put(tx, LIMIT, key, asdict(limit))
+
+
+def _until(at: float, *, now: float) -> float:
+    """Seconds until a time of the schedule; 0 where it is past, or further ahead than it can be."""
+    return at - now if 0.0 < at - now <= FARTHEST_SECONDS else 0.0
+
+
+def closed_for(limit: Limit, *, now: float) -> float:
+    """Seconds for which nothing may be called."""
+    return _until(limit.closed_until, now=now)
+
+
+def is_slow(limit: Limit, *, now: float) -> bool:
+    """True for a method that was throttled lately."""
+    return now < limit.slow_until <= now + FARTHEST_SECONDS + SLOW_SECONDS
+
+
+def free(limit: Limit, pace: Pace, *, burst: int, now: float) -> int:
+    """How many calls may be made at once now."""
+    return max(0, math.floor(burst - _until(limit.tat, now=now) / pace.period + 1e-6))
+
+
+def take(tx: Transaction, key: str, pace: Pace, *, count: int) -> None:
+    """Note so many calls."""
+    limit = read(tx, key)
+    tat = tx.now + _until(limit.tat, now=tx.now) + count * pace.period
+    _write(tx, key, replace(limit, tat=tat))
+
+
+def close(tx: Transaction, key: str, seconds: float) -> None:
+    """Slack asked to wait with a method, whatever the channel."""
+    limit = read(tx, key)
+    until = tx.now + max(seconds, closed_for(limit, now=tx.now))
+    _write(tx, key, replace(limit, closed_until=until))
+
+
+def fail(tx: Transaction, key: str, *, first: float = FIRST_PAUSE, longest: float = LONGEST_PAUSE) -> float:
+    """Pause after a failure, the longer the more there were in a row; returns the seconds."""
+    limit = read(tx, key)
+    seconds = min(longest, first * 2.0 ** min(limit.failures, 16))
+    _write(tx, key, replace(limit, failures=limit.failures + 1, closed_until=tx.now + seconds))
+    return seconds
+
+
+def succeed(tx: Transaction, key: str) -> None:
+    """A call was answered."""
+    limit = read(tx, key, lock=False)
+    if limit.failures:
+        _write(tx, key, replace(read(tx, key), failures=0, closed_until=0.0))
+
+
+def throttled_post(tx: Transaction, channel: str, seconds: float) -> None:
+    """Slack refused a post for now: perhaps in this channel alone, perhaps in its whole workspace."""
+    limit = read(tx, POST)
+    elsewhere = limit.channel not in {"", channel} and 0.0 <= tx.now - limit.throttled_at < SAME_TIME_SECONDS
+    noted = replace(limit, channel=channel, throttled_at=tx.now)
+    if seconds > CHANNEL_WAIT_SECONDS or elsewhere:
+        noted = _slowed(noted, seconds, now=tx.now)
+    _write(tx, POST, noted)
+
+
+def throttled_read(tx: Transaction, method: str, seconds: float) -> None:
+    """Slack refused to be read for now, in whatever channel of the workspace."""
+    _write(tx, method, _slowed(read(tx, method), seconds, now=tx.now))
+
+
+def _slowed(limit: Limit, seconds: float, *, now: float) -> Limit:
+    return replace(limit, closed_until=now + seconds, slow_until=now + seconds + SLOW_SECONDS)
+
+
+class Posts:
+    """As many posts as Slack takes, over all bots: any number, until it has throttled them."""
+
+    def free(self, tx: Transaction) -> Mapping[int, int]:
+        """How many channels of each rank may post now."""
+        limit = read(tx, POST)
+        if not is_slow(limit, now=tx.now):
+            return {}
+        closed = closed_for(limit, now=tx.now) > 0.0
+        return dict.fromkeys(
+            (ASKED_FOR, ORDINARY), 0 if closed else free(limit, POSTS, burst=POSTS.burst, now=tx.now)
+        )
+
+    def took(self, tx: Transaction, count: int) -> None:
+        """So many post."""
+        if is_slow(read(tx, POST), now=tx.now):
+            take(tx, POST, POSTS, count=count)
+
+
+class SlackEvents(Repository):
+    """What Slack sent, over all processes that share the database."""
+
+    @writes
+    def take(self, tx: Transaction, event: str) -> bool:
+        """Note an event or request by its id; False: it came before."""
+        return facts.add(tx, REQUEST, event, at=tx.now)
+
+    @reads
+    def is_new(self, tx: Transaction, event: str) -> bool:
+        """True if the event with this id has not come yet."""
+        return facts.find(tx, REQUEST, event) is None
+
+    @writes
+    def forget_old(self, tx: Transaction) -> None:
+        """Forget events that Slack sends no more."""
+        facts.forget(tx, REQUEST, before=tx.now - KEPT_SECONDS)
