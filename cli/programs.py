@@ -325,7 +325,7 @@ _ALL = (
         "Add leads from a CSV file to a sequence, and continue after an interruption",
         "cli.bulk.import_command:run",
         (
-            value("file", "FILE", "CSV with any delimiter and encoding (-: stdin)", type=path),
+            value("file", "FILE", "CSV with any delimiter (-: stdin)", type=path),
             value("--to", "SEQUENCE", SEQUENCE, required=True),
             value(
                 "--map",
@@ -335,7 +335,7 @@ _ALL = (
                 default=[],
                 dest="pairs",
             ),
-            value("--encoding", "NAME", "encoding, if detection is wrong: shift_jis, cp1250 …"),
+            value("--encoding", "NAME", "encoding, unless it is UTF-8, UTF-16 or cp1252"),
             flag("--dry-run", "read and check the file without sending anything"),
             value("--report", "FILE", "file for the outcome of each row", type=path),
             YES,

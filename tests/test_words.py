@@ -26,7 +26,7 @@ REPLACED = re.compile(
 
 
 SYNONYMS = {
-    "cli/bulk/columns.py",
+    "cli/bulk/lead_file.py",
     "shared/api/decoding/field_names.py",
     "shared/commands/requests.py",
 }

@@ -4,85 +4,75 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import shutil
 import sys
 import tempfile
 from argparse import Namespace
-from array import array
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import asdict
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.bulk import journal
-from cli.bulk.columns import Assignment, Unclear, assign
-from cli.bulk.csv_format import Survey, Unusable, survey
-from cli.bulk.journal import Tally
-from cli.bulk.row_reader import Batch, Reader, RowResult
+from cli.bulk.journal import OUTCOMES, ImportBusy, Journal, Report, open_journal
+from cli.bulk.lead_file import (
+    DELIMITERS,
+    Batch,
+    Candidate,
+    LeadFile,
+    RowResult,
+    UnclearColumns,
+    UnusableFile,
+    read_lead_file,
+)
 from cli.console import card_output, exit_codes
-from cli.console.progress import ProgressUpdate, progress_bar
+from cli.console.progress import ProgressCallback, ProgressUpdate, progress_bar
+from shared.api.errors import InvalidRequest, OutreachError
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
 from shared.text.formats import show_number
 
-STDIN = "-"
-DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
-
 if TYPE_CHECKING:
     from shared.api.models import AddResult
+
+AddLeads = Callable[[Sequence[dict[str, str]]], Awaitable["AddResult"]]
+
+STDIN = "-"
+REQUESTS_AT_ONCE = 8
+"""Enough for 10 requests a second while each takes up to 0.8 s."""
+EXAMPLES = 10
+"""Rows that a dry run shows of those that can't be sent."""
 
 
 def run(options: Namespace) -> int:
     """Import the file, or with `--dry-run` only say what would be sent."""
-    if str(options.file) == STDIN:
-        with tempfile.TemporaryDirectory(prefix="outreach-import-") as folder:
-            options.file = Path(folder) / "stdin.csv"
-            options.report = options.report or Path("stdin.report.csv")
-            with options.file.open("wb") as copy:
-                shutil.copyfileobj(sys.stdin.buffer, copy)
-            return _run(options)
-    return _run(options)
+    if str(options.file) != STDIN:
+        return _run(options)
+    with tempfile.TemporaryDirectory(prefix="outreach-import-") as folder:
+        options.file = Path(folder) / "stdin.csv"
+        options.report = options.report or Path("stdin.report.csv")
+        with options.file.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        return _run(options)
 
 
 def _run(options: Namespace) -> int:
     try:
-        found = survey(options.file, encoding=options.encoding)
-        assignments = assign(found.header, found.sample, pairs=options.pairs)
-        _show_columns(found, assignments)
+        file = read_lead_file(options.file, encoding=options.encoding, pairs=options.pairs)
+        card_output.show(_columns_card(file), stream=sys.stderr)
         if options.dry_run:
-            return _try_out(found, assignments, as_json=options.json)
-        return asyncio.run(_import(options, found, assignments))
-    except Unclear as fault:
+            return card_output.answer(_dry_run(file), as_json=options.json)
+        return asyncio.run(_import(options, file))
+    except UnclearColumns as fault:
         raise exit_codes.WrongUsage(str(fault)) from None
-    except (Unusable, journal.Busy) as fault:
+    except (UnusableFile, ImportBusy) as fault:
         raise exit_codes.Failed(str(fault)) from None
 
 
-def _try_out(found: Survey, assignments: Sequence[Assignment], *, as_json: bool) -> int:
-    """Read every row as an import would; the service is not asked."""
-    reader, sendable, refused = Reader(found, assignments), 0, 0
-    shown: list[RowResult] = []
-    # By their first byte, in arrays: one set of all would take 64 bytes a row.
-    digests = [array("Q") for _ in range(256)]
-    with progress_bar() as show:
-        for batch in reader.batches():
-            sendable += len(batch.leads)
-            refused += len(batch.refusals)
-            shown += batch.refusals[: 10 - len(shown)]
-            for lead in batch.leads:
-                digest = hashlib.blake2b(lead.email.casefold().encode(), digest_size=8).digest()
-                digests[digest[0]].frombytes(digest)
-            show(ProgressUpdate(count=sendable + refused, what="rows", part=batch.position / found.size))
-    repeated = sum(len(some) - len(set(some)) for some in digests)
-    card = _trial_card(sendable, refused, shown, repeated=repeated)
-    return card_output.answer(card, as_json=as_json)
-
-
-async def _import(options: Namespace, found: Survey, assignments: Sequence[Assignment]) -> int:
+async def _import(options: Namespace, file: LeadFile) -> int:
     from cli.console.interactive import attended, confirm, stopping
     from cli.console.resources import named_sequence, record
+    from shared.api.pace import Priority
     from shared.commands.run import open_client
     from shared.settings import Need, load
 
@@ -90,116 +80,180 @@ async def _import(options: Namespace, found: Survey, assignments: Sequence[Assig
     workspace = settings.workspace(options.workspace)
     async with open_client(settings, workspace) as client:
         sequence = await named_sequence(client, options.to, command=("import", str(options.file), "--to"))
-        target = f"{workspace.base_url} {workspace.name}"
-        name = journal.key(found, assignments, workspace=target, sequence=sequence.id)
-        with journal.opened(settings.state_dir / "imports", name) as kept, stopping() as stop:
-            report = journal.Report(kept, source=found.path, wanted=options.report)
-            if attended() and not kept.progress.sent:
-                count = sum(len(batch.leads) for batch in Reader(found, assignments).batches())
-                leads = show_number(count, "lead")
-                confirm(f"Add {leads} to {sequence.label} in {workspace.name}?", yes=options.yes)
-            complete = False
-            with contextlib.closing(report):
-                try:
-                    batches = Reader(found, assignments).batches(after=kept.progress.done)
-                    sending = partial(client.add_leads, sequence.id)
-                    complete = await _send(batches, kept, report, add=sending, stop=stop, size=found.size)
-                finally:  # an import that fails has added something, too
-                    tally, so_far = kept.progress.tally, "" if complete else " so far"
-                    command = f"import {options.file.name} --to {sequence.label}"
-                    result = f"added {tally.added:,} of {tally.rows:,} rows{so_far}"
-                    await record(settings, workspace, command, result)
-            if not complete:
-                raise exit_codes.Interrupted(_resumable(tally))
-            kept.close()
-    card = _result_card(tally, sequence=sequence.label, report=str(report.path))
-    return card_output.answer(card, as_json=options.json)
+        add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
+        target = (workspace.base_url, workspace.name, sequence.id)
+        with open_journal(settings.state_dir / "imports", file, target=target) as journal, stopping() as stop:
+            report = Report(journal, source=file.path, wanted=options.report)
+            if attended() and not journal.sent:
+                count = show_number(sum(len(batch.leads) for batch in file.batches()), "lead")
+                confirm(f"Add {count} to {sequence.label} in {workspace.name}?", yes=options.yes)
+            if journal.done:
+                text = f"continuing after row {journal.done:,}, where it was interrupted"
+                exit_codes.print_error(text)
+            is_complete = False
+            try:
+                with contextlib.closing(report), progress_bar() as show:
+                    settle = partial(_settle, journal, report, show=show, size=file.size)
+                    is_complete = await _send_all(file, journal, add=add, settle=settle, stop=stop)
+            except OutreachError as fault:
+                fault.own_hint = f"{fault.own_hint} {_resumable(journal)}".strip()
+                raise
+            finally:  # an import that fails has added something, too
+                so_far = "" if is_complete else " so far"
+                result = f"added {journal.counts['added']:,} of {journal.rows:,} rows{so_far}"
+                command = f"import {options.file.name} --to {sequence.label}"
+                await record(settings, workspace, command, result)
+            if not is_complete:
+                raise exit_codes.Interrupted(_resumable(journal))
+            journal.remove()
+    return card_output.answer(_result(journal, sequence=sequence.label), as_json=options.json)
 
 
-async def _send(
-    batches: Iterable[Batch],
-    kept: journal.Journal,
-    report: journal.Report,
+async def _send_all(
+    file: LeadFile,
+    journal: Journal,
     *,
-    add: Callable[..., Awaitable[AddResult]],
+    add: AddLeads,
+    settle: Callable[[Batch, Sequence[RowResult]], None],
     stop: asyncio.Event,
-    size: int,
 ) -> bool:
-    """Send what is left, with its progress; an error says how to go on."""
-    from cli.bulk.batch_sender import send
-    from shared.api.errors import OutreachError
-    from shared.api.pace import Priority
+    """Send what is left, several requests at once, and settle each in order; False when it was stopped.
 
-    if kept.progress.done:
-        exit_codes.print_error(f"continuing after row {kept.progress.done:,}, where it was interrupted")
-    add = partial(add, priority=Priority.BULK)
+    Raises what `add` raises.
+    """
+    sent_before = journal.sent
+    sending: deque[tuple[Batch, asyncio.Task[list[RowResult]]]] = deque()
+
+    async def settle_oldest() -> None:
+        settle(sending[0][0], await sending[0][1])
+        sending.popleft()
+
+    is_stopped = False
     try:
-        with progress_bar() as show:
-            return await send(batches, kept, report, add=add, stop=stop, size=size, show=show)
-    except OutreachError as fault:
-        fault.own_hint = f"{fault.own_hint} {_resumable(kept.progress.tally)}".strip()
-        raise
+        for batch in file.batches(after=journal.done):
+            if is_stopped := stop.is_set():
+                break
+            if batch.last_row > journal.sent:
+                journal.sent = batch.last_row
+                journal.save()
+            sending.append((batch, asyncio.create_task(_outcomes(batch, add, sent_before))))
+            if len(sending) == REQUESTS_AT_ONCE:
+                await settle_oldest()
+        while sending:
+            await settle_oldest()
+    finally:
+        for _, task in sending:
+            task.cancel()
+        await asyncio.gather(*(task for _, task in sending), return_exceptions=True)
+    return not is_stopped
 
 
-def _resumable(tally: Tally) -> str:
-    return f"{show_number(tally.rows, 'row')} done. Run the same command again to continue."
+def _settle(
+    journal: Journal,
+    report: Report,
+    batch: Batch,
+    results: Sequence[RowResult],
+    *,
+    show: ProgressCallback,
+    size: int,
+) -> None:
+    """The report is written first, then the journal, which says how much of it counts."""
+    journal.report_size = report.append(results)
+    journal.done = batch.last_row
+    journal.counts.update(result.kind for result in results)
+    journal.save()
+    detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
+    show(ProgressUpdate(count=journal.rows, what="rows", part=batch.position / size, detail=detail))
 
 
-def _show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
-    """Show on stderr how the file is read, with an example of each column."""
+async def _outcomes(batch: Batch, add: AddLeads, sent_before: int) -> list[RowResult]:
+    added = []
+    if batch.leads:
+        added = await _add(batch.leads, add, is_repeat=batch.leads[0].row <= sent_before)
+    return sorted([*batch.refusals, *added])
+
+
+async def _add(leads: Sequence[Candidate], add: AddLeads, *, is_repeat: bool) -> list[RowResult]:
+    """One bad lead fails a whole request: then each half is tried alone, until it stands alone."""
+    try:
+        result = await add([candidate.lead for candidate in leads])
+    except InvalidRequest as refusal:
+        if (refusal.field or "").startswith("sequence"):  # it concerns them all
+            raise
+        if len(leads) == 1:
+            reason = f"by the service: {refusal.message}"
+            return [RowResult(leads[0].row, leads[0].email, "refused", reason)]
+        middle = len(leads) // 2
+        first = await _add(leads[:middle], add, is_repeat=is_repeat)
+        return first + await _add(leads[middle:], add, is_repeat=is_repeat)
+    return _results(leads, result, is_repeat=is_repeat)
+
+
+def _results(leads: Sequence[Candidate], result: AddResult, *, is_repeat: bool) -> list[RowResult]:
+    """The outcome of each lead of one request. What a repeated one skips may be our own doing."""
+    note = "; sent before the interruption and possibly added" if is_repeat or result.repeated else ""
+    reasons: defaultdict[str, list[str]] = defaultdict(list)
+    for skipped in result.skipped:
+        reasons[(skipped.email or "").casefold()].append((skipped.reason or "no reason given") + note)
+    skips = len(result.skipped)
+    is_certain = result.added == len(leads) or (
+        "" not in reasons and result.added in {None, len(leads) - skips}
+    )
+    results = []
+    for candidate in reversed(leads):  # of two rows with one address the later is the duplicate
+        if named := reasons.get(candidate.email.casefold()):
+            results.append(RowResult(candidate.row, candidate.email, "skipped", named.pop()))
+        else:
+            results.append(RowResult(candidate.row, candidate.email, "added" if is_certain else "unknown"))
+    return results[::-1]
+
+
+def _resumable(journal: Journal) -> str:
+    return f"{show_number(journal.rows, 'row')} done. Run the same command again to continue."
+
+
+def _columns_card(file: LeadFile) -> Card:
+    """How the file is read, with an example of each column."""
     rows = []
-    for place, one in enumerate(assignments):
-        why = f" ({one.why})" if one.why else ""
-        examples = (row[place] for row in survey.sample if place < len(row) and row[place].strip())
-        cells = (one.title or "(no title)", f"{one.field or '–'}{why}", next(examples, None))
-        rows.append(Row(cells=cells))
-    delimiter = DELIMITERS.get(survey.delimiter, survey.delimiter)
-    card = Card(
-        title=str(survey.path),
-        text=(f"{survey.size:,} bytes, {survey.encoding}, {delimiter}-separated",),
+    for place, (title, field) in enumerate(zip(file.titles, file.fields, strict=True)):
+        examples = (row[place] for row in file.sample if place < len(row) and row[place].strip())
+        rows.append(Row(cells=(title or "(no title)", field or "–", next(examples, None))))
+    delimiter = DELIMITERS.get(file.delimiter, file.delimiter)
+    return Card(
+        title=str(file.path),
+        text=(f"{file.size:,} bytes, {file.encoding}, {delimiter}-separated",),
         table=Table(columns=columns("Column", "Fills", "Example"), rows=tuple(rows)),
     )
-    card_output.show(card, stream=sys.stderr)
 
 
-def _trial_card(sendable: int, refused: int, shown: Sequence[RowResult], *, repeated: int) -> Result:
-    twice = f"{show_number(repeated, 'row')} with the address of an earlier row, which the service skips."
-    return Result(
-        card=Card(
-            title=f"{show_number(sendable, 'lead')} can be sent, {show_number(refused, 'row')} can't",
-            tone=Tone.WARN if refused else Tone.GOOD,
-            text=("Nothing was sent.", *((twice,) if repeated else ())),
-            table=_refusals(shown, total=refused),
-        ),
-        rows=({"sendable": sendable, "refused": refused, "repeated": repeated},),
+def _dry_run(file: LeadFile) -> Result:
+    """Read every row as an import would; the service is not asked."""
+    sendable, refused = 0, 0
+    examples: list[Row] = []
+    for batch in file.batches():
+        sendable += len(batch.leads)
+        refused += len(batch.refusals)
+        some = batch.refusals[: EXAMPLES - len(examples)]
+        examples += [Row(cells=(r.row, r.email, r.reason)) for r in some]
+    titles = columns(number("Row"), "Email", "Reason")
+    card = Card(
+        title=f"{show_number(sendable, 'lead')} can be sent, {show_number(refused, 'row')} can't",
+        tone=Tone.WARN if refused else Tone.GOOD,
+        text=("Nothing was sent.",),
+        table=Table(columns=titles, rows=tuple(examples), total=refused) if examples else None,
     )
+    return Result(card=card, rows=({"sendable": sendable, "refused": refused},))
 
 
-def _result_card(tally: Tally, *, sequence: str, report: str) -> Result:
-    facts = [
-        Fact(label="Added", value=f"{tally.added:,}", tone=Tone.GOOD),
-        Fact(label="Skipped", value=f"{tally.skipped:,}"),
-        Fact(label="Refused", value=f"{tally.refused:,}", tone=Tone.WARN if tally.refused else Tone.INFO),
-    ]
-    if tally.unknown:
-        value = f"{tally.unknown:,}: the service didn't report which rows it skipped"
+def _result(journal: Journal, *, sequence: str) -> Result:
+    counts = {kind: journal.counts[kind] for kind in OUTCOMES}
+    tone = Tone.WARN if counts["refused"] else Tone.GOOD
+    facts = [Fact(label=kind.capitalize(), value=f"{counts[kind]:,}") for kind in OUTCOMES[:3]]
+    title = f"{counts['added']:,} of {journal.rows:,} rows added to {sequence}"
+    if counts["unknown"]:
+        value = f"{counts['unknown']:,}: the service didn't report which rows it skipped"
         facts.append(Fact(label="Added or skipped", value=value, tone=Tone.UNKNOWN))
-        title = f"{tally.rows:,} rows read for {sequence}"
-    else:
-        count = f"{tally.added:,}" if tally.added else "None"
-        title = f"{count} of {tally.rows:,} rows added to {sequence}"
-    return Result(
-        card=Card(
-            title=title,
-            tone=Tone.WARN if tally.refused else Tone.GOOD,
-            facts=(*facts, Fact(label="Report", value=report)),
-        ),
-        rows=({**asdict(tally), "sequence": sequence, "report": report},),
-    )
-
-
-def _refusals(shown: Sequence[RowResult], *, total: int) -> Table | None:
-    if not shown:
-        return None
-    rows = tuple(Row(cells=(o.row, o.email, o.reason)) for o in shown)
-    return Table(columns=columns(number("Row"), "Email", "Reason"), rows=rows, total=total)
+        title = f"{journal.rows:,} rows read for {sequence}"
+    facts.append(Fact(label="Report", value=journal.report))
+    card = Card(title=title, tone=tone, facts=tuple(facts))
+    return Result(card=card, rows=({**counts, "sequence": sequence, "report": journal.report},))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
-from collections.abc import Mapping
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +29,7 @@ class Run:
     @property
     def data(self) -> Any:
         """The JSON on stdout."""
+        assert self.out, self.err
         return json.loads(self.out)
 
 
@@ -51,3 +56,30 @@ class Shell:
         code = main(words)
         output = self._capture.readouterr()
         return Run(code, output.out, output.err)
+
+    async def run_alone(self, *words: str) -> Run:
+        """Run `outreach WORDS…` as a process, as what takes signals needs it; the test needs `real_time`."""
+        async with self.start(*words) as process:
+            out, err = await process.communicate()
+        assert process.returncode is not None
+        return Run(process.returncode, out.decode(), err.decode())
+
+    @contextlib.asynccontextmanager
+    async def start(self, *words: str) -> AsyncIterator[Process]:
+        """Run `outreach WORDS…` as a process, killed at the end if it still lives.
+
+        It has the real time, so a test needs the fixture `real_time`.
+        """
+        command = (sys.executable, "-P", "-m", "outreach_ops", *words)
+        environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        process = await asyncio.create_subprocess_exec(
+            *command, env=environ, cwd=self.home, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+        )
+        try:
+            yield process
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await (
+                process.communicate()
+            )  # reads the pipes to their end: one that is left open fails another test

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from functools import partial
 
 import pytest
 
-from cli.bulk import export_command
 from cli.console import card_output, exit_codes
 
 OSC, C1, BIDI = "\x1b]0;owned\x07", "\x9b31m\x9d0;owned\x9c", "\u202egnp.exe\u2066"
@@ -46,33 +42,12 @@ def output(print_it: Callable[[], object], *, terminal: bool, patch: pytest.Monk
     return out.getvalue()
 
 
-def exported(form: str, patch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """`outreach export -`, whose leads are there."""
-
-    async def export(options: Any, *, as_csv: bool) -> int:
-        assert as_csv == (form == "csv")
-        with options.file.open("w", encoding="utf-8", newline="") as file:
-            if as_csv:
-                csv.writer(file).writerow([HOSTILE, ROW["email"]])
-            else:
-                file.write(json.dumps(ROW, ensure_ascii=False) + "\n")
-        return 1
-
-    patch.setattr(export_command, "_export", export)
-    return lambda: export_command._export_through(SimpleNamespace(file=Path("-")), form)  # type: ignore[arg-type]
-
-
-PRINTED: Mapping[str, Callable[[pytest.MonkeyPatch], Callable[[], object]]] = {
-    "--json": lambda _: lambda: card_output.print_data([ROW]),
-    "--csv": lambda _: lambda: card_output.print_csv([ROW]),
-    "export json": lambda patch: exported("json", patch),
-    "export csv": lambda patch: exported("csv", patch),
-}
+PRINTED: Mapping[str, Print] = {"--json": card_output.print_data, "--csv": card_output.print_csv}
 
 
 @pytest.mark.parametrize("what", PRINTED)
 def test_data_on_a_terminal_has_no_control_characters(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = output(PRINTED[what](monkeypatch), terminal=True, patch=monkeypatch)
+    shown = output(partial(PRINTED[what], [ROW]), terminal=True, patch=monkeypatch)
     assert not FORBIDDEN & set(shown)
     assert "Lovelace" in shown
     assert "über 你好" in shown
@@ -82,19 +57,17 @@ def test_data_on_a_terminal_has_no_control_characters(what: str, monkeypatch: py
 
 @pytest.mark.parametrize("what", PRINTED)
 def test_data_in_a_pipe_is_exact(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = output(PRINTED[what](monkeypatch), terminal=False, patch=monkeypatch)
+    shown = output(partial(PRINTED[what], [ROW]), terminal=False, patch=monkeypatch)
     if "json" in what:
-        found = json.loads(shown)
-        assert (found[0] if isinstance(found, list) else found) == ROW
+        assert json.loads(shown) == [ROW]
         assert BIDI in shown
     else:
         assert HOSTILE in shown
 
 
-@pytest.mark.parametrize("what", ["--json", "export json"])
-def test_json_on_a_terminal_means_the_same(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = json.loads(output(PRINTED[what](monkeypatch), terminal=True, patch=monkeypatch))
-    assert (found[0] if isinstance(found, list) else found) == ROW
+def test_json_on_a_terminal_means_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = output(partial(card_output.print_data, [ROW]), terminal=True, patch=monkeypatch)
+    assert json.loads(shown) == [ROW]
 
 
 def test_an_error_obeys_nothing_of_what_it_quotes(capsys: pytest.CaptureFixture[str]) -> None:
