@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from bot.alerts import domain_dns, interested, paused_domain
+from bot.alerts import domains, interested
 from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import (
     about,
@@ -174,7 +174,7 @@ def _brief(alert: Alert) -> Card:
 
 _CARDS: Mapping[str, Callable[[Alert], Card]] = {
     "reply": interested.card,
-    "paused domain": paused_domain.card,
-    "dns": domain_dns.card,
+    "paused domain": domains.paused_card,
+    "dns": domains.dns_card,
     "brief": _brief,
 }

@@ -5,6 +5,7 @@ One bot at a time checks one domain, so that all of them together ask a few ques
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -12,7 +13,7 @@ from secrets import SystemRandom
 
 import structlog
 
-from bot.alerts import domain_dns, notes
+from bot.alerts import domains, notes
 from shared.api.models import Inbox
 from shared.domain.alert_settings import Routing
 from shared.domain.wall_clock import moment
@@ -112,10 +113,10 @@ class DomainChecks:
     def _news(self, due: DueDomain, followed: Followed, now: float) -> News:
         report, changes = followed.report, followed.changes
         since = min((one.before.since for one in changes if one.before.since), default=moment(now))
-        card = domain_dns.update(due.domain, changes, report, after=moment(now) - since)
+        card = domains.dns_update(due.domain, changes, report, after=moment(now) - since)
         return News(
-            body=domain_dns.body(due.domain, changes, now),
-            standing=domain_dns.standing(report),
+            body=domains.dns_body(due.domain, changes, now),
+            standing=json.dumps(domains.problems_state(report.problems), sort_keys=True),
             note=PlannedPost(
                 dedupe=f"dns:{due.domain}:{now:.0f}",
                 channel="",

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from bot.alerts import changes, domain_dns, kinds, recovery
+from bot.alerts import changes, domains, kinds
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
@@ -108,7 +108,7 @@ def domain(*statuses: str, dns: Any = "good", guardrails: Any = (), **changed: A
         inboxes = [
             Inbox(email=f"{name}@mail.example", health_score=health, status=status) for name in ("a", "b")
         ]
-        seen = recovery.domain_state(inboxes, before=seen, thresholds=DEFAULT)
+        seen = domains.domain_state(inboxes, before=seen, thresholds=DEFAULT)
     names = ["Webinar follow-up", "E-commerce", "Fintech"]
     state = {**seen, "sequences": names, "active": names[:2], "dns": dns, "guardrails": guardrails}
     standing = state if statuses else {}
@@ -123,7 +123,7 @@ def records(**changed: Any) -> Message:
     change = DomainChange(
         domain="mail.example", check=Check.DMARC, at=NOON, before=good, after=changed.pop("after", broken())
     )
-    body = json.loads(domain_dns.body("mail.example", [change], NOON.timestamp()))
+    body = json.loads(domains.dns_body("mail.example", [change], NOON.timestamp()))
     event = Event(kind=DNS, domain="mail.example", raw=body)
     return card_blocks.render(kinds.card(Alert(id="al_2", event=event, received_at=NOON, **changed)))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.alerts import recovery
+from bot.alerts import domains
 from bot.commands.context import open_contexts
 from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.register import open_histories
@@ -42,7 +42,7 @@ def stages(*days: tuple[Inbox, ...]) -> list[str]:
     before: dict[str, Any] = {}
     found = []
     for inboxes in days:
-        before = recovery.domain_state(inboxes, before=before, thresholds=DEFAULT)
+        before = domains.domain_state(inboxes, before=before, thresholds=DEFAULT)
         found.append(str(before["stage"]))
     return found
 

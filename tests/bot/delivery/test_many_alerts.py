@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.alerts import domain_dns
+from bot.alerts import domains
 from bot.blockkit.actions import write_value
 from bot.guardrails import watch
 from bot.jobs import card_refresh
@@ -183,4 +183,4 @@ def spf_lost(domain: str) -> bytes:
     before = CheckReport(check=Check.SPF, value=Value.GOOD, code=Code.FINE)
     after = CheckReport(check=Check.SPF, value=Value.PROBLEM, code=Code.MISSING)
     change = DomainChange(domain=domain, check=Check.SPF, at=NOW, before=before, after=after)
-    return domain_dns.body(domain, [change], 0.0)
+    return domains.dns_body(domain, [change], 0.0)

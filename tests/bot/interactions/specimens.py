@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from bot.alerts import domain_dns, kinds, recovery, rendering
+from bot.alerts import domains, kinds, rendering
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import actions, card_blocks
 from bot.blockkit.elements import Block
@@ -91,7 +91,7 @@ def alerts(now: datetime) -> dict[str, Card]:
         alert = alert_of_kind(kind, now, LONG)
         found |= {f"{kind}": kinds.card(alert), f"{kind}, condensed": kinds.condensed(alert)}
     for status in ("resting", "warming", "active"):
-        standing = recovery.domain_state(_inboxes(status), before={}, thresholds=DEFAULT)
+        standing = domains.domain_state(_inboxes(status), before={}, thresholds=DEFAULT)
         paused = replace(alert_of_kind(PAUSED, now, SHORT), standing=standing)
         found[f"paused domain, inboxes {status}"] = kinds.card(paused)
     found["paused domain, recovered"] = kinds.card(
@@ -140,7 +140,7 @@ _SPF = CheckReport(
     confirmed=True,
 )
 _SECOND_RECORD = json.loads(
-    domain_dns.body(
+    domains.dns_body(
         "mail.example",
         [
             DomainChange(

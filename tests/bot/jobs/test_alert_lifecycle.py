@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.alerts import notes, rendering
-from bot.alerts.recovery import note
+from bot.alerts.domains import recovery_note
 from bot.alerts.reminders import Reminders, times_of
 from bot.alerts.rota import Unknown
 from bot.alerts.routing import Routes
@@ -121,7 +121,7 @@ async def test_a_recovered_domain_turns_green_and_its_thread_is_notified(
     assert "verify the addresses" in red.text[1]
     clock.now += 3 * 24 * HOUR
     well = {"stage": "recovered", "inboxes": [{**rows[0], "status": "active", "health": 90}]}
-    recovery = note(open_, well, at=clock.now)
+    recovery = recovery_note(open_, well, at=clock.now)
     assert await store.alerts.update(post.alert_id, json.dumps(well), note=recovery, recovered=True)
     green = await shown(store)
     assert (green.title, green.tone) == ("mail.example has recovered", Tone.GOOD)

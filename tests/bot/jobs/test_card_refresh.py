@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.alerts import paused_domain
+from bot.alerts import domains
 from bot.alerts.model import Alert
 from bot.jobs.card_refresh import CardRefresher
 from bot.runtime.wakeup import Wakeup
@@ -74,7 +74,7 @@ def test_advice_follows_the_services_reason_or_evidence(
         id="a", workspace="default", received_at=moment(0.0),
         event=Event(kind="domain.paused", reason=reason), standing={"counts": counts},
     )  # fmt: skip
-    assert f"Next: {advice}" in paused_domain.card(alert).text[-1]
+    assert f"Next: {advice}" in domains.paused_card(alert).text[-1]
 
 
 CARDS = 1_100

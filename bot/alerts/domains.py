@@ -1,0 +1,272 @@
+"""The cards of a domain: paused, sending again, recovered, and its DNS. Pure.
+
+Everything that isn't in the delivery comes from `Alert.standing`, which `bot.jobs.card_refresh` and
+`bot.jobs.domain_checks` write; it may be missing. The service doesn't report a recovery, so it is derived from the
+domain's inboxes, now and before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from bot.alerts.model import Alert, domain_of
+from bot.alerts.notes import write_note
+from bot.alerts.wording import facts_of, footer
+from bot.blockkit.actions import ACK, OnAlert
+from shared.api.event_kinds import DNS
+from shared.api.models import Inbox
+from shared.commands.base import DOMAIN, clip
+from shared.commands.domain import Domain
+from shared.commands.inboxes import Inboxes
+from shared.commands.pause import Pause
+from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.health import Thresholds, verdict
+from shared.domain.paused_domains import advice, pause_reason
+from shared.domain_health import wording
+from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
+from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value
+from shared.store.messages import INCIDENT, PlannedPost
+from shared.store.rows import AlertRow
+from shared.text.formats import show_exact_span, show_number
+
+SENDING = "sending"
+"""The stage of a domain that sends again and is not well yet."""
+RECOVERED = "recovered"
+"""The stage of a domain whose inboxes are all active and healthy."""
+NAMED, MOST_PAUSES = 2, 3
+"""Sequences that the card names, and those that its menu pauses one by one."""
+REASON, LINE, RECORD, DNS_FACT = 80, 300, 2_000, 600
+"""Characters of the reason in the title, of a line, of a record to copy, and of a record in a fact."""
+_STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
+
+
+def paused_card(alert: Alert) -> Card:
+    """Red while it is paused or its DNS is broken, amber while it warms up, green when it has recovered."""
+    name, standing = clip(domain_of(alert.event) or "A domain"), alert.standing
+    problems = problems_in(standing)
+    why = clip(pause_reason(alert.event), length=REASON)
+    is_well = bool(alert.recovered_at) or standing.get("stage") == RECOVERED
+    sends = is_well or standing.get("stage") == SENDING
+    title, tone = f"{name} is paused: {why}" if why else f"{name} is paused", Tone.BAD
+    if sends:
+        title, tone = _sending(name, is_well=is_well, is_broken=bool(problems))
+    back = ""
+    if alert.recovered_at:
+        back = f"It recovered after {show_exact_span(alert.recovered_at - alert.received_at)}."
+    elif standing.get("stage") == SENDING:
+        back = "It is warming up: its daily limits start small and grow each day."
+    lines = (back, _facts(alert), "" if sends else f"Next: {_advice(alert)}")
+    return Card(
+        title=title,
+        tone=tone,
+        notifies=True,
+        text=(*map(_repair, problems), *filter(None, lines)),
+        code=_records_to_publish(problems),
+        buttons=_buttons(alert, sends=sends),
+        footer=footer(alert),
+    )
+
+
+def _sending(name: str, *, is_well: bool, is_broken: bool) -> tuple[str, Tone]:
+    """What is said of a domain that sends again: with broken DNS it is no good news."""
+    state = f"{name} {'has recovered' if is_well else 'is sending again'}"
+    if is_broken:
+        return f"{state}, but its DNS is broken", Tone.BAD
+    return state, Tone.GOOD if is_well else Tone.WARN
+
+
+def problems_in(standing: Mapping[str, Any]) -> Sequence[CheckReport]:
+    """The problems that a card's state holds; of a domain that is gone only that it is: the others follow from it."""
+    stored = standing.get("dns")
+    report = decode_report(json.dumps(stored)) if isinstance(stored, Mapping) else None
+    problems = report.checks if report else ()
+    gone = [one for one in problems if one.code is Code.NO_DOMAIN]
+    return gone[:1] or problems
+
+
+def problems_state(problems: Sequence[CheckReport]) -> dict[str, Any]:
+    """The problems for a card's state."""
+    return {"dns": json.loads(encode_report(DomainReport(domain="", checks=tuple(problems))))}
+
+
+def _repair(problem: CheckReport) -> str:
+    """What is wrong with a record, and what to do; a record that is known whole stands in the card's code."""
+    record = problem.advice.value if problem.advice else ""
+    to_do = wording.advice_of(problem).removesuffix(record).rstrip(" :")
+    return " ".join(filter(None, (f"{wording.headline(problem)}.", clip(to_do, length=LINE))))
+
+
+def _records_to_publish(problems: Sequence[CheckReport]) -> str:
+    """The records as they should be, a line each, to copy."""
+    return "\n".join(one.advice.value for one in problems if one.advice and one.advice.value)[:RECORD]
+
+
+def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
+    """`7 inboxes resting`, `2 inboxes resting, 1 active`: no more than is known; with the lowest score."""
+    counts = Counter(_STATUS.get(row.get("status") or "", "of unknown status") for row in rows)
+    words = [word for word in (*_STATUS.values(), "of unknown status") if counts[word]]
+    parts = [f"{show_number(counts[word], 'inbox')} {word}" for word in words[:1]]
+    parts += [f"{counts[word]} {word}" for word in words[1:]]
+    scores = [row["health"] for row in rows if row.get("health") is not None]
+    return ", ".join((*parts, f"lowest health {min(scores):g}" if scores else "health unknown"))
+
+
+def _facts(alert: Alert) -> str:
+    """DNS, inboxes, sequences, what rules found and who takes care of it, in one line."""
+    standing = alert.standing
+    dns, rows, names = standing.get("dns"), standing.get("inboxes", ()), standing.get("sequences", ())
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    rules = "; ".join(f"{rule}: {note}" for rule, note in standing.get("guardrails", ()))
+    facts = (
+        f"DNS {dns}" if isinstance(dns, str) else "",
+        _summary(rows) if rows else clip(alert.event.inbox or ""),
+        ", ".join(clip(name, length=40) for name in names[:NAMED]) + more,
+        clip(rules, length=LINE),
+        f"acknowledged by @{alert.acknowledged.name}" if alert.acknowledged else "",
+    )
+    return " · ".join(filter(None, facts))
+
+
+def _advice(alert: Alert) -> str:
+    seen: Mapping[str, int] = alert.standing.get("counts", {})
+    bounced, left = seen.get("lead.bounced", 0), seen.get("lead.unsubscribed", 0)
+    return advice(alert.event.reason or "", bounced=bounced, left=left)
+
+
+def _buttons(alert: Alert, *, sends: bool) -> tuple[Button, ...]:
+    """To take care of it, to pause what still sends, by the number that the question names, and to look."""
+    buttons = []
+    if not (alert.acknowledged or alert.recovered_at):
+        acknowledge = OnAlert(verb=ACK, alert=alert.id)
+        buttons.append(Button(label="Acknowledge", action=acknowledge, tone=Tone.GOOD))
+    domain, names = domain_of(alert.event), alert.standing.get("active")
+    if not domain:
+        return tuple(buttons)
+    menu: dict[str, Pause | Domain | Inboxes] = {}
+    if not sends and names != []:
+        label = f"Pause {show_number(len(names), 'sequence')}" if names else "Pause its sequences"
+        every = Pause(target=(f"{DOMAIN}{domain}",))
+        buttons.append(Button(label=label, action=every, workspace=alert.workspace, tone=Tone.BAD))
+        for name in names[:MOST_PAUSES] if names and len(names) > 1 else ():
+            menu[f"Pause {clip(name, length=40)}"] = Pause(target=(name,))
+    menu |= {"Show domain": Domain(name=domain.lower()), "Show inboxes": Inboxes(filter=domain)}
+    for label, action in menu.items():
+        buttons.append(Button(label=label, action=action, workspace=alert.workspace, menu=True))
+    return tuple(buttons)
+
+
+def domain_state(
+    inboxes: Sequence[Inbox], *, before: Mapping[str, Any], thresholds: Thresholds
+) -> dict[str, Any]:
+    """The state of a paused domain; `before` is its state at the last look, empty at first."""
+    tones = [verdict(inbox, thresholds=thresholds).tone for inbox in inboxes if inbox.status == "active"]
+    is_well = tones == [Tone.GOOD] * len(inboxes)
+    rests = any(inbox.status == "resting" for inbox in inboxes)
+    troubled, rested = bool(before.get("troubled")) or not is_well, bool(before.get("rested")) or rests
+    stage = ""
+    if inboxes and is_well and troubled:
+        stage = RECOVERED
+    elif inboxes and rested and not rests:
+        stage = SENDING
+    rows = [{"health": inbox.health_score, "status": inbox.status} for inbox in inboxes]
+    return {"inboxes": rows, "troubled": troubled, "rested": rested, "stage": stage}
+
+
+def recovery_note(alert: AlertRow, now: Mapping[str, Any], *, at: float) -> PlannedPost:
+    """The message for thread and channel about a domain that is sending again or has recovered."""
+    is_broken = bool(problems_in(now))
+    title, tone = _sending(clip(alert.domain), is_well=now["stage"] == RECOVERED, is_broken=is_broken)
+    took = show_exact_span(timedelta(seconds=at - alert.received_at))
+    return PlannedPost(
+        dedupe=f"{alert.id}:{now['stage']}",
+        channel="",
+        kind="recovered",
+        urgency=INCIDENT,
+        note=write_note(Card(title=title, tone=tone, text=(f"After {took}: {_summary(now['inboxes'])}.",))),
+        condensed=True,
+        alert_id=alert.id,
+    )
+
+
+def dns_body(domain: str, changes: Sequence[DomainChange], at: float) -> bytes:
+    """The event of these changes of a domain's DNS, as a delivery."""
+    told = [json.loads(encode_change(one)) for one in changes]
+    return json.dumps({"event": DNS, "domain": domain, "at": at, "changes": told}).encode()
+
+
+def dns_card(alert: Alert) -> Card:
+    """Red while anything is broken, green when all of it is good again.
+
+    The delivery has what was first noticed; `Alert.standing` has how it stands now, once that is another.
+    """
+    domain = clip(domain_of(alert.event) or "A domain")
+    if alert.standing.get("moved"):
+        return Card(title=f"DNS of {domain}: see the card of its pause", notifies=True)
+    changes = _changes(alert.event.raw)
+    state = alert.standing
+    if "dns" not in state:
+        state = problems_state([one.after for one in changes if one.after.value is Value.PROBLEM])
+    problems = () if alert.recovered_at else problems_in(state)
+    facts: list[Fact] = []
+    text: tuple[str, ...]
+    if alert.recovered_at:
+        title, tone = f"DNS of {domain} is good again", Tone.GOOD
+        text = (f"It was broken for {show_exact_span(alert.recovered_at - alert.received_at)}.",)
+    elif problems:
+        title, tone = f"DNS of {domain} is broken", Tone.BAD
+        text = ("Receivers may reject or junk its mail.", *map(_repair, problems))
+        for problem in problems:
+            facts += _record("now", problem)
+    else:
+        better = bool(changes) and all(one.recovered for one in changes)
+        title, tone = (
+            f"DNS of {domain} {'is good again' if better else 'changed'}",
+            Tone.GOOD if better else Tone.INFO,
+        )
+        text = tuple(map(wording.change_of, changes))
+        for change in changes:
+            facts += [*_record("before", change.before), *_record("now", change.after)]
+    return Card(
+        title=title,
+        tone=tone,
+        notifies=True,
+        text=text,
+        code=_records_to_publish(problems),
+        facts=tuple(facts),
+        buttons=(Button(label="Show domain", action=Domain(name=domain.lower()), workspace=alert.workspace),),
+        footer=footer(alert),
+    )
+
+
+def dns_update(
+    domain: str, changes: Sequence[DomainChange], report: DomainReport, *, after: timedelta
+) -> Card:
+    """What goes into the thread of the card when the domain's DNS changes again."""
+    if not report.problems:
+        title, text = f"DNS of {clip(domain)} is good again", f"After {show_exact_span(after)}."
+        return Card(title=title, tone=Tone.GOOD, text=(text,))
+    is_worse = any(one.after.value is Value.PROBLEM for one in changes)
+    still = ", ".join(wording.name_of(one.check) for one in report.problems)
+    return Card(
+        title=f"DNS of {clip(domain)} changed",
+        tone=Tone.BAD if is_worse else Tone.WARN,
+        text=(*map(wording.change_of, changes), *([] if is_worse else [f"Still broken: {still}."])),
+    )
+
+
+def _changes(raw: Mapping[str, Any]) -> Sequence[DomainChange]:
+    """Those of the event, as far as this version can read them."""
+    told = raw.get("changes")
+    read = (decode_change(json.dumps(one)) for one in (told if isinstance(told, list) else ()))
+    return [one for one in read if one is not None]
+
+
+def _record(when: str, check: CheckReport) -> Sequence[Fact]:
+    """The record that was found, where there is one."""
+    return facts_of(
+        (f"{wording.name_of(check.check)} {when}", clip(" · ".join(check.records), length=DNS_FACT))
+    )
