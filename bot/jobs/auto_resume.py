@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import structlog
 
@@ -28,28 +27,9 @@ from shared.text.formats import show_number
 
 RESUMED_AT_ONCE = 5
 RETRY_SECONDS = 30.0
-SHOWN = 15
+MOST_NAMES = 15
 
 log = structlog.get_logger("resumption")
-
-
-@dataclass(slots=True)
-class Tally:
-    """The sequences whose pauses ended together, by result."""
-
-    done: list[Job] = field(default_factory=list)
-    resumed: list[Job] = field(default_factory=list)
-    active: list[Job] = field(default_factory=list)
-    """Those that were active before the pause ended: resumed elsewhere, or by a bot that then died."""
-    gone: list[Job] = field(default_factory=list)
-
-    def only(self, ended: Sequence[Job]) -> Tally:
-        """The same, of these pauses."""
-
-        def of(some: list[Job]) -> list[Job]:
-            return [job for job in some if job in ended]
-
-        return Tally(done=of(self.done), resumed=of(self.resumed), active=of(self.active), gone=of(self.gone))
 
 
 def told_together(job: Job) -> Hashable:
@@ -63,71 +43,64 @@ class AutoResume:
     def __init__(self, store: Store, contexts: CommandContexts, *, planned: Callable[[], None]) -> None:
         self._store, self._contexts, self._planned = store, contexts, planned
 
-    async def __call__(self, ended: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+    async def __call__(self, timers: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
         """Resume and announce what one message tells of; what could not be resumed is tried again."""
-        workspace = self._contexts.settings.workspace(ended[0].workspace)
+        workspace = self._contexts.settings.workspace(timers[0].workspace)
         context = self._contexts.at(workspace, BOT)
-        tally = await self._resume(ended, context)
-        if tally.done:
-            channel = ended[0].payload.get("channel") or workspace.alert_channel or ""
-            await self._announce(tally, context, channel)
-        return {job: Again(after=RETRY_SECONDS) for job in ended if job not in tally.done}
+        is_gone = await self._resume(timers, context)
+        if is_gone:
+            channel = timers[0].payload.get("channel") or workspace.alert_channel or ""
+            await self._announce(is_gone, context, channel)
+        return {job: Again(after=RETRY_SECONDS) for job in timers if job not in is_gone}
 
-    async def _resume(self, timers: Sequence[Job], context: CommandContext) -> Tally:
-        tally, turns = Tally(), asyncio.Semaphore(RESUMED_AT_ONCE)
+    async def _resume(self, timers: Sequence[Job], context: CommandContext) -> Mapping[Job, bool]:
+        """The timers whose pause is over, and for each if its sequence is gone."""
+        is_gone: dict[Job, bool] = {}
+        turns = asyncio.Semaphore(RESUMED_AT_ONCE)
         # Before the list: what is changed after this isn't trusted to be as the list says.
         revisions = await self._store.changes.revisions(context.workspace.name)
         try:
-            known = {resume.id: resume for resume in await context.client.list_sequences()}
+            listed = {one.id: one for one in await context.client.list_sequences()}
         except OutreachError as error:
             log.warning("no sequence resumed", count=len(timers), error=type(error).__name__)
-            return tally
+            return is_gone
 
         async def resume(timer: Job) -> None:
             async with turns:
                 try:
-                    was_active = await self._resume_one(timer, known.get(timer.key), context, revisions)
+                    await self._resume_one(timer, listed.get(timer.key), context, revisions)
+                    is_gone[timer] = False
                 except NotFound:  # a list without it may be wrong: only this is an answer about it
-                    tally.gone.append(timer)
+                    is_gone[timer] = True
                 except TimerReplaced:
-                    # A person or a guardrail has decided otherwise, or another process resumes it.
-                    return
+                    pass  # a person or a guardrail has decided otherwise, or another process resumes it
                 except (OutreachError, RecordsUnavailable) as error:
                     log.warning("sequence not resumed", sequence=timer.key, error=type(error).__name__)
-                    return
                 except Exception:  # one that fails must not stop the others
                     log.exception("sequence not resumed", sequence=timer.key)
-                    return
-                else:
-                    (tally.active if was_active else tally.resumed).append(timer)
-                tally.done.append(timer)
 
         await asyncio.gather(*(resume(timer) for timer in timers))
-        return tally
+        return is_gone
 
     async def _resume_one(
         self, timer: Job, listed: Campaign | None, context: CommandContext, revisions: Mapping[str, int]
-    ) -> bool:
-        """Resume a sequence whose timer is still ours; returns whether somebody else had resumed it."""
+    ) -> None:
+        """Resume a sequence whose timer is still ours, unless somebody else has."""
         changes = self._store.changes
         change = await changes.begin(context.workspace.name, timer.key, status="active", firing=timer)
         if change is None:
             raise Busy
         async with Held(change, changes) as held:
-            was_active = change.undisturbed(revisions) and listed is not None and listed.status == "active"
-            if not was_active:
+            is_active = change.undisturbed(revisions) and listed is not None and listed.status == "active"
+            if not is_active:
                 await held.send(lambda name: send_status(name, "active", context=context))
-            await held.end(keep_timer=True, changed=not was_active)  # it is deleted with its announcement
-        # A pause with a timer is confirmed as paused. If active was confirmed after it and the timer is still there, an
-        # earlier try resumed the sequence, and the database failed or the process died before the announcement.
-        return was_active and change.confirmed != "active"
+            await held.end(keep_timer=True, changed=not is_active)  # it is deleted with its announcement
 
-    async def _announce(self, tally: Tally, context: CommandContext, channel: str) -> None:
+    async def _announce(self, is_gone: Mapping[Job, bool], context: CommandContext, channel: str) -> None:
         """Delete the timers and tell of them, together: of one that was replaced meanwhile, nothing is said."""
 
         def tell(ours: Sequence[Job]) -> tuple[AuditEntry, PlannedPost | None]:
-            told = tally.only(ours)
-            card = ended_card(told)
+            card = ended_card({timer: is_gone[timer] for timer in ours})
             entry = AuditEntry(
                 at=context.now(),
                 actor=BOT,
@@ -135,7 +108,7 @@ class AutoResume:
                 command="resume: the pause has run out",
                 result=f"{card.title} ({', '.join(timer.key for timer in ours)})",
                 effect="resumed",
-                sequences=tuple(timer.key for timer in (*told.resumed, *told.active)),
+                sequences=tuple(timer.key for timer in ours if not is_gone[timer]),
             )
             if not channel:
                 return entry, None
@@ -145,26 +118,25 @@ class AutoResume:
                 dedupe=dedupe, channel=channel, kind="note", note=notes.write_note(card), condensed=True
             )
 
-        if await self._store.timers.finish(tally.done, tell) and channel:
+        if await self._store.timers.finish([*is_gone], tell) and channel:
             self._planned()
 
 
-def ended_card(tally: Tally) -> Card:
+def ended_card(is_gone: Mapping[Job, bool]) -> Card:
     """The end of pauses that no message of the bot tells of: of a shell, or of a sequence that is gone."""
-    names, gone = _names([*tally.resumed, *tally.active]), _names(tally.gone)
-    are = "is" if len(names) == 1 else "are"
-    what = names[0] if len(names) == 1 else show_number(len(names), "sequence")
-    title = (
-        f"▶ {what} {are} sending again" if names else f"{show_number(len(gone), 'paused sequence')} deleted"
-    )
-    text = (
-        _pause_note(tally.done[0]) if len(tally.done) == 1 else _listed(names),
-        f"Deleted before the pause ended: {_listed(gone)}." if gone else "",
-    )
+    names, gone = _names(is_gone, gone=False), _names(is_gone, gone=True)
+    title = f"▶ {show_number(len(names), 'sequence')} are sending again"
+    if len(names) == 1:
+        title = f"▶ {names[0]} is sending again"
+    elif not names:
+        title = f"{show_number(len(gone), 'paused sequence')} deleted"
+    text = [_pause_note(*is_gone) if len(is_gone) == 1 else _listed(names)]
+    text += [f"Deleted before the pause ended: {_listed(gone)}."] if gone else []
     return Card(title=title, tone=Tone.INFO if names else Tone.WARN, text=tuple(filter(None, text)))
 
 
-def _names(timers: Sequence[Job]) -> list[str]:
+def _names(is_gone: Mapping[Job, bool], *, gone: bool) -> list[str]:
+    timers = [timer for timer, value in is_gone.items() if value is gone]
     return [clip(timer.payload.get("name") or timer.key, length=40) for timer in timers]
 
 
@@ -174,5 +146,5 @@ def _pause_note(timer: Job) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(sorted(names)[:SHOWN]) + more
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(sorted(names)[:MOST_NAMES]) + more

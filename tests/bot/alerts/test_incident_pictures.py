@@ -20,7 +20,7 @@ from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.guardrails import cards
-from bot.jobs.auto_resume import Tally, ended_card
+from bot.jobs.auto_resume import ended_card
 from sandbox.slack import blockkit
 from shared.api.event_kinds import DNS, PAUSED
 from shared.api.events import Event
@@ -150,9 +150,7 @@ PICTURES: Mapping[str, Callable[[], Message]] = {
         entry("Fintech", by=Actor(name="outreach", face="bot"), effect="resumed")
     ),
     "history, paused until another time": lambda: changes.history(entry("Fintech", reason="a storm")),
-    "end of a pause that no message told": lambda: card_blocks.render(
-        ended_card(Tally(done=[ENDED], resumed=[ENDED]))
-    ),
+    "end of a pause that no message told": lambda: card_blocks.render(ended_card({ENDED: False})),
     "guardrail, paused": lambda: guarded(entry("Fintech", by=MANY)),
     "guardrail, undone": lambda: guarded(entry("Fintech", by=MANY, undone_by="@ann")),
     "guardrail, ended": lambda: guarded(later(entry("Fintech", by=MANY), Now(status="active"))),
