@@ -18,6 +18,7 @@ from shared.domain.card import Card
 from shared.records.audit import Actor
 from shared.settings import Settings
 from tests.shared.harness import DOWN, NOW, CommandHarness, result_of
+from tests.waiting import until
 
 ANN = Actor(name="ann", face="shell", via="assistant")
 
@@ -94,9 +95,8 @@ async def test_a_cancelled_call_ends_its_work_and_is_recorded(harness: CommandHa
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    await asyncio.sleep(0)
-    assert ended.is_set()
-    assert [one.result for one in await harness.entries()] == ["cancelled"]
+    await asyncio.wait_for(ended.wait(), 60)
+    assert [one.result for one in await until(harness.entries)] == ["cancelled"]
 
 
 async def test_without_the_database_nothing_is_answered(harness: CommandHarness) -> None:
