@@ -177,7 +177,8 @@ async def test_a_packed_answer_is_unpacked_no_further_than_the_limit(
         packing = zlib.compressobj(wbits=window)
         return Answer(body=packing.compress(body) + packing.flush(), headers={"Content-Encoding": encoding})
 
-    server.script = [packed(b'[{"email": "ada@x.io"}]'), packed(b"[" + b"{}," * 100_000_000 + b"{}]")]
+    most = 100_000_000 if encoding == "gzip" else 4_000_000  # packing that much takes a second
+    server.script = [packed(b'[{"email": "ada@x.io"}]'), packed(b"[" + b"{}," * most + b"{}]")]
     assert [inbox.email for inbox in await client.list_inboxes()] == ["ada@x.io"]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(Unreadable, match="more than 10 MB"):

@@ -16,7 +16,7 @@ from tui.app.replay import parse_moment
 
 STEP = timedelta(minutes=20)
 SECOND = timedelta(seconds=1)
-AROUND = 200
+AROUND = 60
 """Days before a change and after it."""
 
 
@@ -129,7 +129,7 @@ def check_until(change: ClockChange) -> None:
 
 
 def check_days(change: ClockChange) -> None:
-    """Over 400 days: a weekday, a date, and a date of the past."""
+    """Over 120 days: a weekday, a date, and a date of the past."""
     at = change.times[2]
     for ahead in range(-AROUND, AROUND, 7):
         now = change.at + ahead * DAY - 5 * HOUR
