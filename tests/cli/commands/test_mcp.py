@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,20 +20,26 @@ REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Of the protocol with a handshake."""
 
 
-@asynccontextmanager
-async def connected(mode: str) -> AsyncIterator[Any]:
-    """A client of a server of its own, which has the environment of the test."""
-    from mcp import Client, StdioServerParameters  # a second of each process that collects the tests
+@pytest.fixture(scope="module")
+def mcp() -> ModuleType:
+    """The SDK, which takes a second of each process that imports it, and keeps the stderr of that moment."""
+    return importlib.import_module("mcp")
 
+
+@asynccontextmanager
+async def connected(mcp: ModuleType, mode: str) -> AsyncIterator[Any]:
+    """A client of a server of its own, which has the environment of the test."""
     command, *words = COMMAND
-    server = StdioServerParameters(command=command, args=words, env=dict(os.environ), cwd=ROOT)
-    async with Client(server, mode=mode) as client:
+    server = mcp.StdioServerParameters(command=command, args=words, env=dict(os.environ), cwd=ROOT)
+    async with mcp.Client(server, mode=mode) as client:
         yield client
 
 
 @pytest.mark.parametrize("mode", [pytest.param("legacy", marks=pytest.mark.e2e), "2026-07-28"])
-async def test_a_client_lists_tools_and_reads_and_changes_nothing(shell: Shell, mode: str) -> None:
-    async with connected(mode=mode) as client:
+async def test_a_client_lists_tools_and_reads_and_changes_nothing(
+    mcp: ModuleType, shell: Shell, mode: str
+) -> None:
+    async with connected(mcp, mode) as client:
         spoken = client.protocol_version
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
         found = await client.call_tool("sequences", {"status": "active"})
