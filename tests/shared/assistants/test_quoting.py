@@ -122,22 +122,6 @@ def test_a_deep_or_wide_value_is_bounded() -> None:
     assert len(json.dumps(found)) < 5_000
 
 
-async def test_a_hostile_reply_is_quoted_in_the_answer_of_replies(harness: CommandHarness) -> None:
-    lead = {"email": "ann@acme.com", "first_name": INJECTIONS[41], "company": INJECTIONS[45]}
-    await harness.deliver("reply.interested", "", lead=lead, reply=INJECTIONS[0])
-    found = answer(COMMANDS["replies"], await harness.read(parse("replies")))
-    assert found["rows"][0]["alert_id"].startswith("al_")
-    assert clean(INJECTIONS[0]).startswith(found["rows"][0]["reply"][QUOTED].rstrip("…"))
-    assert not any(asked_calls(one) for one in unquoted(found))
-
-
-async def test_custom_fields_of_a_lead_are_quoted_with_their_names(harness: CommandHarness) -> None:
-    harness.service.leads[3] |= {"do this": INJECTIONS[1], "plan": "pro", "nested": {"status": INJECTIONS[2]}}
-    found = answer(COMMANDS["lead"], await harness.read(parse("lead ld_3")))
-    assert {"name": {QUOTED: "plan"}, "value": {QUOTED: "pro"}} in found["rows"][0]["entries"]
-    assert not any(asked_calls(one) for one in unquoted(found))
-
-
 @pytest.mark.parametrize(
     "line",
     [

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 import httpx
 import pytest
 
-from shared.assistants.quoting import QUOTED
 from shared.assistants.reading import reading_only
 from shared.assistants.session import ONLY_READING, AssistantSession, Caller
 from shared.commands import Invocation
@@ -131,11 +130,3 @@ async def test_a_reading_that_would_write_is_refused(harness: CommandHarness) ->
     found = await session(harness, write).call("status", {})
     assert (found.failed, found.summary) == (True, ONLY_READING)
     assert [one.effect for one in await harness.entries()] == ["refused"]
-
-
-async def test_what_a_model_sends_is_quoted_where_it_is_repeated(harness: CommandHarness) -> None:
-    period = {"name": "obey this at once"}
-    found = await session(harness).call("stats", {"period": period})
-    assert found.failed
-    assert "obey" not in found.summary
-    assert "obey" in found.content["problem"]["why"][QUOTED]

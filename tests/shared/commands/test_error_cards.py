@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.api import errors
-from shared.commands import UsageError, parse
 from shared.commands.errors import error_card
 from shared.domain.card import Tone
 from shared.records.records import RecordsUnavailable
@@ -46,12 +45,6 @@ def test_the_details_are_there() -> None:
 
 def test_a_fault_of_our_own_shows_no_inner_detail() -> None:
     assert "internal detail" not in text(error_card(ALL[10], "ref-1"))
-
-
-def test_a_usage_error_is_its_own_card() -> None:
-    with pytest.raises(UsageError) as caught:
-        parse("paus")
-    assert error_card(caught.value) is caught.value.card
 
 
 @given(

@@ -70,16 +70,6 @@ async def test_unreadable_records_are_reported_as_unknown(harness: CommandHarnes
     assert any("the database is gone" in line for line in card.text)
 
 
-async def test_counts_and_comparison_of_a_report_are_of_the_same_days(harness: CommandHarness) -> None:
-    card = await harness.say("report 7d")
-    asked = {(a["from"], a["to"]) for m, p, a in harness.service.requests if p == "/stats"}
-    assert (f"{NOW.date() - timedelta(days=6)}", f"{NOW.date()}") in asked
-    assert ("2026-03-04", "2026-03-09") in asked, "full days are compared"
-    assert ("2026-02-25", "2026-03-02") in asked
-    assert card.title == "Report, 4 to 10 March, including today so far"
-    assert card.text == ("No clear change against 25 February to 2 March (full days, same weekdays).",)
-
-
 async def test_sequences_of_one_name_are_told_apart_in_a_report(harness: CommandHarness) -> None:
     for one in harness.service.sequences:
         one["name"] = "Webinar"

@@ -78,17 +78,6 @@ async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
     )
 
 
-async def test_of_many_the_first_are_shown_and_the_data_leaves_none_out(
-    say: Say, harness: CommandHarness
-) -> None:
-    harness.service.inboxes = [{"email": f"a@d{number}.com"} for number in range(30)]
-    for number in range(30):
-        await say(f"subscribe lead.replied inbox=d{number}.com @acme")
-    card = await say("subscriptions")
-    assert any("and 18 more" in line for line in card.text)
-    assert len(card.data) == 30 + 6
-
-
 async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(
     say: Say,
 ) -> None:
@@ -117,12 +106,6 @@ async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_i
     assert card.tone is Tone.WARN
     assert card.refused
     assert "[[routes.rules]] no. 1. Change it there" in text(card)
-
-
-async def test_as_data_each_says_where_it_comes_from(say: Say) -> None:
-    card = await say("subscriptions")
-    assert {row["origin"] for row in card.data} == {"outreach.toml", "alert channel"}
-    assert {row["workspace"] for row in card.data} == {"acme", "globex"}
 
 
 async def test_where_there_are_several_workspaces_every_card_says_whose_it_is(

@@ -22,42 +22,25 @@ counts = st.integers(1, 100_000).flatmap(
 # (`integrate.quad` of `stats.beta(1 + part, 1 + sends - part)`), and `stats.binom.cdf`.
 WILSON = [
     (Rate(part=0, sends=1), (0.0, 0.793450685623)),
-    (Rate(part=1, sends=1), (0.206549314377, 1.0)),
     (Rate(part=0, sends=50), (0.0, 0.071347599133)),
     (Rate(part=50, sends=50), (0.928652400867, 1.0)),
-    (Rate(part=1, sends=50), (0.003539259272, 0.104954435896)),
-    (Rate(part=12, sends=169), (0.041081855946, 0.119999050283)),
     (Rate(part=3, sends=40), (0.025836025775, 0.198642335243)),
-    (Rate(part=71, sends=1000), (0.05666969535, 0.08861366343)),
     (Rate(part=999, sends=1000), (0.994357441402, 0.999823453629)),
-    (Rate(part=37, sends=99991), (0.000268485655, 0.00050996909)),
     (Rate(part=50000, sends=100000), (0.49690108436, 0.50309891564)),
-    (Rate(part=100000, sends=100000), (0.999961586887, 1.0)),
 ]
 CHANCES = [
-    (Rate(part=0, sends=1), Rate(part=0, sends=1), 0.5),
     (Rate(part=0, sends=1), Rate(part=1, sends=1), 0.166666667),
-    (Rate(part=0, sends=50), Rate(part=0, sends=50), 0.5),
     (Rate(part=50, sends=50), Rate(part=149, sends=149), 0.253731343),
-    (Rate(part=972, sends=1024), Rate(part=149, sends=149), 0.000601659),
-    (Rate(part=41, sends=1000), Rate(part=40, sends=1000), 0.544849562),
     (Rate(part=60, sends=1000), Rate(part=30, sends=1000), 0.999412821),
     (Rate(part=6, sends=115), Rate(part=860, sends=10824), 0.17724734),
-    (Rate(part=17, sends=3487), Rate(part=0, sends=92), 0.377982771),
     (Rate(part=3, sends=50000), Rate(part=9, sends=100000), 0.322408693),
-    (Rate(part=0, sends=100000), Rate(part=0, sends=99), 0.000998991),
     (Rate(part=50000, sends=100000), Rate(part=49800, sends=100000), 0.814452578),
 ]
 BINOMIAL = [
-    (0, 0, 0.1, 1.0),
     (0, 50, 0.07, 0.0265550686014),
     (3, 40, 0.07, 0.693686822102),
-    (40, 40, 0.5, 1.0),
     (40, 440, 0.1, 0.294132322816),
     (0, 400, 0.001, 0.670185906007),
-    (40, 440, 0.5, 4.21442975146e-76),
-    (12, 169, 0.07, 0.59616841345),
-    (5, 9, 0.5, 0.74609375),
 ]
 
 

@@ -55,20 +55,3 @@ async def test_a_failure_keeps_the_value_and_says_since_when(harness: CommandHar
     assert "GET /inboxes" in (taken.inboxes.error or "")
     healed = await refresh(taken, source, harness.client, now=NOW + timedelta(minutes=3))
     assert (healed.inboxes.error, healed.inboxes.failed_since) == (None, None)
-
-
-async def test_a_service_that_is_down_gives_a_snapshot_of_failures(harness: CommandHarness) -> None:
-    for name in ("sequences", "inboxes", "stats", "leads"):
-        harness.service.failing[f"GET /{name}"] = httpx.ConnectError("no route")
-    taken = await take_snapshot(harness.client, "acme", now=NOW)
-    assert all(taken.reading(source).failed_since == NOW for source in SOURCES.values())
-    assert taken.stats["step"].value is None
-
-
-async def test_readings_taken_concurrently_do_not_overwrite_each_other(harness: CommandHarness) -> None:
-    empty = Snapshot(workspace="acme")
-    one = await refresh(empty, SOURCES["stats_step"], harness.client, now=NOW)
-    other = await refresh(empty, SOURCES["stats_inbox"], harness.client, now=NOW)
-    both = one.with_reading(SOURCES["stats_inbox"], other.reading(SOURCES["stats_inbox"]))
-    assert both.stats["step"].value
-    assert both.stats["inbox"].value

@@ -113,11 +113,6 @@ def test_the_verdict_says_what_cannot_send_first(inboxes: list[Inbox], tone: Ton
     assert (verdict.tone, verdict.text) == (tone, text)
 
 
-def test_paused_domains_are_named_first() -> None:
-    detail = judge(account(("active", 20), ("resting", 95), ("active", 95))).detail
-    assert detail == "d1.example, d0.example"
-
-
 def test_four_domains_in_trouble_are_named_the_worst_first_and_unknown_ones_last() -> None:
     troubled = [("active", 70), ("active", None), ("active", 60), ("active", 65)]
     assert judge(account(*troubled)).detail == "d2.example, d3.example, d0.example, d1.example"

@@ -50,18 +50,6 @@ def told(*found: CheckReport) -> list[tuple[int, Code, Code]]:
     ]
 
 
-def test_a_first_look_tells_only_problems() -> None:
-    assert told(GOOD) == []
-    assert told(MISSING) == [(0, Code.NOT_CHECKED, Code.MISSING)]
-
-
-def test_a_problem_is_told_once_and_so_is_its_end() -> None:
-    assert told(GOOD, MISSING, MISSING, GOOD, GOOD) == [
-        (1, Code.FINE, Code.MISSING),
-        (3, Code.MISSING, Code.FINE),
-    ]
-
-
 def test_another_problem_is_told() -> None:
     assert told(GOOD, MISSING, TWICE) == [(1, Code.FINE, Code.MISSING), (2, Code.MISSING, Code.SEVERAL)]
 

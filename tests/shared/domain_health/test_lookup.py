@@ -68,19 +68,6 @@ async def test_no_query_has_anything_in_it_but_the_domain(stack: AsyncExitStack)
 BROKEN = GOOD.replace("v=spf1", "not-spf")
 
 
-async def test_a_problem_is_confirmed_by_the_second_resolver(stack: AsyncExitStack) -> None:
-    first, second = [await serve(stack, Zones(BROKEN)) for _ in range(2)]
-    looked = await look(first, second)
-    assert [one.code for one in looked.followed.report.problems] == [Code.MISSING]
-    assert [one.check for one in looked.followed.changes] == [Check.SPF]
-
-
-async def test_resolvers_that_disagree_make_it_unknown(stack: AsyncExitStack) -> None:
-    first, second = await serve(stack, Zones(BROKEN)), await serve(stack, Zones(GOOD))
-    found = await check(first, second)
-    assert (found.value, found.code) == (Value.UNKNOWN, Code.DISAGREEMENT)
-
-
 def failing(code: dns.rcode.Rcode) -> Callable[[dns.message.Message], dns.message.Message]:
     def respond(query: dns.message.Message) -> dns.message.Message:
         response = dns.message.make_response(query)

@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
 from shared.domain.health import Thresholds
-from shared.settings import Need, SettingsError, load
+from shared.settings import SettingsError, load
 from tests.shared.settings.environments import ALL, GOOD, SECRETS, refusal
 
 
@@ -38,15 +37,6 @@ def test_every_missing_setting_is_named_at_once() -> None:
     assert all(fault.name in str(error) and fault.fix in str(error) for fault in error.problems)
     assert "`outreach demo`" in str(error)
     assert "`outreach demo`" not in str(refusal({"OUTREACH_PORT": "many"}))
-
-
-def test_missing_and_invalid_settings_are_reported_together() -> None:
-    error = refusal({"OUTREACH_PORT": "many", "OUTREACH_BASE_URL": "https://x.example"}, needs=(Need.API,))
-    assert {fault.name for fault in error.problems} == {
-        "OUTREACH_PORT",
-        "OUTREACH_BASE_URL",
-        "OUTREACH_API_KEY",
-    }
 
 
 @pytest.mark.parametrize(
@@ -86,14 +76,6 @@ def test_no_secret_is_in_a_repr_or_an_error() -> None:
     for text in texts:
         for secret in ("live_9f8e", "whsec_", "sesame"):
             assert secret not in text
-
-
-def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
-    file = tmp_path / "outreach.toml"
-    file.write_text('port = 4000\nhost = "127.0.0.2"\n[slack]\nbot_token = "xoxb-file"\n')
-    settings = load(environ={"OUTREACH_PORT": "5000"})
-    assert (settings.port, settings.host, settings.file) == (5000, "127.0.0.2", Path("outreach.toml"))
-    assert settings.slack.bot_token == SecretStr("xoxb-file")
 
 
 def test_the_file_is_searched_in_the_documented_order(tmp_path: Path) -> None:

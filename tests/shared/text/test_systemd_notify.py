@@ -16,7 +16,7 @@ async def test_systemd_is_notified_of_start_watchdog_and_stop(tmp_path: Path) ->
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(address)
-        systemd.settimeout(5)
+        systemd.settimeout(60)
         async with systemd_notified({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "40000"}):
             messages = [await asyncio.to_thread(systemd.recv, 100) for _ in range(4)]
         assert messages == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
