@@ -48,17 +48,19 @@ TOO_WIDE = """() => [...document.querySelectorAll('.app, .content, .block, .scro
     .map(one => `${one.className}: ${one.scrollWidth} > ${one.clientWidth}, ${one.textContent.slice(0, 60)}`)"""
 
 
-def test_a_short_demo_loses_nothing_says_so_and_leaves_nothing(
+def test_a_short_demo_loses_nothing_says_so_and_leaves_nothing_and_not_the_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    state, grants = tmp_path / "state", GrantLog(tmp_path / "grants")
+    state, grants, sent = tmp_path / "state", GrantLog(tmp_path / "grants"), tmp_path / "addresses"
     state.mkdir()
-    (tmp_path / "sitecustomize.py").write_text(WRITE_GRANTS)
+    (tmp_path / "sitecustomize.py").write_text(WRITE_GRANTS + network_log.WRITE_ADDRESSES)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")
     monkeypatch.setenv(grant_log.VARIABLE, str(tmp_path / "grants"))
+    monkeypatch.setenv(network_log.VARIABLE, str(sent))
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
-    with headless_demo("--for", "20") as demo:
+    with headless_demo("--for", "15") as demo:
         code, out = demo.wait_for_exit()
+        resolver, _ = (tuple(one.split(":")) for one in demo.announced["dns_resolvers"])
     assert code == 0, out
     assert re.search(r"alerts +\d+ of \d+ posted, 0 lost, 0 doubled", out)
     ((throttled, most),) = re.findall(r"of them 429: (\d+), most in one second: (\d+)", out)
@@ -68,19 +70,9 @@ def test_a_short_demo_loses_nothing_says_so_and_leaves_nothing(
     )
     assert left_of(demo.family, seconds=0) == []
     assert list(state.iterdir()) == []
-
-
-def test_nothing_of_the_demo_leaves_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sitecustomize.py").write_text(network_log.WRITE_ADDRESSES)
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")
-    monkeypatch.setenv(network_log.VARIABLE, str(tmp_path / "addresses"))
-    with headless_demo("--for", "15") as demo:
-        code, out = demo.wait_for_exit()
-        first, _ = (tuple(one.split(":")) for one in demo.announced["dns_resolvers"])
-    assert code == 0, out
-    sent_to = network_log.addresses(tmp_path / "addresses")
-    assert first in sent_to, "the bot asked for the DNS of its domains"
-    assert [one for one in sent_to if not network_log.stays(one[0])] == []
+    addresses = network_log.addresses(sent)
+    assert resolver in addresses, "the bot asked for the DNS of its domains"
+    assert [one for one in addresses if not network_log.stays(one[0])] == []
 
 
 def test_pausing_in_slack_pauses_in_the_service(demo: Demo) -> None:

@@ -71,7 +71,7 @@ def test_what_was_promised_holds(first: int) -> None:
 @pytest.mark.e2e
 @pytest.mark.timeout(600)
 def test_guardrails_act_once_while_bots_die() -> None:
-    ran = simulate(1, 10, "--plan", "guardrails")
+    ran = simulate(1, 5, "--plan", "guardrails")
     assert not ran.returncode, failures(ran, plan="guardrails")
     assert ", 1 by guardrails)" in ran.stdout
 
