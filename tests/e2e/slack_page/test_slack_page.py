@@ -41,18 +41,6 @@ async def test_a_sent_message_scrolls_into_view(page: Page, client: AsyncWebClie
         await expect(page.get_by_text(shown).last).to_be_in_viewport()
 
 
-async def test_a_card_is_claimed_and_shows_that_it_changed(
-    page: Page, client: AsyncWebClient, got: list[Any]
-) -> None:
-    await client.chat_postMessage(channel=seed.ALERTS, text="Interested", blocks=card())
-    message = page.get_by_test_id("message")
-    await expect(message.locator("blockquote strong")).to_have_text("Thursday")
-    await message.get_by_role("button", name="Claim").click()
-    await expect(message).to_contain_text("Claimed by @Ann Kirsch")
-    await expect(message.get_by_test_id("edited")).to_be_visible()
-    assert got == [("claim", None)]
-
-
 async def test_a_dangerous_button_asks_first(page: Page, client: AsyncWebClient, got: list[Any]) -> None:
     await client.chat_postMessage(channel=seed.ALERTS, text="Interested", blocks=card())
     pause = page.get_by_role("button", name="Pause")
@@ -98,18 +86,6 @@ async def test_a_modal_keeps_what_was_typed_until_it_is_right(page: Page, got: l
     assert got == [("sq_2", "no budget left")]
 
 
-async def test_an_external_select_keeps_its_choice_after_an_error(page: Page, slack: SlackStandIn) -> None:
-    slack.settings.loads_options = True
-    await page.get_by_test_id("composer").fill("/outreach owner")
-    await page.keyboard.press("Enter")
-    form = page.get_by_test_id("modal")
-    await form.get_by_test_id("select").click()
-    await page.get_by_test_id("option").filter(has_text="Zoe").click()
-    await form.get_by_test_id("modal-submit").click()
-    await expect(form.get_by_test_id("input-error")).to_have_text("She is away.")
-    await expect(form.get_by_test_id("select")).to_contain_text("Zoe Brook")
-
-
 async def test_escape_closes_a_modal_for_the_bot_too(page: Page, slack: SlackStandIn) -> None:
     await page.get_by_test_id("composer").fill("/outreach form")
     await page.keyboard.press("Enter")
@@ -144,11 +120,6 @@ async def test_people_see_only_their_messages(page: Page, client: AsyncWebClient
     await expect(page.get_by_test_id("user-switcher")).to_contain_text("Guest")
     await expect(page.get_by_test_id("ephemeral")).to_have_count(0)
     await expect(page.locator("[data-channel=leadership]")).to_have_count(0)
-
-
-async def test_home_is_asked_for_and_shown(page: Page) -> None:
-    await page.get_by_test_id("home-item").click()
-    await expect(page.get_by_test_id("home")).to_contain_text("Good day")
 
 
 async def test_the_inspector_shows_what_a_command_took(page: Page) -> None:
