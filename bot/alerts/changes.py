@@ -11,12 +11,11 @@ from datetime import timedelta
 
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
-from shared.commands.base import clip
 from shared.commands.undo import UNDO, UndoChange
 from shared.domain.card import Button, Card
 from shared.domain.wall_clock import moment
 from shared.records.audit import AuditEntry, Now
-from shared.text.formats import show_number
+from shared.text.formats import clip, show_number
 
 SOON = timedelta(hours=18)
 """A time that is closer needs no day beside it."""

@@ -19,7 +19,7 @@ from bot.alerts.wording import facts_of, footer
 from bot.blockkit.actions import ACK, OnAlert
 from shared.api.event_kinds import DNS
 from shared.api.models import Inbox
-from shared.commands.base import DOMAIN, clip
+from shared.commands.base import DOMAIN
 from shared.commands.domain import Domain
 from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
@@ -31,7 +31,7 @@ from shared.domain_health.encoding import decode_change, decode_report, encode_c
 from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value
 from shared.store.messages import INCIDENT, PlannedPost
 from shared.store.rows import AlertRow
-from shared.text.formats import show_exact_span, show_number
+from shared.text.formats import clip, show_exact_span, show_number
 
 SENDING = "sending"
 """The stage of a domain that sends again and is not well yet."""

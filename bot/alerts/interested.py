@@ -16,12 +16,11 @@ from bot.alerts.wording import LATE, about, answer_link, facts_of, introduced, s
 from bot.blockkit.actions import DETAILS, LEAD, OnAlert
 from bot.blockkit.elements import MENU, OPTION_VALUE, value_of
 from shared.api.event_kinds import kind_of
-from shared.commands.base import clip
 from shared.commands.leads import Remove
 from shared.commands.pause import Pause, Resume
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.reply_states import AFTER, State
-from shared.text.formats import show_exact_span
+from shared.text.formats import clip, show_exact_span
 from shared.text.quotations import without_quotation
 
 QUOTED_CHARACTERS, TITLE_CHARACTERS, NAME_CHARACTERS = 1_500, 150, 100

@@ -24,10 +24,10 @@ from bot.alerts.wording import (
 from bot.blockkit.actions import DETAILS, LEAD, OnAlert
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
-from shared.commands.base import clip
 from shared.commands.leads import Lead, Remove
 from shared.domain.card import Button, Card, Tone
 from shared.records.records import Subscription
+from shared.text.formats import clip
 
 
 def matches(subscription: Subscription, event: Event) -> bool:

@@ -19,7 +19,6 @@ from bot.alerts.rota import People
 from bot.alerts.wording import about, answer_link, campaign_of, facts_of
 from bot.blockkit.actions import ACK, DETAILS, OnAlert
 from shared.api.event_kinds import kind_of
-from shared.commands.base import clip
 from shared.commands.leads import Lead
 from shared.commands.replies import Replies
 from shared.domain.alert_settings import Routing
@@ -32,7 +31,7 @@ from shared.store.messages import INCIDENT, PlannedPost
 from shared.store.people import Candidates
 from shared.store.post_kinds import NOTE, TURN, UNACKNOWLEDGED, UNFINISHED
 from shared.store.rows import AlertRow
-from shared.text.formats import show_exact_span, show_number
+from shared.text.formats import clip, show_exact_span, show_number
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
 

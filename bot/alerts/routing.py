@@ -16,9 +16,9 @@ from shared.domain.alert_settings import ChannelPolicy, Routing, Rule
 from shared.domain.rota import Rota
 from shared.records.records import Subscription
 from shared.store.alerts import NAME_LETTERS
+from shared.store.deliveries import Decision, PendingDelivery, TurnPlan
 from shared.store.messages import INCIDENT, PlannedPost
 from shared.store.post_kinds import TURN
-from shared.store.queue.routing import Decision, PendingDelivery, TurnPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

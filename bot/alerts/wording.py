@@ -8,9 +8,9 @@ from datetime import date, datetime
 from bot.alerts.model import Alert
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
-from shared.commands.base import clip
 from shared.domain.card import Fact
 from shared.text import links
+from shared.text.formats import clip
 
 LATE = "arrived late (no webhook)"
 

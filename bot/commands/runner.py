@@ -21,7 +21,7 @@ from shared.commands.run import CommandContext, carry_out, read_question, run, w
 from shared.domain.card import Button, Card, Tone
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.confirmations import Verdict
+from shared.store.audit import Verdict
 
 CONFIRM_SECONDS = 600.0
 RESULT_WITHIN = 10.0

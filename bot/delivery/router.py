@@ -14,7 +14,7 @@ from bot.telemetry import metrics
 from shared.api.event_kinds import kind_of
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.queue.routing import Decide, Decision, PendingDelivery
+from shared.store.deliveries import Decide, Decision, PendingDelivery
 
 POLL_SECONDS = 1.0
 """Between checks for what other processes stored."""

@@ -27,7 +27,7 @@ from shared.records.audit import Actor, AuditEntry, Before
 from shared.records.guardrails import Incident
 from shared.records.sequence_changes import UNDER_WAY
 from shared.store import Store
-from shared.store.incidents import Claim
+from shared.store.guardrails import Claim
 from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import PlannedPost
 

@@ -7,15 +7,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.alerts.wording import show_time
-from shared.commands.base import clip
 from shared.commands.guardrails import Guard
 from shared.commands.pause import Pause
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import moment
 from shared.guardrails.rule import Action, Rule, Scope
 from shared.records.guardrails import Incident
-from shared.store.incidents import Claim
-from shared.text.formats import show_number
+from shared.store.guardrails import Claim
+from shared.text.formats import clip, show_number
 
 MOST_NAMES = 5
 

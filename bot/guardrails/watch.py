@@ -23,7 +23,7 @@ from shared.guardrails.rule import EVENT_OF, Action, Rule, Scope, subject_key
 from shared.guardrails.sentence import parse
 from shared.records.guardrails import ALL, Incident, StoredRule
 from shared.store import Store
-from shared.store.incidents import HELD_EVERY, Claim
+from shared.store.guardrails import HELD_EVERY, Claim
 from shared.store.jobs import Again, End, Job
 from shared.store.messages import INCIDENT, PlannedPost
 

@@ -24,7 +24,7 @@ from shared.api.errors import OutreachError
 from shared.api.pipeline import RequestCounts
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.records.counts import Backlog
+from shared.store.history import Backlog
 
 TIMEOUT = 8
 CHECK_TIMEOUT = 2

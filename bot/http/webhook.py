@@ -21,7 +21,7 @@ from bot.telemetry import metrics
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER, signature_matches
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.queue.intake import Arrival
+from shared.store.deliveries import Arrival
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_UNVERIFIED_BYTES = 32 * 1024 * 1024

@@ -23,12 +23,11 @@ from bot.slack.permissions import Person, Reach
 from bot.slack.web_api import SlackError, WebApi
 from shared.api.errors import OutreachError
 from shared.commands import COMMANDS
-from shared.commands.base import clip
 from shared.domain.wall_clock import find_zone, moment
 from shared.records.records import RecordsUnavailable
 from shared.settings import UnknownWorkspace, Workspace
-from shared.store.records.records import BEGINNING
-from shared.text.formats import show_time
+from shared.store.history import BEGINNING
+from shared.text.formats import clip, show_time
 from shared.text.links import lead_link
 from shared.text.quotations import without_quotation
 

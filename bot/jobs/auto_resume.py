@@ -12,7 +12,6 @@ from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from shared.api.errors import NotFound, OutreachError
 from shared.api.models import Sequence as Campaign
-from shared.commands.base import clip
 from shared.commands.hold import Busy, Held, send_status
 from shared.commands.run import CommandContext
 from shared.commands.sequences import actor_of
@@ -23,7 +22,7 @@ from shared.store import Store
 from shared.store.jobs import Again, End, Job
 from shared.store.messages import PlannedPost
 from shared.store.sequences import TimerReplaced, timer_of
-from shared.text.formats import show_number
+from shared.text.formats import clip, show_number
 
 RESUMED_AT_ONCE = 5
 RETRY_SECONDS = 30.0

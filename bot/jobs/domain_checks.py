@@ -22,10 +22,10 @@ from shared.domain_health.lookup import Lookup, Pace, next_due, resolvers_of, sy
 from shared.domain_health.report import CheckReport, Value
 from shared.settings.sections import DnsSection
 from shared.store import Store
+from shared.store.domains import Checked, DueDomain, News
 from shared.store.jobs import End, Job
 from shared.store.messages import PlannedPost
 from shared.store.post_kinds import DNS
-from shared.store.records.domains import Checked, DueDomain, News
 
 RECHECK = timedelta(minutes=30)
 """When what is newly broken or unknown is looked at again, so that its end is noticed soon."""

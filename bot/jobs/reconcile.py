@@ -20,7 +20,7 @@ from shared.api.errors import OutreachError
 from shared.api.event_kinds import INTERESTED
 from shared.api.models import Lead, Page
 from shared.store import Store
-from shared.store.queue.intake import Compared, address
+from shared.store.deliveries import Compared, address
 
 EVERY = 900.0
 """Seconds between two checks."""

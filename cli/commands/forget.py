@@ -27,8 +27,8 @@ from shared.store.db.columns import metadata
 from shared.store.db.engine import portions
 from shared.store.db.lock import sole_owner
 from shared.store.db.schema import deliveries
-from shared.store.queue.intake import address
-from shared.store.records.erasure import PostedMessage, Traces
+from shared.store.deliveries import address
+from shared.store.erasure import PostedMessage, Traces
 from shared.text.formats import show_number
 
 ROUNDS = 3

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shared.domain.reply_queue import ReplyQueue
-    from shared.records.records import Records
     from shared.settings import Settings
+    from shared.store.history import Records
 
 NO_TERMINAL = (
     "no terminal for the dashboard: run it in a terminal, print a snapshot with `outreach dashboard --once`, or serve "

@@ -16,7 +16,7 @@ from shared.api.pace import Priority
 from shared.commands.sequences import Resolved, resolve_sequence
 from shared.domain.card import Typed
 from shared.records.audit import Actor, AuditEntry
-from shared.records.records import Records, RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.storage.private_file import create_private_file
 from shared.text.tokenize import join
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings, Workspace
     from shared.store import Store
+    from shared.store.history import Records
 
 
 async def named_sequence(client: OutreachClient, name: str, *, command: tuple[str, ...]) -> Sequence:

@@ -17,7 +17,7 @@ import aiohttp
 
 from cli.demo.setup import ACCOUNT, WORKSPACE, Installation
 from shared.api.event_kinds import POSTED_AT_ONCE, kind_of
-from shared.store.queue.intake import Arrival, alert_id
+from shared.store.deliveries import Arrival, alert_id
 from shared.text.formats import show_number
 
 LOOK_EVERY = 1.0

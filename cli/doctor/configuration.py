@@ -17,7 +17,7 @@ from shared.storage.database import connection_advice, temporary_engine
 from shared.store.db import migrate
 from shared.store.db.migrate import UnusableSchema
 from shared.store.db.schema import jobs
-from shared.store.records.counts import TIMERS_BY_WORKSPACE
+from shared.store.history import TIMERS_BY_WORKSPACE
 
 DATABASE_FIX = "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See OUTREACH_DATABASE_URL."
 

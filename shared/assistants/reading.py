@@ -7,12 +7,14 @@ as a change.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from shared.api.client import OutreachClient
 from shared.commands.run import CommandContext
 from shared.records.audit import AuditEntry
-from shared.records.records import Records
+
+if TYPE_CHECKING:
+    from shared.store.history import Records
 
 CLIENT_READS = frozenset(
     [

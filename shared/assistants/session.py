@@ -11,7 +11,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shared.api.errors import OutreachError
 from shared.assistants import quoting
@@ -21,8 +21,11 @@ from shared.commands import Command, Invocation, UsageError
 from shared.commands.base import Problem, Result
 from shared.commands.errors import error_card
 from shared.records.audit import Actor, AuditEntry, Effect
-from shared.records.records import Records, RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
+
+if TYPE_CHECKING:
+    from shared.store.history import Records
 
 CALL_SECONDS = 30.0
 """For a call, however slow the service is."""

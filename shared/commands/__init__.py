@@ -14,13 +14,13 @@ from shared.commands.base import (
     Arguments,
     Command,
     Face,
-    clip,
     discover,
     find_command,
 )
 from shared.commands.help import Help
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
+from shared.text.formats import clip
 from shared.text.tokenize import Word, from_slack, join, names_workspace, split
 
 __all__ = [

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 from shared.api.words import LEAD_STATUSES
 from shared.domain.card import Card, Tone
 from shared.domain.roles import Role
+from shared.text.formats import clip
 from shared.text.tokenize import Word, parse_channel, quote
 
 if TYPE_CHECKING:
@@ -150,11 +151,6 @@ def write_channel(channel: str) -> tuple[str, ...]:
 
 def mention_channel(channel: str) -> str:
     return channel if channel.startswith("#") else f"<#{channel}>"
-
-
-def clip(text: str, *, length: int = 60) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def is_email(text: str) -> bool:

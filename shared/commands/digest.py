@@ -15,7 +15,6 @@ from shared.commands.base import (
     InChannel,
     Result,
     Words,
-    clip,
     did_you_mean,
     none_left,
     read_channel,
@@ -30,7 +29,7 @@ from shared.commands.times import DAYS, DayRange
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
 from shared.domain.wall_clock import WEEKDAYS, Recurrence, parse_recurrence
-from shared.text.formats import show_number, show_span, show_time
+from shared.text.formats import clip, show_number, show_span, show_time
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext

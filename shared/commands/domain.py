@@ -15,14 +15,13 @@ from shared.commands.base import (
     Problem,
     Result,
     Words,
-    clip,
     did_you_mean,
     none_left,
 )
 from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.text.formats import show_number, show_rate, show_span
+from shared.text.formats import clip, show_number, show_rate, show_span
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:

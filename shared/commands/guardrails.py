@@ -17,7 +17,6 @@ from shared.commands.base import (
     Question,
     Result,
     Words,
-    clip,
     did_you_mean,
     none_left,
     refused,
@@ -25,7 +24,7 @@ from shared.commands.base import (
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.roles import Role
 from shared.domain.wall_clock import DAY, moment
-from shared.text.formats import short_duration, show_count, show_exact_span, show_number
+from shared.text.formats import clip, short_duration, show_count, show_exact_span, show_number
 from shared.text.tokenize import parse_duration, quote
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from shared.api.errors import OutreachError, Unavailable, Uncertain, Unreadable
 from shared.api.models import Sequence
@@ -26,10 +26,12 @@ from shared.records.sequence_changes import (
     UNDER_WAY,
     ChangeResult,
     SequenceChange,
-    SequenceChanges,
     Status,
     Timer,
 )
+
+if TYPE_CHECKING:
+    from shared.store.sequences import SequenceChanges
 
 RESUME_TIMER = "resume"
 """The kind of timer that resumes a sequence; its key is the sequence's id."""

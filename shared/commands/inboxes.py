@@ -6,18 +6,9 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
-from shared.commands.base import (
-    Arguments,
-    Command,
-    Problem,
-    Result,
-    Words,
-    clip,
-    did_you_mean,
-    none_left,
-)
+from shared.commands.base import Arguments, Command, Problem, Result, Words, did_you_mean, none_left
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
-from shared.text.formats import show_number
+from shared.text.formats import clip, show_number
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from shared.commands.base import (
     Question,
     Result,
     Words,
-    clip,
     did_you_mean,
     is_email,
     need_target,
@@ -31,7 +30,7 @@ from shared.commands.base import (
 )
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.roles import Role
-from shared.text.formats import plural, show_number
+from shared.text.formats import clip, plural, show_number
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from shared.commands.base import (
     Question,
     Result,
     Words,
-    clip,
     did_you_mean,
     need_target,
     refusal,
@@ -40,7 +39,7 @@ from shared.commands.sequences import (
 from shared.commands.times import LEAP_DAY, UNTIL, End, Moment, end_mistake, read_end
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
-from shared.text.formats import show_number
+from shared.text.formats import clip, show_number
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:

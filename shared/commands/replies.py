@@ -12,13 +12,12 @@ from shared.commands.base import (
     Command,
     Result,
     Words,
-    clip,
     none_left,
     not_done,
     unknown_word,
 )
 from shared.domain.card import Card, Row, Table, Tone, columns
-from shared.text.formats import show_number, show_span
+from shared.text.formats import clip, show_number, show_span
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext

@@ -39,12 +39,14 @@ from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
 from shared.domain.snapshot import service_day
 from shared.records.audit import Actor, AuditEntry, Undoable
-from shared.records.records import Records, RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import DEFAULT, Settings, UnknownWorkspace, Workspace
 from shared.text.formats import show_time
 
 if TYPE_CHECKING:
     import httpx
+
+    from shared.store.history import Records
 
 NO_RECORDS = "The bot's database isn't reachable from here."
 UNCHECKED = "Not checked with Slack: this channel may not exist, or may not accept messages."

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from shared.api.words import SEQUENCE_STATUSES
-from shared.commands.base import ALL, Arguments, Command, Result, Words, clip, one_of
+from shared.commands.base import ALL, Arguments, Command, Result, Words, one_of
 from shared.domain.card import Action, Button, Card, Column, Row, Table, Tone, columns, number
 from shared.records.audit import Actor
-from shared.text.formats import plural, show_number
+from shared.text.formats import clip, plural, show_number
 from shared.text.sanitize import visible
 from shared.text.tokenize import CURLY
 

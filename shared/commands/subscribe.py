@@ -17,7 +17,6 @@ from shared.commands.base import (
     InChannel,
     Result,
     Words,
-    clip,
     did_you_mean,
     read_channel,
     refusal,
@@ -26,7 +25,7 @@ from shared.commands.base import (
 )
 from shared.domain.card import Button, Card, Tone
 from shared.domain.roles import Role
-from shared.text.formats import plural, show_number
+from shared.text.formats import clip, plural, show_number
 from shared.text.tokenize import Word, quote
 
 if TYPE_CHECKING:

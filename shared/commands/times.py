@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from shared.commands.base import ArgumentError, Words, clip, texts
+from shared.commands.base import ArgumentError, Words, texts
 from shared.domain.wall_clock import MORNING, WEEKDAYS, instant, occurrences, parse_time, parse_weekday
-from shared.text.formats import short_duration, show_days
+from shared.text.formats import clip, short_duration, show_days
 from shared.text.tokenize import parse_duration
 
 TODAY, TOMORROW, YESTERDAY = "today", "tomorrow", "yesterday"

@@ -6,21 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from shared.commands.base import (
-    COMMANDS,
-    Act,
-    Arguments,
-    Choice,
-    Command,
-    Problem,
-    Question,
-    Result,
-    clip,
-    refused,
-)
+from shared.commands.base import COMMANDS, Act, Arguments, Choice, Command, Problem, Question, Result, refused
 from shared.domain.card import Button, Card, Tone
 from shared.domain.roles import Role
-from shared.text.formats import show_number, show_time
+from shared.text.formats import clip, show_number, show_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,17 +15,6 @@ class Absence:
     person: str
     name: str
     until: datetime | None = None
-
-
-class Absences(Protocol):
-    """Who is away from the rotas. Raises `RecordsUnavailable` when the database does not answer."""
-
-    async def leave(self, person: Actor, *, until: float | None) -> None: ...
-    async def come_back(self, person: str) -> bool:
-        """False: they weren't away."""
-        ...
-
-    async def absences(self) -> Sequence[Absence]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,35 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from shared.domain_health.report import DomainChange, DomainReport
-
-
-class DomainRecords(Protocol):
-    """What the bot knows of the domains' DNS. Raises `RecordsUnavailable` when the database does not answer."""
-
-    async def reports(self, names: Collection[str] | None = None) -> Mapping[str, DomainReport]:
-        """How these domains stand, or all; those that were never checked are left out."""
-        ...
-
-    async def changes(self, names: Collection[str], since: datetime) -> Sequence[DomainChange]:
-        """How their DNS changed since then, the newest first."""
-        ...
-
-    async def broken(self, workspace: str) -> Mapping[str, Sequence[str]]:
-        """The domains of a workspace with a confirmed problem, and which of its checks have one."""
-        ...
-
-    async def broken_since(
-        self, workspace: str, since: datetime
-    ) -> Sequence[tuple[float, Mapping[str, Sequence[str]]]]:
-        """Which of a workspace's domains were broken, at each time since then when that changed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,26 +58,6 @@ class ChangeResult:
     timer: Timer | None = None
     keep_timer: bool = False
     """Leave the timer as it is; else it becomes `timer`, or none."""
-
-
-class SequenceChanges(Protocol):
-    """The locks of the sequences. Raises `RecordsUnavailable` when the database does not answer."""
-
-    async def revisions(self, workspace: str) -> Mapping[str, int]:
-        """The number of changes of each sequence that ever was changed, or `UNDER_WAY`."""
-        ...
-
-    async def begin(self, workspace: str, sequence: str, *, status: Status) -> SequenceChange | None:
-        """Lock a sequence; None while another change is under way."""
-        ...
-
-    async def renew(self, change: SequenceChange) -> bool:
-        """Keep the lock; False: it expired, and another change has begun."""
-        ...
-
-    async def end(self, change: SequenceChange, result: ChangeResult) -> bool:
-        """Unlock, and write down the result; False: as in `renew`, and no timer was touched."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

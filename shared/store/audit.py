@@ -1,10 +1,18 @@
-"""The audit: who paused or resumed which sequence last, and what an Undo takes back."""
+"""The audit: who did what, what an Undo takes back, and the questions that wait for an answer.
+
+A change of sequences knows how these are now, because its message says it: whoever changes them later writes that down
+with the change. A question is bound to a person and expires, so that no other person, second click or old message can
+answer it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,123 +20,180 @@ import sqlalchemy as sa
 from shared.domain.wall_clock import DAY
 from shared.records.audit import Actor, AuditEntry, Now, Undoable
 from shared.store import messages
-from shared.store.db.engine import Transaction
-from shared.store.db.schema import audit, posts
+from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.db.schema import audit, posts, questions
 from shared.store.messages import PlannedPost, State
 from shared.store.post_kinds import HISTORY
 from shared.store.rows import entry_of, read_undoable, write_undoable
 
-KEPT = 7 * DAY
-"""Seconds for which the Undo of a message counts, and for which it says what became of its sequences once they changed."""
-_UNDOABLE = audit.c.undoable != sa.literal("", literal_execute=True)
-"""In the words of the index, else SQLite leaves it unused."""
-_CHANGES = audit.c.sequences != sa.literal("", literal_execute=True)
-_COUNTS = (audit.c.undone_by == "") & (audit.c.undoes == 0)
+UNDO_SECONDS = 7 * DAY
+"""How long the Undo of a message counts, and says what became of its sequences once they changed."""
+QUESTION_SECONDS = 7 * DAY
+"""How long an ended question is still known as such."""
+LOOKED_BACK = 5_000
+"""Entries of the audit in which the last change of a sequence is looked for."""
+
+_c = audit.c
+# In the words of the indexes, else SQLite leaves them unused.
+_UNDOABLE = _c.undoable != sa.literal("", literal_execute=True)
+_CHANGES = _c.sequences != sa.literal("", literal_execute=True)
+_IS_READ = _c.effect == sa.literal("read", literal_execute=True)
+_IS_NO_READ = _c.effect != sa.literal("read", literal_execute=True)
+_COUNTS = (_c.undone_by == "") & (_c.undoes == 0)
 """What was undone, and what undid it, are no changes any more."""
 
 
+class AuditLog(Repository):
+    """Who did what, the newest first."""
+
+    @writes
+    def record(self, tx: Transaction, entry: AuditEntry) -> int:
+        """Write an entry down, and what follows from it for the Undos of others; returns its number."""
+        return add_entry(tx, entry)
+
+    @reads
+    def audit(
+        self, tx: Transaction, workspace: str, limit: int = 20, *, refused: bool | None = None
+    ) -> Sequence[AuditEntry]:
+        """The newest acts; `refused`: only those that were, or only the others that are no reading."""
+        query = sa.select(audit).where(_c.workspace == workspace)
+        if refused is not None:
+            is_wanted = _c.effect == "refused" if refused else _c.effect != "refused"
+            query = query.where(_IS_NO_READ, is_wanted)
+        return _entries(tx, query.order_by(_c.id.desc()).limit(limit))
+
+    @reads
+    def assistant_calls(self, tx: Transaction, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
+        """What assistants read, the newest first."""
+        query = sa.select(audit).where(_c.workspace == workspace, _IS_READ)
+        return _entries(tx, query.order_by(_c.id.desc()).limit(limit))
+
+    @reads
+    def last_changes(
+        self, tx: Transaction, workspace: str, sequences: Sequence[str]
+    ) -> Mapping[str, AuditEntry]:
+        """The last pause or resumption of each sequence, as far as the audit goes back."""
+        newest = tx.scalar(sa.select(sa.func.max(_c.id))) or 0
+        last = _last_of_each(tx, workspace, _c.id > newest - LOOKED_BACK)
+        return {name: entry_of(last[name]) for name in sequences if name in last}
+
+    @reads
+    def last_undoable(
+        self, tx: Transaction, workspace: str, actor: Actor, since: datetime
+    ) -> Undoable | None:
+        """The newest change of a person that is not undone: one that was not overtaken, if there is one."""
+        who = _c.actor_id == actor.id if actor.id else (_c.actor_id == "") & (_c.actor_name == actor.name)
+        recent = (_c.workspace == workspace) & (_c.at >= since.timestamp()) & _CHANGES & _UNDOABLE & _COUNTS
+        newest = sa.select(audit).where(recent, who).order_by(_c.at.desc(), _c.id.desc()).limit(1)
+        row = tx.execute(newest.where(_c.overtaken_by == "")).first() or tx.execute(newest).first()
+        return _with_later(tx, row)
+
+    @reads
+    def undoable(self, tx: Transaction, workspace: str, number: int) -> Undoable | None:
+        """The change with this number, undone or not; None: there is none that an Undo takes back."""
+        which = (_c.workspace == workspace) & (_c.id == number) & (_c.undoable != "")
+        return _with_later(tx, tx.execute(sa.select(audit).where(which)).first())
+
+    @reads
+    def change_with_number(self, tx: Transaction, number: int) -> AuditEntry | None:
+        """An entry of the audit, in whatever workspace."""
+        row = tx.execute(sa.select(audit).where(_c.id == number)).one_or_none()
+        return None if row is None else entry_of(row)
+
+    @writes
+    def take_undo(self, tx: Transaction, number: int, by: str) -> bool:
+        """Use up the Undo of an entry; False: somebody else has."""
+        free = (_c.id == number) & (_c.undone_by == "")
+        return tx.execute(sa.update(audit).where(free).values(undone_by=by)).rowcount == 1
+
+    @writes
+    def give_back_undo(self, tx: Transaction, number: int) -> None:
+        """Let the Undo of an entry be used again, because it could not be carried out."""
+        _set(tx, number, undone_by="")
+
+
+def _entries(tx: Transaction, query: sa.Select[Any]) -> list[AuditEntry]:
+    return [entry_of(row) for row in tx.execute(query)]
+
+
+def _set(tx: Transaction, number: int, **values: Any) -> None:
+    tx.execute(sa.update(audit).where(_c.id == number).values(values))
+
+
 def add_entry(tx: Transaction, entry: AuditEntry) -> int:
-    """Write an entry down, and what follows from it for the Undos of others; its number."""
+    """Write an entry down, and what follows from it for the Undos of others; returns its number."""
+    same = ("workspace", "command", "result", "effect", "reason", "undoes")
+    actor = entry.actor
     row = {
+        **{name: getattr(entry, name) for name in same},
+        "actor_name": actor.name,
+        "actor_id": actor.id,
+        "face": actor.face,
+        "channel": actor.channel,
+        "via": actor.via,
         "at": entry.at.timestamp(),
-        "workspace": entry.workspace,
-        "actor_name": entry.actor.name,
-        "actor_id": entry.actor.id,
-        "face": entry.actor.face,
-        "channel": entry.actor.channel,
-        "via": entry.actor.via,
-        "command": entry.command,
-        "result": entry.result,
-        "effect": entry.effect,
         "sequences": json.dumps(entry.sequences) if entry.sequences else "",
-        "reason": entry.reason,
-        "undoable": write_undoable(dict(entry.undoable)),
-        "undoes": entry.undoes,
+        "undoable": write_undoable(entry.undoable),
     }
-    number = tx.execute(sa.insert(audit).values(row).returning(audit.c.id)).scalar_one()
+    number = int(tx.execute(sa.insert(audit).values(row).returning(_c.id)).scalar_one())
     if entry.undoes:
         _step_back(tx, entry)
     if entry.sequences:
         _overtake(tx, entry, number)
-    return int(number)
-
-
-def last_changes(
-    tx: Transaction, workspace: str, names: Collection[str], *, after: int
-) -> dict[str, AuditEntry]:
-    """The last pause or resumption of each sequence that was written after this entry of the audit."""
-    last = _last_of_each(tx, workspace, after=after)
-    return {name: entry_of(last[name]) for name in names if name in last}
-
-
-def _last_of_each(
-    tx: Transaction, workspace: str, *, after: int, only_counting: bool = False
-) -> dict[str, sa.Row[Any]]:
-    later = (audit.c.workspace == workspace) & (audit.c.id > after) & _CHANGES
-    query = sa.select(audit).where(later).order_by(audit.c.id)
-    rows = tx.execute(query.where(_COUNTS) if only_counting else query)
-    return {name: row for row in rows for name in json.loads(row.sequences)}
+    return number
 
 
 def changes_between(tx: Transaction, workspace: str, since: float, until: float) -> list[AuditEntry]:
     """The sequences that were paused and resumed from one moment until before another, the first first."""
-    which = (audit.c.workspace == workspace) & (audit.c.at >= since) & (audit.c.at < until)
-    changes = sa.select(audit).where(which, _CHANGES).order_by(audit.c.id)
-    return [entry_of(row) for row in tx.execute(changes)]
+    which = (_c.workspace == workspace) & (_c.at >= since) & (_c.at < until)
+    return _entries(tx, sa.select(audit).where(which, _CHANGES).order_by(_c.id))
 
 
-def last_undoable(tx: Transaction, workspace: str, actor: Actor, since: float) -> Undoable | None:
-    """The newest change of a person that is not undone: one that was not overtaken, if there is one."""
-    c = audit.c
-    who = c.actor_id == actor.id if actor.id else (c.actor_id == "") & (c.actor_name == actor.name)
-    mine = sa.select(audit).where(c.workspace == workspace, c.at >= since, _CHANGES, _UNDOABLE, _COUNTS, who)
-    newest = mine.order_by(c.at.desc(), c.id.desc()).limit(1)
-    found = tx.execute(newest.where(c.overtaken_by == "")).one_or_none()
-    row = found or tx.execute(newest).one_or_none()
-    return None if row is None else _with_later(tx, row)
+def _last_of_each(tx: Transaction, workspace: str, *which: sa.ColumnElement[bool]) -> dict[str, sa.Row[Any]]:
+    """The last change of each sequence among these entries."""
+    query = sa.select(audit).where(_c.workspace == workspace, _CHANGES, *which).order_by(_c.id)
+    return {name: row for row in tx.execute(query) for name in json.loads(row.sequences)}
 
 
-def undoable(tx: Transaction, workspace: str, number: int) -> Undoable | None:
-    """The change with this number."""
-    which = (audit.c.workspace == workspace) & (audit.c.id == number) & (audit.c.undoable != "")
-    row = tx.execute(sa.select(audit).where(which)).one_or_none()
-    return None if row is None else _with_later(tx, row)
-
-
-def _with_later(tx: Transaction, row: sa.Row[Any]) -> Undoable:
+def _with_later(tx: Transaction, row: sa.Row[Any] | None) -> Undoable | None:
+    if row is None:
+        return None
     entry = entry_of(row)
-    last = _last_of_each(tx, entry.workspace, after=entry.number, only_counting=True)
-    moved = {name: entry_of(last[name]) for name in entry.undoable if name in last}
-    return Undoable(entry=entry, moved=moved)
+    last = _last_of_each(tx, entry.workspace, _c.id > entry.number, _COUNTS)
+    return Undoable(
+        entry=entry, moved={name: entry_of(last[name]) for name in entry.undoable if name in last}
+    )
 
 
-def take_undo(tx: Transaction, number: int, by: str) -> bool:
-    """Use up the Undo of an entry; False: somebody else has."""
-    free = (audit.c.id == number) & (audit.c.undone_by == "")
-    return tx.execute(sa.update(audit).where(free).values(undone_by=by)).rowcount == 1
+def _followed(tx: Transaction, workspace: str, which: sa.ColumnElement[bool]) -> Sequence[sa.Row[Any]]:
+    """These of the changes that an Undo takes back."""
+    query = sa.select(audit).where(_c.workspace == workspace, _UNDOABLE, which).order_by(_c.id)
+    return tx.execute(query).all()
 
 
-def give_back_undo(tx: Transaction, number: int) -> None:
-    tx.execute(sa.update(audit).where(audit.c.id == number).values(undone_by=""))
+def _kept_true(tx: Transaction) -> sa.ColumnElement[bool]:
+    """The changes whose messages are kept true: those of a week, and older ones that still stand."""
+    recent = (_c.at > tx.now - UNDO_SECONDS) & (_c.undoes == 0)
+    return (_COUNTS & (_c.overtaken_by == "")) | recent
 
 
 def _step_back(tx: Transaction, entry: AuditEntry) -> None:
     """After an Undo a sequence is as the change before it left it, so that this one can be undone next."""
-    undone = tx.execute(sa.select(audit).where(audit.c.id == entry.undoes)).one_or_none()
+    undone = tx.execute(sa.select(audit).where(_c.id == entry.undoes)).one_or_none()
     if undone is None:
         return
-    before = {name: one.revision for name, one in read_undoable(undone.undoable).items() if one.revision}
-    for row in _open_undos(tx, entry.workspace):
+    before = {name: kept.revision for name, kept in read_undoable(undone.undoable).items() if kept.revision}
+    earlier = _COUNTS & (_c.at > tx.now - UNDO_SECONDS) & (_c.id < undone.id)
+    for row in _followed(tx, entry.workspace, earlier):
         kept = read_undoable(row.undoable)
-        fresh = dict(kept)
-        for name in entry.sequences:
-            is_next = name in kept and name in before and kept[name].revision == before[name] - 1
-            if row.id < undone.id and is_next:
-                # The Undo was one more change of it.
-                fresh[name] = replace(kept[name], revision=before[name] + 1)
-        if fresh != kept:
-            new = {"undoable": write_undoable(fresh)}
-            tx.execute(sa.update(audit).where(audit.c.id == row.id).values(new))
+        # The Undo was one more change of it.
+        fresh = {
+            name: replace(kept[name], revision=before[name] + 1)
+            for name in entry.sequences
+            if name in kept and name in before and kept[name].revision == before[name] - 1
+        }
+        if fresh:
+            _set(tx, row.id, undoable=write_undoable({**kept, **fresh}))
 
 
 def _overtake(tx: Transaction, entry: AuditEntry, number: int) -> None:
@@ -137,23 +202,21 @@ def _overtake(tx: Transaction, entry: AuditEntry, number: int) -> None:
     An Undo all of whose sequences changed since is closed, and opened where an Undo made that good again.
     """
     touched = frozenset(entry.sequences)
-    known = [row for row in _followed(tx, entry.workspace) if row.id != number]
-    rows = [row for row in known if row.id == entry.undoes or touched & read_undoable(row.undoable).keys()]
+    followed = _followed(tx, entry.workspace, _kept_true(tx) & (_c.id != number))
+    rows = [row for row in followed if row.id == entry.undoes or touched & read_undoable(row.undoable).keys()]
     if not rows:
         return
     # Read once for all of them, since the first: there may be many, and long audits since.
-    last = _last_of_each(tx, entry.workspace, after=min(row.id for row in rows), only_counting=True)
+    last = _last_of_each(tx, entry.workspace, _c.id > min(row.id for row in rows), _COUNTS)
     for row in rows:
         kept = read_undoable(row.undoable)
         later = {name: last[name] for name in kept if name in last and last[name].id > row.id}
-        fresh = {name: replace(one, later=_now(later.get(name), name)) for name, one in kept.items()}
+        fresh = {name: replace(before, later=_now(later.get(name), name)) for name, before in kept.items()}
         is_over = len(later) == len(kept)
-        by = max(later.values(), key=lambda one: one.id).actor_name if is_over else ""
-        if fresh == kept and by == row.overtaken_by and row.id != entry.undoes:
-            continue
-        values = {"undoable": write_undoable(fresh), "overtaken_by": by}
-        tx.execute(sa.update(audit).where(audit.c.id == row.id).values(values))
-        repaint(tx, row.id, history=number)
+        by = max(later.values(), key=lambda change: change.id).actor_name if is_over else ""
+        if fresh != kept or by != row.overtaken_by or row.id == entry.undoes:
+            _set(tx, row.id, undoable=write_undoable(fresh), overtaken_by=by)
+            _repaint(tx, row.id, history=number)
 
 
 def _now(row: sa.Row[Any] | None, sequence: str) -> Now | None:
@@ -170,25 +233,12 @@ def _now(row: sa.Row[Any] | None, sequence: str) -> Now | None:
     )
 
 
-def _open_undos(tx: Transaction, workspace: str) -> Sequence[sa.Row[Any]]:
-    which = (audit.c.workspace == workspace) & _UNDOABLE & _COUNTS & (audit.c.at > tx.now - KEPT)
-    return tx.execute(sa.select(audit).where(which).order_by(audit.c.id)).all()
-
-
-def _followed(tx: Transaction, workspace: str) -> Sequence[sa.Row[Any]]:
-    """The changes whose messages are kept true: those of a week, and older ones that still stand."""
-    stands = _COUNTS & (audit.c.overtaken_by == "")
-    recent = (audit.c.at > tx.now - KEPT) & (audit.c.undoes == 0)
-    which = (audit.c.workspace == workspace) & _UNDOABLE & (stands | recent)
-    return tx.execute(sa.select(audit).where(which).order_by(audit.c.id)).all()
-
-
 def is_told(tx: Transaction, entry: AuditEntry) -> bool:
-    """Whether the bot's messages of earlier changes tell of all sequences of this one."""
+    """True if the bot's messages of earlier changes tell of all sequences of this one."""
     told: set[str] = set()
-    for row in _followed(tx, entry.workspace):
+    for row in _followed(tx, entry.workspace, _kept_true(tx)):
         names = set(entry.sequences) & read_undoable(row.undoable).keys()
-        if names and tx.execute(sa.select(posts.c.id).where(_lines(row.id)).limit(1)).first():
+        if names and tx.scalar(sa.select(posts.c.id).where(_lines(row.id)).limit(1)):
             told |= names
     return told == set(entry.sequences)
 
@@ -199,11 +249,9 @@ def _lines(change: int) -> sa.ColumnElement[bool]:
     return told & (posts.c.kind != HISTORY)
 
 
-def repaint(tx: Transaction, change: int, *, history: int = 0) -> None:
+def _repaint(tx: Transaction, change: int, *, history: int) -> None:
     """Queue a repaint of the message of a change; what happened since, as entry `history` tells, goes to its thread."""
     messages.redraw(tx, _lines(change), clicked=True)
-    if not history:
-        return
     for post in tx.execute(sa.select(posts).where(_lines(change), posts.c.state == State.SENT)).all():
         told = PlannedPost(
             dedupe=f"{HISTORY}:{post.id}:{history}",
@@ -213,3 +261,64 @@ def repaint(tx: Transaction, change: int, *, history: int = 0) -> None:
             undo=history,
         )
         messages.plan(tx, told, workspace=post.workspace)
+
+
+class Verdict(StrEnum):
+    """What an answer comes to."""
+
+    LATE = "late"
+    GIVEN = "given"
+    NOT_YOURS = "not yours"
+    UNKNOWN = "unknown"
+    OPEN = "open"
+    """It would count now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The verdict, and the question where it is known."""
+
+    verdict: Verdict
+    workspace: str = ""
+    data: str = ""
+    result: str = ""
+    """What the answer that was given came to, once it is known."""
+
+
+class Confirmations(Repository):
+    """Questions and their answers; each is answered once."""
+
+    @writes
+    def ask(self, tx: Transaction, data: str, *, person: str, workspace: str, seconds: float) -> str:
+        """Keep a question for so long; returns its id."""
+        tx.execute(sa.delete(questions).where(questions.c.ends_at < tx.now - QUESTION_SECONDS))
+        nonce = f"q_{secrets.token_hex(8)}"
+        values = {"person": person, "workspace": workspace, "data": data, "ends_at": tx.now + seconds}
+        tx.execute(sa.insert(questions).values(id=nonce, **values))
+        return nonce
+
+    @reads
+    def look(self, tx: Transaction, nonce: str, person: str) -> Answered:
+        """What an answer would come to; it uses nothing up."""
+        row = tx.execute(sa.select(questions).where(questions.c.id == nonce)).one_or_none()
+        if row is None:
+            return Answered(verdict=Verdict.UNKNOWN)
+        verdict = Verdict.OPEN
+        if row.person != person:
+            verdict = Verdict.NOT_YOURS
+        elif row.given_at is not None:
+            verdict = Verdict.GIVEN
+        elif row.ends_at <= tx.now:
+            verdict = Verdict.LATE
+        return Answered(verdict=verdict, workspace=row.workspace, data=row.data, result=row.result)
+
+    @writes
+    def take(self, tx: Transaction, nonce: str) -> bool:
+        """Use an open question up; False: another click has."""
+        free = (questions.c.id == nonce) & questions.c.given_at.is_(None)
+        return tx.execute(sa.update(questions).where(free).values(given_at=tx.now)).rowcount == 1
+
+    @writes
+    def settle(self, tx: Transaction, nonce: str, result: str) -> None:
+        """Keep what the answer came to."""
+        tx.execute(sa.update(questions).where(questions.c.id == nonce).values(result=result))

@@ -27,7 +27,7 @@ REQUEST, RULE, SUBSCRIPTION, SWITCH, TIMES, WEBHOOK = (
     "times",
     "webhook",
 )
-INSTANCE = "instance"
+INSTANCE, THINNED = "instance", "thinned"
 CHANGE, SENDER = "change", "sender"
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})

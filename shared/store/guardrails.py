@@ -1,57 +1,63 @@
-"""Stored guardrails: added rules, switches, and the counts for evaluation."""
+"""Guardrails: the rules that people added, what is counted for them, and the incidents that they found.
+
+An incident is one row while its condition lasts, stored before anything is done and inserted together with the job
+that acts on it. Whoever has the job acts. If that process dies, its lease expires, and another continues from the row;
+only one of them can complete it, in the transaction that reports it.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
 from shared.guardrails.activity import domain_of
 from shared.guardrails.rule import EVENT_OF, subject_key
+from shared.records.audit import AuditEntry
 from shared.records.guardrails import ALL, CLOSED, POLL, CountSample, Happening, Incident, StoredRule, Switch
-from shared.store import facts
+from shared.store import facts, jobs, messages
+from shared.store.alerts import open_card
+from shared.store.audit import add_entry
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
 from shared.store.db.guardrail_schema import incidents, samples
-from shared.store.db.schema import sightings
-from shared.store.facts import RULE, SWITCH, Fact
-from shared.store.incidents import read_incident
-from shared.store.queue.intake import heard_since
+from shared.store.db.schema import posts, sightings
+from shared.store.deliveries import heard_since
+from shared.store.facts import RULE, SWITCH, THINNED, Fact
+from shared.store.jobs import ACT, EVALUATE, Job
+from shared.store.messages import PlannedPost
 
-SLOT = 900.0
-"""Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""
-THINNED, KEPT = 3 * DAY, 40 * DAY
+T = TypeVar("T")
+SLOT_SECONDS = 900.0
+"""A day's counts are kept once in each slot, and each hour once when they are older than `THIN_SECONDS`."""
+THIN_SECONDS, KEPT_SECONDS = 3 * DAY, 40 * DAY
 SAMPLES_AT_ONCE = 250
 """Rows that one transaction writes or deletes, so that the intake never waits long."""
-MARK = {"workspace": ALL, "day": 0, "slot": 0, "scope": "thinned", "key": ""}
-"""The row whose time says until when everything is thinned; of no workspace, so that nothing counts it."""
 LEFT_OUT = -1
 """In the place of a count that the service left out."""
-_SAMPLE = [
-    samples.c[name] for name in ("scope", "key", "day", "at", "sends", "replies", "positive", "health")
-]
-_KEY = list(samples.primary_key.columns)
-_HAPPENING = [sightings.c[name] for name in ("at", "kind", "sequence", "inbox", "domain")]
+HELD_EVERY = 300.0
+"""Seconds between two notes that a condition still holds."""
+LOOK_BACK_SECONDS = 30 * DAY
+FOREVER = float("inf")
 
 
 class Guardrails(Repository):
-    """Implements `shared.records.guardrails.GuardRecords`."""
+    """The rules, their switches, and what is counted for them."""
 
     @reads
     def rules(self, tx: Transaction, workspace: str) -> Sequence[StoredRule]:
-        """Those of one workspace, by name."""
-        return [_rule(one) for one in facts.listed(tx, RULE, workspaces=[workspace])]
+        """The rules of one workspace, by name."""
+        return [_rule(fact) for fact in facts.listed(tx, RULE, workspaces=[workspace])]
 
     @reads
     def all_rules(self, tx: Transaction) -> Mapping[str, Sequence[StoredRule]]:
-        """Those of every workspace that has any."""
-        found: defaultdict[str, list[StoredRule]] = defaultdict(list)
-        for one in facts.listed(tx, RULE):
-            found[one.workspace].append(_rule(one))
-        return found
+        """The rules of every workspace that has any."""
+        return _by_workspace(facts.listed(tx, RULE), _rule)
 
     @writes
     def add_rule(self, tx: Transaction, workspace: str, rule: StoredRule) -> bool:
@@ -63,30 +69,28 @@ class Guardrails(Repository):
 
     @writes
     def remove_rule(self, tx: Transaction, workspace: str, name: str) -> bool:
-        """Remove a rule with its switch; whether there was one."""
+        """Remove a rule with its switch; False: there was none."""
         facts.drop(tx, SWITCH, name, workspace=workspace)
         return facts.drop(tx, RULE, name, workspace=workspace)
 
     @reads
     def switches(self, tx: Transaction, workspace: str) -> Sequence[Switch]:
-        return [_switch(one) for one in facts.listed(tx, SWITCH, workspaces={workspace, ALL})]
+        """The switches that count in a workspace."""
+        return [_switch(fact) for fact in facts.listed(tx, SWITCH, workspaces={workspace, ALL})]
 
     @reads
     def all_switches(self, tx: Transaction) -> Mapping[str, Sequence[Switch]]:
-        """The same of every workspace; that of all under `ALL`."""
-        found: defaultdict[str, list[Switch]] = defaultdict(list)
-        for one in facts.listed(tx, SWITCH):
-            found[one.workspace].append(_switch(one))
-        return found
+        """The switches of every workspace; that of all under `ALL`."""
+        return _by_workspace(facts.listed(tx, SWITCH), _switch)
 
     @writes
     def switch_off(self, tx: Transaction, workspace: str, switch: Switch) -> None:
         """Turn a rule off, or all of them in every workspace."""
-        put_switch(tx, workspace if switch.rule else ALL, switch)
+        _put_switch(tx, workspace if switch.rule else ALL, switch)
 
     @writes
     def switch_on(self, tx: Transaction, workspace: str, rule: str) -> bool:
-        """Turn a rule, or all of them, on again; whether it was off."""
+        """Turn a rule, or all of them, on again; False: it wasn't off."""
         return facts.drop(tx, SWITCH, rule, workspace=workspace if rule else ALL)
 
     @writes
@@ -99,64 +103,48 @@ class Guardrails(Repository):
         switch = Switch(rule=row.rule, by=by, at=tx.now, until=tx.now + DAY)
         before = facts.find(tx, SWITCH, row.rule, workspace=row.workspace)
         if before is None or before.at is not None:  # what a person turned off stays off
-            put_switch(tx, row.workspace, switch)
+            _put_switch(tx, row.workspace, switch)
         return switch
 
     @reads
     def incidents(self, tx: Transaction, workspace: str, since: float) -> Sequence[Incident]:
+        """The incidents of a workspace that began since then, the newest first."""
         which = (incidents.c.workspace == workspace) & (incidents.c.began_at >= since)
-        query = sa.select(incidents).where(which).order_by(incidents.c.id.desc())
-        return [read_incident(row) for row in tx.execute(query)]
+        return _read(tx, which, by=incidents.c.id.desc())
 
     @reads
     def happenings(
-        self, tx: Transaction, workspace: str, since: float, until: float = float("inf")
+        self, tx: Transaction, workspace: str, since: float, until: float = FOREVER
     ) -> Sequence[Happening]:
-        s = sightings.c
-        which = (s.workspace == workspace) & (s.at >= since) & (s.at < until)
-        query = sa.select(*_HAPPENING).where(which, s.kind.in_([*EVENT_OF.values()])).order_by(s.at)
-        return [Happening(**row._asdict()) for row in tx.execute(query)]
+        """The deliveries of a workspace in this time, the first first."""
+        rows = _happened(tx, since, until, sightings.c.workspace == workspace)
+        return [happening for _, _, happening in rows]
+
+    @reads
+    def happened(
+        self, tx: Transaction, since: float, until: float = FOREVER
+    ) -> Sequence[tuple[int, str, Happening]]:
+        """The deliveries of every workspace in this time, each with its number and its workspace."""
+        return _happened(tx, since, until, sa.true())
 
     @reads
     def seen_on(self, tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
-        """How many of those deliveries each sequence had on a domain, by the key of its name."""
-        s = sightings.c
-        which = (s.workspace == workspace) & (s.at >= since) & s.kind.in_([*EVENT_OF.values()])
-        query = sa.select(s.sequence, s.domain, s.inbox, sa.func.count()).where(which)
-        counts: Counter[str] = Counter()
-        for sequence, known, inbox, count in tx.execute(query.group_by(s.sequence, s.domain, s.inbox)):
-            if (subject_key(known) or domain_of(inbox)) == domain:
-                counts[subject_key(sequence)] += count
-        return counts
+        """How many deliveries each sequence had on a domain since then, by the key of its name."""
+        kinds = [*EVENT_OF.values()]
+        counted = _counted(tx, workspace, since, kinds)
+        return _sums((sequence, count) for sequence, origin, count in counted if origin == domain)
 
     @reads
     def origin(self, tx: Transaction, workspace: str, sequence: str, kind: str, since: float) -> str:
         """The domain from which at least half of a sequence's deliveries of a kind came; empty: there is none."""
-        s = sightings.c
-        which = (s.workspace == workspace) & (s.at >= since) & (s.kind == kind)
-        query = sa.select(s.sequence, s.domain, s.inbox, sa.func.count()).where(which)
-        counts: Counter[str] = Counter()
-        for name, known, inbox, count in tx.execute(query.group_by(s.sequence, s.domain, s.inbox)):
-            if subject_key(name) == sequence:
-                counts[subject_key(known) or domain_of(inbox)] += count
+        counted = _counted(tx, workspace, since, [kind])
+        counts = _sums((origin, count) for name, origin, count in counted if name == sequence)
         most = max(counts, key=lambda domain: counts[domain], default="")
         return most if counts[most] * 2 >= counts.total() else ""
 
     @reads
-    def happened(
-        self, tx: Transaction, since: float, until: float = float("inf")
-    ) -> Sequence[tuple[int, str, Happening]]:
-        """The deliveries of every workspace in this time, each with its number and its workspace."""
-        s = sightings.c
-        query = sa.select(s.delivery_id, s.workspace, *_HAPPENING).order_by(s.at)
-        query = query.where(s.at >= since, s.at < until, s.kind.in_([*EVENT_OF.values()]))
-        return [
-            (number, name, Happening(at=at, kind=kind, sequence=sequence, inbox=inbox, domain=domain))
-            for number, name, at, kind, sequence, inbox, domain in tx.execute(query)
-        ]
-
-    @reads
     def heard_since(self, tx: Transaction, workspace: str) -> float | None:
+        """When the first delivery of those that are kept came; None: none has."""
         return heard_since(tx, workspace)
 
     @reads
@@ -165,20 +153,20 @@ class Guardrails(Repository):
         tx: Transaction,
         workspace: str,
         since: float,
-        until: float = float("inf"),
+        until: float = FOREVER,
         *,
         last_only: bool = False,
     ) -> Sequence[CountSample]:
-        query = _between(since, until, last_only=last_only, workspace=workspace)
-        return [_sample(values) for _, *values in tx.execute(query)]
+        """The counts of a workspace within a time; or only the last ones of each day in it: no window begins there."""
+        query = _between(since, until, samples.c.workspace == workspace, last_only=last_only)
+        return [sample for _, sample in _samples(tx, query)]
 
     @reads
     def sampled(
-        self, tx: Transaction, since: float, until: float = float("inf"), *, last_only: bool = False
+        self, tx: Transaction, since: float, until: float = FOREVER, *, last_only: bool = False
     ) -> Sequence[tuple[str, CountSample]]:
-        """The counts of every workspace in this time, each with its workspace; or only the last of each day in it."""
-        query = _between(since, until, last_only=last_only)
-        return [(name, _sample(values)) for name, *values in tx.execute(query)]
+        """The same of every workspace, each with its workspace."""
+        return _samples(tx, _between(since, until, sa.true(), last_only=last_only))
 
     @reads
     def closed_days(self, tx: Transaction, workspace: str) -> frozenset[int]:
@@ -189,123 +177,385 @@ class Guardrails(Repository):
     async def keep(self, workspace: str, new: Sequence[CountSample]) -> None:
         """Keep counts: the newest of each slot. What comes last is written last."""
         rows = [
-            {"workspace": workspace, "slot": int(one.at % 86_400 // SLOT), **asdict(one), **_counts(one)}
-            for one in new
+            {
+                **{name: LEFT_OUT if value is None else value for name, value in asdict(sample).items()},
+                "health": sample.health,
+                "workspace": workspace,
+                "slot": int(sample.at % DAY // SLOT_SECONDS),
+            }
+            for sample in new
         ]
         for portion in portions(rows, SAMPLES_AT_ONCE):
             await self._keep(portion)
 
     @writes
     def _keep(self, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
-        statement = tx.insert(samples)
-        values = ("at", "sends", "replies", "positive", "health")
-        newest = {name: statement.excluded[name] for name in values}
-        tx.execute(
-            statement.on_conflict_do_update(
-                index_elements=_KEY, set_=newest, where=samples.c.at < statement.excluded.at
-            ),
-            rows,
-        )
+        new = tx.insert(samples)
+        newest = {name: new.excluded[name] for name in ("at", "sends", "replies", "positive", "health")}
+        is_newer = samples.c.at < new.excluded.at
+        tx.execute(new.on_conflict_do_update(index_elements=_KEY, set_=newest, where=is_newer), rows)
 
     async def prune(self) -> None:
         """Keep one row of each hour of what is older, nothing of what is old; in portions, as others write too."""
-        await self._forget_incidents()
-        while gone := await self._expired():
-            await self._delete(gone)
+        while await self._forget() == SAMPLES_AT_ONCE:
+            pass
         start, end = await self._unthinned()
         while start < end:
             crowded = await self._crowded(start)
-            for portion in portions(crowded, SAMPLES_AT_ONCE):
-                await self._delete(portion)
+            for some in portions(crowded, SAMPLES_AT_ONCE):
+                await self._drop(some)
             start += HOUR
             if crowded or start >= end:
                 await self._mark(start)
 
     @writes
-    def _forget_incidents(self, tx: Transaction) -> None:
-        old = (incidents.c.began_at < tx.now - KEPT) & incidents.c.ended_at.is_not(None)
-        tx.execute(sa.delete(incidents).where(old))
-
-    @reads
-    def _expired(self, tx: Transaction) -> Sequence[Mapping[str, Any]]:
-        query = (
-            sa.select(*_KEY).where(samples.c.at < tx.now - KEPT).order_by(samples.c.at).limit(SAMPLES_AT_ONCE)
-        )
-        return [row._asdict() for row in tx.execute(query)]
+    def _forget(self, tx: Transaction) -> int:
+        """Delete a portion of what is old; returns how many counts."""
+        over = (incidents.c.began_at < tx.now - KEPT_SECONDS) & incidents.c.ended_at.is_not(None)
+        tx.execute(sa.delete(incidents).where(over))
+        old = sa.select(*_KEY).where(samples.c.at < tx.now - KEPT_SECONDS).order_by(samples.c.at)
+        gone = sa.delete(samples).where(sa.tuple_(*_KEY).in_(old.limit(SAMPLES_AT_ONCE)))
+        return tx.execute(gone).rowcount
 
     @reads
     def _unthinned(self, tx: Transaction) -> tuple[float, float]:
         """The first hour that isn't thinned yet, and the first that is too new for it."""
-        end = (tx.now - THINNED) // HOUR * HOUR
-        marked = sa.and_(*(samples.c[name] == value for name, value in MARK.items()))
-        start = tx.scalar(sa.select(samples.c.at).where(marked))
+        end = (tx.now - THIN_SECONDS) // HOUR * HOUR
+        thinned = facts.find(tx, THINNED, "")
+        start = thinned.at if thinned else None
         if start is None or start > end:  # a clock that was ahead has marked too much
             start = tx.scalar(sa.select(sa.func.min(samples.c.at)))
         return (end if start is None else start // HOUR * HOUR), end
 
     @reads
-    def _crowded(self, tx: Transaction, start: float) -> Sequence[Mapping[str, Any]]:
-        """The rows of an hour that a later one of the same hour makes superfluous."""
-        c = samples.c
-        later = sa.func.row_number().over(
-            partition_by=(c.workspace, c.day, c.scope, c.key), order_by=c.slot.desc()
-        )
-        ranked = sa.select(*_KEY, later.label("rank")).where(c.at >= start, c.at < start + HOUR).subquery()
-        query = sa.select(*(ranked.c[one.name] for one in _KEY)).where(ranked.c.rank > 1)
-        return [row._asdict() for row in tx.execute(query)]
+    def _crowded(self, tx: Transaction, start: float) -> Sequence[Any]:
+        """The keys of an hour's rows that a later one of the same hour makes superfluous."""
+        hour = (samples.c.at >= start) & (samples.c.at < start + HOUR)
+        ranked = sa.select(*_KEY, _NEWEST_FIRST).where(hour).subquery()
+        query = sa.select(*(ranked.c[key.name] for key in _KEY)).where(ranked.c.rank > 1)
+        return [{f"old_{name}": value for name, value in row._asdict().items()} for row in tx.execute(query)]
 
     @writes
-    def _delete(self, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
-        which = sa.and_(*(one == sa.bindparam(f"old_{one.name}") for one in _KEY))
-        tx.execute(
-            sa.delete(samples).where(which),
-            [{f"old_{name}": value for name, value in row.items()} for row in rows],
-        )
+    def _drop(self, tx: Transaction, keys: Sequence[Any]) -> None:
+        these = sa.and_(*(key == sa.bindparam(f"old_{key.name}") for key in _KEY))
+        tx.execute(sa.delete(samples).where(these), keys)
 
     @writes
     def _mark(self, tx: Transaction, until: float) -> None:
-        tx.execute(tx.upsert(samples, "at").values(at=until, **MARK))
+        """Note until when everything is thinned."""
+        facts.put(tx, THINNED, "", at=until)
 
 
-def _counts(one: CountSample) -> dict[str, int]:
-    counts = {"sends": one.sends, "replies": one.replies, "positive": one.positive}
-    return {name: LEFT_OUT if count is None else count for name, count in counts.items()}
+_KEY = list(samples.primary_key.columns)
+_SAMPLE = [samples.c[field.name] for field in fields(CountSample)]
+_HAPPENING = [sightings.c[field.name] for field in fields(Happening)]
+_NEWEST_FIRST = (
+    sa.func.row_number()
+    .over(partition_by=[key for key in _KEY if key.name != "slot"], order_by=samples.c.slot.desc())
+    .label("rank")
+)
 
 
-def _between(since: float, until: float, *, last_only: bool, workspace: str | None = None) -> sa.Select[Any]:
-    """The counts of one workspace or of all within a time, each with its workspace; or the last of each day in it, and every poll."""
-    c = samples.c
-    query = sa.select(c.workspace, *_SAMPLE).where(c.at >= since, c.at < until)
-    if workspace is not None:
-        query = query.where(c.workspace == workspace)
-    if last_only:
-        rank = sa.func.row_number().over(
-            partition_by=(c.workspace, c.day, c.scope, c.key), order_by=c.slot.desc()
-        )
-        ranked = query.add_columns(rank.label("rank")).subquery()
-        kept = (ranked.c.rank == 1) | (ranked.c.scope == POLL)  # between readings lie outages
-        query = sa.select(ranked.c.workspace, *(ranked.c[one.name] for one in _SAMPLE)).where(kept)
-    return query.order_by(query.selected_columns.at)
+def _by_workspace(kept: Sequence[Fact], read: Callable[[Fact], T]) -> Mapping[str, Sequence[T]]:
+    grouped: defaultdict[str, list[T]] = defaultdict(list)
+    for fact in kept:
+        grouped[fact.workspace].append(read(fact))
+    return grouped
 
 
-def _sample(values: Iterable[Any]) -> CountSample:
-    scope, key, day, at, sends, replies, positive, health = values
-    sends, replies, positive = (None if one == LEFT_OUT else one for one in (sends, replies, positive))
-    return CountSample(
-        scope=scope, key=key, day=day, at=at, sends=sends, replies=replies, positive=positive, health=health
+def _rule(fact: Fact) -> StoredRule:
+    kept = {name: str(fact.value.get(name, "")) for name in ("sentence", "added_by", "added_name")}
+    return StoredRule(name=fact.key, **kept)
+
+
+def _switch(fact: Fact) -> Switch:
+    return Switch(
+        rule=fact.key, by=str(fact.value.get("by", "")), at=fact.value.get("at", 0.0), until=fact.at
     )
 
 
-def put_switch(tx: Transaction, workspace: str, switch: Switch) -> None:
+def _put_switch(tx: Transaction, workspace: str, switch: Switch) -> None:
     """Turn a rule off until a moment; None: until a person turns it on."""
     value = {"by": switch.by, "at": switch.at}
     facts.put(tx, SWITCH, switch.rule, value, workspace=workspace, at=switch.until)
 
 
-def _rule(one: Fact) -> StoredRule:
-    kept = {name: str(one.value.get(name, "")) for name in ("sentence", "added_by", "added_name")}
-    return StoredRule(name=one.key, **kept)
+def _happened(
+    tx: Transaction, since: float, until: float, which: sa.ColumnElement[bool]
+) -> list[tuple[int, str, Happening]]:
+    s = sightings.c
+    query = sa.select(s.delivery_id, s.workspace, *_HAPPENING).where(which, s.at >= since, s.at < until)
+    rows = tx.execute(query.where(s.kind.in_([*EVENT_OF.values()])).order_by(s.at))
+    names = [column.name for column in _HAPPENING]
+    return [
+        (number, workspace, Happening(**dict(zip(names, values, strict=True))))
+        for number, workspace, *values in rows
+    ]
 
 
-def _switch(one: Fact) -> Switch:
-    return Switch(rule=one.key, by=str(one.value.get("by", "")), at=one.value.get("at", 0.0), until=one.at)
+def _counted(
+    tx: Transaction, workspace: str, since: float, kinds: Sequence[str]
+) -> list[tuple[str, str, int]]:
+    """How many deliveries of these kinds came, by the keys of the sequence and of the domain that sent."""
+    s = sightings.c
+    which = (s.workspace == workspace) & (s.at >= since) & s.kind.in_(kinds)
+    query = sa.select(s.sequence, s.domain, s.inbox, sa.func.count()).where(which)
+    rows = tx.execute(query.group_by(s.sequence, s.domain, s.inbox))
+    return [
+        (subject_key(sequence), subject_key(domain) or domain_of(inbox), count)
+        for sequence, domain, inbox, count in rows
+    ]
+
+
+def _sums(numbers: Any) -> Counter[str]:
+    sums: Counter[str] = Counter()
+    for name, count in numbers:
+        sums[name] += count
+    return sums
+
+
+def _between(since: float, until: float, which: sa.ColumnElement[bool], *, last_only: bool) -> sa.Select[Any]:
+    """The counts within a time, each with its workspace; or the last of each day in it, and every poll."""
+    query = sa.select(samples.c.workspace, *_SAMPLE).where(which, samples.c.at >= since, samples.c.at < until)
+    if last_only:
+        ranked = query.add_columns(_NEWEST_FIRST).subquery()
+        kept = (ranked.c.rank == 1) | (ranked.c.scope == POLL)  # between readings lie outages
+        query = sa.select(ranked.c.workspace, *(ranked.c[column.name] for column in _SAMPLE)).where(kept)
+    return query.order_by(query.selected_columns.at)
+
+
+def _samples(tx: Transaction, query: sa.Select[Any]) -> list[tuple[str, CountSample]]:
+    return [(workspace, _sample(values)) for workspace, *values in tx.execute(query)]
+
+
+def _sample(values: Sequence[Any]) -> CountSample:
+    kept = dict(zip((column.name for column in _SAMPLE), values, strict=True))
+    return CountSample(**{name: None if value == LEFT_OUT else value for name, value in kept.items()})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a rule wants to do about one subject."""
+
+    workspace: str
+    rule: str
+    sentence: str
+    action: str
+    subject: str
+    label: str
+    note: str
+    sequences: tuple[str, ...] = ()
+    extended: tuple[str, ...] = ()
+    """Those that are paused until earlier: the rule's limit is about what it pauses itself."""
+    resumes_at: float | None = None
+    per_day: int = 0
+    at_once: int = 0
+    """0: it pauses nothing."""
+    domain: str = ""
+    """Whose trouble it is, in small letters: all that is found on one is told once. Empty: it is told by itself."""
+    left: tuple[str, ...] = ()
+    """The names of those that the rule's limit leaves."""
+    paused_now: frozenset[str] = frozenset()
+    """The sequences that are paused at this moment, by whomever."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """The incident, where the claim was the first; else why nothing began: `known`, `off`, `per day` or `at once`."""
+
+    incident: Incident | None = None
+    refusal: str = ""
+
+
+Draw = Callable[[Sequence[Incident]], str]
+"""Words the note of a message from the incidents of which it tells, which may be none."""
+
+
+class Incidents(Repository):
+    """The incidents, and who works on them."""
+
+    @writes
+    def begin(
+        self,
+        tx: Transaction,
+        claim: Claim,
+        post: PlannedPost | None = None,
+        *,
+        together: Draw | None = None,
+    ) -> Begun:
+        """Begin an incident that is not under way yet, within its rule's limits.
+
+        `post` tells it at once, without an act. Where its domain's trouble is told already, nothing new is
+        posted: the card of its pause shows it, or the message about it is drawn anew by `together`.
+        """
+        # Two who evaluate a workspace begin one after the other: limits hold, and one trouble of a domain is told once.
+        jobs.lock(tx, EVALUATE, claim.workspace)
+        if refusal := _refusal(tx, claim):
+            return Begun(refusal=refusal)
+        told = post.dedupe if post else ""
+        if post and claim.domain:
+            post, told = _placed(tx, claim, post)
+        same = ("workspace", "rule", "sentence", "action", "subject", "label", "note", "resumes_at", "domain")
+        new = tx.insert(incidents).values(
+            **{name: getattr(claim, name) for name in same},
+            sequences=json.dumps([*claim.sequences, *claim.extended]),
+            state="done" if post else "decided",
+            began_at=tx.now,
+            held_at=tx.now,
+            told=told,
+        )
+        row = tx.execute(new.on_conflict_do_nothing().returning(incidents)).one_or_none()
+        if row is None:
+            return Begun(refusal="known")
+        if not post:
+            left = {"left": [*claim.left]}
+            jobs.put(tx, ACT, str(row.id), workspace=claim.workspace, at=tx.now, payload=left, how="keep")
+        if post and post.channel:
+            messages.plan(tx, post, workspace=claim.workspace)
+        elif told and together:
+            _redraw(tx, told, together(_read(tx, _told_by(claim.workspace, told))))
+        return Begun(incident=_incident(row))
+
+    @reads
+    def open(self, tx: Transaction) -> Sequence[Incident]:
+        """The incidents whose condition lasts, the oldest first."""
+        return _read(tx, _IS_OPEN)
+
+    @writes
+    def hand_over(self, tx: Transaction, incident: Incident, note: str) -> bool:
+        """Where a pause of the domain has a card by now, that shows the incident, and its message says so."""
+        card = open_card(tx, incident.workspace, incident.domain) if incident.told else None
+        if card is None or card.kind != PAUSED:
+            return False
+        shown = _told_by(incident.workspace, incident.told)
+        if not tx.execute(sa.update(incidents).where(shown).values(told="")).rowcount:
+            return False
+        return _redraw(tx, incident.told, note, condensed=True)
+
+    @reads
+    def timed(self, tx: Transaction) -> Sequence[Incident]:
+        """The incidents whose pauses end by themselves."""
+        return _read(tx, (incidents.c.resumes_at > tx.now) & (incidents.c.state == "done"))
+
+    @reads
+    def decided(self, tx: Transaction, job: Job) -> Incident | None:
+        """The incident that a job is to act on; None where that is over."""
+        which = (incidents.c.id == int(job.key)) & (incidents.c.state == "decided")
+        return next(iter(_read(tx, which)), None)
+
+    @writes
+    def asking(self, tx: Transaction, job: Job, incident: Incident, sequences: Sequence[str]) -> bool:
+        """Write down, before the request, whose pauses are asked of the service.
+
+        False: another process has taken over, or the rule was turned off.
+        """
+        if _is_off(tx, incident.workspace, incident.rule):
+            return False
+        row = jobs.held(tx, job)
+        if row is None:
+            return False
+        jobs.note(tx, row, {**job.payload, "asked": [*sequences]}, due_at=None)
+        return True
+
+    @writes
+    def finish(
+        self, tx: Transaction, job: Job, incident: Incident, entry: AuditEntry, post: PlannedPost
+    ) -> bool:
+        """End an act: its entry in the audit, its Undo and its message, together and once; False: another did."""
+        if not (jobs.hold(tx, job) and jobs.done(tx, job)):
+            return False
+        number = add_entry(tx, entry)
+        undo = number if entry.undoable else 0
+        state = "done" if entry.effect == "paused" else "failed"
+        values = {"state": state, "sequences": json.dumps(entry.sequences), "change": undo}
+        tx.execute(sa.update(incidents).where(incidents.c.id == incident.id).values(values))
+        if post.channel:
+            messages.plan(tx, replace(post, undo=undo), workspace=incident.workspace)
+        return True
+
+    @writes
+    def held(self, tx: Transaction, ids: Collection[int]) -> None:
+        """The conditions of these hold still."""
+        tx.execute(sa.update(incidents).where(incidents.c.id.in_(ids)).values(held_at=tx.now))
+
+    @writes
+    def end(self, tx: Transaction, incident: Incident, draw: Draw) -> bool:
+        """End an incident: the next one about its subject is a new one. Returns whether its message changed."""
+        still = (incidents.c.id == incident.id) & _IS_OPEN
+        ended = tx.execute(sa.update(incidents).where(still).values(ended_at=tx.now)).rowcount == 1
+        if not (ended and incident.told):
+            return False
+        told = _read(tx, _told_by(incident.workspace, incident.told))
+        return _redraw(tx, incident.told, draw(told))
+
+
+_IS_OPEN = incidents.c.ended_at.is_(None)
+
+
+def _placed(tx: Transaction, claim: Claim, post: PlannedPost) -> tuple[PlannedPost, str]:
+    """The message as it is to be planned, and the dedupe of the one that tells of the domain's trouble.
+
+    It has no channel where nothing is to be posted.
+    """
+    card = open_card(tx, claim.workspace, claim.domain)
+    if card and card.kind == PAUSED:
+        return replace(post, channel=""), ""
+    if card:  # its DNS is broken: what else is found goes to the thread of that card
+        return replace(post, alert_id=card.id), ""
+    c = incidents.c
+    of_domain = (c.workspace == claim.workspace) & (c.domain == claim.domain) & _IS_OPEN & (c.told != "")
+    told = tx.scalar(sa.select(c.told).where(of_domain).order_by(c.id).limit(1))
+    return (replace(post, channel=""), told) if told else (post, post.dedupe)
+
+
+def _told_by(workspace: str, told: str) -> sa.ColumnElement[bool]:
+    """The open incidents of which one message tells."""
+    return (incidents.c.workspace == workspace) & (incidents.c.told == told) & _IS_OPEN
+
+
+def _redraw(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:
+    news = (posts.c.dedupe == dedupe) & (posts.c.note != note)
+    return messages.redraw(tx, news, values={"note": note, **values}) == 1
+
+
+_INCIDENT = tuple(field.name for field in fields(Incident) if field.name in incidents.c)
+
+
+def _read(
+    tx: Transaction, which: sa.ColumnElement[bool], *, by: sa.ColumnElement[Any] = incidents.c.id
+) -> list[Incident]:
+    return [_incident(row) for row in tx.execute(sa.select(incidents).where(which).order_by(by))]
+
+
+def _incident(row: sa.Row[Any]) -> Incident:
+    values = {name: getattr(row, name) for name in _INCIDENT}
+    return Incident(**{**values, "sequences": tuple(json.loads(row.sequences))})
+
+
+def _is_off(tx: Transaction, workspace: str, rule: str) -> bool:
+    switches = (facts.find(tx, SWITCH, rule, workspace=workspace), facts.find(tx, SWITCH, ALL, workspace=ALL))
+    return any(switch and (switch.at is None or switch.at > tx.now) for switch in switches)
+
+
+def _refusal(tx: Transaction, claim: Claim) -> str:
+    """Why nothing may begin, as the database stands now."""
+    c = incidents.c
+    of_rule = (c.workspace == claim.workspace) & (c.rule == claim.rule)
+    if tx.scalar(sa.select(c.id).where(of_rule, c.subject == claim.subject, _IS_OPEN)):
+        return "known"
+    if _is_off(tx, claim.workspace, claim.rule):
+        return "off"
+    lately = of_rule & (c.action == claim.action) & (c.began_at >= tx.now - LOOK_BACK_SECONDS)
+    recent = tx.execute(sa.select(c.began_at, c.sequences, c.state).where(lately)).all()
+    if claim.per_day and sum(row.began_at >= tx.now - DAY for row in recent) >= claim.per_day:
+        return "per day"
+    if claim.at_once:
+        paused = {
+            name
+            for row in recent
+            for name in json.loads(row.sequences)
+            if row.state == "decided" or (row.state == "done" and name in claim.paused_now)
+        }
+        if len(paused | {*claim.sequences}) > claim.at_once:
+            return "at once"
+    return ""

@@ -26,6 +26,7 @@ from shared.records.sequence_changes import (
 from shared.store import jobs, messages
 from shared.store.audit import add_entry, is_told
 from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.db.schema import jobs as job_rows
 from shared.store.db.schema import sequence_changes
 from shared.store.jobs import LATE, RESUME, Job
 from shared.store.messages import PlannedPost
@@ -68,12 +69,25 @@ class Timers(Repository):
             )
         )
         for key in sorted(keys):
-            timer = None if key in locked else find(tx, workspace, RESUME, key)
+            timer = None if key in locked else _find(tx, workspace, RESUME, key)
             if timer and abs(timer.due_at.timestamp() - due_at) < MOMENT:
                 jobs.drop(tx, RESUME, workspace, key)
 
+    @writes
+    def set_timer(self, tx: Transaction, workspace: str, timer: Timer) -> None:
+        """Set a timer in place of one of the same kind and key."""
+        _put(tx, workspace, timer)
 
-def put(tx: Transaction, workspace: str, timer: Timer) -> None:
+    @reads
+    def timers(self, tx: Transaction, workspace: str, kind: str) -> Sequence[Timer]:
+        """The timers of a workspace, the next one first."""
+        rows = tx.execute(
+            sa.select(job_rows).where(job_rows.c.kind == kind, job_rows.c.workspace == workspace)
+        )
+        return sorted(map(_read_timer, rows), key=lambda timer: timer.due_at)
+
+
+def _put(tx: Transaction, workspace: str, timer: Timer) -> None:
     """Set a timer; one of the same kind and key is replaced, and whoever carries that out finishes nothing.
 
     Its end is in its payload too: a try that fails puts the job off, and the pause ended when it ended.
@@ -83,12 +97,12 @@ def put(tx: Transaction, workspace: str, timer: Timer) -> None:
     jobs.put(tx, timer.kind, timer.key, workspace=workspace, at=ends_at, payload=payload, how="replace")
 
 
-def find(tx: Transaction, workspace: str, kind: str, key: str) -> Timer | None:
+def _find(tx: Transaction, workspace: str, kind: str, key: str) -> Timer | None:
     row = jobs.find(tx, kind, workspace, key)
-    return None if row is None else read_timer(row)
+    return None if row is None else _read_timer(row)
 
 
-def read_timer(row: sa.Row[Any]) -> Timer:
+def _read_timer(row: sa.Row[Any]) -> Timer:
     return _timer(row.kind, row.key, jobs.read_payload(row.payload), due_at=row.due_at)
 
 
@@ -133,7 +147,7 @@ class Doubt:
 
 
 class SequenceChanges(Repository):
-    """Implements `shared.records.sequence_changes.SequenceChanges`."""
+    """The locks of the sequences."""
 
     @reads
     def revisions(self, tx: Transaction, workspace: str) -> Mapping[str, int]:
@@ -181,7 +195,7 @@ class SequenceChanges(Repository):
             token=row.token + 1,
             revision=UNDER_WAY if died or _is_doubtful(row, now=tx.now) else row.revision,
             number=row.revision + died,
-            timer=find(tx, workspace, RESUME, sequence),
+            timer=_find(tx, workspace, RESUME, sequence),
             confirmed=row.confirmed or "",
         )
 
@@ -212,7 +226,7 @@ class SequenceChanges(Repository):
             if result.timer is None:
                 jobs.drop(tx, RESUME, change.workspace, change.sequence)
             else:
-                put(tx, change.workspace, result.timer)
+                _put(tx, change.workspace, result.timer)
         return True
 
     @reads

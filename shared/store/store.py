@@ -8,24 +8,21 @@ from contextlib import asynccontextmanager
 from sqlalchemy.engine import URL
 
 from shared.store.alerts import Alerts
-from shared.store.confirmations import Confirmations
+from shared.store.audit import Confirmations
 from shared.store.db.engine import Database
-from shared.store.guardrails import Guardrails
-from shared.store.incidents import Incidents
+from shared.store.deliveries import Arrivals, Deliveries, FoundLeads
+from shared.store.domains import Domains
+from shared.store.erasure import Erasure, Retention
+from shared.store.guardrails import Guardrails, Incidents
+from shared.store.history import Records
 from shared.store.instance import Instance
 from shared.store.jobs import Jobs
 from shared.store.messages import Outbox, Repaints
 from shared.store.people import Turns
 from shared.store.posting import ChannelLeases, DeadLetters, LeaseTimings, Lookups, Outcomes
-from shared.store.queue.intake import Arrivals, FoundLeads
-from shared.store.queue.retention import Retention
-from shared.store.queue.routing import Deliveries
-from shared.store.records.digests import Digests
-from shared.store.records.domains import Domains
-from shared.store.records.erasure import Erasure
-from shared.store.records.records import CommandRecords
 from shared.store.sequences import SequenceChanges, Timers
 from shared.store.slack_limits import SlackEvents
+from shared.store.subscriptions import Digests
 
 
 class Store:
@@ -51,7 +48,7 @@ class Store:
         self.lookups = Lookups(database, timings)
         self.outbox = Outbox(database)
         self.outcomes = Outcomes(database, timings)
-        self.records = CommandRecords(database)
+        self.records = Records(database)
         self.repaints = Repaints(database)
         self.retention = Retention(database)
         self.slack_events = SlackEvents(database)

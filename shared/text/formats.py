@@ -118,3 +118,9 @@ def bar(fraction: float | None, width: int, *, ascii: bool = False) -> str:  # n
     if ascii:
         return ("#" * (full + (part >= 4))).ljust(width)
     return ("█" * full + " ▏▎▍▌▋▊▉"[part].strip()).ljust(width)
+
+
+def clip(text: str, *, length: int = 60) -> str:
+    """A text in one line of at most `length` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"

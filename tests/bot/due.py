@@ -6,10 +6,10 @@ from bot.guardrails.watch import GuardrailWatch
 from bot.runtime.wakeup import Wakeup
 from bot.worker import Kind, Worker
 from shared.store import Store
+from shared.store.domains import DueDomain
 from shared.store.jobs import ACT, DOMAIN, EVALUATE, LOOKUP, PAINT, POST, Job, wake_all
 from shared.store.messages import Post, Updates
 from shared.store.posting import FARTHEST_LOOKUP, LONGEST_TRIAL, ChannelLease, Lookup
-from shared.store.records.domains import DueDomain
 from shared.store.slack_limits import Posts
 
 WORKSPACES = ("default", "acme", "beta", "work", "w")

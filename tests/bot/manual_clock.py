@@ -14,10 +14,10 @@ from shared.domain.card import Card
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy
 from shared.store import Store
+from shared.store.deliveries import Arrival
 from shared.store.jobs import POST, RELEASE, REMIND, wake_all
 from shared.store.messages import Post
 from shared.store.posting import Sent
-from shared.store.queue.intake import Arrival
 from tests.bot.due import claim_repaints, claim_turns, next_in
 
 ANN = Actor(name="ann", id="U1", face="slack")

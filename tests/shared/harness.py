@@ -24,13 +24,14 @@ from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card
 from shared.domain_health.report import DomainChange, DomainReport
 from shared.records.audit import Actor, AuditEntry
-from shared.records.records import Records, RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import Workspace
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
+from shared.store.deliveries import Arrival
+from shared.store.domains import Checked
+from shared.store.history import Records
 from shared.store.jobs import DOMAIN
-from shared.store.queue.intake import Arrival
-from shared.store.records.domains import Checked
 from tests.kit.databases import migrated_file
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC)

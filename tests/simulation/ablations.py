@@ -11,14 +11,13 @@ import sqlalchemy as sa
 from bot.slack.messages import MessageSender
 from shared.api.pace import Turns
 from shared.domain.rota import next_of
-from shared.store import alerts, jobs, messages, sequences
+from shared.store import alerts, deliveries, jobs, messages, sequences
 from shared.store.db.columns import NOW
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import jobs as job_rows
+from shared.store.deliveries import Arrival
 from shared.store.people import Candidates, Turn
 from shared.store.posting import Look
-from shared.store.queue import routing
-from shared.store.queue.intake import Arrival
 from shared.store.rows import AlertRow
 from tests.simulation.loop import PROCESS
 
@@ -82,7 +81,7 @@ def _without_turns() -> None:
         last[process] = next_of(people, last=last.get(process, ""), free={*people})
         return Turn(owner=last[process])
 
-    vars(routing)["take"] = take
+    vars(deliveries)["take"] = take
 
 
 def _without_turns_end() -> None:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bot.commands.context import CommandContexts
 from shared.api.errors import OutreachError
@@ -111,7 +111,7 @@ class People:
         self, change: Change, contexts: CommandContexts, on_death: list[Callable[[], None]]
     ) -> None:
         context = contexts.at(contexts.settings.workspace(), ANN)
-        context = replace(context, records=_Records(context.records, change))
+        context = replace(context, records=cast("Any", _Records(context.records, change)))
         try:
             done = await run(parse(change.line), context)
             if isinstance(done, Question):

@@ -26,7 +26,7 @@ from shared.settings import Settings
 from shared.storage import database
 from shared.store import LeaseTimings
 from shared.store import alerts as alert_store
-from shared.store.queue.intake import Arrival, alert_id
+from shared.store.deliveries import Arrival, alert_id
 from tests.bot.harness import SECRET, interested, signature
 from tests.kit.databases import migrated_file
 from tests.simulation.invariants import (

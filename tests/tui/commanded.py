@@ -18,10 +18,10 @@ from shared.commands.base import Question, Result
 from shared.commands.run import CommandContext, SessionChanges
 from shared.domain.card import Card, Tone
 from shared.records.audit import Actor
-from shared.records.records import Records
 from shared.settings import Workspace
 from shared.storage.database import parse_url
 from shared.store import open_store
+from shared.store.history import Records
 from tests.kit.databases import migrated_file
 from tests.shared.harness import BASE, KEY
 from tests.tui.accounts import account

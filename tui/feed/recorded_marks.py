@@ -5,13 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from shared.domain.dns_facts import in_dns
 from shared.domain.snapshot import Snapshot
 from shared.records.domains import DomainPast
-from shared.records.records import Records, RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from tui.model import happened
 from tui.theme.marks import Mark
+
+if TYPE_CHECKING:
+    from shared.store.history import Records
 
 logger = logging.getLogger(__name__)
 LOOK_BACK = timedelta(days=30)

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shared.api import OutreachClient
 from shared.api.errors import OutreachError
@@ -28,7 +29,7 @@ from shared.guardrails.activity import HORIZON
 from shared.history import History
 from shared.records.audit import Actor
 from shared.records.domains import DomainPast
-from shared.records.records import Records, RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import PauseEnd
 from shared.settings import Settings, SettingsError
 from tui.feed.history_access import HistoryAccess
@@ -37,6 +38,9 @@ from tui.feed.poller import Poller, PollIntervals, Tick
 from tui.feed.recorded_marks import read_marks, read_pasts
 from tui.model.board import DomainFacts
 from tui.theme.marks import Mark
+
+if TYPE_CHECKING:
+    from shared.store.history import Records
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +53,7 @@ REPLIES_EVERY = 15.0
 """Seconds between two looks at the bot's records."""
 MOST_TROUBLED = 20
 """Domains whose records are looked up at a time."""
-OpenRecords = Callable[[Settings], AbstractAsyncContextManager[Records]]
+OpenRecords = Callable[[Settings], AbstractAsyncContextManager["Records"]]
 OpenReplies = Callable[[Settings, str], AbstractAsyncContextManager[ReplyQueue]]
 
 

@@ -19,7 +19,6 @@ from bot.slack import permissions
 from bot.slack.permissions import Person
 from shared.api.event_kinds import kind_of
 from shared.commands import Role, times
-from shared.commands.base import clip
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.reply_states import AFTER, TAKES, State
 from shared.domain.wall_clock import find_zone, instant, moment
@@ -27,7 +26,7 @@ from shared.records.audit import Actor, AuditEntry
 from shared.store import Store
 from shared.store.alerts import AlertChange, Trace
 from shared.store.rows import AlertRow
-from shared.text.formats import show_time
+from shared.text.formats import clip, show_time
 from shared.text.slack_ids import is_user
 from shared.text.tokenize import parse_duration
 

@@ -16,7 +16,6 @@ from bot.commands.access import Access, actor_of
 from bot.commands.alerts.alert_actions import GONE, ActionResult, lead_of, unchanged_card
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
-from shared.commands.base import clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.wall_clock import moment
 from shared.records.audit import Actor, AuditEntry
@@ -24,6 +23,7 @@ from shared.settings import CLAIM
 from shared.store import Store
 from shared.store.alerts import Trace
 from shared.store.rows import AlertRow
+from shared.text.formats import clip
 from shared.text.slack_ids import is_user
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from bot.alerts.wording import about
 from bot.blockkit.actions import ALERT, ASSIGN, CLAIMING, OnAlert, read_person
 from shared.commands import times
-from shared.commands.base import clip
 from shared.commands.replies import Replies
 from shared.domain.card import Button, Card, Tone, Typed
 from shared.domain.reply_states import states_for
 from shared.store.rows import AlertRow
+from shared.text.formats import clip
 from shared.text.tokenize import parse_duration
 
 PHRASES = {

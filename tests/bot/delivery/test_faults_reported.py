@@ -20,9 +20,8 @@ from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.db import schema
 from shared.store.db.engine import Transaction
+from shared.store.deliveries import Arrival, Decision, PendingDelivery
 from shared.store.messages import PlannedPost, put_paint
-from shared.store.queue.intake import Arrival
-from shared.store.queue.routing import Decision, PendingDelivery
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.waiting import until
 

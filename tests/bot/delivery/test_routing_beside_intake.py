@@ -9,7 +9,7 @@ from bot.delivery.router import ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE, Router
 from bot.runtime.wakeup import DeliverySignals
 from shared.store import Store
 from shared.store.db.schema import deliveries
-from shared.store.queue.intake import Arrival
+from shared.store.deliveries import Arrival
 from tests.bot.harness import interested
 
 

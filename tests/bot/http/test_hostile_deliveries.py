@@ -22,8 +22,7 @@ from shared.records.records import RecordsUnavailable
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.db import schema
-from shared.store.queue.intake import LONGEST_ADDRESS, Arrival, address, alert_id
-from shared.store.queue.routing import Decision, PendingDelivery
+from shared.store.deliveries import LONGEST_ADDRESS, Arrival, Decision, PendingDelivery, address, alert_id
 from tests.bot.due import claim_turns
 from tests.bot.harness import (
     CHANNEL,

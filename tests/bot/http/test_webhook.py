@@ -20,7 +20,7 @@ from bot.http.webhook import (
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.db.schema import deliveries
-from shared.store.queue.intake import Arrival
+from shared.store.deliveries import Arrival
 from tests.bot.harness import BotHarness, interested, signature
 from tests.waiting import until
 

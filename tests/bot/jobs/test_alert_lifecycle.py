@@ -22,7 +22,7 @@ from shared.settings.sections import AlertPolicy
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.jobs import DIGEST, REMIND, Job
-from shared.store.records.digests import DueDigest
+from shared.store.subscriptions import DueDigest
 from tests.bot.due import claim_repaints
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (

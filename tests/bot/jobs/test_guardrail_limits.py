@@ -8,7 +8,7 @@ import pytest
 
 from bot.guardrails.watch import GuardrailWatch
 from shared.records.guardrails import Switch
-from shared.store.incidents import Begun
+from shared.store.guardrails import Begun
 from tests.bot.due import evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE

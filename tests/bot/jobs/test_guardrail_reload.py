@@ -15,7 +15,7 @@ from shared.guardrails.rule import Metric, Scope
 from shared.records.guardrails import CountSample, Happening
 from shared.store import Store, open_store
 from shared.store.db.guardrail_schema import samples
-from shared.store.guardrails import SLOT
+from shared.store.guardrails import SLOT_SECONDS
 from tests.bot.due import evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import HOUR, ManualClock
@@ -33,7 +33,7 @@ def store_counts(store: Store, inboxes: int, *, now: float) -> None:
     for age in range(33):
         day = int(now // DAY) - age
         for slot in range(0, 96, 1 if age <= 3 else 4):
-            at = day * DAY + slot * SLOT + 7.25
+            at = day * DAY + slot * SLOT_SECONDS + 7.25
             if at < now:
                 rows += [
                     {

@@ -14,7 +14,7 @@ from shared.domain.card import Card
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.records.guardrails import Switch
 from shared.records.records import RecordsUnavailable
-from shared.store.records.domains import Checked
+from shared.store.domains import Checked
 from tests.bot.due import due_domain, evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE

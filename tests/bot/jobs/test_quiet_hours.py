@@ -10,8 +10,8 @@ import pytest
 from bot.alerts.routing import Routes
 from shared.domain.alert_settings import ChannelPolicy, QuietHours, Routing
 from shared.records.records import Subscription
+from shared.store.deliveries import PendingDelivery
 from shared.store.messages import PlannedPost
-from shared.store.queue.routing import PendingDelivery
 from tests.bot.harness import interested
 
 NIGHT = {"start": time(20), "end": time(8)}

@@ -15,7 +15,7 @@ from bot.guardrails.acts import release_timers
 from shared.domain.card import Card
 from shared.guardrails import sentence
 from shared.records.guardrails import Incident
-from shared.store.incidents import Claim
+from shared.store.guardrails import Claim
 from tests.bot.manual_clock import HOUR, ManualClock, post_all
 from tests.bot.races.account import Process, Remote, Request, open_process, pass_on
 

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from shared.api.errors import OutreachError
 from shared.domain.card import Tone
 from shared.guardrails import sentence
-from shared.store.incidents import Claim
+from shared.store.guardrails import Claim
 from tests.bot.manual_clock import HOUR, ManualClock
 from tests.bot.races.account import Answer, Process, Remote, Request, open_process
 

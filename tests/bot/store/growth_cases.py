@@ -17,15 +17,15 @@ from shared.records.records import Subscription
 from shared.records.sequence_changes import ChangeResult, SequenceChange, Timer
 from shared.store import Store
 from shared.store.alerts import AlertChange, ReminderTimes, ReminderWords, Trace
-from shared.store.incidents import Claim
+from shared.store.deliveries import Arrival
+from shared.store.domains import Checked, DueDomain
+from shared.store.erasure import Traces
+from shared.store.guardrails import Claim
 from shared.store.jobs import ACT, DIGEST, EVALUATE, KINDS, RELEASE, REMIND, RESUME, Again, Job
 from shared.store.messages import PlannedPost, Post
 from shared.store.people import Candidates
 from shared.store.posting import ChannelLease, Look, Sent
-from shared.store.queue.intake import Arrival
-from shared.store.records.digests import DueDigest
-from shared.store.records.domains import Checked, DueDomain
-from shared.store.records.erasure import Traces
+from shared.store.subscriptions import DueDigest
 from shared.store.webhooks import WebhookSubscriptions
 from tests.bot.due import claim_lookups, claim_paints, claim_turns, due_domain
 from tests.bot.harness import interested
@@ -394,7 +394,6 @@ RECORDS: Mapping[str, Case] = {
     "Digests.due": Case(
         given=lambda one: _job(one, DIGEST), act=lambda one, job: one.store.digests.due(job)
     ),
-    "Digests.scheduled": lists(LISTED, lambda one: one.store.digests.scheduled(one.workspace, most=5)),
     "Digests.give": Case(
         given=lambda one: _job(one, DIGEST),
         act=lambda one, job: one.store.digests.give(
@@ -423,83 +422,83 @@ RECORDS: Mapping[str, Case] = {
     "Erasure.redraw": lists(
         "it draws them all", lambda one: one.store.erasure.redraw(range(1, 1 + one.count))
     ),
-    "CommandRecords.bot_is_running": lists("it looks at each bot of the last day", lambda one: one.store.records.bot_is_running()),
-    "CommandRecords.summary": lists("it counts what is open", lambda one: one.store.records.summary(one.workspace)),
-    "CommandRecords.backlogs": lists("it counts what is open", lambda one: one.store.records.backlogs()),
-    "CommandRecords.open_replies": lists(
+    "Records.bot_is_running": lists("it looks at each bot of the last day", lambda one: one.store.records.bot_is_running()),
+    "Records.summary": lists("it counts what is open", lambda one: one.store.records.summary(one.workspace)),
+    "Records.backlogs": lists("it counts what is open", lambda one: one.store.records.backlogs()),
+    "Records.open_replies": lists(
         "it counts them", lambda one: one.store.records.open_replies(one.workspace, most=15)
     ),
-    "CommandRecords.interested_replies": lists(LISTED, lambda one: one.store.records.interested_replies(one.workspace)),
-    "CommandRecords.last_reply": lists(
+    "Records.interested_replies": lists(LISTED, lambda one: one.store.records.interested_replies(one.workspace)),
+    "Records.last_reply": lists(
         "it sorts the replies of the lead", lambda one: one.store.records.last_reply(one.workspace, EMAIL)
     ),
-    "CommandRecords.own_replies": flat(lambda one: one.store.records.own_replies("U1")),
-    "CommandRecords.claim_counts": lists(
+    "Records.own_replies": flat(lambda one: one.store.records.own_replies("U1")),
+    "Records.claim_counts": lists(
         "it counts claims", lambda one: one.store.records.claim_counts(one.workspace, _month(one)[0])
     ),
-    "CommandRecords.claim_times": lists(
+    "Records.claim_times": lists(
         "it finds their median",
         lambda one: one.store.records.claim_times(one.workspace, *_month(one), by="person", late=300.0),
     ),
-    "CommandRecords.done_counts": lists(
+    "Records.done_counts": lists(
         "it counts them", lambda one: one.store.records.done_counts(one.workspace, *_month(one))
     ),
-    "CommandRecords.domain_counts": lists(
+    "Records.domain_counts": lists(
         "it counts what the domain had", lambda one: one.store.records.domain_counts(one.workspace, "d0.example", 0.0)
     ),
-    "CommandRecords.domain_sequences": lists(
+    "Records.domain_sequences": lists(
         "it counts what the domain had",
         lambda one: one.store.records.domain_sequences(one.workspace, "d0.example", moment(one.now) - timedelta(days=30)),
     ),
-    "CommandRecords.domain_past": lists(
+    "Records.domain_past": lists(
         "it counts what the domain had",
         lambda one: one.store.records.domain_past(one.workspace, "d0.example", moment(one.now) - timedelta(days=30)),
     ),
-    "CommandRecords.last_changes": lists(
+    "AuditLog.last_changes": lists(
         "it reads the audit of the workspace", lambda one: one.store.records.last_changes(one.workspace, ["sq1"])
     ),
-    "CommandRecords.arrivals": lists(
+    "Records.arrivals": lists(
         "it counts them",
         lambda one: one.store.records.arrivals(one.workspace, moment(one.now) - timedelta(days=1), moment(one.now)),
     ),
-    "CommandRecords.period": lists(
+    "Records.period": lists(
         "it finds their median", lambda one: one.store.records.period(one.workspace, *_month(one), late=300.0)
     ),
-    "CommandRecords.positive_replies": flat(
+    "Records.positive_replies": flat(
         lambda one: one.store.records.positive_replies(one.workspace, *_month(one), most=20, named=True)
     ),
-    "CommandRecords.subscriptions": lists(LISTED, lambda one: one.store.records.subscriptions(one.workspace, CALM)),
-    "CommandRecords.subscribe": flat(
+    "Subscriptions.subscriptions": lists(LISTED, lambda one: one.store.records.subscriptions(one.workspace, CALM)),
+    "Subscriptions.subscribe": flat(
         lambda one: one.store.records.subscribe(one.workspace, [Subscription(channel=CALM, event="domain.paused")])
     ),
-    "CommandRecords.unsubscribe": flat(
+    "Subscriptions.unsubscribe": flat(
         lambda one: one.store.records.unsubscribe(
             one.workspace, [Subscription(channel=CALM, event="lead.bounced", sequence="S1")]
         )
     ),
-    "CommandRecords.digest_at": flat(lambda one: one.store.records.digest_at(one.workspace, "C101")),
-    "CommandRecords.set_digest": flat(lambda one: one.store.records.set_digest(one.workspace, "C101", "09:00")),
-    "CommandRecords.give_up_channel": lists(OF_CHANNEL, lambda one: one.store.records.give_up_channel(REFUSED)),
-    "CommandRecords.audit": flat(lambda one: one.store.records.audit(one.workspace)),
-    "CommandRecords.assistant_calls": flat(lambda one: one.store.records.assistant_calls(one.workspace)),
-    "CommandRecords.record": lists(
+    "Subscriptions.digest_at": flat(lambda one: one.store.records.digest_at(one.workspace, "C101")),
+    "Subscriptions.set_digest": flat(lambda one: one.store.records.set_digest(one.workspace, "C101", "09:00")),
+    "Subscriptions.give_up_channel": lists(OF_CHANNEL, lambda one: one.store.records.give_up_channel(REFUSED)),
+    "AuditLog.audit": flat(lambda one: one.store.records.audit(one.workspace)),
+    "AuditLog.assistant_calls": flat(lambda one: one.store.records.assistant_calls(one.workspace)),
+    "AuditLog.record": lists(
         "it compares the sequence's open Undos", lambda one: one.store.records.record(_entry(one, "sq1"))
     ),
-    "CommandRecords.last_undoable": lists(
+    "AuditLog.last_undoable": lists(
         SINCE,
         lambda one: one.store.records.last_undoable(one.workspace, Actor(name="ann", id="U1"), moment(one.now - 600)),
     ),
-    "CommandRecords.undoable": lists(SINCE, lambda one: one.store.records.undoable(one.workspace, 1)),
-    "CommandRecords.change_with_number": flat(lambda one: one.store.records.change_with_number(1)),
-    "CommandRecords.take_undo": flat(lambda one: one.store.records.take_undo(1, "ann")),
-    "CommandRecords.give_back_undo": flat(lambda one: one.store.records.give_back_undo(1)),
-    "CommandRecords.set_timer": flat(
+    "AuditLog.undoable": lists(SINCE, lambda one: one.store.records.undoable(one.workspace, 1)),
+    "AuditLog.change_with_number": flat(lambda one: one.store.records.change_with_number(1)),
+    "AuditLog.take_undo": flat(lambda one: one.store.records.take_undo(1, "ann")),
+    "AuditLog.give_back_undo": flat(lambda one: one.store.records.give_back_undo(1)),
+    "Timers.set_timer": flat(
         lambda one: one.store.records.set_timer(
             one.workspace, Timer(kind="resume", key="sq1", due_at=moment(one.now))
         )
     ),
-    "CommandRecords.refusals": lists("it looks at all that Slack refused", lambda one: one.store.records.refusals()),
-    "CommandRecords.timers": lists(LISTED, lambda one: one.store.records.timers(one.workspace, "resume")),
+    "Records.refusals": lists("it looks at all that Slack refused", lambda one: one.store.records.refusals()),
+    "Timers.timers": lists(LISTED, lambda one: one.store.records.timers(one.workspace, "resume")),
     "Instance.id": flat(lambda one: one.store.instance.id()),
     "Instance.known_id": flat(lambda one: one.store.instance.known_id()),
     "Instance.beat": lists("it forgets bots that are gone", lambda one: one.store.instance.beat("bot1")),
@@ -560,10 +559,10 @@ EXEMPT = {
 
 AUDIT = "the audit has no index by workspace: people write it, and it is pruned"
 SHARES: Mapping[str, str] = {
-    "CommandRecords.audit": AUDIT,
-    "CommandRecords.last_changes": AUDIT,
-    "CommandRecords.last_reply": "the lead's replies are found by address",
-    "CommandRecords.summary": "what is not posted yet is found by channel",
+    "AuditLog.audit": AUDIT,
+    "AuditLog.last_changes": AUDIT,
+    "Records.last_reply": "the lead's replies are found by address",
+    "Records.summary": "what is not posted yet is found by channel",
     "WebhookSubscriptions.forget": "it forgets those that are over, of every workspace",
 }
 """Why another workspace's data may cost these something; the others it may not."""

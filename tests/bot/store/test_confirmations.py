@@ -3,7 +3,7 @@ from __future__ import annotations
 from shared.domain.wall_clock import moment
 from shared.records.audit import AuditEntry, Before
 from shared.store import Store
-from shared.store.confirmations import Verdict
+from shared.store.audit import Verdict
 from tests.bot.manual_clock import ANN, ManualClock
 
 

@@ -8,11 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 import sqlalchemy as sa
 
-from shared.store import Store, open_store
+from shared.store import Store, deliveries, open_store
 from shared.store.db import schema
-from shared.store.queue import routing
-from shared.store.queue.intake import Arrival
-from shared.store.queue.routing import PendingDelivery
+from shared.store.deliveries import Arrival, PendingDelivery
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, post_all, routes
 
@@ -40,7 +38,7 @@ async def test_a_look_passes_over_what_was_looked_at(store: Store, index: str) -
     await arrive(store, *(interested(number) for number in range(60)))
     await look(store)
     came = index.endswith("pending")
-    query = routing.CAME.params(limit=50) if came else routing.THERE.params(keys=[b"1", b"2"])
+    query = deliveries.CAME.params(limit=50) if came else deliveries.THERE.params(keys=[b"1", b"2"])
 
     def plan(connection: sa.Connection) -> str:
         text = query.compile(connection, compile_kwargs={"literal_binds": True})

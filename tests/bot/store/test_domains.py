@@ -22,9 +22,9 @@ from shared.domain_health.report import (
     Value,
 )
 from shared.store import Store, open_store
+from shared.store.domains import Checked, DueDomain, News
 from shared.store.messages import PlannedPost
 from shared.store.post_kinds import DNS
-from shared.store.records.domains import Checked, DueDomain, News
 from tests.bot.due import due_domain
 from tests.bot.manual_clock import ManualClock, arrive, routes
 

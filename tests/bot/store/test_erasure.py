@@ -15,10 +15,10 @@ from shared.records.sequence_changes import Timer
 from shared.store import Store, open_store
 from shared.store.db.columns import metadata
 from shared.store.db.schema import posts
+from shared.store.deliveries import Arrival
+from shared.store.erasure import MANY_ALERTS, REDACTED
 from shared.store.jobs import Done
 from shared.store.messages import PlannedPost
-from shared.store.queue.intake import Arrival
-from shared.store.records.erasure import MANY_ALERTS, REDACTED
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, ManualClock, arrive, post_all, routes
 

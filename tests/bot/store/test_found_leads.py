@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from shared.store import Store, open_store
 from shared.store.db.engine import Transaction
+from shared.store.deliveries import Arrival, FoundLeads
 from shared.store.posting import Sent
-from shared.store.queue.intake import Arrival, FoundLeads
 from tests.bot.due import claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes

@@ -19,7 +19,7 @@ def counts(store: Store, inboxes: int, *, day: int) -> None:
     rows = [
         {
             "workspace": "default", "day": day, "slot": slot, "scope": "inbox", "key": f"sam{n}@mail.example",
-            "at": day * DAY + slot * guardrails.SLOT, "sends": slot, "replies": 0, "positive": 0, "health": None,
+            "at": day * DAY + slot * guardrails.SLOT_SECONDS, "sends": slot, "replies": 0, "positive": 0, "health": None,
         }
         for n in range(inboxes)
         for slot in range(SLOTS)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
+from shared.store.deliveries import Arrival
 from shared.store.messages import PlannedPost
 from shared.store.posting import (
     ChannelLease,
@@ -19,7 +20,6 @@ from shared.store.posting import (
     Unknown,
     Unpostable,
 )
-from shared.store.queue.intake import Arrival
 from tests.bot.due import claim_lookups, claim_turns, sweep_jobs
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.db.engine import DatabaseReplaced
-from shared.store.queue.intake import Arrival
+from shared.store.deliveries import Arrival
 from tests.bot.harness import START_BOUND, BotHarness, interested, open_harness
 from tests.kit.databases import migrated_file
 from tests.processes import running_async

@@ -14,8 +14,8 @@ from shared.domain.alert_settings import Rule
 from shared.records.audit import Actor
 from shared.records.records import Subscription
 from shared.store import Store, open_store
+from shared.store.deliveries import Arrival
 from shared.store.messages import Post
-from shared.store.queue.intake import Arrival
 from tests.bot.due import claim_repaints
 from tests.bot.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
 

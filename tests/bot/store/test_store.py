@@ -22,14 +22,13 @@ from shared.records.records import Subscription
 from shared.records.sequence_changes import Timer
 from shared.storage import database
 from shared.storage.database import parse_url
-from shared.store import Store, open_store
+from shared.store import Store, erasure, open_store
 from shared.store.db import migrate, schema
 from shared.store.db.engine import SteadyClock
 from shared.store.db.schema import posts
+from shared.store.deliveries import Arrival
 from shared.store.messages import PlannedPost, Post
 from shared.store.posting import ChannelRefused, Look, NotSent, Sent, Unknown
-from shared.store.queue import retention
-from shared.store.queue.intake import Arrival
 from tests.bot.due import claim_lookups, claim_repaints, claim_turns, sweep_jobs
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
@@ -302,7 +301,7 @@ async def test_reminders_and_notes_are_deleted_with_the_words_and_what_is_unsent
 async def test_retention_goes_on_while_any_table_has_a_whole_portion_left(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "AT_ONCE", 3)
+    monkeypatch.setattr(erasure, "PRUNED_AT_ONCE", 3)
     await arrive(store, *(interested(number) for number in range(4)), by=Routes(alert_channels={}))
     clock.now += 100
     first = await store.retention.prune(bodies_after=50, hashes_after=50)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from cli.console.resources import open_records
-from shared.records.records import Records, RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import load
+from shared.store.history import Records
 
 
 async def test_every_part_of_records_that_cannot_be_opened_says_why(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from cli.demo.setup import Installation
 from cli.demo.verification import Result, Verifier
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.settings import Settings
-from shared.store.queue.intake import Arrival, alert_id
+from shared.store.deliveries import Arrival, alert_id
 
 INTERESTED = {"event": "reply.interested", "lead": {"email": "ada@lead.example"}, "sequence": "Clinics"}
 PAUSED = {"event": "domain.paused", "domain": "useacme.example", "rate": 0.07}

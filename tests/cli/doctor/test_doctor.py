@@ -21,7 +21,7 @@ from shared.domain_health.report import Check, CheckReport, Code, DomainReport, 
 from shared.records.sequence_changes import Timer
 from shared.settings import load
 from shared.store import open_store
-from shared.store.records.domains import Checked
+from shared.store.domains import Checked
 from tests.bot.due import due_domain
 from tests.cli.conftest import Run, Shell
 from tests.cli.running_bot import running_bot

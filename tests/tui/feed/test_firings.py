@@ -16,8 +16,8 @@ from shared.commands import invocation
 from shared.commands.base import Result
 from shared.commands.guardrails import Guard
 from shared.records.guardrails import Incident
-from shared.records.records import Records
 from shared.settings import Settings
+from shared.store.history import Records
 from tests.kit.clock import moment
 from tests.shared.harness import result_of
 from tests.tui.commanded import own_records

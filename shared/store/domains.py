@@ -15,17 +15,16 @@ from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
 from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
 from shared.domain_health.report import DomainChange, DomainReport, Value
-from shared.store import facts, jobs
+from shared.store import deliveries, facts, jobs
 from shared.store.alerts import open_card, update_subject
 from shared.store.db.domain_schema import domains
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
 from shared.store.db.schema import facts as fact_rows
 from shared.store.db.schema import jobs as job_rows
+from shared.store.deliveries import Arrival, alert_id
 from shared.store.facts import CHANGE, SENDER
 from shared.store.jobs import DOMAIN, Job
 from shared.store.messages import PlannedPost
-from shared.store.queue import intake
-from shared.store.queue.intake import Arrival, alert_id
 
 FALL = 10.0
 """Points by which a domain's lowest score falls before it is checked at once."""
@@ -82,7 +81,7 @@ _BROKEN = (
 
 
 class Domains(Repository):
-    """The domains that are checked; implements `shared.records.domains.DomainRecords`."""
+    """The domains that are checked."""
 
     @writes
     def watch(self, tx: Transaction, workspace: str, health: Mapping[str, float | None]) -> None:
@@ -224,5 +223,5 @@ def _tell(tx: Transaction, due: DueDomain, news: News) -> Mapping[str, str]:
             new.append(event)
             alert = alert_id(event.dkey)
         incidents[workspace] = alert
-    intake.store_own(tx, new)
+    deliveries.store_own(tx, new)
     return {} if news.recovered else incidents

@@ -1,0 +1,815 @@
+"""What comes in: deliveries, committed together before they are answered, and leads found through the API.
+
+A delivery's row is itself the outbox of the next step: it is stored `pending`, which is lowered in the transaction
+that finds out which delivery it is and writes the alert and its posts, so that no crash comes between. Repeats are
+merged, and one reply has one card in each channel.
+
+The service reports a reply as `lead.replied`, and again with its classification, in whatever order. The most specific
+event gets the card: a less specific one adds nothing, and a more specific one takes over the existing card. A delivery
+and a lead that was found are joined into one alert, whichever is routed first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from shared.api.event_kinds import INTERESTED, ONLY_WITH_WORDS, PAUSED, REPLIES, kind_of
+from shared.domain.wall_clock import DAY
+from shared.records.records import Subscription
+from shared.store import facts, jobs, messages
+from shared.store.db import migrate
+from shared.store.db.columns import NOW
+from shared.store.db.engine import (
+    Repository,
+    Transaction,
+    ValuesRefused,
+    blames_values,
+    portions,
+    probes,
+    reads,
+    writes,
+)
+from shared.store.db.installation_schema import alembic_version
+from shared.store.db.schema import alerts, deliveries, known_leads, posts, sightings
+from shared.store.facts import SUBSCRIPTION
+from shared.store.jobs import DOMAIN, look_now
+from shared.store.messages import PlannedPost, State
+from shared.store.people import Candidates, Turn, take
+from shared.store.post_kinds import ALERT, REPLACED, TURNED
+
+ERASED = "erased"
+"""The problem of a delivery whose person was erased: sent again, it must not bring them back."""
+LONGEST_ADDRESS = 320
+"""Characters of an address that is stored whole: 64 before the @ and 255 after it (RFC 5321)."""
+ADOPTED_SECONDS = 90_000.0
+"""So long a delivery takes over the alert of its lead that was found; the sender tries for a day."""
+UNKNOWN_AFTER_SECONDS = 21 * DAY
+"""After so long nobody looks any more whether an incident is over."""
+WITHIN_SECONDS = 3600.0
+"""Between two events of one reply, at most."""
+COMPARED = 100
+"""The newest alerts of a lead that an event is compared with; more than are routed at once. Whoever sends thousands of a
+lead within the hour gets a card for an event whose reply has one behind all these, and holds up nobody else."""
+UNNOTICED_SECONDS = 60.0
+"""After so long a card that turns into another one is announced in its thread: updates don't notify anyone."""
+NOTED_SECONDS = DAY
+"""After so long it is written down again that a lead is still listed."""
+_BEGUN = ""
+"""The row that says that a first look at a workspace's leads has been taken."""
+
+_INTO = """INSERT INTO deliveries
+    (seen, pending, dkey, workspace, body, received_at, last_at)"""
+_POSTGRESQL = f"""{_INTO}
+    SELECT 1, true, dkey, workspace, body, at, at
+    FROM unnest(%s::bytea[], %s::text[], %s::bytea[], %s::float8[]) AS new(dkey, workspace, body, at)"""  # noqa: S608 constants alone
+# It stays as it is, and the database has to write it.
+_REWRITTEN = (
+    sa.update(alembic_version)
+    .values(version_num=alembic_version.c.version_num)
+    .returning(alembic_version.c.version_num)
+)
+_PROBE = sa.Table("write_probe", sa.MetaData(), sa.Column("bytes", sa.LargeBinary))
+"""There only while a write of deliveries is tried out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """One signed body, as it came to one workspace."""
+
+    workspace: str
+    body: bytes
+    at: float
+
+    @property
+    def dkey(self) -> bytes:
+        """What is the same for all repeats of a delivery."""
+        return hashlib.sha256(b"%b\0%b" % (self.workspace.encode(), self.body)).digest()
+
+    @property
+    def values(self) -> tuple[object, ...]:
+        """What is stored of it at first."""
+        return self.dkey, self.workspace, self.body, self.at
+
+
+def alert_id(dkey: bytes) -> str:
+    """The id of the alert of a delivery."""
+    return f"al_{dkey.hex()[:20]}"
+
+
+def address(email: str) -> str:
+    """What two spellings of one lead's address have in common, short enough for an index.
+
+    A text that is too long for an address ends in its hash, so that two of them stay different.
+    """
+    text = email.strip().lower()
+    if len(text) <= LONGEST_ADDRESS:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{text[: LONGEST_ADDRESS - len(digest)]}{digest}"
+
+
+def lead_key(email: str) -> str:
+    """What `known_leads` remembers an address by: recognizing it takes no address that could be read."""
+    return hashlib.sha256(address(email).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Arrivals(Repository):
+    """Deliveries as they come in."""
+
+    async def append(self, batch: Sequence[Arrival]) -> None:
+        """Commit the arrivals of one batch."""
+        if batch:
+            await self.database.append(lambda tx: _insert(tx, batch))
+
+    @writes
+    def check(self, tx: Transaction) -> None:
+        """Raise `RecordsUnavailable` unless the database can be written to, and no newer version has upgraded it."""
+        if str(tx.scalar(_REWRITTEN)) != migrate.HEAD:
+            migrate.read_state(tx.connection).check()
+
+    async def try_out(self, size: int) -> None:
+        """Write so many bytes, and drop them again: a small write may fit on a disk on which no delivery does.
+
+        Raises `RecordsUnavailable`.
+        """
+        await self.database.write(lambda tx: _write_bytes(tx, size))
+        await self.database.write(lambda tx: tx.execute(sa.schema.DropTable(_PROBE, if_exists=True)))
+
+
+def _write_bytes(tx: Transaction, size: int) -> None:
+    tx.execute(sa.schema.CreateTable(_PROBE, if_not_exists=True))
+    tx.execute(sa.insert(_PROBE), {"bytes": secrets.token_bytes(size)})  # random: PostgreSQL would pack zeros
+
+
+def _insert(tx: Transaction, batch: Sequence[Arrival]) -> None:
+    rows = [arrival.values for arrival in batch]
+    if tx.is_postgresql:
+        columns = tuple(list(column) for column in zip(*rows, strict=True))
+        tx.connection.exec_driver_sql(_POSTGRESQL, columns)
+    else:
+        tx.connection.exec_driver_sql(_sqlite(len(batch)), tuple(chain.from_iterable(rows)))
+
+
+@lru_cache(maxsize=512)
+def _sqlite(size: int) -> str:
+    """Four values a row; the moment of the arrival is also that of the newest."""
+    rows = (f"(1,1,?{n},?{n + 1},?{n + 2},?{n + 3},?{n + 3})" for n in range(1, 1 + 4 * size, 4))
+    return f"{_INTO} VALUES {','.join(rows)}"
+
+
+_HEARD = sa.select(sa.func.min(sightings.c.at)).where(sightings.c.workspace == sa.bindparam("workspace"))
+
+
+def heard_since(tx: Transaction, workspace: str) -> float | None:
+    """When the first delivery of those that are kept came to a workspace: earlier events are unknown; None: none has."""
+    at: float | None = tx.scalar(_HEARD, {"workspace": workspace})
+    return at
+
+
+def store_own(tx: Transaction, arrivals: Sequence[Arrival]) -> None:
+    """Write what the bot found out itself, as deliveries that never came: no count of the service's has them."""
+    same = {"found": True, "seen": 1, "pending": True}
+    names = ("dkey", "workspace", "body", "received_at")
+    rows = [
+        {**dict(zip(names, arrival.values, strict=True)), "last_at": arrival.at, **same}
+        for arrival in arrivals
+    ]
+    if rows:
+        tx.execute(tx.insert_once(deliveries), rows)
+
+
+class Compared(NamedTuple):
+    """How many listed leads were found late, how many may still get their delivery, and how many were not known yet."""
+
+    late: int
+    candidates: int
+    unknown: int
+
+
+class FoundLeads(Repository):
+    """Interested leads that the API shows."""
+
+    @reads
+    def has_begun(self, tx: Transaction, workspace: str) -> bool:
+        """True once a first look at all leads has been taken."""
+        c = known_leads.c
+        return tx.scalar(sa.select(c.lead).where(c.workspace == workspace, c.lead == _BEGUN)) is not None
+
+    @writes
+    def remember(self, tx: Transaction, workspace: str, leads: Collection[str]) -> None:
+        """Note leads of a first look, which an empty `compare` ends: they are no news."""
+        _remember(tx, workspace, sorted(leads), since=None)
+
+    @writes
+    def compare(
+        self, tx: Transaction, workspace: str, bodies: Mapping[str, bytes], *, grace: float
+    ) -> Compared:
+        """Store a found delivery for each of these leads that is news."""
+        since = _candidates(tx, workspace, sorted(bodies))
+        if _BEGUN not in since:
+            _remember(tx, workspace, [_BEGUN, *bodies], since=None)
+            return Compared(0, 0, len(bodies))
+        unknown = {lead for lead in bodies if since.get(lead, tx.now) is not None}
+        announced = _announced(tx, workspace, unknown)
+        waiting = unknown - announced
+        ripe = sorted(lead for lead in waiting & {*since} if tx.now - (since[lead] or tx.now) >= grace)
+        _remember(tx, workspace, sorted(announced), since=None)
+        _remember(tx, workspace, sorted(waiting - {*since}), since=tx.now)
+        _remember(tx, workspace, ripe, since=None)
+        store_own(tx, [Arrival(workspace=workspace, body=bodies[lead], at=tx.now) for lead in ripe])
+        return Compared(len(ripe), len(waiting) - len(ripe), len(unknown))
+
+
+def _candidates(tx: Transaction, workspace: str, leads: Sequence[str]) -> dict[str, float | None]:
+    """Since when each lead is a candidate, None: no news; of those that are listed, which are noted as seen."""
+    c, since = known_leads.c, dict[str, float | None]()
+    for chunk in portions([_BEGUN, *leads]):
+        keys = {_key(lead): lead for lead in chunk}
+        mine = (c.workspace == workspace) & c.lead.in_(keys)
+        rows = tx.execute(sa.select(c.lead, c.candidate_since, c.seen_at).where(mine)).all()
+        since |= {keys[row.lead]: row.candidate_since for row in rows}
+        stale = [row.lead for row in rows if row.lead and (row.seen_at or 0.0) < tx.now - NOTED_SECONDS]
+        if stale:
+            seen = sa.update(known_leads).where(c.workspace == workspace, c.lead.in_(stale))
+            tx.execute(seen.values(seen_at=tx.now))
+    return since
+
+
+def _key(lead: str) -> str:
+    return lead_key(lead) if lead else _BEGUN
+
+
+def _announced(tx: Transaction, workspace: str, leads: set[str]) -> set[str]:
+    query = sa.select(alerts.c.email).where(alerts.c.workspace == workspace, alerts.c.kind == INTERESTED)
+    chunks = portions(sorted(leads))
+    return {email for chunk in chunks for email in tx.scalars(query.where(alerts.c.email.in_(chunk)))}
+
+
+def _remember(tx: Transaction, workspace: str, leads: Sequence[str], *, since: float | None) -> None:
+    rows = [
+        {
+            "workspace": workspace,
+            "lead": _key(lead),
+            "candidate_since": since,
+            "seen_at": tx.now if lead else None,
+        }
+        for lead in leads
+    ]
+    if rows:
+        tx.execute(tx.upsert(known_leads, "candidate_since"), rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingDelivery:
+    """A delivery with news: it is new, or it came again."""
+
+    id: int
+    alert_id: str
+    workspace: str
+    body: bytes
+    found: bool
+    received_at: float
+    last_at: float
+    seen: int
+    is_new: bool
+    arrivals: int = 1
+    """How many of its arrivals were taken together."""
+    alert: str | None = None
+    """The alert that shows it already."""
+    ended: str = ""
+    """The alert of an incident that is over, which the same body has told of."""
+    subscriptions: Sequence[Subscription] = ()
+    """Those of its workspace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPlan:
+    """A rota that is to choose the owner of a new alert."""
+
+    candidates: Candidates
+    channels: Mapping[str, float | None]
+    """Those that mention the owner, with the end of their quiet hours where they are in any."""
+    late: PlannedPost | None = None
+    """What mentions the owner when the quiet hours are over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """How a pending delivery was routed. `problem` says why it isn't a known event."""
+
+    kind: str = ""
+    problem: str = ""
+    email: str = ""
+    domain: str = ""
+    sequence: str = ""
+    detail: str = ""
+    """What a count of them may ask: hard or soft, the day of a return."""
+    reply: str = ""
+    """A hash of what the lead wrote."""
+    remind_at: float | None = None
+    """When to remind of it unless it is acknowledged."""
+    inbox: str = ""
+    waits: bool = False
+    """It can be claimed."""
+    posts: tuple[PlannedPost, ...] = ()
+    turn: TurnPlan | None = None
+    """Whose turn the reply may be, where its route has a rota."""
+
+    @property
+    def is_incident(self) -> bool:
+        """True for a paused domain that is shown anywhere."""
+        return bool(kind_of(self.kind).acknowledged and self.domain and self.posts)
+
+    @property
+    def is_reply(self) -> bool:
+        """True for a reply that is shown anywhere."""
+        return self.kind in REPLIES and bool(self.email and self.posts)
+
+
+Decide = Callable[[PendingDelivery], Decision]
+Decided = Sequence[tuple[PendingDelivery, Decision]]
+
+
+class Deliveries(Repository):
+    """Deliveries on their way to being alerts."""
+
+    async def route(self, decide: Decide, *, limit: int = 50) -> Decided:
+        """Turn up to `limit` pending deliveries into alerts and posts; returns what was decided on each.
+
+        Where the database refuses a value, they are routed one by one, and the culprit is set aside with its body.
+        """
+        try:
+            return await self.database.write(lambda tx: _route(tx, decide, limit=limit))
+        except ValuesRefused:
+            return await self.database.write(lambda tx: _route_singly(tx, decide, limit=limit))
+
+    @probes
+    def oldest_unrouted_age(self, tx: Transaction) -> float:
+        """Seconds that the oldest delivery has waited for the router; 0 when none waits."""
+        at = tx.scalar(_OLDEST)
+        return 0.0 if at is None else max(0.0, self.database.clock() - at)
+
+
+def _route(tx: Transaction, decide: Decide, *, limit: int) -> Decided:
+    decided = [(pending, decide(pending)) for pending in _gather(tx, limit=limit)]
+    _settle(tx, decided)
+    return decided
+
+
+def _route_singly(tx: Transaction, decide: Decide, *, limit: int) -> Decided:
+    decided: list[tuple[PendingDelivery, Decision]] = []
+    for pending in _gather(tx, limit=limit):
+        decision = decide(pending)
+        try:
+            with tx.connection.begin_nested():
+                _settle(tx, [(pending, decision)])
+        except Exception as error:
+            if not blames_values(error):
+                raise
+            decision = Decision(problem=f"the database refuses it: {type(error).__name__}")
+            _settle(tx, [(pending, decision)])
+        decided.append((pending, decision))
+    return decided
+
+
+_BY_ARRIVAL = (deliveries.c.received_at, deliveries.c.id)
+_OLDEST = sa.select(deliveries.c.received_at).where(deliveries.c.pending).order_by(*_BY_ARRIVAL).limit(1)
+_ARRIVED = [
+    deliveries.c[name] for name in ("id", "dkey", "workspace", "found", "received_at", "last_at", "seen")
+]
+CAME: sa.Select[Any] = (
+    sa.select(*_ARRIVED, deliveries.c.body, sa.null().label("alert"))
+    .where(deliveries.c.pending)
+    .order_by(*_BY_ARRIVAL)
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+    .with_for_update(skip_locked=True)
+)
+"""Unrouted arrivals that no other process has locked."""
+THERE: sa.Select[Any] = (
+    sa.select(*_ARRIVED, deliveries.c.problem, alerts.c.id.label("alert"))
+    .outerjoin(alerts, alerts.c.delivery_id == deliveries.c.id)
+    .where(deliveries.c.dkey.in_(sa.bindparam("keys", expanding=True)), sa.not_(deliveries.c.pending))
+    .order_by(deliveries.c.dkey)
+    .with_for_update(of=deliveries)
+)
+"""Those that were looked at before, locked in one order for all processes."""
+
+
+def _gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
+    """Take up to `limit` unrouted arrivals, merged into deliveries with news, in the order they came."""
+    by_key: defaultdict[bytes, list[sa.Row[Any]]] = defaultdict(list)
+    for row in tx.execute(CAME, {"limit": limit}):
+        by_key[row.dkey].append(row)
+    if not by_key:
+        return ()
+    before = {row.dkey: row for row in tx.execute(THERE, {"keys": [*by_key]})}
+    stays = {before[key].id if key in before else rows[0].id for key, rows in by_key.items()}
+    surplus = {row.id for rows in by_key.values() for row in rows} - stays
+    if surplus:  # an arrival after the first is counted, and leaves no row
+        tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(surplus)))
+    merged = [_merged(rows, before.get(key)) for key, rows in by_key.items()]
+    pending = [delivery for delivery in merged if delivery]
+    subscribed = subscriptions_of(tx, {delivery.workspace for delivery in pending})
+    ended = _ended(tx, [delivery for delivery in pending if not delivery.is_new])
+    return [
+        replace(
+            delivery,
+            subscriptions=subscribed.get(delivery.workspace, ()),
+            ended=ended.get(delivery.id, ""),
+        )
+        for delivery in pending
+    ]
+
+
+def _merged(rows: Sequence[sa.Row[Any]], before: sa.Row[Any] | None) -> PendingDelivery | None:
+    """One delivery of all its arrivals; None where it says nothing new, or its person was erased."""
+    first, again = (rows[0], rows[1:]) if before is None else (before, rows)
+    later = [row for row in again if not row.found]
+    if before is not None and (not later or before.problem == ERASED):
+        return None
+    return PendingDelivery(
+        id=first.id,
+        alert_id=alert_id(first.dkey),
+        workspace=first.workspace,
+        body=rows[-1].body,
+        found=first.found,
+        received_at=first.received_at,
+        last_at=later[-1].received_at if later else first.last_at,
+        seen=first.seen + len(later),
+        is_new=before is None,
+        arrivals=len(rows),
+        alert=first.alert,
+    )
+
+
+def _ended(tx: Transaction, repeats: Sequence[PendingDelivery]) -> Mapping[int, str]:
+    """The alerts of the incidents that are over, of which these repeats have told, by delivery."""
+    shown = {repeat.id: [name for name in (repeat.alert_id, repeat.alert) if name] for repeat in repeats}
+    if not shown:
+        return {}
+    over = alerts.c.recovered_at.is_not(None) | (alerts.c.received_at <= NOW - UNKNOWN_AFTER_SECONDS)
+    mine = alerts.c.id.in_([*chain.from_iterable(shown.values())])
+    ended = {*tx.scalars(sa.select(alerts.c.id).where(mine, alerts.c.domain != "", over), {"now": tx.now})}
+    return {number: name for number, names in shown.items() for name in names if name in ended}
+
+
+def subscriptions_of(tx: Transaction, workspaces: Collection[str]) -> Mapping[str, Sequence[Subscription]]:
+    """What the channels of these workspaces want to be told, in one order."""
+    wanted: defaultdict[str, list[Subscription]] = defaultdict(list)
+    for fact in facts.listed(tx, SUBSCRIPTION, workspaces=workspaces):
+        of = dict(zip(("channel", "event", "sequence", "inbox"), json.loads(fact.key), strict=True))
+        wanted[fact.workspace].append(Subscription(**of, condensed=bool(fact.value.get("condensed"))))
+    return wanted
+
+
+_COUNTED = ("seen", "last_at")
+_READ = ("kind", "problem", "domain", "sequence", "inbox", "detail")
+_SETTLED = (
+    sa.update(deliveries)
+    .where(deliveries.c.id == sa.bindparam("row"))
+    .values(pending=False, **{name: sa.bindparam(f"new_{name}") for name in (*_READ, *_COUNTED)})
+)
+
+
+def _settled(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
+    counted = {f"new_{name}": getattr(row, name) for name in _COUNTED}
+    return {"row": row.id, **{f"new_{name}": getattr(decision, name) for name in _READ}, **counted}
+
+
+def _settle(tx: Transaction, decided: Decided) -> None:
+    """Write what was decided: the deliveries, their alerts, and their posts."""
+    if not decided:
+        return
+    incidents = [(row, decision) for row, decision in decided if decision.is_incident]
+    leads = {(row.workspace, address(decision.email)) for row, decision in decided if decision.is_reply}
+    _lock(tx, leads | {(row.workspace, decision.domain) for row, decision in incidents})
+    in_one_order = sorted(
+        decided, key=lambda pair: pair[0].alert_id
+    )  # lest two processes lock each other out
+    tx.execute(_SETTLED, [_settled(row, decision) for row, decision in in_one_order])
+    adopted, late = _join(tx, decided)
+    joined = _join_incidents(tx, incidents)
+    # A paused domain is looked up before all that are merely due: its DNS may be why.
+    hurried = {decision.domain for row, decision in incidents if _reopen(tx, row, decision, joined)}
+    cards = {row.id: joined.get(row.id) or row.alert or adopted.get(row.id) for row, _ in decided}
+    # A repeat of what stands on a card already changes nothing that people see, so the card isn't edited.
+    changed = [cards[row.id] for row, _ in decided if row.is_new or row.ended or row.id in joined]
+    messages.repaint(tx, [name for name in changed if name])
+    raised, planned, replies = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, dict[str, Any]]()
+    for row, decision in decided:
+        name, shown = row.alert_id, decision.posts
+        if row.id in joined:
+            name = joined[row.id]
+            shown = tuple(
+                replace(post, dedupe=f"{name}:{post.channel}") for post in shown if post.kind == ALERT
+            )
+        elif cards[row.id] not in {None, name} or row.id in late:
+            continue
+        elif cards[row.id] is None and shown:
+            turn = take(tx, decision.turn.candidates) if decision.turn else None
+            raised.append(_alert(row, decision, turn, now=tx.now))
+            shown = _called(decision, turn)
+            hurried |= {decision.domain} if decision.is_incident else set()
+        if decision.is_reply:
+            replies[name] = _reply(row, decision)
+        planned += [
+            messages.post_row(post, workspace=row.workspace, alert=name, now=tx.now) for post in shown
+        ]
+    if raised:
+        tx.execute(tx.insert_once(alerts), raised)
+    for row, _ in decided:
+        if row.is_new and row.id in joined:  # the card says what was reported last
+            tx.execute(sa.update(alerts).where(alerts.c.id == joined[row.id]).values(delivery_id=row.id))
+    jobs.hurry(tx, DOMAIN, hurried)
+    messages.plan_rows(tx, _merge(tx, planned, replies))
+
+
+def _alert(row: PendingDelivery, decision: Decision, turn: Turn | None, *, now: float) -> dict[str, Any]:
+    """The row of a new alert."""
+    candidates = decision.turn.candidates if decision.turn else None
+    has_owner = candidates and turn and turn.owner
+    return {
+        "id": row.alert_id,
+        "delivery_id": row.id,
+        "workspace": row.workspace,
+        "kind": decision.kind,
+        "email": address(decision.email),
+        "received_at": row.received_at,
+        "sequence": decision.sequence,
+        "domain": decision.domain,
+        "reply": decision.reply,
+        "ack_due_at": decision.remind_at,
+        "waiting_since": row.received_at if decision.waits else None,
+        "undelivered": row.found,
+        "rota": candidates.rota if candidates else "",
+        **(turn or Turn()).columns,
+        "turn_ends_at": candidates.ends_at(now) if candidates and has_owner else None,
+    }
+
+
+def _called(decision: Decision, turn: Turn | None) -> tuple[PlannedPost, ...]:
+    """The posts of a decision; those under a rota mention whose turn it is, outside of quiet hours."""
+    plan = decision.turn
+    if plan is None or turn is None:
+        return decision.posts
+    who = turn.owner or plan.candidates.group
+    called = {channel for channel, quiet in plan.channels.items() if quiet is None}
+    late = (replace(plan.late, mention=who),) if plan.late else ()
+    return *(replace(post, mention=who) if post.channel in called else post for post in decision.posts), *late
+
+
+def _reply(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
+    email = address(decision.email)
+    return {"workspace": row.workspace, "kind": decision.kind, "email": email, "reply": decision.reply}
+
+
+def _join_incidents(tx: Transaction, incidents: Decided) -> Mapping[int, str]:
+    """Deliveries about an incident that has an alert already, with its id: one incident is one card."""
+    if not incidents:
+        return {}
+    is_open = (
+        alerts.c.domain.in_({decision.domain for _, decision in incidents})
+        & alerts.c.recovered_at.is_(None)
+        & (alerts.c.kind == sa.literal(PAUSED, literal_execute=True))  # in the words of its index
+        & (alerts.c.received_at > NOW - UNKNOWN_AFTER_SECONDS)
+    )
+    query = sa.select(alerts.c.workspace, alerts.c.domain, alerts.c.id).where(is_open)
+    rows = tx.execute(query.order_by(alerts.c.received_at), {"now": tx.now})
+    open_ids = {(row.workspace, row.domain): row.id for row in rows}
+    joined = dict[int, str]()
+    for row, decision in incidents:
+        its = open_ids.setdefault((row.workspace, decision.domain), row.ended or row.alert_id)
+        if its not in {row.alert_id, row.alert, row.ended}:
+            joined[row.id] = its
+    return joined
+
+
+def _reopen(tx: Transaction, row: PendingDelivery, decision: Decision, joined: Collection[int]) -> bool:
+    """An incident that is told of once more after its end is as new, on its card; False: it isn't."""
+    if not row.ended or row.id in joined:
+        return False
+    values = {
+        "recovered_at": None,
+        "standing": "",
+        "acked_name": "",
+        "acked_at": None,
+        "ack_reminders": 0,
+        "ack_due_at": decision.remind_at,
+        "received_at": row.last_at,
+    }
+    tx.execute(sa.update(alerts).where(alerts.c.id == row.ended).values(values))
+    look_now(tx, [row.ended])
+    return True
+
+
+Lead = tuple[str, str, str]
+"""Workspace, kind of event, address."""
+_FOUND = (
+    sa.select(alerts.c.id, alerts.c.workspace, alerts.c.kind, alerts.c.email)
+    .where(alerts.c.email.in_(sa.bindparam("emails", expanding=True)), alerts.c.undelivered)
+    .where(alerts.c.received_at > NOW - ADOPTED_SECONDS)
+)
+
+
+def _join(tx: Transaction, decided: Decided) -> tuple[Mapping[int, str], Collection[int]]:
+    """The deliveries that take over the alert of what was found before, and the found ones that come too late."""
+    about = [
+        (row, decision, (row.workspace, decision.kind, address(decision.email)))
+        for row, decision in decided
+        if decision.email and row.alert is None
+    ]
+    _lock_leads(tx, {lead for _, _, lead in about})
+    adopted = _adopt(tx, {lead: row.id for row, _, lead in about if not row.found})
+    shown = {lead for row, decision, lead in about if not row.found and decision.posts}
+    return adopted, _too_late(tx, [(row.id, lead) for row, _, lead in about if row.found], shown)
+
+
+def _lock_leads(tx: Transaction, leads: Collection[Lead]) -> None:
+    """Let one process at a time decide on a lead that the API showed; SQLite has one writer in any case."""
+    if leads and tx.is_postgresql:
+        row = known_leads.c.workspace, known_leads.c.lead
+        rows = sa.select(*row).where(sa.tuple_(*row).in_({(lead[0], lead_key(lead[2])) for lead in leads}))
+        tx.execute(rows.order_by(*row).with_for_update())
+
+
+def _adopt(tx: Transaction, late: dict[Lead, int]) -> Mapping[int, str]:
+    if not late:
+        return {}
+    values = {"emails": [email for _, _, email in late], "now": tx.now}
+    adopted: dict[int, str] = {}
+    for name, *key in tx.execute(_FOUND, values).all():
+        delivery = late.pop(tuple(key), None)
+        if delivery is not None:
+            taken = sa.update(alerts).where(alerts.c.id == name)
+            tx.execute(taken.values(delivery_id=delivery, undelivered=False))
+            adopted[delivery] = name
+    return adopted
+
+
+def _too_late(
+    tx: Transaction, candidates: Sequence[tuple[int, Lead]], shown: Collection[Lead]
+) -> Collection[int]:
+    """Found while their delivery was on the way: that has its alert, or gets it in this transaction."""
+    if not candidates:
+        return ()
+    query = sa.select(alerts.c.workspace, alerts.c.kind, alerts.c.email)
+    rows = tx.execute(query.where(alerts.c.email.in_({lead[2] for _, lead in candidates})))
+    there = {*shown, *(tuple(row) for row in rows)}
+    late: set[int] = set()
+    for delivery, lead in candidates:
+        if lead in there:
+            late.add(delivery)
+        there.add(lead)
+    return late
+
+
+def _lock(tx: Transaction, subjects: Iterable[tuple[str, str]]) -> None:
+    """Let one process at a time decide on a lead's replies, or a domain; SQLite has one writer in any case."""
+    if not tx.is_postgresql:
+        return
+    digests = (hashlib.sha256("\0".join(subject).encode()).digest()[:8] for subject in subjects)
+    for key in sorted(int.from_bytes(digest, signed=True) for digest in digests):
+        tx.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyCard:
+    """A card that shows a reply, planned or posted."""
+
+    workspace: str
+    channel: str
+    email: str
+    kind: str
+    reply: str
+    """A hash of its text; empty where the event has none."""
+    alert: str = ""
+    id: int = 0
+    state: str = ""
+    sent_at: float | None = None
+
+    def shows(self, other: ReplyCard) -> bool:
+        """True if both are of the same reply, in the same channel."""
+        here = (self.workspace, self.channel, self.email) == (other.workspace, other.channel, other.email)
+        if not (self.reply and other.reply):
+            return here and not {self.kind, other.kind} & {*ONLY_WITH_WORDS}
+        return here and self.reply == other.reply
+
+    @property
+    def detail(self) -> int:
+        """How much its event says about the reply."""
+        return REPLIES[self.kind]
+
+
+def _merge(
+    tx: Transaction, planned: Sequence[dict[str, Any]], replies: Mapping[str, dict[str, Any]]
+) -> Sequence[dict[str, Any]]:
+    """The posts that are still to be planned; `replies` has workspace, kind, email and reply by alert."""
+    mine = [post for post in planned if post["alert_id"] in replies and post["kind"] == ALERT]
+    if not mine:
+        return planned
+    names = {post["alert_id"] for post in mine}
+    # One of each lead, which has the cards of all its alerts.
+    cards = _cards(
+        tx, {(replies[name]["workspace"], replies[name]["email"]): name for name in names}.values()
+    )
+    # A repeat of what took over a card: the card has the name of the event that it was planned for.
+    shown = {(row.alert_id, row.channel) for row in tx.execute(_SHOWN, {"names": [*names]})}
+    merged = {post["dedupe"] for post in mine if (post["alert_id"], post["channel"]) in shown}
+    for post in sorted(mine, key=lambda post: -REPLIES[replies[post["alert_id"]]["kind"]]):
+        if post["dedupe"] in merged:
+            continue
+        card = ReplyCard(channel=post["channel"], **replies[post["alert_id"]])
+        same = [other for other in cards if other.detail != card.detail and other.shows(card)]
+        if any(other.detail > card.detail for other in same):
+            merged.add(post["dedupe"])
+        elif same:
+            _take_over(tx, same[-1], post)
+            merged.add(post["dedupe"])
+        cards.append(card)
+    return [post for post in planned if post["dedupe"] not in merged]
+
+
+_NAMES: sa.BindParameter[Any] = sa.bindparam("names", expanding=True)
+_SHOWN: sa.Select[Any] = sa.select(posts.c.alert_id, posts.c.channel).where(
+    posts.c.alert_id.in_(_NAMES), posts.c.kind.in_([ALERT, REPLACED])
+)
+_NEW, _NEAR = alerts.alias("new"), alerts.alias("near")
+_NEWEST = (
+    sa.select(_NEAR.c.id)
+    .where(_NEAR.c.workspace == _NEW.c.workspace, _NEAR.c.email == _NEW.c.email)
+    .where(_NEAR.c.received_at > NOW - WITHIN_SECONDS)
+    .order_by(_NEAR.c.received_at.desc())
+    .limit(COMPARED)
+    .correlate(_NEW)
+)
+"""The newest alerts of the lead of an alert."""
+
+
+def _cards_of(newest: Any) -> sa.Select[Any]:
+    """The cards of `newest`, which are alerts joined to one of each lead."""
+    return (
+        sa.select(
+            *(posts.c[name] for name in ("id", "workspace", "channel", "state", "sent_at")),
+            *(alerts.c[name] for name in ("email", "kind", "reply")),
+            alerts.c.id.label("alert"),
+        )
+        .select_from(newest.join(posts, posts.c.alert_id == alerts.c.id))
+        .where(_NEW.c.id.in_(_NAMES), alerts.c.kind.in_(REPLIES), posts.c.kind == ALERT)
+        .order_by(posts.c.id)
+    )
+
+
+# Each engine has its own way to look up the newest alerts by an index for each lead.
+_EACH = _NEWEST.lateral("newest")
+_CARDS_POSTGRESQL = _cards_of(_NEW.join(_EACH, sa.true()).join(alerts, alerts.c.id == _EACH.c.id))
+_CARDS_SQLITE = _cards_of(_NEW.join(alerts, alerts.c.id.in_(_NEWEST)))
+
+
+def _cards(tx: Transaction, names: Collection[str]) -> list[ReplyCard]:
+    """The cards of the newest alerts of the leads of these, of which each has another lead."""
+    query = _CARDS_POSTGRESQL if tx.is_postgresql else _CARDS_SQLITE
+    return [ReplyCard(**row._asdict()) for row in tx.execute(query, {"names": [*names], "now": tx.now})]
+
+
+def _take_over(tx: Transaction, card: ReplyCard, post: Mapping[str, Any]) -> None:
+    """Have a card show another event of its reply, and announce it if it would go unnoticed."""
+    values = {name: post[name] for name in ("alert_id", "urgency", "condensed", "mention")}
+    _keep_claim(tx, of=card.alert, on=post["alert_id"])
+    if card.state == State.HELD and post["held_until"] is None:
+        values |= {"state": State.READY, "held_until": None}
+        messages.wake(tx, [card.channel])
+    if card.state not in {State.READY, State.HELD}:  # Slack may have it as it was
+        values |= {"turned": True, "held_until": post["held_until"]}
+    messages.redraw(tx, posts.c.id == card.id, values=values)
+    if card.sent_at is not None and (post["mention"] or tx.now - card.sent_at > UNNOTICED_SECONDS):
+        note = PlannedPost(
+            dedupe=f"{post['dedupe']}:turned",
+            channel=card.channel,
+            kind=TURNED,
+            urgency=post["urgency"],
+            mention=post["mention"],
+            alert_id=post["alert_id"],
+        )
+        messages.plan(tx, note, workspace=card.workspace)
+    messages.renew_unsure(tx, [card.id])
+    look_now(tx, [post["alert_id"]])
+
+
+def _keep_claim(tx: Transaction, *, of: str, on: str) -> None:
+    """Who claimed a reply has it, whatever event of it is shown next."""
+    columns = (alerts.c[name] for name in ("claimed_by", "claimed_name", "claimed_at", "assigned_name"))
+    query = sa.select(*columns).where(alerts.c.id == of, alerts.c.claimed_by != "")
+    if claim := tx.execute(query).first():
+        free = (alerts.c.id == on) & (alerts.c.claimed_by == "")
+        claimed = {**claim._asdict(), "worked_since": claim.claimed_at, "waiting_since": None}
+        tx.execute(sa.update(alerts).where(free).values(claimed))

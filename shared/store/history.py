@@ -1,0 +1,517 @@
+"""What the bot recorded, as commands, reports and pages read it: replies and their waits, counts, a domain's past.
+
+Medians and counts of thousands of rows are computed by the database. All times of the results are aware datetimes in
+UTC.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from shared.api.event_kinds import INTERESTED, PAUSED
+from shared.domain.paused_domains import pause_reason
+from shared.domain.reply_states import State
+from shared.domain.wall_clock import DAY, moment
+from shared.records.domains import DomainIncident, DomainPast, DomainPause
+from shared.records.records import AlertsSummary, PeriodRecords
+from shared.records.replies import (
+    MOST_OPEN,
+    Grouping,
+    InterestedReply,
+    LeadReply,
+    OpenReply,
+    PositiveReply,
+    UnclaimedReplies,
+    Waits,
+)
+from shared.store import messages
+from shared.store.alerts import CLAIMED_BY, count_unclaimed, is_unclaimed
+from shared.store.audit import AuditLog, changes_between
+from shared.store.db.engine import Transaction, probes, reads, reports
+from shared.store.db.schema import alerts, deliveries, jobs, posts, sightings
+from shared.store.deliveries import address, heard_since
+from shared.store.domains import Domains
+from shared.store.guardrails import Guardrails
+from shared.store.instance import last_seen
+from shared.store.jobs import RESUME, unknown_kinds
+from shared.store.messages import IS_COUNTED, broken_channels, is_in
+from shared.store.people import Turns
+from shared.store.rows import ALERT_ROWS, OWN, AlertRow, read_alerts
+from shared.store.sequences import SequenceChanges, Timers
+from shared.store.subscriptions import Subscriptions
+from shared.text.formats import clip
+from shared.text.quotations import without_quotation
+
+WRITTEN = ("reply.interested", "lead.replied")
+BEGINNING = 120
+"""Characters of a reply that lists show."""
+MOST_KNOWN = 5_000
+"""Interested replies by which the dashboard knows who answered."""
+MOST_PAUSES = 5
+"""Pauses of a domain that a page about it shows."""
+MOST_SEQUENCES = 50
+"""Sequences of a domain that a page about it shows."""
+UNSURE = "unsure"
+"""The state of what is in Slack or not: it can't be looked up for now."""
+
+_c = alerts.c
+_STATE = sa.case(
+    (is_in(messages.State.DEAD) & posts.c.unsure, sa.literal(UNSURE, literal_execute=True)),
+    else_=posts.c.state,
+)
+_IS_REFUSED = is_in(messages.State.DEAD) & sa.not_(posts.c.unsure) & IS_COUNTED
+_IS_INTERESTED = _c.kind == sa.literal(INTERESTED, literal_execute=True)
+_TOUCHED_AT = sa.case(
+    (_c.claimed_at.is_(None), _c.handled_at),
+    (_c.handled_at.is_(None), _c.claimed_at),
+    (_c.handled_at < _c.claimed_at, _c.handled_at),
+    else_=_c.claimed_at,
+)
+_PERSON = sa.case(
+    (_c.claimed_by != sa.literal("", literal_execute=True), _c.claimed_by), else_=_c.claimed_name
+)
+"""Without a parameter: PostgreSQL would take the same expression, grouped by, for another one."""
+_GROUPS: Mapping[Grouping, sa.ColumnElement[str]] = {
+    "": sa.literal(""),
+    "person": _PERSON,
+    "sequence": _c.sequence,
+}
+TIMERS_BY_WORKSPACE = (
+    sa.select(jobs.c.workspace, sa.func.count().label("waiting"))
+    .where(jobs.c.kind == RESUME)
+    .group_by(jobs.c.workspace)
+    .order_by(jobs.c.workspace)
+)
+
+
+@dataclass(slots=True)
+class Backlog:
+    """How many messages of a workspace wait, by state, and since when the oldest has waited."""
+
+    counts: Counter[str] = field(
+        default_factory=lambda: Counter(dict.fromkeys(("waiting", "dead", UNSURE, "uncertain", "held"), 0))
+    )
+    oldest_at: float | None = None
+
+    def add(self, state: str, number: int, oldest: float) -> None:
+        """Count what is in a state: of a post, or empty for deliveries that no router has looked at."""
+        self.counts[state if state in self.counts else "waiting"] += number
+        if state not in {"dead", UNSURE, "held"}:  # they wait for something else than a turn
+            self.oldest_at = oldest if self.oldest_at is None else min(self.oldest_at, oldest)
+
+
+class Records(AuditLog, Subscriptions, Timers):
+    """What commands read and change. Each method raises `RecordsUnavailable` when the database does not answer."""
+
+    @property
+    def guardrails(self) -> Guardrails:
+        return Guardrails(self.database)
+
+    @property
+    def domains(self) -> Domains:
+        return Domains(self.database)
+
+    @property
+    def changes(self) -> SequenceChanges:
+        return SequenceChanges(self.database)
+
+    @property
+    def turns(self) -> Turns:
+        return Turns(self.database)
+
+    @reads
+    def bot_is_running(self, tx: Transaction) -> bool:
+        """True if a bot that uses this database was seen in the last minute and a half."""
+        seen = last_seen(tx)
+        return seen is not None and seen.runs
+
+    @reads
+    def summary(self, tx: Transaction, workspace: str) -> AlertsSummary:
+        """How the alerts of a workspace stand, and what came in the last 24 hours."""
+        backlog = _backlogs(tx, workspace).get(workspace) or Backlog()
+        waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, IS_COUNTED)
+        waiting = {*tx.scalars(waits.distinct())}
+        recent = tx.execute(_deliveries_since(workspace, tx.now - DAY)).all()
+        unclaimed, unclaimed_since = count_unclaimed(tx, workspace)
+        routed = (deliveries.c.workspace == workspace) & sa.not_(deliveries.c.pending)
+        last = sa.select(deliveries.c.last_at).where(routed, sa.not_(deliveries.c.found))
+        due = (jobs.c.workspace == workspace) & (jobs.c.due_at <= tx.now)
+        unknown = sa.select(jobs.c.kind).where(due, jobs.c.kind.in_(unknown_kinds(tx))).distinct()
+        return AlertsSummary(
+            **{name: backlog.counts[name] for name in ("waiting", "dead", "unsure", "uncertain", "held")},
+            oldest_waiting_at=moment(backlog.oldest_at),
+            unclaimed=unclaimed,
+            oldest_unclaimed_at=moment(unclaimed_since),
+            unreadable=sum(row.seen for row in recent if row.problem),
+            last_delivery_at=moment(tx.scalar(last.order_by(deliveries.c.last_at.desc()).limit(1))),
+            deliveries={row.kind: int(row.seen) for row in recent if row.kind},
+            broken_channels={name: why for name, why in broken_channels(tx).items() if name in waiting},
+            refusals=_refusals(tx).get(workspace, {}),
+            unknown_timers=tuple(tx.scalars(unknown.order_by(jobs.c.kind))),
+            timers={row.workspace: row.waiting for row in tx.execute(TIMERS_BY_WORKSPACE)},
+        )
+
+    @probes
+    def backlogs(self, tx: Transaction) -> Mapping[str, Backlog]:
+        """What is not posted yet, by workspace; those with nothing are left out."""
+        return _backlogs(tx)
+
+    @probes
+    def refusals(self, tx: Transaction) -> Mapping[str, Mapping[str, int]]:
+        """How many messages Slack refused, by workspace and by Slack's word for it."""
+        return _refusals(tx)
+
+    @reads
+    def open_replies(
+        self, tx: Transaction, workspace: str, *, first: int = 0, most: int = MOST_OPEN
+    ) -> UnclaimedReplies:
+        """`most` unclaimed interested replies from number `first` (counted from 0) on, and the count of all."""
+        # Which are shown is looked up in the index alone: the deliveries of the pages before aren't read.
+        oldest_first = (_c.received_at, _c.id)
+        page = sa.select(_c.id).where(is_unclaimed(workspace)).order_by(*oldest_first)
+        shown = ALERT_ROWS.where(_c.id.in_(page.offset(first).limit(most))).order_by(*oldest_first)
+        count, oldest = count_unclaimed(tx, workspace)
+        return UnclaimedReplies(
+            count=count,
+            oldest_at=moment(oldest),
+            replies=[_open_reply(alert) for alert in read_alerts(tx, shown)] if most > 0 else (),
+        )
+
+    @reads
+    def own_replies(self, tx: Transaction, person: str) -> Sequence[tuple[str, OpenReply]]:
+        """What a person (by id) has claimed and not marked done, each with its workspace, the last claim last."""
+        claimed = read_alerts(tx, CLAIMED_BY, {"person": person})
+        return [(alert.workspace, _open_reply(alert)) for alert in reversed(claimed)]
+
+    @reads
+    def claim_counts(self, tx: Transaction, workspace: str, since: datetime) -> Mapping[str, int]:
+        """How many replies claimed since then each person has not marked done, by name, the most first."""
+        count = sa.func.count().label("claims")
+        query = (
+            sa.select(sa.func.max(_c.claimed_name).label("name"), count)
+            .where(_c.workspace == workspace, _c.claimed_at >= since.timestamp())
+            .where(_c.claimed_by != "", _c.handled_at.is_(None))
+            .group_by(_c.claimed_by)
+            .order_by(count.desc(), _c.claimed_by)
+        )
+        return {row.name: row.claims for row in tx.execute(query)}
+
+    @reads
+    def interested_replies(self, tx: Transaction, workspace: str) -> Sequence[InterestedReply]:
+        """The newest interested replies, claimed or not, the newest first."""
+        query = sa.select(*OWN).where(_is_interested(workspace)).order_by(_c.received_at.desc())
+        return [
+            InterestedReply(
+                email=alert.email,
+                received_at=alert.received,
+                sequence=alert.sequence,
+                claimed_by=alert.claimed_name or alert.handled_name,
+            )
+            for alert in read_alerts(tx, query.limit(MOST_KNOWN))
+        ]
+
+    @reads
+    def last_reply(self, tx: Transaction, workspace: str, email: str) -> LeadReply | None:
+        """The newest reply of a lead; None where none of this address came, or its words are deleted."""
+        mine = (_c.email == address(email)) & (_c.workspace == workspace) & _c.kind.in_(WRITTEN)
+        query = ALERT_ROWS.where(mine).order_by(_c.received_at.desc()).limit(1)
+        alert = next(iter(read_alerts(tx, query)), None)
+        if alert is None or alert.is_pruned:
+            return None
+        event = alert.event
+        return LeadReply(
+            alert_id=alert.id,
+            received_at=alert.received,
+            sequence=event.sequence or "",
+            step=event.step,
+            text=event.reply or "",
+            lead=event.lead.name,
+            company=event.lead.company or "",
+            status=_status(alert),
+        )
+
+    @reports
+    def claim_times(
+        self,
+        tx: Transaction,
+        workspace: str,
+        since: datetime,
+        until: datetime,
+        *,
+        by: Grouping = "",
+        late: float,
+    ) -> Sequence[Waits]:
+        """How long the replies claimed in this time had waited, who or what has most first.
+
+        In time is what waited `late` seconds at most.
+        """
+        within = _claimed_within(workspace, since, until)
+        waits = _waits(tx, _c.claimed_at, within, by=by, late=late)
+        names = _newest_names(tx, within) if by == "person" else {}
+        return [replace(group, name=names.get(group.name, group.name)) for group in waits]
+
+    @reports
+    def done_counts(
+        self, tx: Transaction, workspace: str, since: datetime, until: datetime
+    ) -> Mapping[str, int]:
+        """How many interested replies each person marked as done in this time."""
+        done = _is_interested(workspace) & _between(_c.handled_at, since, until)
+        query = sa.select(_c.handled_name, sa.func.count()).where(done).group_by(_c.handled_name)
+        # Of people who claimed under several names, the newest one counts.
+        claimed = _claimed_within(workspace, since, until)
+        newest = _newest_names(tx, claimed)
+        others = sa.select(_PERSON, _c.claimed_name).where(claimed).distinct()
+        names = {name: newest[person] for person, name in tx.execute(others)}
+        counts: Counter[str] = Counter()
+        for name, number in tx.execute(query):
+            counts[names.get(name, name)] += number
+        return dict(counts)
+
+    @reports
+    def domain_past(self, tx: Transaction, workspace: str, domain: str, since: datetime) -> DomainPast:
+        """Bounces, opt-outs and sequences of a domain since then, and why it was paused last."""
+        counts = _domain_counts(tx, workspace, domain, since.timestamp())
+        sequences = tx.scalars(_sequences_of(workspace, domain, since).limit(MOST_SEQUENCES))
+        of_domain = (_c.workspace == workspace) & (_c.kind == PAUSED) & (_c.domain == domain)
+        paused = ALERT_ROWS.where(of_domain, _c.received_at >= since.timestamp())
+        pauses = read_alerts(tx, paused.order_by(_c.received_at.desc()).limit(MOST_PAUSES))
+        return DomainPast(
+            reason=(pauses[0].event.reason or "").replace("_", " ") if pauses else "",
+            pauses=tuple(
+                DomainPause(
+                    at=pause.received,
+                    reason=pause_reason(pause.event),
+                    recovered_at=moment(pause.recovered_at),
+                )
+                for pause in pauses
+            ),
+            bounced=counts.get("lead.bounced", 0),
+            hard=counts.get("hard", 0),
+            opted_out=counts.get("lead.unsubscribed", 0),
+            known_from=moment(heard_since(tx, workspace)),
+            sequences=tuple(sequences),
+        )
+
+    @reads
+    def domain_counts(self, tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
+        """How many events of each kind a domain had since then, and how many of its bounces were hard."""
+        return _domain_counts(tx, workspace, domain, since)
+
+    @reads
+    def domain_sequences(
+        self, tx: Transaction, workspace: str, domain: str, since: datetime
+    ) -> Sequence[str]:
+        """The sequences that were seen sending from a domain, the busiest first."""
+        return tx.scalars(_sequences_of(workspace, domain, since)).all()
+
+    @reports
+    def arrivals(
+        self, tx: Transaction, workspace: str, since: datetime, until: datetime
+    ) -> Mapping[str, int]:
+        """How many deliveries came of each kind, from one moment until before another."""
+        early = _deliveries_since(workspace, since.timestamp())
+        came: Counter[str] = Counter()
+        for row in tx.execute(early.where(deliveries.c.received_at < until.timestamp())):
+            came[row.kind] += row.seen
+        return {kind: count for kind, count in came.items() if kind}
+
+    @reports
+    def period(
+        self, tx: Transaction, workspace: str, since: datetime, until: datetime, *, late: float
+    ) -> PeriodRecords:
+        """What a client report tells of the time from one moment until before another."""
+        within = _within(workspace, since, until)
+        paused = sa.select(*OWN).where(within, _c.kind == PAUSED).order_by(_c.received_at)
+        replies = sa.select(sa.func.count()).where(within, _is_interested(workspace))
+        touched = within & _is_interested(workspace) & _TOUCHED_AT.is_not(None)
+        lost = sa.select(_c.received_at).where(within, _c.undelivered, _c.kind.in_(WRITTEN))
+        return PeriodRecords(
+            replies=tx.scalar(replies) or 0,
+            touches=next(iter(_waits(tx, _TOUCHED_AT, touched, by="", late=late)), Waits()),
+            incidents=[_paused_domain(alert) for alert in read_alerts(tx, paused)],
+            changes=changes_between(tx, workspace, since.timestamp(), until.timestamp()),
+            lost=[moment(at) for at in tx.scalars(lost.order_by(_c.received_at))],
+        )
+
+    @reports
+    def positive_replies(
+        self,
+        tx: Transaction,
+        workspace: str,
+        since: datetime,
+        until: datetime,
+        *,
+        most: int | None = None,
+        named: bool = False,
+    ) -> Sequence[PositiveReply]:
+        """Interested replies of this time, the first first; who wrote them is read only if `named`."""
+        within = _within(workspace, since, until) & _is_interested(workspace)
+        query: sa.Select[Any] = ALERT_ROWS if named else sa.select(*OWN)
+        rows = read_alerts(tx, query.where(within).order_by(_c.received_at).limit(most))
+        return [_positive_reply(alert, named=named) for alert in rows]
+
+
+def _is_interested(workspace: str) -> sa.ColumnElement[bool]:
+    """In the words of the partial indexes."""
+    return (_c.workspace == workspace) & _IS_INTERESTED
+
+
+def _between(at: sa.ColumnElement[Any], since: datetime, until: datetime) -> sa.ColumnElement[bool]:
+    return (at >= since.timestamp()) & (at < until.timestamp())
+
+
+def _within(workspace: str, since: datetime, until: datetime) -> sa.ColumnElement[bool]:
+    return (_c.workspace == workspace) & _between(_c.received_at, since, until)
+
+
+def _claimed_within(workspace: str, since: datetime, until: datetime) -> sa.ColumnElement[bool]:
+    return _is_interested(workspace) & _between(_c.claimed_at, since, until)
+
+
+def _backlogs(tx: Transaction, workspace: str | None = None) -> Mapping[str, Backlog]:
+    """What is not posted yet, by workspace; or of one workspace alone."""
+    waiting = sa.select(posts.c.workspace, _STATE, sa.func.count(), sa.func.min(posts.c.created_at)).where(
+        IS_COUNTED
+    )
+    unrouted = sa.select(
+        deliveries.c.workspace, sa.literal(""), sa.func.count(), sa.func.min(deliveries.c.received_at)
+    ).where(deliveries.c.pending)
+    if workspace is not None:
+        waiting = waiting.where(posts.c.workspace == workspace)
+        unrouted = unrouted.where(deliveries.c.workspace == workspace)
+    parts = waiting.group_by(posts.c.workspace, _STATE), unrouted.group_by(deliveries.c.workspace)
+    backlogs: defaultdict[str, Backlog] = defaultdict(Backlog)
+    for name, state, number, oldest in tx.execute(sa.union_all(*parts)):
+        backlogs[name].add(state, number, oldest)
+    return backlogs
+
+
+def _refusals(tx: Transaction) -> Mapping[str, Mapping[str, int]]:
+    query = sa.select(posts.c.workspace, posts.c.error, sa.func.count()).where(_IS_REFUSED)
+    refusals: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for workspace, error, number in tx.execute(query.group_by(posts.c.workspace, posts.c.error)):
+        refusals[workspace][error] = number
+    return refusals
+
+
+def _deliveries_since(workspace: str, since: float) -> sa.Select[Any]:
+    flawed = (deliveries.c.problem != "").label("problem")
+    return (
+        sa.select(deliveries.c.kind, flawed, sa.func.count().label("seen"))
+        .where(deliveries.c.workspace == workspace, deliveries.c.received_at >= since)
+        # What came since was repeated since, if at all: the index by workspace has that time.
+        .where(deliveries.c.last_at >= since)
+        .where(sa.not_(deliveries.c.found), sa.not_(deliveries.c.pending))
+        .group_by(deliveries.c.kind, flawed)
+    )
+
+
+def _of_domain(workspace: str, domain: str, since: float) -> sa.ColumnElement[bool]:
+    s = sightings.c
+    return (s.workspace == workspace) & (s.domain == domain) & (s.at >= since)
+
+
+def _domain_counts(tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
+    s, mine = sightings.c, _of_domain(workspace, domain, since)
+    kinds = sa.select(s.kind, sa.func.count()).where(mine).group_by(s.kind)
+    hard = sa.select(sa.func.count()).where(mine, s.kind == "lead.bounced", s.detail.like("hard%"))
+    return {**{kind: int(count) for kind, count in tx.execute(kinds)}, "hard": int(tx.scalar(hard) or 0)}
+
+
+def _sequences_of(workspace: str, domain: str, since: datetime) -> sa.Select[str]:
+    s, mine = sightings.c, _of_domain(workspace, domain, since.timestamp())
+    names = sa.select(s.sequence).where(mine, s.sequence != "").group_by(s.sequence)
+    return names.order_by(sa.func.count().desc(), s.sequence)
+
+
+def _newest_names(tx: Transaction, within: sa.ColumnElement[bool]) -> dict[str, str]:
+    """The name of each person who claimed: Slack may tell another one, or none, at times."""
+    last = sa.func.max(_c.claimed_at).label("last")
+    query = sa.select(_PERSON, _c.claimed_name, last).where(within).group_by(_PERSON, _c.claimed_name)
+    rows = sorted(tx.execute(query), key=lambda row: (row.claimed_name != row[0], row.last))
+    return {person: name for person, name, _ in rows}  # the last one counts
+
+
+def _waits(
+    tx: Transaction,
+    ended_at: sa.ColumnElement[Any],
+    within: sa.ColumnElement[bool],
+    *,
+    by: Grouping,
+    late: float,
+) -> list[Waits]:
+    """How long the replies waited until a moment, who or what has most first: medians without reading the rows."""
+    waited = ended_at - _c.received_at
+    positive = sa.case((waited < 0, 0.0), else_=waited).label("waited")
+    each = sa.select(positive, _GROUPS[by].label("name")).where(within).subquery()
+    rank = sa.func.row_number().over(partition_by=each.c.name, order_by=each.c.waited)
+    total = sa.func.count().over(partition_by=each.c.name)
+    ranked = sa.select(each, rank.label("rank"), total.label("total")).subquery()
+    place, count, waited = ranked.c.rank, ranked.c.total, ranked.c.waited
+    middle = place.in_([(count + 1) // 2, (count + 2) // 2])
+    query = (
+        sa.select(
+            ranked.c.name,
+            sa.func.max(count),
+            sa.func.avg(sa.case((middle, waited))),
+            sa.func.max(sa.case((place == (9 * count + 9) // 10, waited))),
+            sa.func.sum(sa.case((waited <= late, 1), else_=0)),
+        )
+        .group_by(ranked.c.name)
+        .order_by(sa.func.max(count).desc(), ranked.c.name)
+    )
+    return [
+        Waits(name=name, count=number, median=median, p90=p90, in_time=int(in_time))
+        for name, number, median, p90, in_time in tx.execute(query)
+    ]
+
+
+def _status(alert: AlertRow) -> str:
+    if alert.state is State.DONE:
+        reason = f"closed by @{alert.handled_name}: {alert.closed_reason}"
+        return reason if alert.closed_reason else f"done by @{alert.handled_name}"
+    return f"claimed by @{alert.claimed_name}" if alert.claimed_name else "unclaimed"
+
+
+def _paused_domain(alert: AlertRow) -> DomainIncident:
+    return DomainIncident(
+        at=alert.received,
+        text=f"The service paused {alert.domain}" if alert.domain else "The service paused a domain",
+        domain=alert.domain,
+        handled_by=alert.acked_name,
+        handled_at=moment(alert.acked_at),
+        recovered_at=moment(alert.recovered_at),
+    )
+
+
+def _positive_reply(alert: AlertRow, *, named: bool) -> PositiveReply:
+    """Who wrote it is unknown once the body of the delivery is pruned, except for the address."""
+    touched = min(filter(None, (alert.claimed_at, alert.handled_at)), default=None)
+    lead = alert.event.lead if named else None
+    return PositiveReply(
+        at=alert.received,
+        sequence=alert.sequence,
+        touched_after=None if touched is None else timedelta(seconds=max(0.0, touched - alert.received_at)),
+        lead=lead.name if lead else "",
+        company=(lead.company or "") if lead else "",
+        email=alert.email if lead else "",
+    )
+
+
+def _open_reply(alert: AlertRow) -> OpenReply:
+    event = alert.event
+    return OpenReply(
+        alert_id=alert.id,
+        received_at=alert.received,
+        lead=event.lead.name,
+        email=alert.email,
+        company=event.lead.company or "",
+        sequence=event.sequence or "",
+        reply=clip(without_quotation(event.reply or ""), length=BEGINNING),
+    )

@@ -1,1 +1,0 @@
-"""Deliveries in and messages out: dedupe, routing, leases, outcomes, retention."""

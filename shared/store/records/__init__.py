@@ -1,1 +1,0 @@
-"""Data for commands, digests and reports: alerts, subscriptions, counts, the audit."""

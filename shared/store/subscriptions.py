@@ -1,0 +1,133 @@
+"""What channels want to be told: events at once, and digests at their times, each posted once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shared.domain.wall_clock import MORNING, Recurrence, moment, parse_recurrence
+from shared.records.records import Subscription
+from shared.store import facts, jobs, messages
+from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.deliveries import subscriptions_of
+from shared.store.facts import DIGEST, SUBSCRIPTION
+from shared.store.jobs import Job
+from shared.store.messages import PlannedPost
+
+LATEST_SECONDS = 6 * 3600.0
+"""How long after its time a digest is still given: a bot that was away overnight does not begin with old ones."""
+EVERY = ("day", "week")
+"""How often a digest may come."""
+
+
+class Subscriptions(Repository):
+    """The subscriptions and the digests of channels, as commands read and change them."""
+
+    @reads
+    def subscriptions(self, tx: Transaction, workspace: str, channel: str) -> Sequence[Subscription]:
+        """The subscriptions of a channel, or of every channel."""
+        wanted = subscriptions_of(tx, [workspace])[workspace]
+        return [subscription for subscription in wanted if channel in {"", subscription.channel}]
+
+    @writes
+    def subscribe(self, tx: Transaction, workspace: str, subscriptions: Sequence[Subscription]) -> None:
+        """Add subscriptions; one that is there takes the new form."""
+        for wanted in subscriptions:
+            value = {"condensed": wanted.condensed}
+            facts.put(tx, SUBSCRIPTION, _key(wanted), value, workspace=workspace)
+
+    @writes
+    def unsubscribe(self, tx: Transaction, workspace: str, subscriptions: Sequence[Subscription]) -> int:
+        """Remove exactly these; returns how many there were."""
+        dropped = [
+            facts.drop(tx, SUBSCRIPTION, _key(unwanted), workspace=workspace) for unwanted in subscriptions
+        ]
+        return sum(dropped)
+
+    @reads
+    def digest_at(self, tx: Transaction, workspace: str, channel: str) -> str | None:
+        """When a channel has its digests: a rhythm, or two joined by `and`."""
+        rhythms = [facts.find(tx, DIGEST, f"{every}/{channel}", workspace=workspace) for every in EVERY]
+        return " and ".join(str(rhythm.value["at"]) for rhythm in rhythms if rhythm) or None
+
+    @writes
+    def set_digest(self, tx: Transaction, workspace: str, channel: str, at: str | None) -> None:
+        """Set a channel's daily or weekly digest or, with None, end both."""
+        if at is None:
+            for every in EVERY:
+                facts.drop(tx, DIGEST, f"{every}/{channel}", workspace=workspace)
+            return
+        key = f"{_recurrence(at).every}/{channel}"
+        facts.put(tx, DIGEST, key, {"at": at}, workspace=workspace, at=tx.now)
+        jobs.put(tx, jobs.DIGEST, key, workspace=workspace, at=_next(at, tx.now), how="replace")
+
+    async def give_up_channel(self, channel: str) -> None:
+        """Nothing is posted to the channel any more: messages that it rejected are dropped."""
+        await messages.give_up(self.database, channel)
+
+
+def _key(subscription: Subscription) -> str:
+    names = (subscription.channel, subscription.event, subscription.sequence, subscription.inbox)
+    return facts.key_of(*names)
+
+
+def _recurrence(at: str) -> Recurrence:
+    recurrence = parse_recurrence(at.split())
+    return recurrence if isinstance(recurrence, Recurrence) else Recurrence(at=MORNING)
+
+
+def _next(at: str, now: float) -> float:
+    return _recurrence(at).next_after(moment(now)).timestamp()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueDigest:
+    """A channel's digest, due at a moment."""
+
+    workspace: str
+    channel: str
+    every: str
+    due_at: float
+    days: int
+    """How many it is about: those since the one before."""
+
+
+class Digests(Repository):
+    """The digests of the channels, each with a job of the kind `digest` that looks at it at its times."""
+
+    @writes
+    def due(self, tx: Transaction, job: Job) -> DueDigest | None:
+        """A digest whose time has come since it was given last; else its job waits for the next time.
+
+        The next time is computed at each look: of two days in a year, one has no 02:30, and one has two.
+        """
+        every, _, channel = job.key.partition("/")
+        rhythm = facts.find(tx, DIGEST, job.key, workspace=job.workspace)
+        if rhythm is None:
+            jobs.done(tx, job)
+            return None
+        recurrence = _recurrence(rhythm.value["at"])
+        due = recurrence.last_before(moment(tx.now))
+        at, days = due.timestamp(), recurrence.days_since_last(due)
+        if (rhythm.at or 0.0) < at and tx.now - at < LATEST_SECONDS:
+            return DueDigest(workspace=job.workspace, channel=channel, every=every, due_at=at, days=days)
+        _put_off(tx, job, rhythm.value["at"])
+        return None
+
+    @writes
+    def give(self, tx: Transaction, job: Job, due: DueDigest, note: str) -> bool:
+        """Mark it as given and plan its message, together; False when another process has, or it was changed."""
+        rhythm = facts.find(tx, DIGEST, job.key, workspace=due.workspace, locked=True)
+        if rhythm is None or (rhythm.at or 0.0) >= due.due_at:
+            jobs.again(tx, job, after=0.0)
+            return False
+        facts.put(tx, DIGEST, job.key, rhythm.value, workspace=due.workspace, at=due.due_at)
+        dedupe = f"digest:{due.workspace}:{due.channel}:{due.every}:{due.due_at:.0f}"
+        planned = PlannedPost(dedupe=dedupe, channel=due.channel, kind="digest", note=note)
+        messages.plan(tx, planned, workspace=due.workspace)
+        _put_off(tx, job, rhythm.value["at"])
+        return True
+
+
+def _put_off(tx: Transaction, job: Job, at: str) -> None:
+    jobs.again(tx, job, after=max(0.0, _next(at, tx.now) - tx.now), attempts=0)
