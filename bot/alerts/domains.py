@@ -195,7 +195,9 @@ def recovery_note(alert: AlertRow, now: Mapping[str, Any], *, at: float) -> Plan
 def dns_body(domain: str, changes: Sequence[DomainChange], at: float) -> bytes:
     """The event of these changes of a domain's DNS, as a delivery."""
     told = [json.loads(encode_change(one)) for one in changes]
-    return json.dumps({"event": DNS, "domain": domain, "at": at, "changes": told}).encode()
+    is_broken = any(one.after.value is Value.PROBLEM for one in changes)
+    event = {"event": DNS, "domain": domain, "at": at, "broken": is_broken, "changes": told}
+    return json.dumps(event).encode()
 
 
 def dns_card(alert: Alert) -> Card:

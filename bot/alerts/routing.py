@@ -10,7 +10,7 @@ from datetime import timedelta
 from bot.alerts import kinds, model, rota
 from bot.alerts.notes import write_note
 from bot.alerts.rota import People, Unknown
-from shared.api.event_kinds import kind_of
+from shared.api.event_kinds import DNS, kind_of
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import ChannelPolicy, Routing, Rule
 from shared.domain.rota import Rota
@@ -82,7 +82,7 @@ class Routes:
         rules += [rule for rule in self.routing.rules if rule.workspace in {"", workspace}]
         asked: dict[str, list[Rule]] = {}
         own = self.alert_channels.get(workspace) or self.routing.fallback
-        if kind.at_once and own:
+        if own and (kind.at_once or _opens_incident(event)):
             asked[own] = []
         for rule in rules:
             if kinds.matches(rule.subscription, event):
@@ -103,17 +103,17 @@ class Routes:
     def _posts(
         self, pending: PendingDelivery, event: Event, targets: Sequence[Target]
     ) -> tuple[PlannedPost, ...]:
-        kind = kind_of(event.kind)
+        kind, opens = kind_of(event.kind), _opens_incident(event)
         posts = []
         for target in targets:
             quiet = target.policy.quiet_until(pending.last_at)
             post = PlannedPost(
                 dedupe=f"{pending.alert_id}:{target.channel}",
                 channel=target.channel,
-                urgency=kind.urgency,
+                urgency=INCIDENT if opens else kind.urgency,
                 condensed=target.condensed,
                 mention="" if quiet else target.mention,
-                held_until=None if kind.at_once else quiet,
+                held_until=None if kind.at_once or opens else quiet,
             )
             posts.append(post)
         if pending.ended and kind.acknowledged:
@@ -147,6 +147,11 @@ class Routes:
             channels=quiet,
             late=late if until else None,
         )
+
+
+def _opens_incident(event: Event) -> bool:
+    """True for DNS that two resolvers saw broken: it opens the card of the domain's incident before any pause."""
+    return event.kind == DNS and event.raw.get("broken") is True
 
 
 def _hash(reply: str | None) -> str:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.kit import Team, bounced, interested
+from tests.kit import Message, Team, bounced, interested
 from tests.kit.team import PRIVATE, SALES, data_of
 
 
@@ -66,6 +66,21 @@ async def test_a_digest_comes_when_it_is_due(team: Team) -> None:
         return any(one.ts not in known and "Digest" in one.title for one in await team.messages())
 
     assert await team.until(there, "the digest")
+
+
+async def test_a_restart_gives_no_second_digest(team: Team) -> None:
+    async def digests() -> list[Message]:
+        return [one for one in await team.mentioned() if "Digest" in one.title]
+
+    await team.ask("digest at 09:00 UTC")
+    await team.pass_time(hours=19)
+    (first,) = await team.until(digests, "the digest")
+    await team.stop()
+    await team.start()
+    await team.pass_time(minutes=10)
+    await team.ask("whoami")
+    await team.settled()
+    assert [one.ts for one in await digests()] == [first.ts]
 
 
 async def test_a_digest_counts_what_was_not_posted(team: Team) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.kit import Account, Message, Run, Shell, Team, paused_domain
+from tests.kit import Account, Message, Run, Shell, Team, bounced, paused_domain
 
 DOMAIN = "useacme.example"
 SECOND = "v=spf1 include:spf.bulk-mailer.example -all"
@@ -23,7 +23,6 @@ async def watch(team: Team) -> None:
     team.environ["OUTREACH_DNS_RESOLVERS"] = ",".join(team.account.resolvers)
     team.set('[dns]\nevery = "1m"\n')
     await team.start()
-    await team.ask("subscribe domain.dns here")
     await check(team)
 
 
@@ -79,12 +78,48 @@ async def broken(team: Team) -> Message:
 
 
 async def test_broken_dns_is_told_with_the_records_and_what_to_do(team: Team) -> None:
+    """In the alert channel, though nobody has subscribed to it, and before any pause."""
     await watch(team)
     assert await cards(team) == []
     await change(team.account, "second_spf")
     card = await broken(team)
     assert SECOND in card.shown
     assert MERGED in card.shown
+
+
+async def test_what_a_rule_finds_stands_in_the_thread_of_the_domains_broken_dns(team: Team) -> None:
+    await watch(team)
+    await change(team.account, "second_spf")
+    dns = await broken(team)
+    line = 'guardrails add "notify about domain when bounces > 3 in 1h" as sinking'
+    await team.ask(line)
+    for number in range(5):
+        await team.deliver(bounced(f"bob{number}", inbox=f"sam@{DOMAIN}"))
+    await team.settled()
+
+    async def found() -> bool:
+        await team.pass_time(seconds=35)
+        return any("sinking" in one.shown for one in await team.thread(dns))
+
+    assert await team.until(found, "what the rule found")
+    others = [one for one in await team.mentioned() if one.data.get("thread_ts") in {None, one.ts}]
+    assert not any("sinking fired" in one.shown for one in others)
+
+
+async def test_the_bounces_of_a_domain_decide_what_its_card_advises(team: Team) -> None:
+    await team.deliver(paused_domain(DOMAIN, reason=None))
+    card = await team.card(f"{DOMAIN} is paused")
+    await team.changed(card, "check its inboxes")
+    for number in range(9):
+        await team.deliver(bounced(f"bob{number}", inbox=f"sam@{DOMAIN}"))
+        await team.deliver(bounced(f"rob{number}", inbox="sam@another.example", event="lead.unsubscribed"))
+    await team.settled()
+
+    async def advised() -> bool:
+        await team.pass_time(seconds=11)
+        return "verify the addresses" in (await team.present(card)).shown
+
+    assert await team.until(advised, "advice by what was counted")
 
 
 async def test_what_one_resolver_alone_sees_is_told_to_nobody(team: Team) -> None:
