@@ -71,7 +71,9 @@ def events_table() -> str:
     rows = ["| event | means | without a subscription |", "|---|---|---|"]
     for kind in sorted(EVENTS.values(), key=lambda one: not one.at_once):
         many = "; many at once fire a guardrail" if kind.trouble else ""
-        counted = f"counted in the digest{many}" if not kind.own else "a card in the alert channel when it broke"
+        counted = (
+            f"counted in the digest{many}" if not kind.own else "a card in the alert channel when it broke"
+        )
         posted = "a card in the alert channel, at once" if kind.at_once else counted
         rows.append(f"| `{kind.name}` | {kind.meaning} | {posted} |")
     return "\n".join(rows)
