@@ -33,7 +33,6 @@ from shared.store.db.schema import (
 )
 from shared.store.db.schema import facts as fact_rows
 from tests.bot.harness import interested
-from tests.growth import BY_INDEX
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -64,8 +63,6 @@ class Rehearsal(Database):
         """Everything within is one transaction that is rolled back."""
         with self.engine.connect() as connection, connection.begin() as transaction:
             self.connection = connection
-            if connection.dialect.name == "postgresql":
-                connection.exec_driver_sql(BY_INDEX)
             try:
                 yield
             finally:
@@ -88,17 +85,6 @@ def fill(connection: sa.Connection, count: int, *, now: float) -> None:
     for table, rows in tables.items():
         for some in portions(list(rows), 5_000):  # each within the time that a statement may take
             connection.execute(sa.insert(table), some)
-    if connection.dialect.name == "postgresql":
-        for table in (
-            deliveries,
-            posts,
-            jobs,
-            audit,
-            incidents,
-        ):
-            connection.exec_driver_sql(
-                f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), 2000000)"
-            )
 
 
 _STATES: Mapping[str, Callable[[float, int], Row]] = {

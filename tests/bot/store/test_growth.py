@@ -6,7 +6,6 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -24,7 +23,7 @@ from tests.bot.manual_clock import ManualClock
 from tests.bot.store.growth_cases import CASES, EXEMPT, SHARES, Case, Skewed
 from tests.bot.store.skewed_data import DAY, WORKSPACE, Rehearsal, delivered, fill
 from tests.growth import DatabaseWork, database_work
-from tests.kit.databases import migrated_file, migrated_postgresql
+from tests.kit.databases import migrated_file
 
 FEW, MANY = 50, 500
 
@@ -50,9 +49,6 @@ def skewed(url: str, count: int) -> Skewed:
     database = Rehearsal(parse_url(url), clock=clock)
     with database.engine.begin() as connection:
         fill(connection, count, now=clock.now)
-    if not database.is_sqlite:  # as PostgreSQL does by itself; for SQLite nobody does
-        with database.engine.begin() as connection:
-            connection.exec_driver_sql("ANALYZE")
     cipher = SecretCipher([SecretStr("a-key-of-the-tests")])
     return Skewed(
         store=Store(database, LeaseTimings()),
@@ -61,28 +57,14 @@ def skewed(url: str, count: int) -> Skewed:
     )
 
 
-@contextmanager
-def skewed_stores(
-    request: pytest.FixtureRequest, folders: pytest.TempPathFactory, *counts: int
-) -> Iterator[tuple[Skewed, ...]]:
-    """One for each count, on the engine that is the parameter of the fixture."""
-    if request.param == "sqlite":
-        folder = folders.mktemp("growth")
-        urls = [migrated_file(folder / f"{count}.db") for count in counts]
-    else:
-        urls = [migrated_postgresql(request.getfixturevalue("postgresql")) for _ in counts]
-    opened = tuple(skewed(url, count) for url, count in zip(urls, counts, strict=True))
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Skewed, ...]]:
+    """Two amounts of data, in SQLite: the steps of its machine are counted exactly, and the statements are the same."""
+    folder = tmp_path_factory.mktemp("growth")
+    opened = tuple(skewed(migrated_file(folder / f"{count}.db"), count) for count in (FEW, MANY))
     yield opened
     for one in opened:
         one.store.database.engine.dispose()
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def stores(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Skewed, ...]]:
-    with skewed_stores(request, tmp_path_factory, FEW, MANY) as opened:
-        yield opened
 
 
 async def measured(one: Skewed, case: Case) -> DatabaseWork:
