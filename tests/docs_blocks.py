@@ -47,22 +47,6 @@ def shell_lines() -> list[tuple[str, ...]]:
     return list(dict.fromkeys(words for block in blocks("sh", "console") for words in _commands(block.text)))
 
 
-def other_shell_lines() -> list[tuple[str, ...]]:
-    """The commands of other programs, without sudo; of `console` blocks those behind a prompt."""
-    found = []
-    for block in blocks("sh", "console"):
-        lines = block.text.replace("\\\n", " ").splitlines()
-        typed = (
-            [line[2:] for line in lines if line.startswith("$ ")] if block.language == "console" else lines
-        )
-        for line in (part for one in typed for part in one.split(" && ")):
-            words = shlex.split(line, comments=True)
-            words = words[1:] if words[:1] == ["sudo"] else words
-            if words and not any(word.rpartition("/")[2] == "outreach" for word in words[:1]):
-                found.append(tuple(words))
-    return list(dict.fromkeys(found))
-
-
 def commands_of(page: str, heading: str) -> list[tuple[str, ...]]:
     """Those of one section of a page, in their order."""
     section = (ROOT / "docs" / page).read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]

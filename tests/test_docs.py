@@ -16,7 +16,7 @@ from cli.line import offered, read_command, read_program, split
 from cli.programs import PROGRAMS
 from shared.commands import COMMANDS, parse
 from shared.settings import load
-from tests.docs_blocks import blocks, other_shell_lines, shell_lines, slack_lines
+from tests.docs_blocks import blocks, shell_lines, slack_lines
 from tests.findings import Findings
 
 pytestmark = pytest.mark.lint
@@ -127,37 +127,7 @@ def test_every_block_of_python_is_run_by_a_test_that_names_its_page() -> None:
     assert [page for page, test in RUN_BY.items() if page not in (ROOT / test).read_text()] == []
 
 
-SHOWN_ONLY = {
-    ("architecture.md", ""),
-}
 """The tree of rooms."""
-
-
-def test_every_block_of_the_pages_is_of_a_kind_that_a_test_runs() -> None:
-    untested = [
-        (block.page.name, block.language, block.text[:60])
-        for block in blocks()
-        if block.language not in {"sh", "console", "toml", "json", "python", "yaml"}
-        and not all(line.startswith("/outreach ") for line in block.text.splitlines())
-        and (block.page.name, block.language) not in SHOWN_ONLY
-    ]
-    assert untested == []
-
-
-def test_every_other_command_of_the_pages_names_targets_and_files_that_exist() -> None:
-    found = Findings()
-    targets = re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    for words in other_shell_lines():
-        own = [word for word in words if word.startswith(("deploy/", "docs/")) or word.endswith(".lock")]
-        with found.at(" ".join(words)):
-            assert words[0] in PROGRAMS_OF_OTHERS
-            assert words[0] != "make" or words[1] in targets
-            assert [word for word in own if not (ROOT / word).exists()] == []
-    assert not found, str(found)
-
-
-PROGRAMS_OF_OTHERS = {"make", "docker", "pip", "podman", "sha256sum", "skopeo", "python3", "pipx", "/opt/outreach/bin/pip", "apt", "git", "cd", "cp", "install", "systemctl",
-                        "systemd-sysusers", "outreach()", "api", "api()", "curl", "V1=http://127.0.0.1:8000/v1"}  # fmt: skip
 
 
 def _logged() -> Iterator[str]:

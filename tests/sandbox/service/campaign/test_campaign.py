@@ -16,7 +16,6 @@ from sandbox.service.deliverability import (
 )
 from sandbox.service.moments import DAY, HOUR
 from sandbox.service.rules import Window
-from tests.kit.clock import moment
 from tests.sandbox.service.conftest import client_of, founded_at
 
 OFFICE = Window(opens=9, closes=17, weekdays=0b0011111)
@@ -97,14 +96,3 @@ async def test_the_same_seed_lives_the_same_life_however_often_it_is_asked() -> 
             ]
             lives.append((founded, everything))
     assert lives[0] == lives[1]
-
-
-async def test_a_dead_account_is_empty_and_still_whole(api: httpx.AsyncClient) -> None:
-    async with Service(scenario="empty", speed=1_000) as service, client_of(service, "acme") as empty:
-        for path in ("/leads", "/sequences", "/inboxes", "/stats"):
-            assert (await empty.get(path)).json()["data"] == []
-        started = service.now()
-        async with httpx.AsyncClient(verify=False) as control:
-            await control.post(f"{service.control_url}/time", json={"advance": 10 * DAY})
-        assert service.now() > started + 10 * DAY
-        assert moment().timestamp() < service.now()

@@ -130,13 +130,6 @@ async def test_the_crisis_breaks_three_zones_before_their_domains_are_paused() -
         assert texts(await ask(service, "_dmarc.helloacme.example")) == []
 
 
-async def test_a_repaired_zone_is_good_again(service: Service, act: httpx.AsyncClient) -> None:
-    await act.post("/changes", json={"domain": GOOGLE, "change": "second_spf"})
-    assert len(await policies(service, GOOGLE)) == 2
-    await act.request("DELETE", "/changes", params={"domain": GOOGLE})
-    assert len(await policies(service, GOOGLE)) == 1
-
-
 @pytest.mark.parametrize("domain", [GOOGLE, MICROSOFT])
 async def test_each_change_shows_in_the_zone_and_is_answered(
     service: Service, act: httpx.AsyncClient, domain: str

@@ -55,16 +55,6 @@ async def test_after_half_an_hour_it_is_refused(
     assert (status, "expired_url" in text) == (404, True)
 
 
-async def test_answers_are_private_until_they_are_not(
-    session: aiohttp.ClientSession, person: Person, url: str
-) -> None:
-    await post(session, url, text="for you")
-    assert (await latest(person))["seen_by"] == seed.ANN.id
-    await post(session, url, text="for all", response_type="in_channel")
-    assert (await latest(person))["seen_by"] is None
-    assert len((await person.see("messages", channel=seed.ALERTS, user=seed.BEN.id))["messages"]) == 1
-
-
 async def test_an_ephemeral_is_changed_and_deleted_through_its_own_address(
     session: aiohttp.ClientSession, person: Person, url: str
 ) -> None:

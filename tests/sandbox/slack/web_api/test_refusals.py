@@ -73,21 +73,6 @@ async def test_only_own_messages_can_be_changed(client: AsyncWebClient, person: 
     assert (await refused(client.chat_delete(channel=seed.ALERTS, ts=ts)))["error"] == "cant_delete_message"
 
 
-async def test_the_second_second_is_waited_for(client: AsyncWebClient, person: Person) -> None:
-    await person.do("settings", burst=2, messages_per_second=0.5)
-    for _ in range(2):
-        await client.chat_postMessage(channel=seed.ALERTS, text="x")
-    with pytest.raises(SlackApiError) as caught:
-        await client.chat_postMessage(channel=seed.ALERTS, text="x")
-    assert caught.value.response.status_code == 429
-    assert caught.value.response.headers["Retry-After"] == "2"
-    assert caught.value.response["error"] == "ratelimited"
-    await client.chat_postMessage(channel=seed.SALES, text="another channel has its own second")
-    await person.do("clock", advance=2)
-    await client.chat_postMessage(channel=seed.ALERTS, text="x")
-    assert (await person.see("summary"))["rate_limited"] == 1
-
-
 async def test_other_names_and_other_pages_stay_outside(
     slack: SlackStandIn, session: aiohttp.ClientSession
 ) -> None:
