@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cli.console import exit_codes
 from shared.api.pace import Priority
-from shared.commands.sequences import Resolved, resolve_sequence
+from shared.commands.sequences import resolve_sequence
 from shared.domain.card import Typed
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 async def named_sequence(client: OutreachClient, name: str, *, command: tuple[str, ...]) -> Sequence:
     """The sequence; raises `Refused` with the candidates, each with the `command` that would name it."""
     found = resolve_sequence(await client.list_sequences(priority=Priority.INTERACTIVE), name.split())
-    if isinstance(found, Resolved):
-        return found.sequence
+    if found.only:
+        return found.only
     raise exit_codes.Refused(found.card(lambda chosen: Typed(join(*command, chosen))))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
@@ -10,21 +9,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from shared.api.words import LEAD_STATUSES, LeadStatus
 from shared.commands.base import (
+    NOTHING_CHANGED,
     Act,
     ArgumentError,
     Arguments,
-    Choice,
     Command,
     OnSequence,
     Problem,
     Question,
     Result,
     Words,
+    ask,
     did_you_mean,
     is_email,
     need_target,
     none_left,
     refusal,
+    refused,
     texts,
     write_target,
 )
@@ -87,14 +88,12 @@ class OnLead(Arguments):
         if not words or not words[0].text.strip():
             raise ArgumentError("Which lead?", hint="Enter an email address or an id (ld_…).")
         status = words[1].text.lower() if len(words) > 1 else ""
-        if status not in LEAD_STATUSES:
-            none_left(words[1:])
-            return cls(who=words[0].text)
-        none_left(words[2:])
+        status = status if status in LEAD_STATUSES else ""
+        none_left(words[2 if status else 1 :])
         return cls(who=words[0].text, status=status)
 
     def write(self) -> Iterable[str]:
-        return (quote(self.who), *((self.status,) if self.status else ()))
+        return (quote(self.who), *filter(None, (self.status,)))
 
 
 class Lead(OnLead):
@@ -105,9 +104,8 @@ class Lead(OnLead):
     @classmethod
     def read(cls, words: Words) -> Self:
         with_status = len(words) == 2 and words[1].text.lower() in LEAD_STATUSES
-        if len(words) > 1 and "@" not in words[0].text and not with_status:
-            return cls(who=" ".join(texts(words)))
-        return super().read(words)
+        is_name = len(words) > 1 and "@" not in words[0].text and not with_status
+        return cls(who=" ".join(texts(words))) if is_name else super().read(words)
 
 
 class Remove(OnLead):
@@ -152,18 +150,17 @@ def _quoted(text: str) -> str:
 async def _leads(arguments: Leads, context: CommandContext) -> Result:
     """The newest hundred, or as many as the context says."""
     from shared.api.pace import Priority
-    from shared.commands.sequences import NoMatch, Resolved
 
     status, name, of = arguments.status, None, ""
     if arguments.target:
         found = await context.find_sequence(arguments.target)
-        if not isinstance(found, Resolved):
+        if not found.only:
             card = found.card(lambda one: replace(arguments, target=(one,)), changes=False)
-            if isinstance(found, NoMatch) and not found.nearest:  # a status may have been meant
+            if not found.fitting and not found.nearest:  # a status may have been meant
                 hint = f"As a status: {did_you_mean(found.query, LEAD_STATUSES)}"
                 card = replace(card, text=(*card.text, hint))
             return Result(card=card, problem=Problem(text="no single sequence", argument="target"))
-        name, of = found.sequence.id, f" in {found.sequence.label}"
+        name, of = found.only.id, f" in {found.only.label}"
     limit, shown, more = context.limit or PAGE, list[Any](), False
     urgency = Priority.INTERACTIVE if limit <= PAGE else Priority.NORMAL
     async for page in context.client.iter_pages(
@@ -207,9 +204,9 @@ def lead_name(lead: models.Lead) -> str:
 class Search(NamedTuple):
     """The leads that were found, among how many, and whether those were all; else, in which lists."""
 
-    found: Sequence[models.Lead]
+    leads: Sequence[models.Lead]
     looked_at: int
-    complete: bool
+    complete: bool = False
     lists: Sequence[str] = ()
 
     @property
@@ -236,26 +233,25 @@ async def search(
     names: list[str] = []
     for listed, sequence in lists:
         is_all = not listed and not sequence
-        is_deep = is_all or (listed == first and status)
-        pages = _pages(context, status=listed, sequence_id=sequence, most=PAGES_FIRST if is_all else None)
-        left, last = context.pages_searched if is_deep else PAGES_LIKELY, False
-        async for page in pages:
-            left, last = left - 1, page.next_cursor is None
+        left = context.pages_searched if is_all or (listed == first and status) else PAGES_LIKELY
+        async for page in _pages(context, status=listed, sequence_id=sequence, is_all=is_all):
+            left -= 1
             seen.update(lead.id for lead in page.items)
             context.progress(len(seen))
-            found = tuple(lead for lead in page.items if _is(lead, who))
-            if found or (is_all and last):
-                return Search(found, len(seen), complete=is_all and last)
+            complete = is_all and page.next_cursor is None
+            leads = tuple(lead for lead in page.items if _is(lead, who))
+            if leads or complete:
+                return Search(leads, len(seen), complete)
             if not left:
                 break
         names += [] if is_all else [listed or "its sequence's"]
-    return Search((), len(seen), complete=False, lists=names)
+    return Search((), len(seen), lists=names)
 
 
 async def _pages(
-    context: CommandContext, *, status: LeadStatus | None, sequence_id: str | None, most: int | None
+    context: CommandContext, *, status: LeadStatus | None, sequence_id: str | None, is_all: bool
 ) -> AsyncIterator[models.Page[models.Lead]]:
-    """The pages of a list; after the first `most` without priority."""
+    """The pages of a list; of all leads, those after the first ones without priority."""
     from shared.api.pace import Priority
 
     cursor, count = None, 0
@@ -265,7 +261,7 @@ async def _pages(
         ):
             count, cursor = count + 1, page.next_cursor
             yield page
-            if count == most:
+            if is_all and count == PAGES_FIRST:
                 break
         if cursor is None:
             return
@@ -297,68 +293,57 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
     reply = await _last_reply(who, context) if "@" in who else None
     home = await _named_sequence(reply.sequence, context) if reply else None
     result = await search(who, context, sequence_id=home.id if home else None, status=arguments.status)
-    if len(result.found) > 1:
-        title, rows = f"{len(result.found)} leads match “{clip(who)}”", tuple(map(record_of, result.found))
+    if len(result.leads) > 1:
         buttons = tuple(
             Button(
                 label=f"Show {clip(lead_name(one) or one.id, length=40)}",
                 action=Lead(who=one.id, status=one.status or ""),
             )
-            for one in result.found[:MOST_BUTTONS]
+            for one in result.leads[:MOST_BUTTONS]
         )
-        return Result(card=Card(title=title, table=lead_table(result.found), buttons=buttons), rows=rows)
-    one = result.found[0] if result.found else None
-    reply = reply or (await _last_reply(one.email, context) if one else None)
-    if one is None and reply is None:
+        title, table = f"{len(result.leads)} leads match “{clip(who)}”", lead_table(result.leads)
+        rows = tuple(map(record_of, result.leads))
+        return Result(card=Card(title=title, table=table, buttons=buttons), rows=rows)
+    lead = result.leads[0] if result.leads else None
+    reply = reply or (await _last_reply(lead.email, context) if lead else None)
+    if lead is None and reply is None:
         return _not_found(who, result)
-    email, words = (one.email if one else who) or "", reply.text if reply else ""
-    address = (Fact(label="Email", value=email, url=answer_link(email, words)),) if email else ()
-    quoted, links = without_quotation(words), await _links(email, reply, context)
-    if one is None:
-        assert reply is not None
-        title = " at ".join(filter(None, (reply.lead or who, reply.company)))
-        facts = (*address, *_reply_facts(reply))
-        return Result(
-            card=Card(
-                title=title,
-                tone=Tone.UNKNOWN,
-                text=(result.looked_through,),
-                facts=facts,
-                quote=quoted,
-                buttons=links,
-            )
-        )
-    removal = Button(label="Remove", action=Remove(who=one.id, status=one.status or ""), tone=Tone.BAD)
-    place = await _place(one, reply, context)
+    email, words = (lead.email if lead else who) or "", reply.text if reply else ""
+    facts = [Fact(label="Email", value=email, url=answer_link(email, words))] if email else []
+    buttons = await _links(email, reply, context)
+    if lead:
+        title = lead_name(lead) or lead.email or lead.id
+        facts += (*_own_facts(lead), *_reply_facts(reply))
+        facts += (*await _place(lead, reply, context), *_other_facts(lead))
+        removal = Remove(who=lead.id, status=lead.status or "")
+        buttons = (*buttons, Button(label="Remove", action=removal, tone=Tone.BAD))
+    else:
+        title = " at ".join(filter(None, (reply.lead or who, reply.company))) if reply else who
+        facts += _reply_facts(reply)
     return Result(
         card=Card(
-            title=lead_name(one) or one.email or one.id,
-            tone=TONES.get(one.status or "", Tone.UNKNOWN),
-            facts=(*address, *_own_facts(one), *_reply_facts(reply), *place, *_other_facts(one)),
-            quote=quoted,
-            buttons=(*links, removal),
+            title=title,
+            tone=TONES.get(lead.status or "", Tone.UNKNOWN) if lead else Tone.UNKNOWN,
+            text=() if lead else (result.looked_through,),
+            facts=tuple(facts),
+            quote=without_quotation(words),
+            buttons=buttons,
         ),
-        rows=(record_of(one),),
+        rows=(record_of(lead),) if lead else (),
     )
 
 
 async def _last_reply(email: str | None, context: CommandContext) -> LeadReply | None:
-    from shared.records.records import RecordsUnavailable
+    from shared.commands.run import read_part
 
     if context.records is None or not email:
         return None
-    try:
-        return await context.records.last_reply(context.workspace.name, email)
-    except RecordsUnavailable:
-        return None
+    return (await read_part(context.records.last_reply(context.workspace.name, email))).value
 
 
 async def _named_sequence(name: str, context: CommandContext) -> models.Sequence | None:
     """The sequence of a name or an id, where only one has it."""
-    from shared.commands.sequences import Resolved
-
-    found = await context.find_sequence((name,)) if name else None
-    return found.sequence if isinstance(found, Resolved) else None
+    return (await context.find_sequence((name,))).only if name else None
 
 
 async def _links(email: str, reply: LeadReply | None, context: CommandContext) -> tuple[Button, ...]:
@@ -442,6 +427,8 @@ def record_of(lead: models.Lead) -> dict[str, Any]:
 
 def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """The values at any depth, each with the names that lead to it."""
+    import json
+
     for name, inner in value.items():
         if isinstance(inner, Mapping):
             yield from _leaves(inner, (*path, name))
@@ -456,15 +443,13 @@ def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[t
 
 async def _add(arguments: Add, context: CommandContext) -> Result:
     from shared.api.pace import Priority
-    from shared.commands.run import which_sequence
-    from shared.commands.sequences import Resolved
 
     found = await context.find_sequence(arguments.target)
-    if not isinstance(found, Resolved):
-        return which_sequence(found, arguments)
-    email, label = arguments.email, found.sequence.label
+    if not found.only:
+        return found.refusal(arguments)
+    email, label = arguments.email, found.only.label
     lead = {"email": email, **arguments.fields}
-    result = await context.client.add_leads(found.sequence.id, [lead], priority=Priority.INTERACTIVE)
+    result = await context.client.add_leads(found.only.id, [lead], priority=Priority.INTERACTIVE)
     if result.added:
         button = Button(label="Remove", action=Remove(who=email))
         card = Card(title=f"Added {email} to {label}", tone=Tone.GOOD, buttons=(button,))
@@ -475,9 +460,8 @@ async def _add(arguments: Add, context: CommandContext) -> Result:
         return Result(card=card, audit="uncertain: repeated")
     if result.skipped:
         reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
-        note = f"The service skipped it: {reasons}."
-        card = Card(title=f"{email} wasn't added to {label}", tone=Tone.WARN, text=(note,))
-        return refusal(card, why=f"skipped: {reasons}", argument="email")
+        note, why = f"The service skipped it: {reasons}.", f"skipped: {reasons}"
+        return refused(f"{email} wasn't added to {label}", note, why=why, argument="email")
     note = "The service didn't confirm whether it was added."
     card = Card(title=f"{email} was sent to {label}", tone=Tone.WARN, text=(note,))
     return Result(card=card, audit=f"sent to {label}; the service didn't confirm whether it was added")
@@ -486,12 +470,9 @@ async def _add(arguments: Add, context: CommandContext) -> Result:
 class RemoveLead(Act):
     """Removes a lead from all sequences."""
 
+    command = "remove"
     id: str
     label: str
-
-    @property
-    def verb(self) -> str:
-        return "remove"
 
     async def carry_out(self, context: CommandContext) -> Result:
         from shared.api.errors import NotFound
@@ -501,8 +482,7 @@ class RemoveLead(Act):
             await context.client.remove_lead(self.id)
         except NotFound:
             title = f"{label} isn't in this workspace"
-            card = Card(title=title, tone=Tone.WARN, text=("Nothing was changed.",))
-            return refusal(card, why="not found", argument="who")
+            return refused(title, NOTHING_CHANGED, why="not found", argument="who")
         text = ("It is no longer in any sequence. The reply history is kept.",)
         card = Card(title=f"Removed {label}", tone=Tone.GOOD, text=text)
         return Result(card=card, rows=({"id": self.id},), audit=f"removed {self.id}")
@@ -510,46 +490,44 @@ class RemoveLead(Act):
 
 async def _remove(arguments: Remove, context: CommandContext) -> Result | Question:
     """Ask first, with what is known of the lead."""
-    who = arguments.who
-    if context.unseen and "@" not in who:
-        return _question(who, who, ())
+    who, is_address = arguments.who, "@" in arguments.who
+    if context.unseen and not is_address:
+        return _question(who, who)
     result = await search(who, context, status=arguments.status)
-    if len(result.found) > 1:
-        return _which_lead(who, result.found)
-    if result.found:
-        (one,) = result.found
+    if len(result.leads) > 1:
+        return _which_lead(who, result.leads)
+    if result.leads:
+        (one,) = result.leads
         address = (Fact(label="Email", value=one.email),) if one.email else ()
         facts = (*address, *_own_facts(one), *_other_facts(one))
-        return _question(one.id, one.email or one.id, facts, name=lead_name(one))
-    if "@" in who:
+        question = _question(one.id, one.email or one.id, name=lead_name(one))
+        return replace(question, card=replace(question.card, facts=facts))
+    if is_address:
         missing = _not_found(who, result)
         return refusal(missing.card, why="not found", argument="who") if context.unseen else missing
-    return _question(who, who, (), note="Only the id is known: the lead isn't among the newest ones.")
+    return _question(who, who, "Only the id is known: the lead isn't among the newest ones.")
 
 
-def _question(
-    lead_id: str, label: str, facts: tuple[Fact, ...], *, name: str = "", note: str = ""
-) -> Question:
+def _question(lead_id: str, label: str, *notes: str, name: str = "") -> Question:
     does = "This removes the lead from all sequences and keeps the reply history. It can't be undone."
-    text = tuple(filter(None, (does, note)))
-    card = Card(title=f"Remove {name or clip(label)}?", tone=Tone.WARN, text=text, facts=facts)
-    return Question(card=card, choices=(Choice(label="Remove", act=RemoveLead(id=lead_id, label=label)),))
+    act = RemoveLead(id=lead_id, label=label)
+    return ask(f"Remove {name or clip(label)}?", does, *notes, label="Remove", act=act)
 
 
-def _which_lead(who: str, found: Sequence[models.Lead]) -> Result:
+def _which_lead(who: str, leads: Sequence[models.Lead]) -> Result:
     buttons = tuple(
         Button(
             label=f"Remove {clip(one.id, length=40)}",
             action=Remove(who=one.id, status=one.status or ""),
             tone=Tone.BAD,
         )
-        for one in found[:MOST_BUTTONS]
+        for one in leads[:MOST_BUTTONS]
     )
     card = Card(
-        title=f"{len(found)} leads match “{clip(who)}”",
+        title=f"{len(leads)} leads match “{clip(who)}”",
         tone=Tone.WARN,
-        text=("Nothing was changed. Which one?",),
-        table=lead_table(found),
+        text=(f"{NOTHING_CHANGED} Which one?",),
+        table=lead_table(leads),
         buttons=buttons,
     )
     return refusal(card, why="several leads", argument="who")

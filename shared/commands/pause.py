@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Many
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
 
 from shared.commands.base import (
     ALL,
     DOMAIN,
+    NOTHING_CHANGED,
     Act,
     ArgumentError,
     Choice,
     Command,
+    Data,
     OnSequences,
     Problem,
     Question,
     Result,
     Words,
+    ask,
     did_you_mean,
     need_target,
     refusal,
     refused,
     texts,
 )
-from shared.commands.sequences import (
-    END_WORDS,
-    Ambiguous,
-    NoMatch,
-    Resolved,
-    Sequences,
-    resolve_sequence,
-    sequence_table,
-)
-from shared.commands.times import LEAP_DAY, UNTIL, End, Moment, end_mistake, read_end
+from shared.commands.sequences import END_WORDS, Match, Sequences, resolve_sequence, sequence_table
+from shared.commands.times import UNTIL, End, Moment, end_mistake, read_end
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
 from shared.text.formats import clip, show_number
@@ -44,14 +40,13 @@ from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
     from shared.api.models import Sequence
-    from shared.commands.hold import Changed
+    from shared.commands.hold import Tally
     from shared.commands.run import CommandContext
-    from shared.records.audit import Before
     from shared.records.sequence_changes import Timer
 
 Status = Literal["active", "paused"]
 LOOK_BACK = timedelta(days=30)
-CHANGED_AT_ONCE, SHOWN, FAILURES_SHOWN = 5, 15, 5
+SHOWN, FAILURES_SHOWN = 15, 5
 NO_BOT = (
     "It resumes only while the bot runs, and no bot uses this database. Start it with `outreach bot`. "
     "If it is already running, `outreach doctor` shows which database it uses."
@@ -60,7 +55,7 @@ WAS: Mapping[str, Status] = {"paused": "active", "active": "paused"}
 """The status that a sequence has before it gets another."""
 VERB: Mapping[str, str] = {"paused": "pause", "active": "resume"}
 DONE: Mapping[str, str] = {"paused": "paused", "active": "active again"}
-REASON_WORDS = ("reason", "reason:")
+EFFECT: Mapping[str, Literal["paused", "resumed"]] = {"paused": "paused", "active": "resumed"}
 
 
 class Pause(OnSequences):
@@ -74,18 +69,20 @@ class Pause(OnSequences):
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        at = (at for at, word in enumerate(words) if at and word.is_one_of(*REASON_WORDS))
+        at = (at for at, word in enumerate(words) if at and word.is_one_of("reason", "reason:"))
         reason = next(at, len(words))
         is_scope = bool(cls(target=texts(words[:1])).scope)
         named, end = _split_end(words[:reason], is_scope=is_scope)
         why = " ".join(texts(words[reason + 1 :]))
         return cls(target=need_target(named), duration=end.duration, until=end.until, reason=why)
 
+    @property
+    def end(self) -> End:
+        return End(duration=self.duration, until=self.until)
+
     def write(self) -> Iterable[str]:
-        yield from super().write()
-        yield from End(duration=self.duration, until=self.until).write()
-        if self.reason:
-            yield from ("reason", quote(self.reason))
+        reason = ("reason", quote(self.reason)) if self.reason else ()
+        return (*super().write(), *self.end.write(), *reason)
 
 
 class Resume(OnSequences):
@@ -110,9 +107,9 @@ def _split_end(words: Words, *, is_scope: bool) -> tuple[Words, End]:
     for at in range(1, len(words)):
         if words[at].is_one_of(*UNTIL) or _is_length(words[at:]):
             raise _no_end(words[at:])
-    if len(words) > 1 and words[0].quoted and not words[0].key:
-        raise _no_end(words[1:])
-    if is_scope and words[1:] and (words[1].is_one_of("for") or re.match("[0-9]+[a-z]", words[1].text)):
+    is_named = words and words[0].quoted and not words[0].key
+    is_cut = is_scope and words[1:] and (words[1].is_one_of("for") or re.match("[0-9]+[a-z]", words[1].text))
+    if words[1:] and (is_named or is_cut):
         raise _no_end(words[1:])
     return words, End()
 
@@ -128,17 +125,14 @@ def _is_length(words: Words) -> bool:
 
 def _no_end(words: Words) -> ArgumentError:
     mistake = end_mistake(texts(words))
-    return ArgumentError(
-        mistake.problem,
-        hint=f"{mistake.hint} A reason comes after `reason`. If it is part of a name, put the name in quotes.",
-    )
+    hint = "A reason comes after `reason`. If it is part of a name, put the name in quotes."
+    return ArgumentError(mistake.problem, hint=f"{mistake.hint} {hint}")
 
 
 # -- what a command line means, and what is asked about it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Data):
     """A sequence that is to be changed, and what was known of it when that was decided."""
 
     id: str
@@ -155,10 +149,8 @@ class SetStatus(Act):
     """Pauses or resumes exactly these sequences."""
 
     status: Status
-    targets: tuple[Target, ...]
+    targets: tuple[Target, ...] = ()
     until: datetime | None = None
-    is_on_day: bool = False
-    """The end was given by its day, which is shown with it."""
     reason: str = ""
     keep_longer: bool = False
     """A pause that lasts at least as long is left as it is."""
@@ -168,366 +160,313 @@ class SetStatus(Act):
         return VERB[self.status]
 
     async def carry_out(self, context: CommandContext) -> Result:
-        from shared.commands.hold import change_status
+        from shared.commands.hold import change_each, change_status
 
         if self.until and self.until <= context.now():
-            title, why = f"{context.show(self.until)} has passed", "the time has passed"
-            return refused(title, "Nothing was paused.", why=why, argument="until")
-
-        async def change(target: Target) -> Changed:
-            return await change_status(
-                target,
-                self.status,
-                until=self.until,
-                reason=self.reason,
-                keep_longer=self.keep_longer,
-                context=context,
-            )
-
+            return _is_over(context.show(self.until))
+        change = partial(
+            change_status,
+            status=self.status,
+            context=context,
+            until=self.until,
+            reason=self.reason,
+            keep_longer=self.keep_longer,
+        )
+        tally = await change_each(self.targets, change)
         if len(self.targets) > 1:
-            return _result_of_many(await change_each(self.targets, change), self, context)
-        (target,) = self.targets
-        return await _result_of_one(target, await change(target), self, context)
+            return _result_of_many(tally, self, context)
+        return await _result_of_one(tally, self, context)
 
     def end(self, context: CommandContext) -> str:
-        """` until 30 Nov 09:00 CET`; with the day also where it is today. Empty if the pause has no end."""
-        if self.until is None:
-            return ""
-        is_today = self.until.astimezone(context.zone).date() == context.local_day
-        return f" until {'today ' if self.is_on_day and is_today else ''}{context.show(self.until)}"
+        """` until 30 Nov 09:00 CET`; empty if the pause has no end."""
+        return f" until {context.show(self.until)}" if self.until else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The sequences as the service has them now, and what the records say of their pauses."""
+def _is_over(end: str) -> Result:
+    return refused(f"{end} has passed", "Nothing was paused.", why="the time has passed", argument="until")
 
+
+class Plan(Data):
+    """The change that is meant, among the sequences that the service has now; `timers` end the pauses of some."""
+
+    act: SetStatus
     sequences: Many[Sequence]
     revisions: Mapping[str, int] | None
     timers: Mapping[str, Timer]
+    context: CommandContext
 
-    def targets(self, sequences: Iterable[Sequence]) -> tuple[Target, ...]:
+    def of(self, sequences: Iterable[Sequence], *others: Target) -> SetStatus:
+        """The act on these."""
         from shared.commands.hold import target_of
 
-        return tuple(target_of(one, self.revisions) for one in sequences)
+        targets = (target_of(one, self.revisions) for one in sequences)
+        return replace(self.act, targets=(*targets, *others))
+
+    @property
+    def until(self) -> str:
+        return self.act.end(self.context)
 
 
 async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Question:
     """What `pause` or `resume` means, as a question; most are asked only by a face that asks everything."""
-    act = SetStatus(status="active", targets=())
-    if isinstance(arguments, Pause):
-        due_at = _due_at(arguments, context)
-        if arguments.until and due_at is None:
-            return _end_problem(arguments.until, context)
-        on_day = arguments.until is not None and arguments.until.names_day
-        reason = arguments.reason
-        act = SetStatus(status="paused", targets=(), until=due_at, is_on_day=on_day, reason=reason)
-    listing = await _list(act.status, context)
-    if arguments.ids:
-        return _chosen(arguments.ids, act, listing, context)
-    if arguments.scope:
-        return await _many(arguments.scope, replace(act, keep_longer=True), listing, context)
-    return _named(arguments, act, listing, context)
-
-
-async def _list(status: Status, context: CommandContext) -> Listing:
-    """List the sequences, with the timers that stood before the list or stand after it.
-
-    One that resumes a sequence meanwhile is gone afterwards, and one that is set meanwhile was not there before.
-    """
     from shared.commands.hold import read_revisions, read_timers
 
+    act = SetStatus(status="active")
+    if isinstance(arguments, Pause):
+        until = arguments.end.after(context.now(), zone=context.zone)
+        if arguments.until and until is None:
+            return _is_over(f"“{arguments.until}”")
+        act = SetStatus(status="paused", until=until, reason=arguments.reason)
     revisions = await read_revisions(context)
-    before = await read_timers(context) if status == "paused" else {}
-    known = await context.sequences()
-    after = await read_timers(context) if status == "paused" else {}
-    return Listing(known, revisions, {**before, **after})
+    before = await read_timers(context) if act.status == "paused" else {}
+    listed = await context.sequences()
+    # One that resumes a sequence meanwhile is gone after the list, and one that is set meanwhile was not there before.
+    after = await read_timers(context) if act.status == "paused" else {}
+    timers = {**before, **after}
+    plan = Plan(act=act, sequences=listed, revisions=revisions, timers=timers, context=context)
+    if arguments.ids:
+        return _chosen(arguments.ids, plan)
+    if arguments.scope:
+        return await _many(arguments.scope, replace(plan, act=replace(act, keep_longer=True)))
+    return _named(arguments, plan)
 
 
-def _due_at(arguments: Pause, context: CommandContext) -> datetime | None:
-    """When a timed pause ends; None if it isn't timed, or its moment never comes."""
-    if arguments.until:
-        return arguments.until.after(context.now(), zone=context.zone)
-    return context.now() + arguments.duration if arguments.duration else None
-
-
-def _end_problem(until: Moment, context: CommandContext) -> Result:
-    """Why a pause can't end when it should: the time has passed, or the day doesn't exist."""
-    if dates := until.nearest_dates(context.now(), zone=context.zone):
-        before, after = dates
-        hint = f"Use `until {before}` or `until {after}`."
-        title = f"{before.year} has no {date(2000, *LEAP_DAY):%-d %B}"
-        return refused(title, "Nothing was paused.", hint, why="the date doesn't exist", argument="until")
-    title, why = f"“{until}” has passed", "the time has passed"
-    return refused(title, "Nothing was paused.", why=why, argument="until")
-
-
-def _named(
-    arguments: OnSequences, act: SetStatus, listing: Listing, context: CommandContext
-) -> Result | Question:
+def _named(arguments: OnSequences, plan: Plan) -> Result | Question:
     """The sequence of a name or an id."""
-    found = resolve_sequence(listing.sequences, arguments.target, greedy=isinstance(arguments, Pause))
-    if not isinstance(found, Resolved):
-        return _which(found, arguments)
-    if isinstance(arguments, Pause) and found.rest:
-        return _which_end(arguments, found)
-    if isinstance(arguments, Pause) and act.until and context.records is None:
-        return _endless_only(arguments, found.sequence)
-    return _one(found.sequence, act, listing, context)
+    match = resolve_sequence(plan.sequences, arguments.target, greedy=isinstance(arguments, Pause))
+    if not match.only:
+        return _which(match, arguments)
+    if isinstance(arguments, Pause) and match.after:
+        return _which_end(arguments, match.only, match.after)
+    if isinstance(arguments, Pause) and plan.act.until and plan.context.records is None:
+        why = "The bot's database isn't reachable from here."
+        text = ("Only the bot can end a timed pause, and its database isn't reachable from here.",)
+        endless = replace(arguments, target=(match.only.id,), duration=None, until=None)
+        button = Button(label="Pause until resumed", action=endless)
+        title = f"{clip(match.only.label)} was not paused"
+        card = Card(title=title, tone=Tone.WARN, text=text, buttons=(button,))
+        return refusal(card, why=why, argument="until" if arguments.until else "duration")
+    return _one(match.only, plan)
 
 
-def _one(sequence: Sequence, act: SetStatus, listing: Listing, context: CommandContext) -> Question:
-    """One sequence; a pause gets another end only with a question."""
-    act = replace(act, targets=listing.targets([sequence]))
-    label, verb = clip(sequence.label), VERB[act.status].capitalize()
-    if act.status == "paused" and sequence.status == "paused":
-        timer = listing.timers.get(sequence.id)
-        lasts = timer is None or (act.until is not None and act.until < timer.due_at)
-        if (act.until and lasts) or (timer and not act.until):
-            return _other_end(label, timer, act, context)
-    does = "It continues where it stopped."
-    if act.status == "paused":
-        does = "It stops sending until someone resumes it."
-        does = f"It stops sending{act.end(context)}, then resumes." if act.until else does
-    card = Card(title=f"{verb} {label}{act.end(context)}?", tone=Tone.WARN, text=(does,))
-    return Question(card=card, choices=(Choice(label=verb, act=act),), asks=False)
-
-
-def _other_end(label: str, timer: Timer | None, act: SetStatus, context: CommandContext) -> Question:
-    """Which end a pause is to have that has another, or none: a pause never ends earlier without being asked."""
-    present = f"until {context.show(timer.due_at)}" if timer else "until resumed"
-    wanted = act.end(context).strip() or "until resumed"
-    stands = present if timer else "until someone resumes it"
-    instead = wanted if act.until else "until someone resumes it"
-    text = f"Keep it paused {stands}, or {instead} instead?"
-    card = Card(title=f"{label} is already paused {stands}", tone=Tone.WARN, text=(text,))
-    choice = Choice(label=f"Pause {wanted}", act=act)
-    return Question(card=card, choices=(choice,), no=f"Keep {present}")
-
-
-def _chosen(ids: Many[str], act: SetStatus, listing: Listing, context: CommandContext) -> Result | Question:
-    """The sequences that were pointed at. One that is missing in the list is asked for by its id all the same."""
-    known = {one.id: one for one in listing.sequences}
-    if len(ids) == 1 and ids[0] in known:
-        return _one(known[ids[0]], act, listing, context)
-    able = [name for name in ids if name not in known or known[name].status == WAS[act.status]]
-    if not able:
-        return _nothing_able(act.status)
-    targets = [
-        *listing.targets(known[name] for name in able if name in known),
-        *(Target(id=name, label=name) for name in able if name not in known),
-    ]
-    verb, count = VERB[act.status].capitalize(), show_number(len(targets), "sequence")
-    card = Card(title=f"{verb} {count}{act.end(context)}?", tone=Tone.WARN, text=(names_of(targets),))
-    choice = Choice(label=f"{verb} {count}", act=replace(act, targets=tuple(targets)))
-    return Question(card=card, choices=(choice,), asks=False)
-
-
-def _endless_only(arguments: Pause, sequence: Sequence) -> Result:
-    endless = replace(arguments, target=(sequence.id,), duration=None, until=None)
-    card = Card(
-        title=f"{clip(sequence.label)} was not paused",
-        tone=Tone.WARN,
-        text=("Only the bot can end a timed pause, and its database isn't reachable from here.",),
-        buttons=(Button(label="Pause until resumed", action=endless),),
-    )
-    why = "The bot's database isn't reachable from here."
-    return refusal(card, why=why, argument="until" if arguments.until else "duration")
-
-
-def _which(found: Ambiguous | NoMatch, arguments: OnSequences) -> Result:
+def _which(match: Match, arguments: OnSequences) -> Result:
     """The question which sequence is meant; without buttons where they would lose words about the end."""
-    from shared.commands.run import which_sequence
-
-    result = which_sequence(found, arguments)
+    result = match.refusal(arguments)
     words = arguments.target[1:] if isinstance(arguments, Pause) else ()
-    if not any(word.lower() in END_WORDS or word[:1].isdigit() for word in words):
-        return result
-    return replace(result, card=replace(result.card, buttons=()))
+    if any(word.lower() in END_WORDS or word[:1].isdigit() for word in words):
+        return replace(result, card=replace(result.card, buttons=()))
+    return result
 
 
-def _which_end(arguments: Pause, found: Resolved) -> Result:
+def _which_end(arguments: Pause, sequence: Sequence, words: tuple[str, ...]) -> Result:
     """The refusal of words that tell no end; its button has the end that they are near to."""
-    mistake = end_mistake(found.rest)
+    mistake = end_mistake(words)
     buttons: tuple[Button, ...] = ()
     if near := mistake.near:
-        target = (found.sequence.id,)
-        timed = replace(arguments, target=target, duration=near.duration, until=near.until)
+        timed = replace(arguments, target=(sequence.id,), duration=near.duration, until=near.until)
         buttons = (Button(label=f"Pause {clip(str(near), length=40)}", action=timed),)
     text = ("Nothing was paused.", f"{mistake.hint} A reason comes after `reason`.")
     card = Card(title=mistake.problem.rstrip("."), tone=Tone.WARN, text=text, buttons=buttons)
     return refusal(card, why="no duration", argument="duration")
 
 
+def _one(sequence: Sequence, plan: Plan) -> Question:
+    """One sequence; a pause gets another end only with a question: it never ends earlier without being asked."""
+    act, label, until = plan.of([sequence]), clip(sequence.label), plan.act.until
+    verb, does = VERB[act.status].capitalize(), "It continues where it stopped."
+    if act.status == "paused":
+        timer = plan.timers.get(sequence.id)
+        is_shorter = until is not None and (timer is None or until < timer.due_at)
+        if sequence.status == "paused" and (is_shorter or (timer and until is None)):
+            present = f"until {plan.context.show(timer.due_at)}" if timer else "until resumed"
+            stands = present if timer else "until someone resumes it"
+            wanted = plan.until.strip()
+            text = f"Keep it paused {stands}, or {wanted or 'until someone resumes it'} instead?"
+            button = f"Pause {wanted or 'until resumed'}"
+            question = ask(f"{label} is already paused {stands}", text, label=button, act=act)
+            return replace(question, no=f"Keep {present}")
+        does = (
+            f"It stops sending{plan.until or ' until someone resumes it'}{', then resumes' if until else ''}."
+        )
+    return replace(ask(f"{verb} {label}{plan.until}?", does, label=verb, act=act), asks=False)
+
+
+def _chosen(ids: Many[str], plan: Plan) -> Result | Question:
+    """The sequences that were pointed at. One that is missing in the list is asked for by its id all the same."""
+    known, status = {one.id: one for one in plan.sequences}, plan.act.status
+    if len(ids) == 1 and ids[0] in known:
+        return _one(known[ids[0]], plan)
+    able = [known[name] for name in ids if name in known and known[name].status == WAS[status]]
+    act = plan.of(able, *(Target(id=name, label=name) for name in ids if name not in known))
+    if not act.targets:
+        return _nothing_able(status)
+    label = f"{VERB[status].capitalize()} {show_number(len(act.targets), 'sequence')}"
+    return replace(ask(f"{label}{plan.until}?", names_of(act.targets), label=label, act=act), asks=False)
+
+
 # -- all of them, or those of a domain
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Data):
     """The sequences that `all` or a domain may mean."""
 
-    act: SetStatus
-    listing: Listing
+    plan: Plan
     able: Many[Sequence]
     """Those whose status would change."""
     timed: Many[Sequence]
     """Those that are paused and would resume before the pause ends."""
-    context: CommandContext
 
-    def all(self) -> Choice:
-        return self.choice("all", self.able, self.timed)
-
-    def choice(self, word: str, able: Many[Sequence], timed: Many[Sequence] = ()) -> Choice:
+    def choice(self, word: str) -> Choice:
         """The button names what it changes: `Pause all 12`, `Pause these 3`, `Pause Q3 founders`."""
+        able = self.able
         what = f"{word} {len(able)}" if len(able) != 1 else clip(able[0].label, length=40)
-        label = f"{VERB[self.act.status].capitalize()} {what}" if able else "Keep paused"
-        return Choice(label=label, act=replace(self.act, targets=self.listing.targets([*able, *timed])))
+        label = f"{VERB[self.plan.act.status].capitalize()} {what}" if able else "Keep paused"
+        return Choice(label=label, act=self.plan.of([*able, *self.timed]))
 
     def question(
         self, title: str, *choices: Choice, text: Iterable[str] = (), is_open: bool = False
     ) -> Question:
-        """What would be changed, with the sequences of the first choice."""
-        first = choices[0].act
-        assert isinstance(first, SetStatus)
-        chosen = {one.id for one in first.targets}
-        able = [one for one in self.able if one.id in chosen]
-        timed = [one for one in self.timed if one.id in chosen]
-        kept = show_number(len(timed), "paused sequence")
-        until = self.act.end(self.context) or " until you resume them"
+        """What would be changed, with these sequences."""
+        kept = show_number(len(self.timed), "paused sequence")
+        until = self.plan.until or " until you resume them"
         does = f"They stop sending{until}. Replies still arrive."
-        if self.act.status == "active":
+        if self.plan.act.status == "active":
             does = "They continue sending where they stopped."
-        longer = f"{kept} would resume earlier: kept paused{until}." if timed else ""
-        listed = able or timed
-        return Question(
-            card=Card(
-                title=title if able else f"Keep {kept} paused?",
-                tone=Tone.WARN,
-                text=tuple(filter(None, (*text, "" if is_open else does, longer))),
-                table=replace(sequence_table(listed[:SHOWN]), total=len(listed)),
-            ),
-            choices=choices,
-            is_open=is_open,
+        longer = f"{kept} would resume earlier: kept paused{until}." if self.timed else ""
+        listed = self.able or self.timed
+        card = Card(
+            title=title if self.able else f"Keep {kept} paused?",
+            tone=Tone.WARN,
+            text=tuple(filter(None, (*text, "" if is_open else does, longer))),
+            table=replace(sequence_table(listed[:SHOWN]), total=len(listed)),
         )
+        return Question(card=card, choices=choices, is_open=is_open)
 
 
-async def _many(scope: str, act: SetStatus, listing: Listing, context: CommandContext) -> Result | Question:
+async def _many(scope: str, plan: Plan) -> Result | Question:
     from shared.commands.hold import ends_earlier
 
-    able = [one for one in listing.sequences if one.status == WAS[act.status]]
-    timed = [
-        one
-        for one in listing.sequences
-        if act.status == one.status == "paused" and ends_earlier(listing.timers.get(one.id), act.until)
-    ]
+    status, until = plan.act.status, plan.act.until
+    able = [one for one in plan.sequences if one.status == WAS[status]]
+    paused = [one for one in plan.sequences if status == one.status == "paused"]
+    timed = [one for one in paused if ends_earlier(plan.timers.get(one.id), until)]
     if not (able or timed):
-        return _nothing_able(act.status)
-    meant = Scope(act, listing, able, timed, context)
+        return _nothing_able(status)
+    every = Scope(plan=plan, able=able, timed=timed)
     if scope != ALL:
-        return await _of_domain(scope.removeprefix(DOMAIN), meant)
-    if act.status == "active":
-        return await _resume_all(meant)
-    return meant.question(f"Pause {show_number(len(able), 'active sequence')}?", meant.all())
+        return await _of_domain(scope.removeprefix(DOMAIN), every)
+    if status == "active":
+        return await _resume_all(every)
+    return every.question(f"Pause {show_number(len(able), 'active sequence')}?", every.choice("all"))
 
 
-async def _resume_all(scope: Scope) -> Question:
+async def _resume_all(every: Scope) -> Question:
     """Those that this program paused; the others only where a person chooses so."""
-    context, able = scope.context, scope.able
-    title = f"Resume {show_number(len(able), 'paused sequence')}?"
-    if context.records is None:
-        return scope.question(title, scope.all())
-    changes = await context.records.last_changes(context.workspace.name, [one.id for one in able])
-    own = [one for one in able if one.id in changes and changes[one.id].effect == "paused"]
-    others = scope.listing.targets([one for one in able if one not in own])
+    plan, able = every.plan, every.able
+    own = able
+    if records := plan.context.records:
+        ids = [one.id for one in able]
+        changes = await records.last_changes(plan.context.workspace.name, ids)
+        own = [one for one in able if one.id in changes and changes[one.id].effect == "paused"]
+    others = plan.of([one for one in able if one not in own]).targets
+    title = f"Resume {show_number(len(own or able), 'paused sequence')}?"
     if not others:
-        return scope.question(title, scope.all())
+        return every.question(title, every.choice("all"))
     is_one = len(others) == 1
-    paused = "was paused" if is_one else "were paused"
-    elsewhere = f"{show_number(len(others), 'sequence')} {paused} elsewhere: {names_of(others)}."
+    elsewhere = (
+        f"{show_number(len(others), 'sequence')} {'was' if is_one else 'were'} paused elsewhere: "
+        f"{names_of(others)}."
+    )
     if not own:
         text = (elsewhere, "To resume one of them, name it: `resume SEQUENCE`.")
-        return scope.question(title, scope.all(), text=text, is_open=True)
-    title = f"Resume {show_number(len(own), 'paused sequence')}?"
+        return every.question(title, every.choice("all"), text=text, is_open=True)
     left = f"{elsewhere} {'It stays' if is_one else 'They stay'} paused."
-    return scope.question(title, scope.choice("these", own), scope.all(), text=(left,))
+    these = replace(every, able=own)
+    return these.question(title, these.choice("these"), every.choice("all"), text=(left,))
 
 
-async def _of_domain(domain: str, scope: Scope) -> Result | Question:
+async def _of_domain(domain: str, every: Scope) -> Result | Question:
     """The sequences that were seen on a domain; the service doesn't list them, so that a person may choose all."""
-    context, verb = scope.context, VERB[scope.act.status]
-    since = context.now() - LOOK_BACK
+    context, status = every.plan.context, every.plan.act.status
+    verb, since = VERB[status], context.now() - LOOK_BACK
     names = await context.need_records().domain_sequences(context.workspace.name, domain, since)
     folded = {name.casefold() for name in names}
-    seen = {one.id for one in scope.listing.sequences if one.label.casefold() in folded}
+    seen = {one.id for one in every.plan.sequences if one.label.casefold() in folded}
     unknown = "The service doesn't list the sequences of a domain."
     if not seen:
         domains = {one.domain for one in await context.inboxes() if one.domain}
         if domains and domain not in domains:
-            text = (f"Nothing was changed. {did_you_mean(domain, sorted(domains))}",)
-            card = Card(title=f"No inbox is on {clip(domain)}", tone=Tone.WARN, text=text)
-            return refusal(card, why="no such domain", argument="target")
+            text = f"{NOTHING_CHANGED} {did_you_mean(domain, sorted(domains))}"
+            return refused(f"No inbox is on {clip(domain)}", text, why="no such domain", argument="target")
         none = f"{unknown} None used it in the last 30 days."
         title = f"Which sequences send from {clip(domain)}?"
-        every = f"To {verb} every sequence: `{verb} all`."
-        return scope.question(title, scope.all(), text=(none, every), is_open=True)
-    able = [one for one in scope.able if one.id in seen]
-    timed = [one for one in scope.timed if one.id in seen]
-    was = WAS[scope.act.status]
+        text = f"To {verb} every sequence: `{verb} all`."
+        return every.question(title, every.choice("all"), text=(none, text), is_open=True)
+    able, timed = ([one for one in some if one.id in seen] for some in (every.able, every.timed))
     if not (able or timed):
-        title = f"No {was} sequence is known to send from {domain}"
-        return Result(card=Card(title=title, text=("Nothing was changed.",)))
-    these = scope.choice("these", able, timed)
-    title = f"{verb.capitalize()} {show_number(len(able), f'{was} sequence')} that used {clip(domain)}?"
-    text = (f"{unknown} These used it in the last 30 days. Others may use it too.",)
-    more = () if len(able) == len(scope.able) else (scope.all(),)
-    return scope.question(title, these, *more, text=text)
+        title = f"No {WAS[status]} sequence is known to send from {domain}"
+        return Result(card=Card(title=title, text=(NOTHING_CHANGED,)))
+    these = replace(every, able=able, timed=timed)
+    counted = show_number(len(able), f"{WAS[status]} sequence")
+    text = f"{unknown} These used it in the last 30 days. Others may use it too."
+    more = () if len(able) == len(every.able) else (every.choice("all"),)
+    title = f"{verb.capitalize()} {counted} that used {clip(domain)}?"
+    return these.question(title, these.choice("these"), *more, text=(text,))
 
 
 def _nothing_able(status: Status) -> Result:
-    card = Card(title=f"No {WAS[status]} sequences", text=("Nothing was changed.",))
+    card = Card(title=f"No {WAS[status]} sequences", text=(NOTHING_CHANGED,))
     return Result(card=card, problem=Problem(text="nothing to change"))
 
 
 # -- what became of it
 
 
-async def _result_of_one(target: Target, done: Changed, act: SetStatus, context: CommandContext) -> Result:
+async def _result_of_one(tally: Tally, act: SetStatus, context: CommandContext) -> Result:
     from shared.commands.hold import FORGOTTEN
 
-    label = clip(target.label)
-    row = {"id": target.id, "name": target.label, "status": act.status}
-    is_news = done.note == FORGOTTEN or bool(act.reason)
-    if done.outcome in {"already", "kept"} and not is_news:
-        other = Resume(target=(target.id,)) if act.status == "paused" else Pause(target=(target.id,))
-        card = Card(
-            title=f"{label} is already {act.status}",
-            text=("Nothing was changed.",),
-            buttons=(Button(label=other.verb.capitalize(), action=other),),
-            footer=done.note,
-        )
-        return Result(card=card, rows=(row,))
-    stays = done.outcome in {"extended", "already"}
-    state = "stays active" if stays else "is active again"
-    if act.status == "paused":
-        state = f"{'stays' if stays else 'is'} paused{act.end(context)}"
-    resumes = act.until is None or await _bot_runs(context)
+    (target,), status = act.targets, act.status
+    label, stays = clip(target.label), not tally.changed
+    rows = ({"id": target.id, "name": target.label, "status": status},)
+    if tally.same and tally.note != FORGOTTEN and not act.reason:
+        other = (Resume if status == "paused" else Pause)(target=(target.id,))
+        button = Button(label=other.verb.capitalize(), action=other)
+        title = f"{label} is already {status}"
+        card = Card(title=title, text=(NOTHING_CHANGED,), buttons=(button,), footer=tally.note)
+        return Result(card=card, rows=rows)
+    state = f"{label} {'stays active' if stays else 'is active again'}"
+    if status == "paused":
+        state = f"{label} {'stays' if stays else 'is'} paused{act.end(context)}"
     facts = [Fact(label="Reason", value=act.reason)] if act.reason else []
-    if act.until:  # for faces that know each reader's zone
+    text: tuple[str, ...] = ()
+    resumes = True
+    if act.until:  # a fact for faces that know each reader's zone
         facts.append(Fact(label="Until", value=context.show(act.until), at=act.until))
+        resumes = await _bot_runs(context)
+        text = ("It resumes automatically." if resumes else NO_BOT,)
+    tone = Tone.GOOD if resumes else Tone.WARN
+    card = Card(title=state, tone=tone, text=text, facts=tuple(facts), footer=tally.note)
+    return _done(card, state, tally, act, ids=(target.id,), rows=rows)
+
+
+def _done(
+    card: Card,
+    audit: str,
+    tally: Tally,
+    act: SetStatus,
+    *,
+    ids: tuple[str, ...],
+    rows: tuple[dict[str, str], ...],
+) -> Result:
     return Result(
-        card=Card(
-            title=f"{label} {state}",
-            tone=Tone.GOOD if resumes else Tone.WARN,
-            text=("It resumes automatically." if resumes else NO_BOT,) if act.until else (),
-            facts=tuple(facts),
-            footer=done.note,
-        ),
-        rows=(row,),
-        audit=f"{label} {state}",
-        effect=effect_of(act.status),
-        sequences=(target.id,),
+        card=card,
+        rows=rows,
+        audit=audit,
+        effect=EFFECT[act.status] if ids else "failed",
+        sequences=ids,
         until=act.until,
         reason=act.reason,
-        undoable={target.id: done.before} if done.before else {},
+        undoable=tally.undoable,
     )
 
 
@@ -540,74 +479,6 @@ async def _bot_runs(context: CommandContext) -> bool:
         return False
 
 
-def effect_of(status: Status) -> Literal["paused", "resumed"]:
-    return "paused" if status == "paused" else "resumed"
-
-
-@dataclass(slots=True)
-class Tally:
-    """Sequences by what became of them."""
-
-    changed: list[Target] = field(default_factory=list)
-    extended: list[Target] = field(default_factory=list)
-    """Those whose pause got another end."""
-    same: list[Target] = field(default_factory=list)
-    moved: list[Target] = field(default_factory=list)
-    """Those that an Undo left as they are, because somebody changed them since."""
-    gone: list[Target] = field(default_factory=list)
-    uncertain: list[Target] = field(default_factory=list)
-    """Those for which a request was sent whose outcome is unknown."""
-    failed: list[str] = field(default_factory=list)
-    """Those that the service refused, each with its reason."""
-    undoable: dict[str, Before] = field(default_factory=dict)
-
-    @property
-    def touched(self) -> list[Target]:
-        return [*self.changed, *self.extended]
-
-    @property
-    def has_failures(self) -> bool:
-        return bool(self.failed or self.uncertain or self.gone)
-
-    def count(self, target: Target, outcome: Changed | Exception) -> None:
-        from shared.api.errors import NotFound, OutreachError, Uncertain
-
-        if isinstance(outcome, Uncertain):
-            self.uncertain.append(target)
-        elif isinstance(outcome, NotFound):
-            self.gone.append(target)
-        elif isinstance(outcome, Exception):
-            why = outcome.message if isinstance(outcome, OutreachError) else str(outcome)
-            self.failed.append(f"{clip(target.label, length=40)}: {why}")
-        else:
-            lists = {"changed": self.changed, "extended": self.extended, "moved": self.moved}
-            lists.get(outcome.outcome, self.same).append(target)
-            if outcome.before:
-                self.undoable[target.id] = outcome.before
-
-
-async def change_each(targets: Many[Target], change: Callable[[Target], Awaitable[Changed]]) -> Tally:
-    """Change each of several, a few at once; one that fails doesn't stop the others."""
-    import asyncio
-
-    from shared.api.errors import OutreachError
-    from shared.records.records import RecordsUnavailable
-
-    turns, tally = asyncio.Semaphore(CHANGED_AT_ONCE), Tally()
-
-    async def one(target: Target) -> Changed | Exception:
-        async with turns:
-            try:
-                return await change(target)
-            except (OutreachError, RecordsUnavailable) as error:
-                return error
-
-    outcomes = await asyncio.gather(*map(one, targets))
-    for target, outcome in zip(targets, outcomes, strict=True):
-        tally.count(target, outcome)
-    return tally
-
-
 def _result_of_many(tally: Tally, act: SetStatus, context: CommandContext) -> Result:
     status, left = act.status, leftovers(tally, act.status)
     if not (tally.touched or tally.has_failures):
@@ -615,27 +486,20 @@ def _result_of_many(tally: Tally, act: SetStatus, context: CommandContext) -> Re
     until = act.end(context) if tally.touched else ""
     reason = f"Reason: {act.reason}" if act.reason else ""
     text = (names_of(tally.changed), reason, _extended(tally, until), *left)
-    paused = (Button(label="Paused sequences", action=Sequences(status="paused")),)
+    button = Button(label="Paused sequences", action=Sequences(status="paused"))
     parts = []
     for targets, what in ((tally.changed, DONE[status]), (tally.extended, "kept paused")):
         if targets or (targets is tally.changed and not tally.extended):
             ids = ", ".join(one.id for one in targets)
             parts.append(f"{show_number(len(targets), 'sequence')} {what}: {ids}")
-    return Result(
-        card=Card(
-            title=_title_of_many(tally, status) + until,
-            tone=Tone.WARN if tally.has_failures else Tone.GOOD,
-            text=tuple(filter(None, text)),
-            buttons=paused if tally.uncertain else (),
-        ),
-        rows=tuple({"id": one.id, "name": one.label, "status": status} for one in tally.touched),
-        audit="; ".join(parts),
-        effect=effect_of(status) if tally.touched else "failed",
-        sequences=tuple(one.id for one in tally.touched),
-        until=act.until,
-        reason=act.reason,
-        undoable=tally.undoable,
+    card = Card(
+        title=_title_of_many(tally, status) + until,
+        tone=Tone.WARN if tally.has_failures else Tone.GOOD,
+        text=tuple(filter(None, text)),
+        buttons=(button,) if tally.uncertain else (),
     )
+    rows = tuple({"id": one.id, "name": one.label, "status": status} for one in tally.touched)
+    return _done(card, "; ".join(parts), tally, act, ids=tuple(one.id for one in tally.touched), rows=rows)
 
 
 def _title_of_many(tally: Tally, status: Status) -> str:

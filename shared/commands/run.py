@@ -31,9 +31,8 @@ from shared.commands.base import (
     OnSequences,
     Question,
     Result,
-    refusal,
 )
-from shared.commands.sequences import Ambiguous, NoMatch, Resolved, resolve_sequence
+from shared.commands.sequences import Match, resolve_sequence
 from shared.commands.undo import UNDO, UndoChange
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
@@ -163,17 +162,9 @@ class CommandContext:
     ) -> tuple[StatsRow, ...]:
         return await self.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE)
 
-    async def find_sequence(
-        self, words: Sequence[str], *, greedy: bool = False
-    ) -> Resolved | Ambiguous | NoMatch:
+    async def find_sequence(self, words: Sequence[str]) -> Match:
         """The sequence that the words name, of those that the service has now."""
-        return resolve_sequence(await self.sequences(), words, greedy=greedy)
-
-
-def which_sequence(found: Ambiguous | NoMatch, arguments: OnSequence) -> Result:
-    """The question which sequence is meant."""
-    card = found.card(lambda name: replace(arguments, target=(name,)))
-    return refusal(card, why="no single sequence", argument="target")
+        return resolve_sequence(await self.sequences(), words)
 
 
 def setting_hint(argument: str) -> str:
@@ -405,11 +396,11 @@ async def resolve_near_miss(card: Card, meant: Invocation, context: CommandConte
     if isinstance(arguments, OnSequences) and arguments.scope:
         return card
     found = await context.find_sequence(arguments.target)
-    if not isinstance(found, Resolved):
+    if not found.only:
         return card
-    named = replace(arguments, target=(found.sequence.id,))
+    named = replace(arguments, target=(found.only.id,))
     # The id is the first word of the line that could be one: what follows it is as it was typed.
-    shown = named.line.replace(found.sequence.id, found.sequence.label, 1)
+    shown = named.line.replace(found.only.id, found.only.label, 1)
     return near_miss(card.title, invocation(named, workspace=meant.workspace), shown=shown)
 
 

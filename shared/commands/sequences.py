@@ -1,4 +1,4 @@
-"""`sequences [active|paused]`: what the service lists, and who paused what until when."""
+"""`sequences [active|paused]`: what the service lists, and who paused what until when; and which one a name means."""
 
 from __future__ import annotations
 
@@ -6,21 +6,30 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Many
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from shared.api.words import SEQUENCE_STATUSES
-from shared.commands.base import ALL, Arguments, Command, Result, Words, one_of
+from shared.commands.base import (
+    ALL,
+    NOTHING_CHANGED,
+    Arguments,
+    Command,
+    Data,
+    OnSequence,
+    Result,
+    Words,
+    one_of,
+    refusal,
+)
 from shared.domain.card import Action, Button, Card, Column, Row, Table, Tone, columns, number
-from shared.records.audit import Actor
 from shared.text.formats import clip, plural, show_number
-from shared.text.sanitize import visible
 from shared.text.tokenize import CURLY
 
 if TYPE_CHECKING:
     from shared.api.models import Sequence
     from shared.commands.run import CommandContext
-    from shared.records.audit import AuditEntry
+    from shared.records.audit import Actor, AuditEntry
     from shared.records.sequence_changes import Timer
 
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
@@ -95,6 +104,8 @@ async def _paused(shown: Many[Sequence], context: CommandContext) -> Result:
 
 def actor_of(timer: Timer) -> Actor:
     """Who set it; those of older versions were set in Slack, as far as they tell."""
+    from shared.records.audit import Actor
+
     return Actor(name=timer.payload.get("by", ""), face=timer.payload.get("face", "slack"))
 
 
@@ -105,10 +116,8 @@ async def _pauses(
     from shared.commands.hold import read_timers
     from shared.records.records import RecordsUnavailable
 
-    if context.records is None:
-        return {}, {}
     try:
-        changes = await context.records.last_changes(context.workspace.name, ids)
+        changes = await context.need_records().last_changes(context.workspace.name, ids)
     except RecordsUnavailable:
         return {}, {}
     pauses = {name: one for name, one in changes.items() if one.effect == "paused"}
@@ -129,12 +138,8 @@ def sequence_table(sequences: Many[Sequence]) -> Table:
 # -- which sequence a person means: by its whole id, its name, or a part that fits only one; case never counts.
 # A part is a whole word of the name, or its beginning from four letters on.
 
-ForSequence = Callable[[str], Action]
-"""The same command for the sequence with this id."""
 MOST_CANDIDATES = 10
-NOTHING_CHANGED = "Nothing was changed. "
-LONGEST_NAME = 40
-"""Words."""
+LONGEST_NAME_WORDS = 40
 SHORTEST_BEGINNING = 4
 """Letters of a name that are enough to name it where they fit only one."""
 NO_NAMES = frozenset({ALL, "it"})
@@ -143,94 +148,70 @@ END_WORDS = frozenset({"for", "until", "till", "til"})
 """Words with which the end of a pause begins."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
-    """One sequence fits; `rest` are the words after its name."""
-
-    sequence: Sequence
-    rest: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ambiguous:
-    """Several fit."""
+class Match(Data):
+    """The sequences that fit the words of a person: one is meant only where it is the only one."""
 
     query: str
-    candidates: tuple[Sequence, ...]
+    fitting: tuple[Sequence, ...] = ()
+    after: tuple[str, ...] = ()
+    """The words after the name of the only one."""
+    nearest: tuple[Sequence, ...] = ()
+    """Where none fits, those that may have been meant."""
+    known: int = 0
 
-    def card(self, choice: ForSequence, *, changes: bool = True) -> Card:
-        """The candidates, each with a button."""
-        shown = self.candidates[:MOST_CANDIDATES]
+    @property
+    def only(self) -> Sequence | None:
+        return self.fitting[0] if len(self.fitting) == 1 else None
+
+    def card(self, choice: Callable[[str], Action], *, changes: bool = True) -> Card:
+        """The question which is meant, or what would have been right; `choice` is the same command for an id."""
+        offered, several = (self.fitting or self.nearest)[:MOST_CANDIDATES], len(self.fitting)
+        title, text = f"“{clip(self.query)}” matches {several} sequences", "Which one?"
+        if not several:
+            title = f"No sequence is named “{clip(self.query)}”"
+            text = "Did you mean one of these?" if offered else "`sequences` lists all of them."
+            text = text if self.known else "This workspace has no sequences."
+        count = Counter(one.label for one in offered)
+        rows = tuple(Row(cells=(one.id, one.name, one.status, one.steps)) for one in offered)
+        heads = columns("Id", "Name", "Status", number("Steps"))
+        buttons = tuple(
+            Button(
+                label=clip(one.label, length=40) + (f" ({one.id})" if count[one.label] > 1 else ""),
+                action=choice(one.id),
+            )
+            for one in offered
+        )
         return Card(
-            title=f"“{clip(self.query)}” matches {len(self.candidates)} sequences",
+            title=title,
             tone=Tone.WARN,
-            text=(f"{NOTHING_CHANGED if changes else ''}Which one?",),
-            table=_listed(shown, total=len(self.candidates)),
-            buttons=_buttons(shown, choice),
+            text=(f"{NOTHING_CHANGED} {text}" if changes else text,),
+            table=Table(columns=heads, rows=rows, total=several or len(rows)) if rows else None,
+            buttons=buttons or (Button(label="All sequences", action=Sequences()),),
         )
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoMatch:
-    """None fits; `nearest` are those it may have been meant to be."""
-
-    query: str
-    nearest: tuple[Sequence, ...]
-    known: int
-
-    def card(self, choice: ForSequence, *, changes: bool = True) -> Card:
-        """What would have been right."""
-        hint = "Did you mean one of these?" if self.nearest else "`sequences` lists all of them."
-        empty = "This workspace has no sequences." if not self.known else hint
-        return Card(
-            title=f"No sequence is named “{clip(self.query)}”",
-            tone=Tone.WARN,
-            text=(f"{NOTHING_CHANGED if changes else ''}{empty}",),
-            table=_listed(self.nearest, total=len(self.nearest)) if self.nearest else None,
-            buttons=_buttons(self.nearest, choice) or (Button(label="All sequences", action=Sequences()),),
-        )
+    def refusal(self, arguments: OnSequence) -> Result:
+        """The same as a result, where the command can't be carried out without an answer."""
+        card = self.card(lambda name: replace(arguments, target=(name,)))
+        return refusal(card, why="no single sequence", argument="target")
 
 
-def _buttons(sequences: Many[Sequence], choice: ForSequence) -> tuple[Button, ...]:
-    count = Counter(s.label for s in sequences)
-    suffixes = (f" ({s.id})" if count[s.label] > 1 else "" for s in sequences)
-    return tuple(
-        Button(label=clip(s.label, length=40) + suffix, action=choice(s.id))
-        for s, suffix in zip(sequences, suffixes, strict=True)
-    )
-
-
-def _listed(sequences: Many[Sequence], *, total: int) -> Table:
-    return Table(
-        columns=columns("Id", "Name", "Status", number("Steps")),
-        rows=tuple(Row(cells=(s.id, s.name, s.status, s.steps)) for s in sequences),
-        total=total,
-    )
-
-
-def resolve_sequence(
-    sequences: Many[Sequence], words: Many[str], *, greedy: bool = False
-) -> Resolved | Ambiguous | NoMatch:
+def resolve_sequence(sequences: Many[Sequence], words: Many[str], *, greedy: bool = False) -> Match:
     """The sequence that the words name.
 
     `greedy`: where all words fit none, the longest beginning of them that is an id or a whole name counts;
     before a word that begins the end of a pause, what fits one sequence counts as well.
-    The words after it are in `rest`.
     """
     query = " ".join(words).strip()
-    fitting = _fitting(sequences, query)
-    if len(fitting) == 1:
-        return Resolved(sequence=fitting[0])
-    for count in range(min(len(words) - 1, LONGEST_NAME), 0, -1) if greedy and not fitting else ():
-        before_end = words[count].lower() in END_WORDS or words[count][:1].isdigit()
-        fitting = (_fitting if before_end else _named)(sequences, " ".join(words[:count]))
-        if len(fitting) == 1:
-            return Resolved(sequence=fitting[0], rest=tuple(words[count:]))
+    fitting, after = _fitting(sequences, query), tuple[str, ...]()
+    for count in range(min(len(words) - 1, LONGEST_NAME_WORDS), 0, -1) if greedy else ():
         if fitting:
             break
-    if fitting:
-        return Ambiguous(query=query, candidates=fitting)
-    return NoMatch(query=query, nearest=_nearest(sequences, query), known=len(sequences))
+        before_end = words[count].lower() in END_WORDS or words[count][:1].isdigit()
+        fitting = (_fitting if before_end else _named)(sequences, " ".join(words[:count]))
+        after = tuple(words[count:])
+    nearest = () if fitting else _nearest(sequences, query)
+    after = after if len(fitting) == 1 else ()
+    return Match(query=query, fitting=fitting, after=after, nearest=nearest, known=len(sequences))
 
 
 def _named(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
@@ -241,18 +222,16 @@ def _named(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
 
 def _fitting(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
     """Those with this id or whole name; else those whose names begin so, or contain it as whole words."""
-    if named := _named(sequences, query):
-        return named
     folded = _fold(query)
     words = _words(folded)
-    if not words or folded in NO_NAMES:
-        return ()
+    if (named := _named(sequences, query)) or not words or folded in NO_NAMES:
+        return named
     is_long = len(folded.replace(" ", "")) >= SHORTEST_BEGINNING
+    names = ((one, _fold(one.name or "")) for one in sequences)
     return tuple(
         one
-        for one in sequences
-        if (is_long and _fold(one.name or "").startswith(folded))
-        or f" {words} " in f" {_words(_fold(one.name or ''))} "
+        for one, name in names
+        if (is_long and name.startswith(folded)) or f" {words} " in f" {_words(name)} "
     )
 
 
@@ -262,6 +241,8 @@ def _words(folded: str) -> str:
 
 
 def _fold(text: str) -> str:
+    from shared.text.sanitize import visible
+
     return " ".join(visible(text).translate(CURLY).casefold().split())
 
 

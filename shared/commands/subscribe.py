@@ -360,7 +360,6 @@ async def _subscriptions(arguments: Subscriptions, context: CommandContext) -> R
 
 async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     """Exactly what is listed."""
-    from shared.commands.sequences import Resolved
     from shared.records.records import Subscription
 
     records, name = context.need_records(), context.workspace.name
@@ -370,10 +369,10 @@ async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     sequence = ""
     if arguments.sequence:
         found = await context.find_sequence([arguments.sequence])
-        if not isinstance(found, Resolved):
+        if not found.only:
             card = found.card(lambda known: replace(arguments, sequence=known))
             return refusal(card, why="no single sequence", argument="sequence")
-        sequence = found.sequence.label
+        sequence = found.only.label
     if problem := await _inbox_problem(arguments, context):
         return problem
     place = await context.find_place(channel)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from shared.commands.base import ArgumentError, Words, texts
+from shared.commands.base import ArgumentError, Data, Words, texts
 from shared.domain.wall_clock import MORNING, WEEKDAYS, instant, occurrences, parse_time, parse_weekday
 from shared.text.formats import clip, short_duration, show_days
 from shared.text.tokenize import parse_duration
@@ -20,41 +19,30 @@ TODAY, TOMORROW, YESTERDAY = "today", "tomorrow", "yesterday"
 NEAR_DAYS = {YESTERDAY: -1, TODAY: 0, TOMORROW: 1}
 DAYS = tuple(day.removesuffix("s") for day in WEEKDAYS)
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-LEAP_CYCLE = 8
-"""Years between two leap days, at most: 1896 and 1904."""
-LONGEST_MOMENT = 6
-"""Words."""
+LEAP_CYCLE_YEARS = 8
+"""Two leap days are this far apart at most: 1896 and 1904."""
+LONGEST_MOMENT_WORDS = 6
 NEXT = "next"
 _FILLERS = frozenset({"at", "on", "in", "the", NEXT})
-_MORNING = "morning"
-LEAP_DAY = (2, 29)
 YEARS = range(1970, 9999)
-"""Of dates that have an instant in every zone."""
-RANGES = ("today", "yesterday", "this week", "last week", "this month", "last month")
-"""Ranges of days that have a name."""
+"""Dates of these years have an instant in every zone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class Moment(Data):
     """A day, a time of day, or both."""
 
     day: str = ""
     """`monday`, `tomorrow` or `2026-12-01`; empty: any day."""
     month_day: tuple[int, int] | None = None
-    """Of a date without its year."""
+    """The month and the day of a date without its year."""
     at: time | None = None
     not_today: bool = False
     """`next monday`, said on a Monday."""
 
-    @property
-    def names_day(self) -> bool:
-        return bool(self.day or self.month_day)
-
     def __str__(self) -> str:
         day = f"{self.month_day[1]} {MONTHS[self.month_day[0] - 1]}" if self.month_day else self.day
-        return " ".join(
-            filter(None, (NEXT if self.not_today else "", day, f"{self.at:%H:%M}" if self.at else ""))
-        )
+        parts = (NEXT if self.not_today else "", day, f"{self.at:%H:%M}" if self.at else "")
+        return " ".join(filter(None, parts))
 
     def after(self, now: datetime, *, zone: tzinfo = UTC) -> datetime | None:
         """The first such moment after now, at nine where no time is given; in UTC.
@@ -62,56 +50,37 @@ class Moment:
         None: it has passed, or this year and the next don't have the day.
         """
         today, at = now.astimezone(zone).date(), self.at or MORNING
-        found = (moment for day in self._days_from(today) for moment in occurrences(day, at, zone))
-        return next((moment for moment in found if moment > now), None)
+        moments = (moment for day in self._days(today) for moment in occurrences(day, at, zone))
+        return next((moment for moment in moments if moment > now), None)
 
     def before(self, now: datetime, *, zone: tzinfo = UTC) -> datetime | None:
         """The latest such moment that isn't after now, at midnight where no time is given; in UTC. None: none was."""
         today, at = now.astimezone(zone).date(), self.at or time.min
-        found = (moment for day in self._days_until(today) for moment in reversed(occurrences(day, at, zone)))
-        return next((moment for moment in found if moment <= now), None)
+        days = reversed(self._days(today))
+        moments = (moment for day in days for moment in reversed(occurrences(day, at, zone)))
+        return next((moment for moment in moments if moment <= now), None)
 
-    def nearest_dates(self, now: datetime, *, zone: tzinfo = UTC) -> tuple[date, date] | None:
-        """The days around a leap day that neither this year nor the next has ahead; None for any other moment."""
-        today = now.astimezone(zone).date()
-        if self.month_day != LEAP_DAY or any(day >= today for day in self._days_from(today)):
-            return None
-        year = today.year + (today >= date(today.year, 2, 28))
-        return date(year, 2, 28), date(year, 3, 1)
-
-    def _days_from(self, today: date) -> Sequence[date]:
-        """The days that may be meant, the nearest first."""
+    def _days(self, today: date) -> Sequence[date]:
+        """The days around today that may be meant, in order."""
         if self.month_day:
-            return [day for year in range(2) if (day := _date(today.year + year, *self.month_day))]
-        if self.day in DAYS:
-            ahead = (DAYS.index(self.day) - today.weekday()) % 7
-            days = [today + timedelta(days=ahead), today + timedelta(days=ahead + 7)]
-            return [day for day in days if day > today or not self.not_today]
-        # Where clocks go back over midnight, the last minutes of yesterday come again.
-        return self._named_days(today, around=(-1, 0, 1, 2))
-
-    def _days_until(self, today: date) -> Sequence[date]:
-        """The days that may be meant, the latest first."""
-        if self.month_day:
-            years = range(today.year, max(today.year - LEAP_CYCLE, 1) - 1, -1)
+            years = range(max(today.year - LEAP_CYCLE_YEARS, 1), today.year + 2)
             return [day for year in years if (day := _date(year, *self.month_day))]
         if self.day in DAYS:
-            ago = (today.weekday() - DAYS.index(self.day)) % 7
-            return [today - timedelta(days=ago), today - timedelta(days=ago + 7)]
-        # Where clocks go back over midnight, the first minutes of tomorrow have been already.
-        return self._named_days(today, around=(1, 0, -1))
-
-    def _named_days(self, today: date, *, around: Sequence[int]) -> Sequence[date]:
+            first = today + timedelta(days=DAYS.index(self.day) - today.weekday())
+            days = [first + timedelta(weeks=week) for week in (-2, -1, 0, 1)]
+            return [day for day in days if day != today or not self.not_today]
         if self.day in NEAR_DAYS:
             return [today + timedelta(days=NEAR_DAYS[self.day])]
-        return [date.fromisoformat(self.day)] if self.day else [today + timedelta(days=n) for n in around]
+        # Where clocks go back over midnight, minutes of yesterday come again, and of tomorrow have been already.
+        any_day = [today + timedelta(days=number) for number in (-1, 0, 1, 2)]
+        return [date.fromisoformat(self.day)] if self.day else any_day
 
 
 def read_moment(words: Sequence[str]) -> tuple[Moment, int] | None:
     """The moment that the words begin with, and how many of them tell it; None: they begin with none."""
-    for count in range(min(len(words), LONGEST_MOMENT), 0, -1):
-        if found := _moment([word.lower().rstrip(",.") for word in words[:count]]):
-            return found, count
+    for count in range(min(len(words), LONGEST_MOMENT_WORDS), 0, -1):
+        if moment := _moment([word.lower().rstrip(",.") for word in words[:count]]):
+            return moment, count
     return None
 
 
@@ -120,41 +89,40 @@ def _moment(words: list[str]) -> Moment | None:
         words = [*words[:-2], "".join(words[-2:])]
     not_today = NEXT in words
     words = [word for word in words if word not in _FILLERS]
-    is_morning = words[1:] and words[-1] == _MORNING
-    at = parse_time(words[-1]) if words and re.search(r"[:.]|[ap]m$", words[-1]) else None
-    at = MORNING if is_morning else at
-    if at is not None:
-        words = words[:-1]
+    at = None
+    if words[1:] and words[-1] == "morning":
+        at = MORNING
+    elif words and re.search(r"[:.]|[ap]m$", words[-1]):
+        at = parse_time(words[-1])
+    words = words[:-1] if at is not None else words
     if not words:
         return Moment(at=at) if at is not None else None
-    if len(words) == 2 and (month_day := _month_day(*words)):
+    month_day = _month_day(*words[:2]) if len(words) in {2, 3} else None
+    if month_day and len(words) == 2:
         return Moment(month_day=month_day, at=at)
-    if len(words) == 3 and (month_day := _month_day(*words[:2])):
-        year, (month, number) = words[2], month_day
-        day = _day(f"{year}-{month:02}-{number:02}")
-    else:
-        day = _day(words[0]) if len(words) == 1 else ""
+    text = f"{words[2]}-{month_day[0]:02}-{month_day[1]:02}" if month_day else " ".join(words)
+    day = _day(text)
     return Moment(day=day, at=at, not_today=not_today and day in DAYS) if day else None
 
 
-def _day(word: str) -> str:
-    if word in NEAR_DAYS:
-        return word
-    if (weekday := parse_weekday(word)) is not None:
+def _day(text: str) -> str:
+    if text in NEAR_DAYS:
+        return text
+    if (weekday := parse_weekday(text)) is not None:
         return DAYS[weekday]
-    found = re.fullmatch(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", word)
-    day = _date(*map(int, found.groups())) if found else None
+    numbers = re.fullmatch(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", text)
+    day = _date(*map(int, numbers.groups())) if numbers else None
     return day.isoformat() if day and day.year in YEARS else ""
 
 
 def _month_day(one: str, other: str) -> tuple[int, int] | None:
     """`1 dec`, `december 1st`."""
     number, name = (one, other) if one[:1].isdigit() else (other, one)
-    found = re.fullmatch(r"([0-9]{1,2})(?:st|nd|rd|th)?", number)
-    fitting = [n for n, month in enumerate(MONTHS, 1) if name[:3] == month]
-    if not found or not fitting or len(name) < 3 or not name.isalpha():
+    digits = re.fullmatch(r"([0-9]{1,2})(?:st|nd|rd|th)?", number)
+    if not digits or not re.fullmatch(r"[a-z]{3,}", name) or name[:3] not in MONTHS:
         return None
-    return (fitting[0], int(found[1])) if _date(2024, fitting[0], int(found[1])) else None
+    month, day = MONTHS.index(name[:3]) + 1, int(digits[1])
+    return (month, day) if _date(2024, month, day) else None
 
 
 def _date(year: int, month: int, day: int) -> date | None:
@@ -173,9 +141,7 @@ END_HINT = (
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _COUNTS = {"a": "1", "an": "1", **{word: str(n) for n, word in enumerate(_NUMBERS, 1)}}
 _LENGTHS = {"half an hour": timedelta(minutes=30), "half a day": timedelta(hours=12)}
-_PART = re.compile(
-    rf"\b(?:({'|'.join(_COUNTS)})\s+|([0-9]+)\s*)(s|m|h|d|w|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
-)
+_PART = rf"\b(?:({'|'.join(_COUNTS)})\s+|([0-9]+)\s*)(s|m|h|d|w|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
 _FORMS = (
     "for the weekend",
     *(f"for {length}" for length in ("an hour", "a day", "a week", "two hours", "two days", "two weeks")),
@@ -185,8 +151,7 @@ _FORMS = (
 """Ends as people write them, for those that are misspelled."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class End:
+class End(Data):
     """When something ends: after a duration, at a moment, or only when a person ends it."""
 
     duration: timedelta | None = None
@@ -200,13 +165,41 @@ class End:
     def __str__(self) -> str:
         return " ".join(self.write())
 
+    def after(self, now: datetime, *, zone: tzinfo) -> datetime | None:
+        """The moment of the end; None where it has none, or one that never comes."""
+        if self.until:
+            return self.until.after(now, zone=zone)
+        return now + self.duration if self.duration else None
+
 
 # The weekend is over on Monday morning; said on a Monday, the coming one is meant.
 _WEEKEND = End(until=Moment(day="monday", not_today=True))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EndMistake:
+def read_end(words: Sequence[str]) -> End | None:
+    """The end that all the words tell: `2h`, `for a week`, `for the weekend`, `til tomorrow morning`."""
+    if not words:
+        return None
+    first, length = words[0].lower(), " ".join(words[1:]).lower()
+    if first in UNTIL:
+        moment, count = read_moment(words[1:]) or (None, 0)
+        return End(until=moment) if moment and count == len(words) - 1 else None
+    if first == "for":
+        return _WEEKEND if length in {"the weekend", "weekend"} else _length(length)
+    return _length(" ".join(words).lower()) if first[:1].isdigit() else None
+
+
+def _length(text: str) -> End | None:
+    """`2h`, `1h30m`, `2 hours`, `an hour`, `1 day and 2 hours`, `half an hour`."""
+    length = _LENGTHS.get(text) or parse_duration(text)
+    if length is None and not re.sub(_PART, "", text).replace("and", "").strip():
+        parts = re.findall(_PART, text)
+        spelled = "".join(f"{_COUNTS.get(word, number)}{unit[0]}" for word, number, unit in parts)
+        length = parse_duration(spelled)
+    return End(duration=length) if length else None
+
+
+class EndMistake(Data):
     """Words that seem to say when something ends, and don't; with the end that they are near to."""
 
     problem: str
@@ -217,42 +210,19 @@ class EndMistake:
         return f"Did you mean `{self.near}`?" if self.near else END_HINT
 
 
-def read_end(words: Sequence[str]) -> End | None:
-    """The end that all the words tell: `2h`, `for a week`, `for the weekend`, `til tomorrow morning`."""
-    if not words:
-        return None
-    first, rest = words[0].lower(), " ".join(words[1:]).lower()
-    if first in UNTIL:
-        found = read_moment(words[1:])
-        return End(until=found[0]) if found and found[1] == len(words) - 1 else None
-    if first == "for":
-        return _WEEKEND if rest in {"the weekend", "weekend"} else _length(rest)
-    return _length(" ".join(words).lower()) if first[:1].isdigit() else None
-
-
-def _length(text: str) -> End | None:
-    """`2h`, `1h30m`, `2 hours`, `an hour`, `1 day and 2 hours`, `half an hour`."""
-    if not (length := _LENGTHS.get(text) or parse_duration(text)):
-        parts = _PART.findall(text)
-        left = _PART.sub("", text).replace("and", "").strip()
-        spelled = "".join(f"{_COUNTS.get(word, number)}{unit[0]}" for word, number, unit in parts)
-        length = None if left else parse_duration(spelled)
-    return End(duration=length) if length else None
-
-
 def end_mistake(words: Sequence[str]) -> EndMistake:
     """What is wrong with the words in the place of an end, and the nearest end that would be right."""
-    given, first, rest = " ".join(words), words[0].lower(), words[1:]
-    moment = read_moment(words)
-    if moment and moment[1] == len(words):
-        return EndMistake(problem=f"“{clip(given)}” needs an “until”.", near=End(until=moment[0]))
-    if first in UNTIL:
-        problem = f"“{clip(' '.join(rest))}” isn't a day or time." if rest else "Until when?"
-    elif first == "for" or first[:1].isdigit():
-        length = " ".join(rest if first == "for" else words)
-        problem = f"“{clip(length)}” isn't a duration." if length else "For how long?"
+    given, first = " ".join(words), words[0].lower()
+    if near := read_end(("until", *words)):
+        return EndMistake(problem=f"“{clip(given)}” needs an “until”.", near=near)
+    is_until, is_length = first in UNTIL, first == "for" or first[:1].isdigit()
+    named = clip(" ".join(words[1:]) if is_until or first == "for" else given)
+    if is_until:
+        problem = f"“{named}” isn't a day or time." if named else "Until when?"
+    elif is_length:
+        problem = f"“{named}” isn't a duration." if named else "For how long?"
     else:
-        problem = f"“{clip(given)}” isn't a duration, a day or a time."
+        problem = f"“{named}” isn't a duration, a day or a time."
     return EndMistake(problem=problem, near=_nearest_end(words))
 
 
@@ -260,8 +230,9 @@ def _nearest_end(words: Sequence[str]) -> End | None:
     """The end that is spelled most alike; else the longest beginning that is an end."""
     import difflib  # late: only a mistake pays for its import
 
-    typed = " ".join("until" if at == 0 and word.lower() in UNTIL else word for at, word in enumerate(words))
-    if alike := difflib.get_close_matches(typed.lower()[:60], _FORMS, n=1, cutoff=0.8):
+    first = "until" if words[0].lower() in UNTIL else words[0]
+    typed = " ".join((first, *words[1:])).lower()[:60]
+    if alike := difflib.get_close_matches(typed, _FORMS, n=1, cutoff=0.8):
         return read_end(alike[0].split())
     begun = (read_end(words[:count]) for count in range(len(words) - 1, 0, -1))
     return next(filter(None, begun), None)
@@ -269,14 +240,14 @@ def _nearest_end(words: Sequence[str]) -> End | None:
 
 # -- ranges of days
 
+RANGES = ("today", "yesterday", "this week", "last week", "this month", "last month")
+"""Ranges of days that have a name."""
 LONGEST_RANGE_DAYS = 1000
 DEFAULT_DAYS = 30
 """The days that the service counts where none are named."""
-_LAST = re.compile(r"(?:last|past) ([0-9]{1,4}) (day|week)s?")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Period:
+class Period(Data):
     """So many days to today, a range of days by its ends or its name, or the service's own 30 days."""
 
     days: int | None = None
@@ -320,8 +291,7 @@ class Period:
         }[self.name]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DayRange:
+class DayRange(Data):
     """A range of days, both ends included; `given` is False for the service's own 30 days."""
 
     start: date
@@ -329,7 +299,7 @@ class DayRange:
     name: str = ""
     given: bool = True
     today: date = date.max
-    """On which it was asked for."""
+    """The day on which it was asked for."""
 
     @property
     def running(self) -> bool:
@@ -350,7 +320,7 @@ class DayRange:
 
     @property
     def asked(self) -> tuple[date, date] | tuple[None, None]:
-        """For the client: both ends or neither."""
+        """Both ends or neither, for the client."""
         return (self.start, self.end) if self.given else (None, None)
 
     def moments(self, zone: tzinfo) -> tuple[datetime, datetime]:
@@ -364,39 +334,33 @@ class DayRange:
 
 def named_range(words: Words) -> tuple[str, int] | None:
     """The range with a name, or `last 7 days`, that the words begin with, and how many of them name it."""
-    if words[0].quoted:
-        return None
-    lower = [text.lower() for text in texts(words[:3])]
+    lower = [] if words[0].quoted else [text.lower() for text in texts(words[:3])]
     for name in RANGES:
         count = name.count(" ") + 1
         if lower[:count] == name.split():
             return name, count
-    found = _LAST.fullmatch(" ".join(lower))
-    return (f"{found[1]}{found[2][0]}", 3) if found else None
+    last = re.fullmatch(r"(?:last|past) ([0-9]{1,4}) (d|w)(?:ay|eek)s?", " ".join(lower))
+    return (f"{last[1]}{last[2]}", 3) if last else None
 
 
 def read_period(words: Words) -> tuple[Period, Words]:
     """The period that the words begin with, and those after it."""
     text, count = named_range(words) or (words[0].text.lower(), 1)
-    rest = words[count:]
-    if text == TODAY:
-        return Period(days=1), rest
+    after = words[count:]
     if text in RANGES:
-        return Period(name=text), rest
-    if found := re.fullmatch(r"([0-9]{1,4})([dw])", text):
-        days = int(found[1]) * (7 if found[2] == "w" else 1)
+        return Period(days=1) if text == TODAY else Period(name=text), after
+    if length := re.fullmatch(r"([0-9]{1,4})([dw])", text):
+        days = int(length[1]) * (7 if length[2] == "w" else 1)
         if not 1 <= days <= LONGEST_RANGE_DAYS:
             raise ArgumentError(f"“{text}” is outside 1 to 1,000 days.", hint=f"1d to {LONGEST_RANGE_DAYS}d.")
-        return Period(days=days), rest
+        return Period(days=days), after
     if ".." in text:
         start, end = (_written_day(part) for part in text.split("..", 1))
         if end < start:
             raise ArgumentError(f"“{clip(text)}” ends before it starts.", hint=f"Use {end}..{start}.")
-        return Period(ends=(start, end)), rest
-    raise ArgumentError(
-        f"“{clip(words[0].text)}” isn't a period.",
-        hint="Use 7d, today, yesterday, last week, this month, or FROM..TO like 2026-01-01..2026-01-31.",
-    )
+        return Period(ends=(start, end)), after
+    hint = "Use 7d, today, yesterday, last week, this month, or FROM..TO like 2026-01-01..2026-01-31."
+    raise ArgumentError(f"“{clip(words[0].text)}” isn't a period.", hint=hint)
 
 
 def _written_day(text: str) -> date:

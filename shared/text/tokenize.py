@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 CURLY = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'"})
-ESCAPABLE = re.compile("[\\\\\"'“”„«»‘’‚]")
-ESCAPED = re.compile("\\\\([\\\\\"'“”„«»‘’‚])")
-PLAIN = re.compile(r"[A-Za-z0-9_./:+#<>@=%-]*[A-Za-z0-9_]")
+ESCAPABLE = "[\\\\\"'“”„«»‘’‚]"
+ESCAPED = "\\\\([\\\\\"'“”„«»‘’‚])"
+PLAIN = r"[A-Za-z0-9_./:+#<>@=%-]*[A-Za-z0-9_]"
 WORKSPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """The name of a workspace: in the settings, and behind `@` in a command."""
-OPENING = re.compile(r"(?:(?P<key>[^\W\d][\w.-]*)=)?(?P<mark>[\"']?)")
+OPENING = r"(?:(?P<key>[^\W\d][\w.-]*)=)?(?P<mark>[\"']?)"
+"""Compiled where it is used, as the others: `outreach --help` needs none of them."""
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 LONGEST_DURATION = timedelta(days=366)
 
@@ -61,12 +62,12 @@ def split(line: str) -> tuple[Word, ...]:
 def _next_word(line: str, straight: str, *, at: int, closable: dict[str, bool]) -> tuple[Word, int]:
     """The word that begins at `at`, and where it ends. A key before the quote stays: `name="two words"`."""
     end = next((i for i in range(at, len(line)) if line[i].isspace()), len(line))
-    opening = OPENING.match(straight, at, end)
+    opening = re.compile(OPENING).match(straight, at, end)
     mark = opening["mark"] if opening else ""
     if opening and closable.get(mark):
         closing = _closing(straight, start=opening.end(), quote=mark)
         if closing is not None:
-            inner = ESCAPED.sub(r"\1", line[opening.end() : closing])
+            inner = re.sub(ESCAPED, r"\1", line[opening.end() : closing])
             key = opening["key"] or ""
             return Word(f"{key}={inner}" if key else inner, quoted=True, key=key), closing + 1
         closable[mark] = False  # nor will any later one be closed: the line is read in linear time
@@ -88,9 +89,9 @@ def _closing(straight: str, *, start: int, quote: str) -> int | None:
 
 def quote(text: str, *, keywords: Iterable[str] = ()) -> str:
     """The text as one word of a line, quoted where it must be: `split(quote(x))` gives x back."""
-    if PLAIN.fullmatch(text) and text[0] not in "@-" and text.lower() not in {*keywords}:
+    if re.fullmatch(PLAIN, text) and text[0] not in "@-" and text.lower() not in {*keywords}:
         return text
-    return f'"{ESCAPABLE.sub(_escaped, text)}"'
+    return f'"{re.sub(ESCAPABLE, _escaped, text)}"'
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from shared.api.models import Sequence
 from shared.commands import parse
 from shared.commands.pause import Pause, Resume
-from shared.commands.sequences import NoMatch, Resolved, resolve_sequence
+from shared.commands.sequences import resolve_sequence
 
 FOUNDERS = Sequence(id="sq_1", name="Q3 Founders", status="active")
 CTOS = Sequence(id="sq_2", name="Q3 CTO", status="paused")
@@ -22,16 +22,16 @@ def test_the_shape_of_quotes_does_not_count() -> None:
     for line in ("resume don't wait", "resume “Don’t wait”", "resume 'don't wa'"):
         arguments = parse(line).arguments
         assert isinstance(arguments, Resume)
-        assert resolve_sequence((*ALL, wait), arguments.target) == Resolved(sequence=wait)
+        assert resolve_sequence((*ALL, wait), arguments.target).only == wait
 
 
 def test_invisible_characters_are_ignored() -> None:
     hidden = Sequence(id="sq_9", name="Win\u200bback\u202e", status="active", steps=3)
-    assert resolve_sequence([*ALL, hidden], ["winback"]) == Resolved(sequence=hidden)
+    assert resolve_sequence([*ALL, hidden], ["winback"]).only == hidden
 
 
 def test_a_whole_name_wins_over_a_longer_one_that_begins_so() -> None:
-    assert resolve_sequence(ALL, ["Q3", "CTO"]) == Resolved(sequence=CTOS)
+    assert resolve_sequence(ALL, ["Q3", "CTO"]).only == CTOS
 
 
 def resolve_greedily(text: str) -> object:
@@ -41,7 +41,7 @@ def resolve_greedily(text: str) -> object:
 def test_a_misspelt_name_never_pauses_the_lone_one_that_begins_alike() -> None:
     lone = (CTOS, FOUNDERS.__class__(id="sq_9", name="Spring"))
     result = resolve_sequence(lone, ["Q3", "fuonders"], greedy=True)
-    assert isinstance(result, NoMatch)
+    assert result.fitting == ()
     assert result.nearest == (CTOS,)
 
 
@@ -52,7 +52,7 @@ names = st.text(min_size=1, max_size=15)
 def test_whatever_is_said_the_answer_fits_and_its_buttons_parse(known: list[str], text: str) -> None:
     sequences = tuple(Sequence(id=f"sq_{n}", name=name) for n, name in enumerate(known))
     result = resolve_sequence(sequences, [text], greedy=True)
-    if isinstance(result, Resolved):
-        assert result.sequence in sequences
+    if result.only:
+        assert result.only in sequences
     else:
         assert all(parse(button.line) for button in result.card(lambda known: Pause(target=(known,))).buttons)

@@ -72,16 +72,6 @@ def test_a_weekday_is_today_while_its_time_is_ahead(typed: str, meant: str) -> N
 def test_a_leap_day_is_the_next_one_within_a_year(now: str, meant: str) -> None:
     moment, at = Moment(month_day=(2, 29)), datetime.fromisoformat(now).replace(tzinfo=UTC)
     assert moment.after(at) == datetime.fromisoformat(f"{meant} 09:00").replace(tzinfo=UTC)
-    assert moment.nearest_dates(at) is None
-
-
-@pytest.mark.parametrize(
-    ("now", "year"), [("2026-11-20", 2027), ("2026-02-01", 2026), ("2028-03-01", 2029), ("2099-05-01", 2100)]
-)
-def test_a_leap_day_that_the_year_lacks_has_its_nearest_dates(now: str, year: int) -> None:
-    moment, at = Moment(month_day=(2, 29)), datetime.fromisoformat(now).replace(tzinfo=UTC)
-    assert moment.after(at) is None
-    assert moment.nearest_dates(at) == (date(year, 2, 28), date(year, 3, 1))
 
 
 @pytest.mark.parametrize("typed", ["9999-12-31", "0001-01-01", "31 dec 9999"])
