@@ -299,6 +299,6 @@ async def _heartbeat(store: Store) -> AsyncIterator[Callable[[], Awaitable[None]
 def set_channels(settings: Settings) -> frozenset[str]:
     """The channels that the settings name."""
     alerts = [workspace.alert_channel for workspace in settings.workspaces.values()]
-    ruled = [rule.subscription.channel for rule in settings.routes.rules]
+    ruled = [rule.channel for rule in settings.routes.rules]
     escalated = settings.alerts.escalate_to
     return frozenset(filter(None, (*alerts, *ruled, settings.routes.fallback, escalated)))

@@ -21,9 +21,8 @@ from bot.blockkit.actions import ACK, DETAILS, OnAlert
 from shared.api.event_kinds import kind_of
 from shared.commands.leads import Lead
 from shared.commands.replies import Replies
-from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.settings.sections import AlertPolicy
+from shared.settings.sections import AlertPolicy, Routing
 from shared.store import Store
 from shared.store.alerts import Due, Passed, ReminderTimes, ReminderWords
 from shared.store.jobs import End, Job

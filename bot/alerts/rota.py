@@ -11,9 +11,8 @@ from bot.alerts.wording import about
 from bot.blockkit.actions import OnAlert
 from shared.api.events import Event
 from shared.commands.replies import Replies
-from shared.domain.alert_settings import ChannelPolicy
 from shared.domain.card import Button, Card, Tone
-from shared.domain.rota import Rota
+from shared.settings.sections import ChannelPolicy, Rota
 from shared.store.alerts import PASSES, Passed
 from shared.store.people import Candidates
 from shared.store.rows import AlertRow

@@ -12,9 +12,8 @@ from bot.alerts.notes import write_note
 from bot.alerts.rota import People, Unknown
 from shared.api.event_kinds import DNS, kind_of
 from shared.api.events import Event, read_event
-from shared.domain.alert_settings import ChannelPolicy, Routing, Rule
-from shared.domain.rota import Rota
 from shared.records.records import Subscription
+from shared.settings.sections import ChannelPolicy, Rota, Routing
 from shared.store.alerts import NAME_LETTERS
 from shared.store.deliveries import Decision, PendingDelivery, TurnPlan
 from shared.store.messages import INCIDENT, PlannedPost
@@ -78,23 +77,26 @@ class Routes:
     ) -> Sequence[Target]:
         """The channels that are to be told, each once: what a channel asked for itself decides on the form."""
         kind = kind_of(event.kind)
-        rules = [Rule(subscription=one) for one in subscriptions]
-        rules += [rule for rule in self.routing.rules if rule.workspace in {"", workspace}]
-        asked: dict[str, list[Rule]] = {}
+        # Each with the mention of its rule; a channel's own mention comes with its policy.
+        rules = [(one, "") for one in subscriptions]
+        for rule in self.routing.rules:
+            if rule.concerns(workspace):
+                rules += [(one, rule.mention) for one in rule.subscriptions]
+        asked: dict[str, list[tuple[Subscription, str]]] = {}
         own = self.alert_channels.get(workspace) or self.routing.fallback
         if own and (kind.at_once or _opens_incident(event)):
             asked[own] = []
-        for rule in rules:
-            if kinds.matches(rule.subscription, event):
-                asked.setdefault(rule.subscription.channel, []).append(rule)
+        for subscription, mention in rules:
+            if kinds.matches(subscription, event):
+                asked.setdefault(subscription.channel, []).append((subscription, mention))
         targets = []
         for channel, wanted in asked.items():
             policy = self.routing.channel_policy(channel)
-            mention = next((rule.mention for rule in wanted if rule.mention), "")
+            mention = next((mention for _, mention in wanted if mention), "")
             turns = policy.rota if kind.claimable and not mention else None
             if kind.claimable and not turns:
                 mention = mention or policy.mention
-            condensed = bool(wanted) and all(rule.subscription.condensed for rule in wanted)
+            condensed = bool(wanted) and all(one.condensed for one, _ in wanted)
             targets.append(
                 Target(channel=channel, policy=policy, condensed=condensed, mention=mention, rota=turns)
             )

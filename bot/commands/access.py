@@ -57,7 +57,7 @@ class Access:
 
     def zone(self, person: Person) -> tzinfo:
         """The person's own time zone from Slack, or that of the settings."""
-        return find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC
+        return find_zone(person.zone) or find_zone(self._contexts.settings.routes.timezone) or UTC
 
     async def _permalink(self, alert: str) -> str:
         known = await self._contexts.store.alerts.messages([alert])

@@ -91,7 +91,7 @@ class CommandDispatcher:
         self._alert_actions = AlertActions(
             contexts.store,
             changed=alert_changed,
-            zone=find_zone(contexts.settings.routes.zone) or UTC,
+            zone=find_zone(contexts.settings.routes.timezone) or UTC,
             links=self._links,
         )
         self._assignment = Assignment(

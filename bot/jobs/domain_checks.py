@@ -15,12 +15,11 @@ import structlog
 
 from bot.alerts import domains, notes
 from shared.api.models import Inbox
-from shared.domain.alert_settings import Routing
 from shared.domain.wall_clock import moment
 from shared.domain_health.following import Followed
 from shared.domain_health.lookup import Lookup, Pace, next_due, resolvers_of, system_resolvers
 from shared.domain_health.report import CheckReport, Value
-from shared.settings.sections import DnsSection
+from shared.settings.sections import DnsSection, Routing
 from shared.store import Store
 from shared.store.domains import Checked, DueDomain, News
 from shared.store.jobs import End, Job

@@ -246,7 +246,7 @@ def _dry_run(file: LeadFile) -> Result:
 
 
 def _result(journal: Journal, *, sequence: str) -> Result:
-    counts = {kind: journal.counts[kind] for kind in OUTCOMES}
+    counts: dict[str, int] = {kind: journal.counts[kind] for kind in OUTCOMES}
     tone = Tone.WARN if counts["refused"] else Tone.GOOD
     facts = [Fact(label=kind.capitalize(), value=f"{counts[kind]:,}") for kind in OUTCOMES[:3]]
     title = f"{counts['added']:,} of {journal.rows:,} rows added to {sequence}"

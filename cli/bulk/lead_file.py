@@ -191,7 +191,7 @@ def read_lead_file(path: Path, *, encoding: str | None, pairs: Iterable[str] = (
     try:
         rows = list(islice((tuple(row) for row in reader if any(map(str.strip, row))), SAMPLE_ROWS))
     except csv.Error:  # an open quote is said with its row when the rows are read
-        rows = list(csv.reader([first_line], delimiter=delimiter))[:1]  # type: ignore[arg-type]
+        rows = [tuple(row) for row in csv.reader([first_line], delimiter=delimiter)]
     if not rows:
         raise UnusableFile(f"{path} has no rows")
     has_titles = not any("@" in cell for cell in rows[0])

@@ -30,7 +30,6 @@ from shared.text.tokenize import Word, quote
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
-    from shared.domain.alert_settings import Rule
     from shared.records.records import Subscription
     from shared.settings import Workspace
 
@@ -169,16 +168,12 @@ class Line(NamedTuple):
 async def list_sources(context: CommandContext, channel: str) -> tuple[Line, ...]:
     """All of a channel's subscriptions, in all workspaces. Raises `RecordsUnavailable`."""
     found: list[Line] = []
-    settings = context.settings
-    file = settings.file.name if settings and settings.file else "the settings"
     for workspace in list_workspaces(context):
         name = workspace.name
         typed = await context.need_records().subscriptions(name, channel)
         rules = channel_rules(context, workspace, channel)
         found += (Line(name, one, "subscribe") for one in typed)
-        found += (
-            Line(name, rule.subscription, file, f"in {file}: {rule.place}", rule.mention) for rule in rules
-        )
+        found += rules
         found += _unasked(workspace, channel, context, [*typed, *(rule.subscription for rule in rules)])
     return tuple(found)
 
@@ -187,11 +182,20 @@ def list_workspaces(context: CommandContext) -> Sequence[Workspace]:
     return tuple(context.settings.workspaces.values()) if context.settings else (context.workspace,)
 
 
-def channel_rules(context: CommandContext, workspace: Workspace, channel: str) -> list[Rule]:
-    """The rules of `[routes]` about a channel."""
-    rules = context.settings.routes.rules if context.settings else ()
-    own = (rule for rule in rules if rule.workspace in {"", workspace.name})
-    return [rule for rule in own if rule.subscription.channel == channel]
+def channel_rules(context: CommandContext, workspace: Workspace, channel: str) -> list[Line]:
+    """The subscriptions that the rules of `[routes]` give a channel."""
+    from shared.settings.sections import place_of_rule
+
+    settings = context.settings
+    if settings is None:
+        return []
+    file = settings.file.name if settings.file else "the settings"
+    return [
+        Line(workspace.name, one, file, f"in {file}: {place_of_rule(number)}", rule.mention)
+        for number, rule in enumerate(settings.routes.rules, start=1)
+        if rule.channel == channel and rule.concerns(workspace.name)
+        for one in rule.subscriptions
+    ]
 
 
 def _unasked(
@@ -337,7 +341,7 @@ def nowhere() -> Result:
 
 async def _subscriptions(arguments: Subscriptions, context: CommandContext) -> Result:
     from shared.commands.digest import show_digests
-    from shared.domain.alert_settings import Routing
+    from shared.settings.sections import Routing
 
     channel = arguments.channel or context.actor.channel
     if not channel:
@@ -348,7 +352,7 @@ async def _subscriptions(arguments: Subscriptions, context: CommandContext) -> R
     routes = context.settings.routes if context.settings else Routing()
     own = routes.channel_policy(channel)
     more = [await show_digests(context, channel)]
-    if quiet := own.quiet:
+    if quiet := own.quiet_hours:
         hours = f"{quiet.start:%H:%M} to {quiet.end:%H:%M} {quiet.zone}"
         more.append(f"Quiet hours {hours}: non-urgent alerts are held, nobody is mentioned.")
     if own.mention:

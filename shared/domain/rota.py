@@ -3,18 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rota:
-    """People who take turns with the interested replies of a route."""
-
-    name: str
-    """`routes`, or the id of the channel that has a rota of its own: turns are counted by it."""
-    people: tuple[str, ...]
-    pass_after: timedelta | None = timedelta(minutes=10)
 
 
 def next_of(people: Sequence[str], *, last: str, free: Collection[str]) -> str:

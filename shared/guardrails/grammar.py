@@ -11,7 +11,7 @@ from typing import Any
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
 from lark.exceptions import VisitError
 
-from shared.domain.alert_settings import QuietHours
+from shared.domain.quiet_hours import QuietHours
 from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.rule import QUOTES, Action, Comparison, Condition, Metric, Rule, Scope
 from shared.guardrails.sentence import Misunderstood

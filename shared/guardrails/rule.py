@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from shared.domain.alert_settings import QuietHours
+from shared.domain.quiet_hours import QuietHours
 from shared.text.sanitize import visible
 
 QUOTES = '"“”„«»'

@@ -19,7 +19,7 @@ from pydantic_core import ErrorDetails
 from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, in_file, keys_of, table_model
 from shared.settings.model import DEFAULT, Origin, Settings, UnknownWorkspace
 from shared.settings.removed import take_removed
-from shared.settings.sections import Roles, SlackSettings, Workspace, WorkspaceSection
+from shared.settings.sections import Roles, SlackSettings, Workspace, WorkspaceSection, place_of_rule
 from shared.settings.sources import SettingProblem, Sources
 from shared.settings.value_types import CLAIM, MEMBERS
 from shared.storage.config_file import FILE_NAME, UntrustedFile, find_config
@@ -114,7 +114,11 @@ def load(
         refused = [_explain(one, sources.names) for one in details]
         raise SettingsError([*problems, *refused]) from None
     named = {"OUTREACH_WORKSPACE": settings.default_workspace}
-    named |= {f"{rule.place} workspace": rule.workspace for rule in settings.routes.rules if rule.workspace}
+    named |= {
+        f"{place_of_rule(number)} workspace": settings.own_name(rule.workspace)
+        for number, rule in enumerate(settings.routes.rules, start=1)
+        if rule.workspace
+    }
     named |= {
         f"[[guardrails]] {one.name} workspace": settings.own_name(one.workspace)
         for one in settings.guardrail_sections

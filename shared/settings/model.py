@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +15,6 @@ from pydantic import (
 )
 from sqlalchemy.engine import URL
 
-from shared.domain.alert_settings import Routing
 from shared.domain.health import Thresholds
 from shared.settings import value_types as of
 from shared.settings.sections import (
@@ -26,11 +25,10 @@ from shared.settings.sections import (
     LinksSection,
     RetentionSection,
     Roles,
-    RoutesSection,
+    Routing,
     SlackSettings,
     Workspace,
     WorkspaceSection,
-    quiet_hours,
     setting,
 )
 from shared.storage.config_file import user_state_folder
@@ -133,10 +131,9 @@ class Settings(WorkspaceSection):
         DashboardSection(),
         "The terminal dashboard. Key names are listed in docs/dashboard.md. Those of pages start with “page.”.",
     )
-    routes_section: RoutesSection = setting(
-        RoutesSection(),
+    routes: Routing = setting(
+        Routing(),
         "Where alerts go besides the alert channel. A mention is the id of a user (U…) or a group (S…), here, or none.",
-        alias="routes",
     )
     alerts: AlertPolicy = setting(
         AlertPolicy(),
@@ -263,21 +260,6 @@ class Settings(WorkspaceSection):
     @property
     def history_database(self) -> URL:
         return sibling_url(self.database, "history")
-
-    @cached_property
-    def routes(self) -> Routing:
-        section = self.routes_section
-        rules = [rule for n, one in enumerate(section.rules, 1) for rule in one.rules(n)]
-        return Routing(
-            fallback=section.fallback,
-            mention=section.mention,
-            quiet=quiet_hours(section.quiet, zone=section.timezone),
-            zone=section.timezone,
-            broadcast=section.broadcast,
-            rota=section.own_rota,
-            rules=tuple(replace(rule, workspace=self.own_name(rule.workspace)) for rule in rules),
-            channels={name: section.channel_policy(name, own) for name, own in section.channels.items()},
-        )
 
     def guardrails(self, workspace: str) -> Mapping[str, str]:
         """The sentences of a workspace's rules by their names."""

@@ -14,18 +14,18 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     SecretStr,
     StrictBool,
     model_validator,
 )
 from pydantic.config import JsonDict
 
-from shared.domain.alert_settings import ChannelPolicy, QuietHours, Rule
 from shared.domain.health import Thresholds
+from shared.domain.quiet_hours import QuietHours
 from shared.domain.roles import Role
-from shared.domain.rota import Rota
 from shared.domain.themes import THEMES
-from shared.domain.wall_clock import parse_time
+from shared.domain.wall_clock import moment, parse_time
 from shared.records.records import Subscription
 from shared.settings import value_types as of
 
@@ -172,8 +172,8 @@ class DashboardSection(Section):
     web: WebSection = setting(WebSection(), "The dashboard in browsers.")
 
 
-class RuleSection(Section):
-    """`[[routes.rules]]`."""
+class RouteRule(Section):
+    """`[[routes.rules]]`: subscriptions of a channel that are kept in the file."""
 
     channel: of.Channel = setting(..., example="C0123456789")
     events: Annotated[tuple[of.EventName, ...], Field(min_length=1)] = setting(
@@ -184,23 +184,19 @@ class RuleSection(Section):
     condensed: bool = setting(default=False, example=False)
     mention: of.Mention = setting("", example="U0123456789")
     workspace: str = ""
+    """Empty: every workspace."""
 
-    def rules(self, number: int) -> list[Rule]:
-        """One rule per event; `number` is its place in the file, from 1."""
+    @property
+    def subscriptions(self) -> tuple[Subscription, ...]:
         about = self.model_dump(include={"channel", "sequence", "inbox", "condensed"})
-        return [
-            Rule(
-                subscription=Subscription(event=event, **about),
-                mention=self.mention,
-                workspace=self.workspace,
-                place=f"[[routes.rules]] no. {number}",
-            )
-            for event in self.events
-        ]
+        return tuple(Subscription(event=event, **about) for event in self.events)
+
+    def concerns(self, workspace: str) -> bool:
+        return self.workspace.casefold() in {"", workspace.casefold()}
 
 
-class RotaSection(Section):
-    """`[routes.rota]`, and `[routes.channels.ID.rota]`."""
+class Rota(Section):
+    """`[routes.rota]`, and `[routes.channels.ID.rota]`: people who take turns with interested replies."""
 
     people: Annotated[tuple[of.User, ...], Field(min_length=1, max_length=50)] = setting(
         ...,
@@ -212,26 +208,17 @@ class RotaSection(Section):
         "When an unclaimed reply passes to the next person (off: never).",
         example="10m",
     )
+    _name: str = PrivateAttr(ROTA)
 
-    def rota(self, name: str) -> Rota:
-        people = tuple(dict.fromkeys(self.people))
-        return Rota(name=name, people=people, pass_after=self.pass_after)
-
-
-class ChannelSection(Section):
-    """`[routes.channels.ID]`; what is not set is as in `[routes]`."""
-
-    mention: of.Mention | None = setting(None, example="S0123456789")
-    quiet: of.Hours | None = setting(None, example="18:00-09:00")
-    timezone: of.Zone | None = setting(None, example="America/New_York")
-    broadcast: bool | None = setting(None, example=True)
-    rota: RotaSection | None = None
+    @property
+    def name(self) -> str:
+        """`routes`, or the id of the channel that has a rota of its own: turns are counted by it."""
+        return self._name
 
 
-class RoutesSection(Section):
-    """`[routes]`."""
+class ChannelPolicy(Section):
+    """`[routes.channels.ID]`: whom alerts mention in a channel, its quiet hours, and whose turn a reply is."""
 
-    fallback: of.Channel | None = setting(None, example="C0123456789")
     mention: of.Mention = setting("", example="S0123456789")
     quiet: of.Hours | None = setting(None, example="20:00-08:00")
     timezone: of.Zone = setting("UTC", example="Europe/Berlin")
@@ -240,35 +227,58 @@ class RoutesSection(Section):
         "Whether escalations, ended snoozes, recoveries and repeated pauses, which are posted in the thread of a card, are shown in the channel too.",
         example=True,
     )
-    rota: RotaSection | None = setting(
+    rota: Rota | None = setting(
         None,
         "Whose turn an interested reply is: its card mentions one person, and passes on while nobody claims it.",
     )
-    rules: tuple[RuleSection, ...] = ()
-    channels: dict[of.Channel, ChannelSection] = setting(
+
+    @property
+    def quiet_hours(self) -> QuietHours | None:
+        start, _, end = (parse_time(part.strip()) for part in (self.quiet or "").partition("-"))
+        return None if start is None or end is None else QuietHours(start=start, end=end, zone=self.timezone)
+
+    def quiet_until(self, now: float) -> float | None:
+        """The end of the quiet hours that `now` falls into, in Unix seconds; None outside of them."""
+        hours = self.quiet_hours
+        ends = hours.ends_after(moment(now)) if hours else None
+        return None if ends is None else ends.timestamp()
+
+
+class Routing(ChannelPolicy):
+    """`[routes]`: where alerts go besides the alert channel, and the policy of each channel."""
+
+    fallback: of.Channel | None = setting(None, example="C0123456789")
+    rules: tuple[RouteRule, ...] = ()
+    channels: dict[of.Channel, ChannelPolicy] = setting(
         {},
         "Overrides for one channel: whom alerts mention, the quiet hours (or off) and their time zone, and a rota of its own, with the same keys.",
         example="C0123456789",
     )
 
+    def model_post_init(self, _context: Any) -> None:
+        """Let each channel's own rota know its name."""
+        for name, own in self.channels.items():
+            if own.rota:
+                own.rota._name = name  # noqa: SLF001 # it stands in the key, not in its table
+
+    def channel_policy(self, channel: str) -> ChannelPolicy:
+        """What a channel doesn't set is as in `[routes]`."""
+        own = self.channels.get(channel)
+        if own is None:
+            return self
+        usual = ChannelPolicy.model_fields.keys() - own.model_fields_set
+        return own.model_copy(update={name: getattr(self, name) for name in usual})
+
     @property
-    def own_rota(self) -> Rota | None:
-        return self.rota.rota(ROTA) if self.rota else None
-
-    def channel_policy(self, name: str, own: ChannelSection) -> ChannelPolicy:
-        mention = self.mention if own.mention is None else own.mention
-        hours = self.quiet if own.quiet is None else own.quiet
-        return ChannelPolicy(
-            mention=mention,
-            quiet=quiet_hours(hours, zone=own.timezone or self.timezone),
-            broadcast=self.broadcast if own.broadcast is None else own.broadcast,
-            rota=own.rota.rota(name) if own.rota else self.own_rota,
-        )
+    def rotas(self) -> Mapping[str, Rota]:
+        """All of them by name."""
+        every = (self.rota, *(own.rota for own in self.channels.values()))
+        return {rota.name: rota for rota in every if rota}
 
 
-def quiet_hours(hours: str | None, *, zone: str) -> QuietHours | None:
-    start, _, end = (parse_time(part.strip()) for part in (hours or "").partition("-"))
-    return None if start is None or end is None else QuietHours(start=start, end=end, zone=zone)
+def place_of_rule(number: int) -> str:
+    """Say where the file has a rule, counted from 1."""
+    return f"[[routes.rules]] no. {number}"
 
 
 class AlertPolicy(Section):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.alerts import rendering
 from bot.alerts.reminders import Reminders
 from bot.alerts.rota import People, Unknown
 from bot.alerts.routing import Routes
-from shared.domain.alert_settings import Routing
 from shared.domain.card import Card
 from shared.records.audit import Actor
-from shared.settings.sections import AlertPolicy
+from shared.settings.sections import AlertPolicy, Routing
 from shared.store import Store
 from shared.store.deliveries import Arrival
 from shared.store.jobs import POST, RELEASE, REMIND, wake_all
@@ -38,7 +36,7 @@ class ManualClock:
 def routes(**routing: object) -> Routes:
     return Routes(
         alert_channels={"default": CHANNEL},
-        routing=replace(Routing(), **routing),  # type: ignore[arg-type] # its own fields
+        routing=Routing().model_copy(update=routing),
     )
 
 

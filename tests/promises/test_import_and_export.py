@@ -34,11 +34,13 @@ def reported(file: Path) -> list[dict[str, str]]:
 async def imported(account: Account) -> list[str]:
     """The addresses of the test that are in the target sequence now."""
     sequence = await account.sequence(TARGET)
-    emails, cursor = [], ""
-    while cursor is not None:
-        page = await account.request("GET", f"/leads?limit=100&sequence_id={sequence['id']}{cursor}")
+    emails, path = [], f"/leads?limit=100&sequence_id={sequence['id']}"
+    while True:
+        page = await account.request("GET", path)
         emails += [lead["email"] for lead in page["data"] if lead["email"].endswith("@import.example.com")]
-        cursor = f"&cursor={page['next_cursor']}" if page["next_cursor"] else None
+        if not page["next_cursor"]:
+            break
+        path = f"/leads?limit=100&sequence_id={sequence['id']}&cursor={page['next_cursor']}"
     return emails
 
 

@@ -20,12 +20,12 @@ from shared.api.pace import LocalBudget
 from shared.commands import Invocation, Role, parse
 from shared.commands.base import Act, Question, Result
 from shared.commands.run import CommandContext, carry_out, run
-from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card
 from shared.domain_health.report import DomainChange, DomainReport
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.settings import Workspace
+from shared.settings.sections import Routing
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.deliveries import Arrival

@@ -58,7 +58,7 @@ class SlackReplyQueue:
         self._actions = AlertActions(
             store,
             changed=_found_by_the_bot,
-            zone=find_zone(settings.routes.zone) or UTC,
+            zone=find_zone(settings.routes.timezone) or UTC,
             links=links_of(settings),
         )
         self._assignment = Assignment(

@@ -14,11 +14,10 @@ from bot.alerts.reminders import Reminders, times_of
 from bot.alerts.rota import Unknown
 from bot.alerts.routing import Routes
 from bot.commands.alerts import alert_actions
-from shared.domain.alert_settings import QuietHours, Routing, Rule
 from shared.domain.card import Card, Tone
+from shared.domain.quiet_hours import QuietHours
 from shared.domain.wall_clock import Recurrence, parse_recurrence
-from shared.records.records import Subscription
-from shared.settings.sections import AlertPolicy
+from shared.settings.sections import AlertPolicy, RouteRule, Routing
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.jobs import DIGEST, REMIND, Job
@@ -53,9 +52,9 @@ async def test_quiet_hours_hold_non_urgent_alerts_and_mention_no_one(
     store: Store, clock: ManualClock
 ) -> None:
     night = routes(
-        quiet=QuietHours(start=time(20), end=time(8)),
+        quiet="20:00-08:00",
         mention="here",
-        rules=(Rule(subscription=Subscription(channel=CHANNEL, event="lead.bounced", condensed=True)),),
+        rules=(RouteRule(channel=CHANNEL, events=("lead.bounced",), condensed=True),),
     )
     clock.now += 13 * HOUR
     bounce = json.dumps({"event": "lead.bounced", "inbox": "sam@mail.example"}).encode()
@@ -80,9 +79,7 @@ def test_quiet_hours_go_over_midnight_in_their_own_zone(wall_time: str, ends: st
 
 
 def test_subscriptions_decide_the_form_and_rules_decide_the_mention() -> None:
-    rule = Rule(
-        subscription=Subscription(channel=CHANNEL, event="reply.interested", condensed=True), mention="U0ANN"
-    )
+    rule = RouteRule(channel=CHANNEL, events=("reply.interested",), condensed=True, mention="U0ANN")
     from shared.api.events import Event
 
     (target,) = routes(rules=(rule,)).targets(Event(kind="reply.interested"), workspace="default")

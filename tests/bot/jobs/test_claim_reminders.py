@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import time
-
 from bot.alerts.reminders import Reminders
 from bot.alerts.rota import Unknown
-from shared.domain.alert_settings import QuietHours, Routing
-from shared.settings.sections import AlertPolicy
+from shared.settings.sections import AlertPolicy, Routing
 from shared.store import Store
 from shared.store.alerts import Due
 from shared.store.messages import Post
@@ -56,7 +53,7 @@ async def test_a_reopened_reply_reminds_its_claimer_anew_and_not_at_once(
 async def test_no_claim_reminder_in_quiet_hours_or_after_done(
     store: Store, clock: ManualClock, alert: str
 ) -> None:
-    quiet = Routing(quiet=QuietHours(start=time(12), end=time(18)))
+    quiet = Routing(quiet="12:00-18:00")
     await store.alerts.act(alert, "claim", ANN)
     clock.now += 5 * HOUR
     await look(store, routing=quiet)

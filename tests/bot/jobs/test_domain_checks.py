@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import time
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,11 @@ from bot.alerts.routing import Routes
 from bot.jobs.domain_checks import DomainChecks
 from bot.worker import Kind
 from shared.api.models import Inbox
-from shared.domain.alert_settings import QuietHours, Routing
 from shared.domain.card import Card, Tone
 from shared.domain_health.lookup import Lookup, Pace
 from shared.domain_health.report import Check, Value
 from shared.records.records import Subscription
-from shared.settings.sections import DnsSection
+from shared.settings.sections import DnsSection, Routing
 from shared.store import Store, jobs
 from shared.store.messages import Post
 from tests.bot.due import claim_repaints, claim_turns, do_due, due_domain
@@ -74,7 +72,7 @@ def facts(card: Card) -> dict[str, str]:
 async def checked(store: Store, clock: ManualClock) -> AsyncIterator[Checked]:
     zones = Zones(GOOD)
     zones.ttl = 0  # what is kept for a while is kept by the real clock
-    routing = Routing(quiet=QuietHours(start=time(22), end=time(6), zone="UTC"))
+    routing = Routing(quiet="22:00-06:00")
     async with (
         running(DnsServer(respond=zones.respond)) as first,
         running(DnsServer(respond=zones.respond)) as second,

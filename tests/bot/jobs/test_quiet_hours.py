@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime
 
 import pytest
 
 from bot.alerts.routing import Routes
-from shared.domain.alert_settings import ChannelPolicy, QuietHours, Routing
 from shared.records.records import Subscription
+from shared.settings.sections import ChannelPolicy, Routing
 from shared.store.deliveries import PendingDelivery
 from shared.store.messages import PlannedPost
 from tests.bot.harness import interested
 
-NIGHT = {"start": time(20), "end": time(8)}
+NIGHT = "20:00-08:00"
 AT_23_IN_BERLIN = datetime(2026, 11, 20, 22, tzinfo=UTC)
 """And five in the afternoon in New York."""
 ROUTING = Routing(
     mention="S0BERLIN",
-    quiet=QuietHours(**NIGHT, zone="Europe/Berlin"),
+    quiet=NIGHT,
+    timezone="Europe/Berlin",
     channels={
-        "C2": ChannelPolicy(mention="S0NEWYORK", quiet=QuietHours(**NIGHT, zone="America/New_York")),
-        "C3": ChannelPolicy(),
+        "C2": ChannelPolicy(mention="S0NEWYORK", quiet=NIGHT, timezone="America/New_York"),
+        "C3": ChannelPolicy(mention="", quiet="off"),
     },
 )
 BOUNCE = json.dumps({"event": "lead.bounced", "lead": {"email": "x@y.example"}}).encode()

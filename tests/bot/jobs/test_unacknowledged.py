@@ -10,9 +10,7 @@ from datetime import timedelta
 import pytest
 
 from bot.alerts import rendering
-from shared.domain.alert_settings import Routing, Rule
-from shared.records.records import Subscription
-from shared.settings.sections import AlertPolicy
+from shared.settings.sections import AlertPolicy, RouteRule, Routing
 from shared.store import Store
 from shared.store.messages import Post
 from tests.bot.due import claim_repaints
@@ -89,7 +87,7 @@ async def test_a_domain_that_is_paused_again_after_it_recovered_is_reminded_of_a
 
 async def test_the_return_of_an_absent_lead_is_announced_once(store: Store, clock: ManualClock) -> None:
     fields = {"event": "reply.ooo", "lead": {"email": "ada@acme.example", "first_name": "Ada"}}
-    everything = Rule(subscription=Subscription(channel=CHANNEL, event="*"))
+    everything = RouteRule(channel=CHANNEL, events=("*",))
     await arrive(store, json.dumps(fields).encode(), by=routes(rules=(everything,)))
     (post,) = await post_all(store, clock)
     await store.alerts.act(post.alert_id, "snooze", ANN, until=clock.now + HOUR)

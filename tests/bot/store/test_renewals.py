@@ -9,9 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts import rendering
-from shared.domain.alert_settings import Rule
 from shared.records.audit import Actor
-from shared.records.records import Subscription
+from shared.settings.sections import RouteRule
 from shared.store import Store, open_store
 from shared.store.db.schema import posts
 from shared.store.messages import Post, redraw
@@ -21,7 +20,7 @@ from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes
 from tests.bot.store.test_same_reply import event
 
-EVERYTHING = routes(rules=(Rule(subscription=Subscription(channel=CHANNEL, event="*")),))
+EVERYTHING = routes(rules=(RouteRule(channel=CHANNEL, events=("*",)),))
 REPLIED, INTERESTED = event("lead.replied"), event("reply.interested")
 BEN = Actor(name="ben", id="U2", face="slack")
 

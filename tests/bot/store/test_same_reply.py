@@ -10,16 +10,15 @@ from itertools import permutations
 import pytest
 import sqlalchemy as sa
 
-from shared.domain.alert_settings import Rule
 from shared.records.audit import Actor
-from shared.records.records import Subscription
+from shared.settings.sections import RouteRule
 from shared.store import Store, open_store
 from shared.store.deliveries import Arrival
 from shared.store.messages import Post
 from tests.bot.due import claim_repaints
 from tests.bot.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
 
-EVERYTHING = tuple(Rule(subscription=Subscription(channel=one, event="*")) for one in (CHANNEL, "C2"))
+EVERYTHING = tuple(RouteRule(channel=one, events=("*",)) for one in (CHANNEL, "C2"))
 ALL = routes(rules=EVERYTHING, mention="here")
 
 

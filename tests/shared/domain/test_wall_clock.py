@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from shared.commands.times import DAYS, Moment
-from shared.domain.alert_settings import QuietHours
+from shared.domain.quiet_hours import QuietHours
 from shared.domain.wall_clock import Recurrence, instant, last_instant, occurrences, parse_recurrence
 from tests.shared.domain.clock_changes import DAY, HOUR, ClockChange, every_change, offset, sampled_changes
 from tui.app.replay import parse_moment

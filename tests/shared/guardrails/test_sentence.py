@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.alert_settings import QuietHours
+from shared.domain.quiet_hours import QuietHours
 from shared.guardrails.rule import Action, Comparison, Condition, Metric, Rule, Scope, default_name
 from shared.guardrails.sentence import EXAMPLE, Misunderstood, parse
 from shared.text.sanitize import visible

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.domain.rota import Rota
 from shared.settings import Settings, load
+from shared.settings.sections import Rota
 from tests.shared.settings.environments import GOOD, refusal
 
 ANN, BEN = "U0ANN00001", "U0BEN00002"
@@ -27,7 +27,7 @@ def _file(tmp_path: Path, lines: tuple[str, ...]) -> str:
 def test_a_rota_of_the_routes_is_that_of_every_channel_but_those_with_their_own(tmp_path: Path) -> None:
     lines = ("[routes.rota]", PEOPLE, "[routes.channels.C0EMEA0001.rota]", f'people = ["{BEN}"]')
     routes = read(tmp_path, *lines, "[routes.channels.C0APAC0001]", 'mention = "here"').routes
-    usual = Rota(name="routes", people=(ANN, BEN))
+    usual = Rota(people=(ANN, BEN))
     assert routes.channel_policy("C0ALERTS01").rota == usual
     assert routes.channel_policy("C0APAC0001").rota == usual
     own = routes.channel_policy("C0EMEA0001").rota

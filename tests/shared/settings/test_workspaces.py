@@ -77,7 +77,7 @@ def test_a_workspace_is_spelled_as_its_table_wherever_settings_name_it(tmp_path:
     (tmp_path / "outreach.toml").write_text(WORKSPACES.replace('= "acme"', '= "ACME"') + rule)
     settings = load(environ={})
     assert settings.default_workspace == "acme"
-    assert [one.workspace for one in settings.routes.rules] == ["globex"]
+    assert [one.concerns("globex") for one in settings.routes.rules] == [True]
 
 
 def test_a_rule_for_an_unknown_workspace_is_refused(tmp_path: Path) -> None:
