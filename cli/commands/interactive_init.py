@@ -41,7 +41,7 @@ def ask_settings() -> tuple[Mapping[SettingPath, str], str]:
         answers, _ask_service, lambda settings: run.service_findings(settings, settings.workspaces[DEFAULT])
     )
     _say("The database")
-    _until_good(answers, _ask_database, configuration.database)
+    _until_good(answers, _ask_database, lambda settings: run.listed(configuration.database(settings)))
     _say("Slack (for alerts and commands; the shell and the dashboard work without it)")
     public = _ask_address()
     if public:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from cli.console import card_output, exit_codes
 from cli.console.resources import log_to_stderr
-from cli.doctor import configuration, dns, service, slack
+from cli.doctor import configuration, service, slack
 from cli.doctor.finding import PATIENCE, Finding, bad
 from shared.api.errors import OutreachError
 from shared.commands.base import Result
@@ -23,30 +23,32 @@ WORDS = {Tone.GOOD: "passed", Tone.WARN: "warning", Tone.BAD: "failed"}
 def run(options: Namespace) -> int:
     """Print the findings; 1 if any is bad."""
     if options.shapes:
-        return _show_shapes(options)
-    findings = asyncio.run(_all(options))
-    code = card_output.answer(_card(findings), as_json=options.json)
-    return exit_codes.FAILED if any(f.tone is Tone.BAD for f in findings) else code
+        return card_output.answer(asyncio.run(_shapes(options)), as_json=options.json)
+    result = asyncio.run(_examine(options))
+    code = card_output.answer(result, as_json=options.json)
+    return exit_codes.FAILED if result.card.failure else code
 
 
-async def _all(options: Namespace) -> list[Finding]:
+async def _examine(options: Namespace) -> Result:
     log_to_stderr()
     settings, findings = configuration.read_settings(options.config)
     if settings is None:
-        return findings
+        return _result(findings)
     named = options.workspace
     workspaces = (settings.workspace(named),) if named else tuple(settings.workspaces.values())
     if settings.slack.bot_token:
         # Before the first request: a second of imports, ten of a busy machine, would use up its time.
         await asyncio.to_thread(slack.import_bot)
-    checked = await asyncio.gather(
+    checks = (
         *(service_findings(settings, workspace) for workspace in workspaces),
         listed(slack.examine(settings)),
-        configuration.database(settings),
+        listed(configuration.database(settings)),
         listed(service.deliveries(settings)),
-        listed(dns.domains(settings)),
+        listed(configuration.domains(settings)),
     )
-    return [*findings, *(finding for found in checked for finding in found)]
+    for some in await asyncio.gather(*checks):
+        findings += some
+    return _result(findings)
 
 
 async def service_findings(settings: Settings, workspace: Workspace) -> list[Finding]:
@@ -64,18 +66,17 @@ async def listed(findings: AsyncIterator[Finding]) -> list[Finding]:
     return [finding async for finding in findings]
 
 
-def _card(findings: Sequence[Finding]) -> Result:
-    failed = sum(f.tone is Tone.BAD for f in findings)
-    doubts = sum(f.tone is Tone.WARN for f in findings)
-    passed = len(findings) - failed - doubts
+def _result(findings: Sequence[Finding]) -> Result:
+    tones = [finding.tone for finding in findings]
+    failed, doubts = tones.count(Tone.BAD), tones.count(Tone.WARN)
     facts, rows = [], []
     for finding in findings:
-        status = WORDS[finding.tone]
-        fix = f". {finding.fix}" if finding.fix else ""
+        status, fix = WORDS[finding.tone], f". {finding.fix}" if finding.fix else ""
         value = f"{status}: {finding.found.rstrip('.')}{fix}"
         facts.append(Fact(label=finding.check, value=value, tone=finding.tone))
-        found = {"found": finding.found, "fix": finding.fix or None}
-        rows.append({"check": finding.check, "status": status, **found})
+        about = {"check": finding.check, "status": status, "found": finding.found}
+        rows.append({**about, "fix": finding.fix or None})
+    passed = len(findings) - failed - doubts
     card = Card(
         title=f"{passed} passed, {show_number(doubts, 'warning')}, {failed} failed",
         tone=Tone.BAD if failed else Tone.WARN if doubts else Tone.GOOD,
@@ -85,28 +86,20 @@ def _card(findings: Sequence[Finding]) -> Result:
     return Result(card=card, rows=tuple(rows))
 
 
-def _show_shapes(options: Namespace) -> int:
-    shapes = asyncio.run(_shapes(options))
-    lines = [(endpoint, line) for endpoint in shapes for line in sorted(shapes[endpoint])]
-    rows = tuple(Row(cells=line) for line in lines)
-    data: tuple[dict[str, object], ...] = tuple(
-        {"endpoint": endpoint, "shape": line} for endpoint, line in lines
-    )
-    text = ("Paths and types of the responses, never a value. Safe to share with the maintainers.",)
-    table = Table(columns=columns("Endpoint", "Shape"), rows=rows)
-    card = Result(card=Card(title="Response format of the service", text=text, table=table), rows=data)
-    return card_output.answer(card, as_json=options.json)
-
-
-async def _shapes(options: Namespace) -> Mapping[str, Collection[str]]:
+async def _shapes(options: Namespace) -> Result:
     """Read every endpoint that can be read; an answer in an unknown format still has a shape."""
     settings = load(config=options.config, needs=(Need.API,))
     async with open_client(settings, settings.workspace(options.workspace)) as client:
         reads = (client.list_sequences(), client.list_inboxes(), client.stats(), client.list_leads())
         answers = await asyncio.gather(*reads, return_exceptions=True)
-        failed = [answer for answer in answers if isinstance(answer, OutreachError)]
-        if failed and not client.shapes:
-            raise failed[0]
-        for failure in failed:
-            exit_codes.print_error(str(failure))
-        return client.shapes
+        shapes = client.shapes
+    failed = [answer for answer in answers if isinstance(answer, OutreachError)]
+    if failed and not shapes:
+        raise failed[0]
+    for failure in failed:
+        exit_codes.print_error(str(failure))
+    lines = [(endpoint, line) for endpoint in shapes for line in sorted(shapes[endpoint])]
+    text = ("Paths and types of the responses, never a value. Safe to share with the maintainers.",)
+    table = Table(columns=columns("Endpoint", "Shape"), rows=tuple(Row(cells=line) for line in lines))
+    card = Card(title="Response format of the service", text=text, table=table)
+    return Result(card=card, rows=tuple({"endpoint": endpoint, "shape": line} for endpoint, line in lines))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import aiohttp
 from sqlalchemy.exc import SQLAlchemyError
@@ -68,22 +68,22 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
 
     Only forged signatures are sent: a delivery with a good one would be stored and shown in `status`.
     """
-    database = await _look(settings)
-    in_files: dict[str, tuple[Subscription, ...]] = {}
+    contents = await _look(settings)
+    imported: dict[str, tuple[Subscription, ...]] = {}
     for file in settings.webhook_files:
         try:
             for name, some in (await asyncio.to_thread(read_webhook_file, file)).items():
-                in_files[name] = (*in_files.get(name, ()), *some)
+                imported[name] = (*imported.get(name, ()), *some)
         except WebhookFileUnreadable as fault:
             yield bad("Webhook secrets", str(fault), fix="The bot imports it when it can be read.")
     async with aiohttp.ClientSession(timeout=TIMEOUT, trust_env=True) as http:
-        async for finding in _running(http, settings.details_url, database):
+        async for finding in _bot(http, settings, contents):
             yield finding
         for name, workspace in settings.workspaces.items():
-            subscribed = (*database.subscriptions.get(name, ()), *in_files.get(name, ()))
+            subscribed = (*contents.subscriptions.get(name, ()), *imported.get(name, ()))
             count = len(subscribed) + len(workspace.webhook_secrets)
             check = f"Webhook secrets of {name}"
-            if problem := database.problems.get(name):
+            if problem := contents.problems.get(name):
                 yield bad(check, problem, fix="Set the key that the bot uses.")
             elif count:
                 yield good(check, f"{count} known")
@@ -93,65 +93,60 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
                 yield await _refuses(http, url)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _DatabaseContents:
-    """The database's own words about its bot; empty if it does not answer or no bot has used it."""
+class _Contents(NamedTuple):
+    """What the database says of its bot; empty if it does not answer or no bot has used it."""
 
-    shown: str
     instance: str | None = None
     seen: SeenBot | None = None
-    subscriptions: Mapping[str, tuple[Subscription, ...]] = field(default_factory=dict)
-    problems: Mapping[str, str] = field(default_factory=dict)
+    subscriptions: Mapping[str, tuple[Subscription, ...]] = {}
+    problems: Mapping[str, str] = {}
 
 
-async def _look(settings: Settings) -> _DatabaseContents:
-    shown = settings.database.render_as_string(hide_password=True)
+async def _look(settings: Settings) -> _Contents:
     try:
         database = await asyncio.to_thread(Database, settings.database)
     except (SQLAlchemyError, OSError):
-        return _DatabaseContents(shown=shown)
-    instance, kept = Instance(database), WebhookSubscriptions(database, SecretCipher(settings.secret_keys))
+        return _Contents()
+    instance, stored = Instance(database), WebhookSubscriptions(database, SecretCipher(settings.secret_keys))
     try:
-        return _DatabaseContents(
-            shown=shown,
-            instance=await instance.known_id(),
-            seen=await instance.last_seen(),
-            subscriptions={name: await kept.list(name) for name in settings.workspaces},
-            problems=(await kept.secrets()).problems,
+        return _Contents(
+            await instance.known_id(),
+            await instance.last_seen(),
+            {name: await stored.list(name) for name in settings.workspaces},
+            (await stored.secrets()).problems,
         )
     except RecordsUnavailable:
-        return _DatabaseContents(shown=shown)
+        return _Contents()
     finally:
         await database.aclose()
 
 
-async def _running(
-    http: aiohttp.ClientSession, own: str, database: _DatabaseContents
+async def _bot(
+    http: aiohttp.ClientSession, settings: Settings, contents: _Contents
 ) -> AsyncIterator[Finding]:
     """Check that a bot runs, and on the database that this shell looks at."""
-    seen = database.seen if database.seen and database.seen.runs else None
+    address, seen = settings.details_url, contents.seen
     try:
-        async with http.get(f"{own}/readyz") as answer:
+        async with http.get(f"{address}/readyz") as answer:
             status, text = answer.status, await answer.text()
     except (aiohttp.ClientError, TimeoutError):
-        if seen:
+        if seen and seen.runs:
             yield good("Bot", f"seen {seen.age:.0f} s ago on {seen.host}, with this database")
         else:
-            yield doubtful("Bot", f"not running at {own}", fix=START)
+            yield doubtful("Bot", f"not running at {address}", fix=START)
         return
     if status == 200:
-        yield good("Bot", f"ready at {own}")
+        yield good("Bot", f"ready at {address}")
     else:
         yield bad("Bot", f"not ready: {text[:200]}", fix="See its log.")
-    theirs = _instance(text)
-    if theirs and theirs == database.instance:
-        yield good("Bot's database", "same as this shell's")
+    check, theirs = "Bot's database", _instance(text)
+    if theirs and theirs == contents.instance:
+        yield good(check, "same as this shell's")
     elif theirs:
-        yield bad(
-            "Bot's database",
-            f"the bot at {own} uses another ({theirs}) than this shell ({database.instance or 'new'}, {database.shown})",
-            fix="Set the same OUTREACH_DATABASE_URL for both, or OUTREACH_STATE_DIR with SQLite.",
-        )
+        own = settings.database.render_as_string(hide_password=True)
+        differs = f"the bot at {address} uses another ({theirs}) than this shell ({contents.instance or 'new'}, {own})"
+        fix = "Set the same OUTREACH_DATABASE_URL for both, or OUTREACH_STATE_DIR with SQLite."
+        yield bad(check, differs, fix=fix)
 
 
 def _instance(readiness: str) -> str:
@@ -163,18 +158,14 @@ def _instance(readiness: str) -> str:
 
 async def _refuses(http: aiohttp.ClientSession, url: str) -> Finding:
     """A delivery with a forged signature must be answered 401; anything else is not our bot."""
+    check, headers = "Webhook address", {SIGNATURE_HEADER: PROBE_SIGNATURE}
     try:
-        async with http.post(
-            url, data=b"{}", headers={SIGNATURE_HEADER: PROBE_SIGNATURE}, allow_redirects=False
-        ) as answer:
+        async with http.post(url, data=b"{}", headers=headers, allow_redirects=False) as answer:
             status = answer.status
     except (aiohttp.ClientError, TimeoutError) as fault:
-        return doubtful(
-            "Webhook address",
-            f"{url} doesn't respond: {describe_network_error(fault)}",
-            fix=f"Check that the bot runs and the address leads to it. {START}",
-        )
+        fix = f"Check that the bot runs and the address leads to it. {START}"
+        return doubtful(check, f"{url} doesn't respond: {describe_network_error(fault)}", fix=fix)
     if status == 401:
-        return good("Webhook address", f"{url} leads to the bot, which rejects forged signatures")
+        return good(check, f"{url} leads to the bot, which rejects forged signatures")
     fix = "The address must lead to the bot's /webhooks/outreach without a login or redirect."
-    return bad("Webhook address", f"{url} returns {status} for a forged signature instead of 401", fix=fix)
+    return bad(check, f"{url} returns {status} for a forged signature instead of 401", fix=fix)

@@ -15,28 +15,13 @@ import aiohttp
 
 from cli.doctor.finding import PATIENCE, Finding, bad, doubtful, good
 from shared.settings import CLAIM, Settings, SlackSettings
-from shared.settings.channels import named_channels
 from shared.text.sanitize import visible
 
 if TYPE_CHECKING:
     from bot.slack.directory import UserDirectory
-    from bot.slack.web_api import SlackError, WebApi
 
 NETWORK = "Check the network, SLACK_API_URL and the proxy."
 UPDATE = "Update the app from manifest.yml and install it again."
-NOT_VALIDATED = frozenset(
-    [
-        "unknown_method",
-        "method_deprecated",
-        "feature_not_enabled",
-        "not_allowed_token_type",
-        "invalid_auth",
-        "not_authed",
-        "token_expired",
-        "missing_scope",
-    ]
-)
-"""Slack's words for a manifest that it hasn't looked at."""
 
 
 def import_bot() -> None:
@@ -47,6 +32,8 @@ def import_bot() -> None:
 
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
     """Token, scopes, manifest, every channel, the rotas, and the way in."""
+    from bot.app import set_channels
+    from bot.slack.directory import UserDirectory
     from bot.slack.web_api import open_web_api
 
     slack = settings.slack
@@ -61,8 +48,11 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         yield good("Slack token", f"{who} in {where}")
         yield scopes(api.scopes)
         if slack.config_token is not None:
-            yield await manifest_validity(slack)
-        for finding in (*await _channels(api, settings), *await rotas(api, settings)):
+            yield await _manifest(slack)
+        directory = UserDirectory(api, groups=settings.roles.groups)
+        for channel in sorted(set_channels(settings)):
+            yield await _channel(directory, channel)
+        async for finding in _rotas(directory, settings):
             yield finding
     yield await _way_in(slack)
     if slack.app_token is not None:
@@ -76,7 +66,8 @@ async def _refusal(check: str, call: Awaitable[Any], *, fix: str) -> Finding | N
     try:
         await call
     except SlackError as error:
-        return bad(check, visible(str(error)), fix=fix if error.status else NETWORK)
+        details = f": {', '.join(error.details)}" if error.details else ""
+        return bad(check, visible(f"{error}{details}"), fix=fix if error.status else NETWORK)
     return None
 
 
@@ -93,63 +84,31 @@ def scopes(held: Collection[str]) -> Finding:
         return good(check, f"all {len(SCOPES)} granted{spare}")
     if {*missing} <= {*SPARE}:
         invited = " Or invite the bot to its channels." if "chat:write.public" in missing else ""
-        word = "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
-        return doubtful(check, word, fix=f"{UPDATE}{invited}")
+        effects = "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
+        return doubtful(check, effects, fix=f"{UPDATE}{invited}")
     lacks = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
     return bad(check, f"missing: {'; '.join(lacks)}", fix=UPDATE)
 
 
-async def manifest_validity(slack: SlackSettings) -> Finding:
+async def _manifest(slack: SlackSettings) -> Finding:
     """Have Slack validate the manifest, which takes an app configuration token alone.
 
     Source: docs.slack.dev/reference/methods/apps.manifest.validate.
     """
     from bot.slack.manifest import manifest
-    from bot.slack.web_api import SlackError, open_web_api
+    from bot.slack.web_api import open_web_api
 
     check, token = "Slack manifest", slack.config_token.get_secret_value() if slack.config_token else ""
-    try:
-        async with open_web_api(token, base_url=slack.api_url or "") as api:
-            await api.call("apps.manifest.validate", retry=True, manifest=json.dumps(manifest()))
-    except SlackError as error:
-        return _not_valid(check, error)
-    return good(check, "Slack accepts manifest.yml")
-
-
-def _not_valid(check: str, error: SlackError) -> Finding:
-    if error.code in NOT_VALIDATED or not error.status:
-        fix = "Set SLACK_CONFIG_TOKEN to an app configuration token from api.slack.com/apps. It is valid for 12 hours."
-        return doubtful(check, f"not checked: {visible(str(error))}", fix=fix)
-    problem = ", ".join(error.details) or "it doesn't say why"
-    return bad(check, visible(f"{error}: {problem}"), fix="Run `make docs`, or report it.")
-
-
-async def _channels(api: WebApi, settings: Settings) -> list[Finding]:
-    """Every channel of the settings: can the bot post there, or at least, does it exist."""
-    from bot.app import set_channels
-    from bot.slack.directory import UserDirectory
-
-    posted_to = set_channels(settings)
-    own = {name: place for place, name in named_channels(settings) if name}
-    directory = UserDirectory(api)
-    takes = [await _channel(directory, name) for name in sorted(own.keys() & posted_to)]
-    limited = [await _limit(api, own[name], name) for name in sorted(own.keys() - posted_to)]
-    return [*takes, *filter(None, limited)]
-
-
-async def _limit(api: WebApi, place: str, channel: str) -> Finding | None:
-    """A doubt about a channel that the settings only set rules for: these hold nowhere if its id is wrong."""
-    from bot.slack.web_api import SlackError
-
-    try:
-        await api.read("conversations.info", channel=channel)
-    except SlackError as error:
-        if error.code == "channel_not_found":
-            fix = "Check the id in the channel's details. If the channel is private, invite the bot to have it checked."
-            return doubtful(
-                f"Slack channel {channel}", f"{place} names a channel that the bot can't see", fix=fix
-            )
-    return None
+    async with open_web_api(token, base_url=slack.api_url or "") as api:
+        call = api.call("apps.manifest.validate", retry=True, manifest=json.dumps(manifest()))
+        fix = "SLACK_CONFIG_TOKEN must be an app configuration token from api.slack.com/apps. It is valid for 12 hours."
+        refusal = await _refusal(check, call, fix=fix)
+    # A refusal may be about the token, so it is a doubt.
+    return (
+        doubtful(check, refusal.found, fix=refusal.fix)
+        if refusal
+        else good(check, "Slack accepts manifest.yml")
+    )
 
 
 async def _channel(directory: UserDirectory, channel: str) -> Finding:
@@ -162,37 +121,26 @@ async def _channel(directory: UserDirectory, channel: str) -> Finding:
     return good(check, f"#{visible(await directory.channel_name(channel) or channel)} takes messages")
 
 
-async def rotas(api: WebApi, settings: Settings) -> list[Finding]:
+async def _rotas(directory: UserDirectory, settings: Settings) -> AsyncIterator[Finding]:
     """Check that each person in a rota is there, and may claim what they get."""
-    from bot.slack.directory import UserDirectory
-
-    directory = UserDirectory(api, groups=settings.roles.groups)
-    named = {person: rota.name for rota in settings.routes.rotas.values() for person in rota.people}
-    found = [await _member(directory, settings, person, named[person]) for person in sorted(named)]
-    if wrong := list(filter(None, found)):
-        return wrong
-    passed = f"Slack knows everyone in it ({len(named)}), and they can claim replies"
-    return [good("Rota", passed)] if named else []
-
-
-async def _member(directory: UserDirectory, settings: Settings, person: str, rota: str) -> Finding | None:
     from bot.slack import permissions
     from shared.commands import Role
 
-    known = await directory.find(person)
-    table = "[routes.rota]" if rota == "routes" else f"[routes.channels.{rota}.rota]"
-    if not known.is_known:
-        near = await directory.nearest(person)
-        hint = f"Did you mean {near}?" if near else "Copy the id from the profile's menu in Slack."
-        return bad("Rota", f"{table} names {person}, whom Slack doesn't know", fix=hint)
-    who = f"{table} names {person} (@{visible(known.name)})"
-    if known.is_deleted:
-        return bad("Rota", f"{who}, whose account is deactivated", fix="Remove them.")
-    rules = settings.roles
-    placed = permissions.with_role(known, rules=rules, channel="")
-    if not permissions.may(placed, CLAIM, needed=Role.OPERATOR, rules=rules):
-        return bad("Rota", f"{who}, who can't claim replies", fix="Remove them, or allow it in [roles].")
-    return None
+    check, rules = "Rota", settings.roles
+    people = {person: rota.name for rota in settings.routes.rotas.values() for person in rota.people}
+    for person, name in sorted(people.items()):
+        member = await directory.find(person)
+        table = "[routes.rota]" if name == "routes" else f"[routes.channels.{name}.rota]"
+        who = f"{table} names {person}"
+        placed = permissions.with_role(member, rules=rules, channel="")
+        if not member.is_known:
+            fix = "Copy the id from the profile's menu in Slack."
+            yield bad(check, f"{who}, whom Slack doesn't know", fix=fix)
+        elif member.is_deleted or not permissions.may(placed, CLAIM, needed=Role.OPERATOR, rules=rules):
+            why = "whose account is deactivated" if member.is_deleted else "who can't claim replies"
+            yield bad(check, f"{who} (@{visible(member.name)}), {why}", fix="Remove them, or see [roles].")
+        else:
+            yield good(check, f"{who} (@{visible(member.name)}), who can claim replies")
 
 
 async def _way_in(slack: SlackSettings) -> Finding:
