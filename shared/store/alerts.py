@@ -26,9 +26,8 @@ from shared.domain.wall_clock import DAY
 from shared.guardrails.rule import subject_key
 from shared.records.audit import Actor
 from shared.store import facts, jobs, messages
-from shared.store.db.columns import NOW
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
-from shared.store.db.schema import alerts, deliveries, posts
+from shared.store.db.schema import NOW, alerts, deliveries, posts
 from shared.store.facts import TIMES
 from shared.store.jobs import REMIND, Job, look_now
 from shared.store.messages import PlannedPost

@@ -28,7 +28,6 @@ from shared.domain.wall_clock import DAY
 from shared.records.records import Subscription
 from shared.store import facts, jobs, messages
 from shared.store.db import migrate
-from shared.store.db.columns import NOW
 from shared.store.db.engine import (
     Repository,
     Transaction,
@@ -39,8 +38,7 @@ from shared.store.db.engine import (
     reads,
     writes,
 )
-from shared.store.db.installation_schema import alembic_version
-from shared.store.db.schema import alerts, deliveries, known_leads, posts, sightings
+from shared.store.db.schema import NOW, alembic_version, alerts, deliveries, known_leads, posts, sightings
 from shared.store.facts import SUBSCRIPTION
 from shared.store.jobs import DOMAIN, look_now
 from shared.store.messages import PlannedPost, State

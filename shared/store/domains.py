@@ -17,8 +17,8 @@ from shared.domain_health.encoding import decode_change, decode_report, encode_c
 from shared.domain_health.report import DomainChange, DomainReport, Value
 from shared.store import deliveries, facts, jobs
 from shared.store.alerts import open_card, update_subject
-from shared.store.db.domain_schema import domains
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
+from shared.store.db.schema import domains
 from shared.store.db.schema import facts as fact_rows
 from shared.store.db.schema import jobs as job_rows
 from shared.store.deliveries import Arrival, alert_id

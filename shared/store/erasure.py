@@ -15,11 +15,10 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from shared.storage.database import long_statements
-from shared.store import messages
+from shared.store import facts, messages
 from shared.store.db.engine import AT_ONCE, Repository, Transaction, portions, reads, writes
 from shared.store.db.schema import alerts, audit, deliveries, jobs, known_leads, posts, questions
 from shared.store.deliveries import ERASED, address, lead_key
-from shared.store.jobs import read_payload
 from shared.store.messages import UNSENT, State, is_in
 from shared.store.post_kinds import ALERT, names
 from shared.store.posting import IS_GIVEN_UP
@@ -225,7 +224,7 @@ class Erasure(Repository):
     def _erase_payloads(self, tx: Transaction, ids: Sequence[int]) -> None:
         """Keep the jobs and their times: a pause must end, whatever its reason said."""
         for row in tx.execute(sa.select(jobs.c.id, jobs.c.payload).where(jobs.c.id.in_(ids))).all():
-            payload = read_payload(row.payload)
+            payload = facts.read(row.payload)
             kept = {name: value for name, value in payload.items() if not isinstance(value, str)}
             erased = sa.update(jobs).where(jobs.c.id == row.id)
             tx.execute(erased.values(payload=json.dumps(kept), error=""))

@@ -18,37 +18,23 @@ import sqlalchemy as sa
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import facts
 
-ABSENCE, DIGEST, LIMIT, PROCESS, ROTA = "absence", "digest", "limit", "process", "rota"
-REQUEST, RULE, SUBSCRIPTION, SWITCH, TIMES, WEBHOOK = (
-    "request",
-    "rule",
-    "subscription",
-    "switch",
-    "times",
-    "webhook",
-)
-INSTANCE, THINNED = "instance", "thinned"
-CHANGE, SENDER = "change", "sender"
+ABSENCE, CHANGE, DIGEST, INSTANCE, LIMIT = "absence", "change", "digest", "instance", "limit"
+PROCESS, REQUEST, ROTA, RULE, SENDER = "process", "request", "rota", "rule", "sender"
+SUBSCRIPTION, SWITCH, THINNED, TIMES = "subscription", "switch", "thinned", "times"
+WEBHOOK = "webhook"
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-c = facts.c
-_OF = (
-    (c.kind == sa.bindparam("kind_"))
-    & (c.workspace == sa.bindparam("workspace_"))
-    & (c.key == sa.bindparam("key_"))
-)
-_READ = sa.select(facts).where(_OF)
+_c = facts.c
+_OF_KIND = _c.kind == sa.bindparam("kind_")
+_NAMED = sa.and_(*(_c[name] == sa.bindparam(f"{name}_") for name in ("kind", "workspace", "key")))
+_READ = sa.select(facts).where(_NAMED)
 _LOCKED = _READ.with_for_update()
-_DROP = sa.delete(facts).where(_OF)
-_LISTED = sa.select(facts).where(c.kind == sa.bindparam("kind_")).order_by(c.workspace, c.key)
-_OF_WORKSPACES = _LISTED.where(c.workspace.in_(sa.bindparam("workspaces", expanding=True)))
-_SINCE = (
-    sa.select(facts)
-    .where(c.kind == sa.bindparam("kind_"), c.at >= sa.bindparam("since"))
-    .order_by(c.at, c.key)
-)
-_OLD = sa.delete(facts).where(c.kind == sa.bindparam("kind_"), c.at < sa.bindparam("before"))
+_DROP = sa.delete(facts).where(_NAMED)
+_LISTED = sa.select(facts).where(_OF_KIND).order_by(_c.workspace, _c.key)
+_OF_WORKSPACES = _LISTED.where(_c.workspace.in_(sa.bindparam("workspaces", expanding=True)))
+_SINCE = sa.select(facts).where(_OF_KIND, _c.at >= sa.bindparam("since")).order_by(_c.at, _c.key)
+_OLD = sa.delete(facts).where(_OF_KIND, _c.at < sa.bindparam("before"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,20 +49,21 @@ class Fact:
 
 def find(tx: Transaction, kind: str, key: str, *, workspace: str = "", locked: bool = False) -> Fact | None:
     """A fact, `locked` until the end of the transaction."""
-    row = tx.execute(_LOCKED if locked else _READ, _named(kind, workspace, key)).one_or_none()
-    return None if row is None else _fact(row)
+    named = {"kind_": kind, "workspace_": workspace, "key_": key}
+    facts_ = _facts(tx, _LOCKED if locked else _READ, named)
+    return facts_[0] if facts_ else None
 
 
 def since(tx: Transaction, kind: str, at: float) -> list[Fact]:
     """Those of a kind whose time is this one or later, the first first."""
-    return [_fact(row) for row in tx.execute(_SINCE, {"kind_": kind, "since": at})]
+    return _facts(tx, _SINCE, {"kind_": kind, "since": at})
 
 
 def listed(tx: Transaction, kind: str, *, workspaces: Collection[str] | None = None) -> list[Fact]:
     """All of a kind, or those of these workspaces, by workspace and key."""
     if workspaces is None:
-        return [_fact(row) for row in tx.execute(_LISTED, {"kind_": kind})]
-    return [_fact(row) for row in tx.execute(_OF_WORKSPACES, {"kind_": kind, "workspaces": [*workspaces]})]
+        return _facts(tx, _LISTED, {"kind_": kind})
+    return _facts(tx, _OF_WORKSPACES, {"kind_": kind, "workspaces": [*workspaces]})
 
 
 def add(
@@ -89,9 +76,9 @@ def add(
     at: float | None = None,
 ) -> bool:
     """Write a fact down unless it is there; returns whether it is new."""
-    row = {"kind": kind, "workspace": workspace, "key": key, "value": json.dumps(dict(value)), "at": at}
     # What comes back says whether it is new: with psycopg, an INSERT's `rowcount` is -1 here.
-    return tx.scalar(tx.insert_once(facts).returning(c.key), row) is not None
+    new = tx.insert_once(facts).returning(_c.key)
+    return tx.scalar(new, _row(kind, workspace, key, value, at)) is not None
 
 
 def put(
@@ -104,27 +91,24 @@ def put(
     at: float | None = None,
 ) -> None:
     """Write a fact down, in the place of an earlier one."""
-    row = {"kind": kind, "workspace": workspace, "key": key, "value": json.dumps(dict(value)), "at": at}
-    tx.execute(tx.upsert(facts, "value", "at"), row)
+    tx.execute(tx.upsert(facts, "value", "at"), _row(kind, workspace, key, value, at))
 
 
 def lock(tx: Transaction, kind: str, key: str) -> Mapping[str, Any]:
     """The value of a fact that nobody else changes before the end of the transaction; it is made if there is none."""
-    row = {"kind": kind, "workspace": "", "key": key, "value": "{}", "at": None}
-    return read(tx.scalar(_make(tx.dialect), row))
+    return read(tx.scalar(_make(tx.dialect), _row(kind, "", key, NOTHING, None)))
 
 
 @cache
 def _make(dialect: Any) -> Any:
-    kept = dialect.insert(facts).on_conflict_do_update(
-        index_elements=facts.primary_key.columns, set_={"at": c.at}
-    )
-    return kept.returning(c.value)
+    keys = facts.primary_key.columns
+    kept = dialect.insert(facts).on_conflict_do_update(index_elements=keys, set_={"at": _c.at})
+    return kept.returning(_c.value)
 
 
 def drop(tx: Transaction, kind: str, key: str, *, workspace: str = "") -> bool:
     """Forget a fact; returns whether there was one."""
-    return tx.execute(_DROP, _named(kind, workspace, key)).rowcount > 0
+    return tx.execute(_DROP, {"kind_": kind, "workspace_": workspace, "key_": key}).rowcount > 0
 
 
 def forget(tx: Transaction, kind: str, *, before: float) -> None:
@@ -138,7 +122,7 @@ def key_of(*parts: str) -> str:
 
 
 def read(text: str | None) -> dict[str, Any]:
-    """A value; what can't be read is empty."""
+    """A JSON object that was written down; what can't be read is empty, and stops nothing else."""
     try:
         value = json.loads(text or "{}")
     except ValueError:
@@ -146,9 +130,12 @@ def read(text: str | None) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _named(kind: str, workspace: str, key: str) -> dict[str, str]:
-    return {"kind_": kind, "workspace_": workspace, "key_": key}
+def _row(kind: str, workspace: str, key: str, value: Mapping[str, Any], at: float | None) -> dict[str, Any]:
+    return {"kind": kind, "workspace": workspace, "key": key, "value": json.dumps(dict(value)), "at": at}
 
 
-def _fact(row: Any) -> Fact:
-    return Fact(workspace=row.workspace, key=row.key, value=read(row.value), at=row.at)
+def _facts(tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any]) -> list[Fact]:
+    return [
+        Fact(workspace=row.workspace, key=row.key, value=read(row.value), at=row.at)
+        for row in tx.execute(query, values)
+    ]

@@ -25,8 +25,7 @@ from shared.store import facts, jobs, messages
 from shared.store.alerts import open_card
 from shared.store.audit import add_entry
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
-from shared.store.db.guardrail_schema import incidents, samples
-from shared.store.db.schema import posts, sightings
+from shared.store.db.schema import incidents, posts, samples, sightings
 from shared.store.deliveries import heard_since
 from shared.store.facts import RULE, SWITCH, THINNED, Fact
 from shared.store.jobs import ACT, EVALUATE, Job

@@ -16,9 +16,9 @@ from typing import Any, Literal, Protocol
 
 import sqlalchemy as sa
 
-from shared.store.db.columns import NOW
+from shared.store import facts
 from shared.store.db.engine import AT_ONCE, Repository, Transaction, portions, probes, writes
-from shared.store.db.schema import jobs
+from shared.store.db.schema import NOW, jobs
 
 ACT, EVALUATE = "act", "evaluate"
 DIGEST, DOMAIN, LATE, RELEASE = "digest", "domain", "late", "release"
@@ -32,7 +32,6 @@ ASKED_FOR, ORDINARY = 0, 1
 ORPHANED_SECONDS = 30 * 86_400.0
 """How long a due job of a workspace that left the settings is kept, should the workspace come back."""
 TOKEN_BITS = 62
-
 SLASH_AFTER = "0"
 """The character after the slash: keys that begin with a channel and a slash come before the channel and this one."""
 How = Literal["keep", "sooner", "replace"]
@@ -90,6 +89,8 @@ _WORKSPACES: sa.BindParameter[Any] = sa.bindparam("workspaces", expanding=True)
 # and would sort all that is due instead of reading the index in its order.
 _KNOWN = sa.case((_c.workspace == "", sa.true()), else_=sa.func.lower(_c.workspace).in_(_WORKSPACES))
 _SECONDS = sa.bindparam("seconds", type_=sa.Double)
+_OF_ANY_RANK = _c.rank.in_((ASKED_FOR, ORDINARY))
+"""In the words of the index, which has the rank before the time."""
 _OURS = (_c.id == sa.bindparam("job")) & (_c.token == sa.bindparam("held"))
 _NAMED = sa.and_(*(_c[name] == sa.bindparam(f"{name}_") for name in ("kind", "workspace", "key")))
 _DUE = (
@@ -102,11 +103,13 @@ _DUE = (
 _LEASED = {"token": sa.bindparam("new_token"), "due_at": NOW + _SECONDS, "attempts": _c.attempts + 1}
 _LEASED_OF = (
     sa.select(_c.id)
-    .where(_c.kind == sa.bindparam("of_kind"), _c.rank.in_((ASKED_FOR, ORDINARY)), _c.token != 0)
+    .where(_c.kind == sa.bindparam("of_kind"), _OF_ANY_RANK, _c.token != 0)
     .where(_c.due_at > NOW, _c.due_at <= NOW + _SECONDS)  # a range of the index, as short as the lease
     .limit(1)
 )
-_DONE = sa.delete(jobs).where(_OURS, _c.revision == sa.bindparam("seen"))
+_SEEN = _c.revision == sa.bindparam("seen")
+_DONE = sa.delete(jobs).where(_OURS, _SEEN)
+_AT = sa.case((_SEEN, sa.bindparam("at", type_=sa.Double)), else_=sa.bindparam("changed_at", type_=sa.Double))
 _AGAIN = (
     sa.update(jobs)
     .where(_OURS)
@@ -116,10 +119,7 @@ _AGAIN = (
         attempts=sa.bindparam("tried"),
         error=sa.bindparam("why"),
         payload=sa.func.coalesce(sa.bindparam("kept", type_=sa.Text), _c.payload),
-        due_at=sa.case(
-            (_c.revision == sa.bindparam("seen"), sa.bindparam("at", type_=sa.Double)),
-            else_=sa.bindparam("changed_at", type_=sa.Double),
-        ),
+        due_at=_AT,
     )
 )
 _FIND = sa.select(jobs).where(_NAMED)
@@ -179,25 +179,18 @@ class Jobs(Repository):
         The case of the workspaces' names is ignored; jobs of none belong to all. `alone`: nothing while any
         process has a job of the kind.
         """
+        same = {"of_kind": kind, "now": tx.now, "seconds": lease}
+        if alone and tx.scalar(_LEASED_OF, same) is not None:
+            return ()
         claimed: list[Job] = []
-        if alone and tx.scalar(_LEASED_OF, {"of_kind": kind, "now": tx.now, "seconds": lease}) is not None:
-            return claimed
         free = room.free(tx) if room else {}
         for rank in (ASKED_FOR, ORDINARY):
             most = min(limit, free.get(rank, limit)) - len(claimed)
-            if most <= 0:
-                continue
-            values = {
-                "of_kind": kind,
-                "of_rank": rank,
-                "limit": most,
-                "workspaces": [name.lower() for name in workspaces],
-                "now": tx.now,
-                "seconds": lease,
-                "new_token": 1 + secrets.randbits(TOKEN_BITS),
-            }
-            rows = tx.execute(_claim(is_postgresql=tx.is_postgresql), values).all()
-            claimed += [_read(row) for row in sorted(rows, key=lambda row: int(row.id))]
+            if most > 0:
+                token = 1 + secrets.randbits(TOKEN_BITS)
+                values = {**same, **_lower(workspaces), "of_rank": rank, "limit": most, "new_token": token}
+                rows = tx.execute(_claim(is_postgresql=tx.is_postgresql), values).all()
+                claimed += [_read(row) for row in sorted(rows, key=lambda row: int(row.id))]
         if room and claimed:
             room.took(tx, len(claimed))
         return claimed
@@ -208,13 +201,12 @@ class Jobs(Repository):
     ) -> Mapping[str, float]:
         """After how many seconds something of each kind is due, 0 or less if it is; without those that rest."""
         names = tuple(sorted(kinds))
-        row = tx.execute(_next_of(names), {"workspaces": [name.lower() for name in workspaces]}).one()
-        found = dict[str, float]()
-        for place, name in enumerate(names):
-            times = [at for at in row[2 * place : 2 * place + 2] if at is not None]
-            if times:
-                found[name] = min(times) - tx.now
-        return found
+        row = tx.execute(_next_of(names), _lower(workspaces)).one()
+        # Two of each kind, one of each rank.
+        times = {
+            name: [at for at in row[2 * n : 2 * n + 2] if at is not None] for n, name in enumerate(names)
+        }
+        return {name: min(due) - tx.now for name, due in times.items() if due}
 
     @probes
     def unknown_kinds(self, tx: Transaction) -> Sequence[str]:
@@ -230,7 +222,7 @@ class Jobs(Repository):
     @writes
     def renew(self, tx: Transaction, claimed: Sequence[Job], *, lease: float) -> None:
         """Keep the leases of those that are still ours."""
-        values = [{"job": one.id, "held": one.token, "now": tx.now, "seconds": lease} for one in claimed]
+        values = [{"job": job.id, "held": job.token, "now": tx.now, "seconds": lease} for job in claimed]
         tx.execute(_RENEW, values)
 
     @writes
@@ -247,9 +239,8 @@ class Jobs(Repository):
     def sweep(self, tx: Transaction, leases: Mapping[str, tuple[float, float]]) -> None:
         """Free what is leased, or put off, for longer than its kind allows: the clock was set back."""
         for kind, (lease, farthest) in leases.items():
-            of_kind = (_c.kind == kind) & _c.rank.in_((ASKED_FOR, ORDINARY))
             for which, seconds in ((_c.token != 0, lease), (_c.token == 0, farthest)):
-                too_far = of_kind & which & (_c.due_at > tx.now + seconds)
+                too_far = (_c.kind == kind) & _OF_ANY_RANK & which & (_c.due_at > tx.now + seconds)
                 tx.execute(sa.update(jobs).where(too_far).values(due_at=tx.now, token=0))
 
     @writes
@@ -259,18 +250,18 @@ class Jobs(Repository):
         By whose clock it was put off is not known: it may have been set back since.
         """
         tx.execute(sa.update(jobs).where(_c.token != 0).values(due_at=tx.now, token=0))
-        for kind in TRIED_AT_START:
-            put_off = (_c.kind == kind) & _c.rank.in_((ASKED_FOR, ORDINARY)) & (_c.due_at > tx.now)
-            tx.execute(sa.update(jobs).where(put_off).values(due_at=tx.now))
+        put_off = _c.kind.in_(TRIED_AT_START) & _OF_ANY_RANK & (_c.due_at > tx.now)
+        tx.execute(sa.update(jobs).where(put_off).values(due_at=tx.now))
 
     @writes
     def forget_orphans(self, tx: Transaction, workspaces: Collection[str]) -> int:
         """Delete what has been due for `ORPHANED_SECONDS` in no workspace of the settings; returns how many."""
-        old = (
-            _c.kind.in_(KINDS) & _c.rank.in_((ASKED_FOR, ORDINARY)) & (_c.due_at < tx.now - ORPHANED_SECONDS)
-        )
-        known = sa.func.lower(_c.workspace).in_([name.lower() for name in workspaces])
-        return tx.execute(sa.delete(jobs).where(old, _c.workspace != "", sa.not_(known))).rowcount
+        old = _c.kind.in_(KINDS) & _OF_ANY_RANK & (_c.due_at < tx.now - ORPHANED_SECONDS)
+        return tx.execute(sa.delete(jobs).where(old, sa.not_(_KNOWN)), _lower(workspaces)).rowcount
+
+
+def _lower(workspaces: Collection[str]) -> dict[str, list[str]]:
+    return {"workspaces": [name.lower() for name in workspaces]}
 
 
 def put(
@@ -282,7 +273,7 @@ def put(
     how: How,
     workspace: str = "",
     rank: int = ORDINARY,
-    payload: Mapping[str, Any] | None = None,
+    payload: Mapping[str, Any] = facts.NOTHING,
 ) -> None:
     """Have something looked at.
 
@@ -291,19 +282,35 @@ def put(
     whoever does the former one has lost it.
     """
     values = {"kind": kind, "workspace": workspace, "key": key, "rank": rank, "due_at": at}
-    tx.execute(_put(tx.dialect, how), {**values, "payload": json.dumps(dict(payload or {}))})
+    tx.execute(_put(tx.dialect, how), {**values, "payload": json.dumps(dict(payload))})
 
 
 def put_all(
     tx: Transaction, kind: str, keys: Collection[str], *, at: float, how: How, rank: int = ORDINARY
 ) -> None:
     """Have several looked at, in one order for all processes."""
-    rows = [
-        {"kind": kind, "workspace": "", "key": key, "rank": rank, "due_at": at, "payload": "{}"}
-        for key in sorted(set(keys))
-    ]
+    same = {"kind": kind, "workspace": "", "rank": rank, "due_at": at, "payload": "{}"}
+    rows = [{**same, "key": key} for key in sorted({*keys})]
     if rows:
         tx.execute(_put(tx.dialect, how), rows)
+
+
+@cache
+def _put(dialect: Any, how: How) -> Any:
+    new = dialect.insert(jobs)
+    wanted = new.excluded
+    due: Any = sa.func.coalesce(_c.due_at, wanted.due_at)
+    if how == "sooner":
+        due = sa.case((_c.due_at <= wanted.due_at, _c.due_at), else_=wanted.due_at)
+    changed: dict[str, Any] = {
+        "revision": _c.revision + 1,
+        "rank": sa.case((wanted.rank < _c.rank, wanted.rank), else_=_c.rank),
+        "due_at": sa.case((_c.token != 0, _c.due_at), else_=due),
+    }
+    if how == "replace":
+        changed |= {name: wanted[name] for name in ("rank", "due_at", "payload")}
+        changed |= {"token": 0, "attempts": 0, "error": ""}
+    return new.on_conflict_do_update(index_elements=["kind", "workspace", "key"], set_=changed)
 
 
 def look_now(tx: Transaction, alerts: Collection[str]) -> None:
@@ -319,7 +326,7 @@ def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
         "revision": _c.revision + 1,  # whoever looks at one just now does it anew
         "due_at": sa.case((_c.token != 0, _c.due_at), else_=sooner),
     }
-    for some in portions(sorted(set(keys))):
+    for some in portions(sorted({*keys})):
         these = (_c.kind == kind) & (_c.workspace == "") & _c.key.in_(some)
         tx.execute(sa.update(jobs).where(these).values(values))
 
@@ -337,27 +344,7 @@ def move_all(
 
 def wake_all(tx: Transaction, kind: str) -> None:
     """Have all jobs of a kind looked at now that nobody has."""
-    free = (_c.kind == kind) & (_c.token == 0)
-    tx.execute(sa.update(jobs).where(free).values(due_at=tx.now))
-
-
-@cache
-def _put(dialect: Any, how: How) -> Any:
-    new = dialect.insert(jobs)
-    wanted = new.excluded
-    sooner = (_c.due_at <= wanted.due_at, _c.due_at)
-    kept = (
-        sa.func.coalesce(_c.due_at, wanted.due_at) if how == "keep" else sa.case(sooner, else_=wanted.due_at)
-    )
-    changed: dict[str, Any] = {
-        "revision": _c.revision + 1,
-        "rank": sa.case((wanted.rank < _c.rank, wanted.rank), else_=_c.rank),
-        "due_at": sa.case((_c.token != 0, _c.due_at), else_=kept),
-    }
-    if how == "replace":
-        changed |= {name: wanted[name] for name in ("rank", "due_at", "payload")}
-        changed |= {"token": 0, "attempts": 0, "error": ""}
-    return new.on_conflict_do_update(index_elements=["kind", "workspace", "key"], set_=changed)
+    tx.execute(sa.update(jobs).where(_c.kind == kind, _c.token == 0).values(due_at=tx.now))
 
 
 def lock(tx: Transaction, kind: str, workspace: str, key: str = "") -> None:
@@ -383,16 +370,16 @@ def held(tx: Transaction, job: Job) -> sa.Row[Any] | None:
     return row
 
 
+def hold(tx: Transaction, job: Job) -> bool:
+    """Lock a job until the end of the transaction; False: it was replaced, dropped or claimed by another."""
+    return held(tx, job) is not None
+
+
 def note(tx: Transaction, row: Any, payload: Mapping[str, Any], *, due_at: float | None) -> None:
     """Change what a job carries and when it is due, whoever has it; a lease goes on."""
     due = sa.case((_c.token != 0, _c.due_at), else_=sa.literal(due_at, sa.Double))
     changed = sa.update(jobs).where(_c.id == row.id)
     tx.execute(changed.values(payload=json.dumps(dict(payload)), due_at=due))
-
-
-def hold(tx: Transaction, job: Job) -> bool:
-    """Lock a job until the end of the transaction; False: it was replaced, dropped or claimed by another."""
-    return held(tx, job) is not None
 
 
 def done(tx: Transaction, job: Job) -> bool:
@@ -435,28 +422,12 @@ def again(
 
 
 def unknown_kinds(tx: Transaction) -> Sequence[str]:
+    """The kinds of jobs that this version doesn't know."""
     return [kind for kind in tx.scalars(_ALL_KINDS) if kind not in KINDS]
 
 
-def read_payload(text: str) -> dict[str, Any]:
-    """What a job carries; what can't be read is missing, and stops no other job."""
-    try:
-        payload = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return payload if isinstance(payload, dict) else {}
+_SAME = ("id", "kind", "key", "token", "workspace", "rank", "attempts", "revision", "error")
 
 
 def _read(row: sa.Row[Any]) -> Job:
-    return Job(
-        id=row.id,
-        kind=row.kind,
-        key=row.key,
-        token=row.token,
-        workspace=row.workspace,
-        rank=row.rank,
-        attempts=row.attempts,
-        revision=row.revision,
-        payload=read_payload(row.payload),
-        error=row.error,
-    )
+    return Job(**{name: getattr(row, name) for name in _SAME}, payload=facts.read(row.payload))

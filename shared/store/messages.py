@@ -23,10 +23,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from shared.records.audit import AuditEntry
-from shared.store import jobs, rows, slack_limits
-from shared.store.db.columns import NOW
+from shared.store import facts, jobs, rows, slack_limits
 from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, reads, writes
-from shared.store.db.schema import alerts, audit, deliveries, posts
+from shared.store.db.schema import NOW, alerts, audit, deliveries, posts
 from shared.store.db.schema import jobs as job_rows
 from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, POST, RELEASE, Job
 from shared.store.post_kinds import ALERT, CURRENT, HISTORY, POSTS, REPLACED, TURNED, names
@@ -220,7 +219,7 @@ _STATE = tuple(field.name for field in fields(ChannelState))
 
 def state_of(row: Any) -> ChannelState:
     """The state of a channel from the row of its job; None: of a channel that has none."""
-    payload = jobs.read_payload(row.payload) if row else {}
+    payload = facts.read(row.payload) if row else {}
     return ChannelState(**{name: payload[name] for name in _STATE if name in payload})
 
 

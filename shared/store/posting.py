@@ -28,10 +28,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from shared.store import facts, jobs, messages, slack_limits
-from shared.store.db.columns import NOW
 from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, portions, probes, reads, writes
+from shared.store.db.schema import NOW, posts
 from shared.store.db.schema import jobs as job_rows
-from shared.store.db.schema import posts
 from shared.store.facts import DIGEST, SUBSCRIPTION
 from shared.store.jobs import LOOKUP, PAINT, Job, look_now
 from shared.store.messages import (

@@ -23,7 +23,7 @@ from shared.records.sequence_changes import (
     Status,
     Timer,
 )
-from shared.store import jobs, messages
+from shared.store import facts, jobs, messages
 from shared.store.audit import add_entry, is_told
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.schema import jobs as job_rows
@@ -103,7 +103,7 @@ def _find(tx: Transaction, workspace: str, kind: str, key: str) -> Timer | None:
 
 
 def _read_timer(row: sa.Row[Any]) -> Timer:
-    return _timer(row.kind, row.key, jobs.read_payload(row.payload), due_at=row.due_at)
+    return _timer(row.kind, row.key, facts.read(row.payload), due_at=row.due_at)
 
 
 def timer_of(job: Job) -> Timer:

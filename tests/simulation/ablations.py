@@ -12,8 +12,8 @@ from bot.slack.messages import MessageSender
 from shared.api.pace import Turns
 from shared.domain.rota import next_of
 from shared.store import alerts, deliveries, jobs, messages, sequences
-from shared.store.db.columns import NOW
 from shared.store.db.engine import Transaction
+from shared.store.db.schema import NOW
 from shared.store.db.schema import jobs as job_rows
 from shared.store.deliveries import Arrival
 from shared.store.people import Candidates, Turn

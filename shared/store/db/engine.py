@@ -298,49 +298,31 @@ def portions(values: Sequence[T], size: int = AT_ONCE) -> Sequence[Sequence[T]]:
     return [values[at : at + size] for at in range(0, len(values), size)]
 
 
-def writes(
-    method: Callable[Concatenate[R, Transaction, P], T],
-) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
-    """Run a method of a repository in its own transaction."""
+def _in(
+    kind: str,
+) -> Callable[
+    [Callable[Concatenate[R, Transaction, P], T]], Callable[Concatenate[R, P], Coroutine[Any, Any, T]]
+]:
+    """Make a decorator that runs a method of a repository in a transaction of this kind of the database."""
 
-    @wraps(method)
-    async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.database.write(lambda tx: method(self, tx, *args, **kwargs))
+    def decorate(
+        method: Callable[Concatenate[R, Transaction, P], T],
+    ) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+        @wraps(method)
+        async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            result: T = await getattr(self.database, kind)(lambda tx: method(self, tx, *args, **kwargs))
+            return result
 
-    return run
+        return run
 
-
-def reads(
-    method: Callable[Concatenate[R, Transaction, P], T],
-) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
-    """Run a method of a repository in a reading transaction, beside the writers."""
-
-    @wraps(method)
-    async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.database.read(lambda tx: method(self, tx, *args, **kwargs))
-
-    return run
+    return decorate
 
 
-def reports(
-    method: Callable[Concatenate[R, Transaction, P], T],
-) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
-    """Run a method of a repository in a reading transaction that may take long, beside the other readers."""
-
-    @wraps(method)
-    async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.database.report(lambda tx: method(self, tx, *args, **kwargs))
-
-    return run
-
-
-def probes(
-    method: Callable[Concatenate[R, Transaction, P], T],
-) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
-    """Run a method of a repository in a reading transaction that waits for no report."""
-
-    @wraps(method)
-    async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.database.probe(lambda tx: method(self, tx, *args, **kwargs))
-
-    return run
+writes = _in("write")
+"""Run a method in its own transaction."""
+reads = _in("read")
+"""Run a method in a reading transaction, beside the writers."""
+reports = _in("report")
+"""Run a method in a reading transaction that may take long, beside the other readers."""
+probes = _in("probe")
+"""Run a method in a reading transaction that waits for no report."""

@@ -20,9 +20,7 @@ import sqlalchemy as sa
 from shared.domain.wall_clock import moment
 from shared.records.records import RecordsUnavailable
 from shared.storage import database
-from shared.store.db import domain_schema, guardrail_schema, schema  # noqa: F401 # they declare tables
-from shared.store.db.columns import metadata
-from shared.store.db.installation_schema import alembic_version, releases
+from shared.store.db.schema import alembic_version, metadata, releases
 from shared.text.formats import show_number
 from shared.text.sanitize import visible
 

@@ -5,9 +5,48 @@ Separate from the code that uses them, because tests compare the migrations with
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
-from shared.store.db.columns import Serial, count, flag, metadata, partial_index, serial, text, timestamp
+metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s"})
+
+NOW = sa.bindparam("now", type_=sa.Double)
+"""The time of the transaction, in statements that are built once: building one takes ten times as long as running it."""
+
+
+Serial = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # only INTEGER counts up by itself in SQLite
+
+
+def serial() -> sa.Column[int]:
+    return sa.Column("id", Serial, primary_key=True, autoincrement=True)
+
+
+def text(name: str, *, primary_key: bool = False) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, primary_key=primary_key, nullable=False, server_default="")
+
+
+def count(name: str) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, nullable=False, server_default="0")
+
+
+def flag(name: str) -> sa.Column[bool]:
+    return sa.Column(name, sa.Boolean, nullable=False, server_default=sa.false())
+
+
+def timestamp(name: str, *, nullable: bool = True) -> sa.Column[float]:
+    return sa.Column(name, sa.Double, nullable=nullable)
+
+
+def partial_index(
+    name: str,
+    *columns: sa.ColumnElement[Any],
+    where: sa.ColumnElement[bool] | sa.TextClause,
+    unique: bool = False,
+) -> None:
+    """Add an index of the rows for which `where` holds, on either engine."""
+    sa.Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
+
 
 deliveries = sa.Table(
     "deliveries",
@@ -327,3 +366,78 @@ known_leads = (
     )
 )
 partial_index("ix_known_leads_seen_at", known_leads.c.seen_at, where=known_leads.c.seen_at.is_not(None))
+
+domains = sa.Table(  # one row per domain; a job of the kind `domain` checks it
+    "domains",
+    metadata,
+    text("domain", primary_key=True),
+    timestamp("checked_at"),
+    text("report"),  # a DomainReport as JSON; empty: never checked
+    text("broken"),  # the checks with a confirmed problem, separated by spaces
+    text("incident"),  # JSON: by workspace, the alert about problems that aren't over
+)
+partial_index("ix_domains_broken", domains.c.domain, where=domains.c.broken != "")
+
+incidents = (
+    sa.Table(  # one row per incident: written before the act, done with the message in one transaction
+        "guardrail_incidents",
+        metadata,
+        serial(),
+        text("workspace"),
+        text("rule"),
+        text("sentence"),
+        text("action"),
+        text("subject"),
+        text("label"),
+        text("note"),
+        sa.Column("sequences", sa.Text, nullable=False, server_default="[]"),  # ids, as JSON
+        text("state"),
+        timestamp("began_at", nullable=False),
+        timestamp("held_at", nullable=False),  # when its condition held last
+        timestamp("ended_at"),
+        timestamp("resumes_at"),
+        count("change"),  # the entry of the audit whose Undo rests its rule
+        text("domain"),  # whose trouble it is, in small letters; empty: it is told by itself
+        text("told"),  # the dedupe of the message that tells of it; empty: its domain's card does
+    )
+)
+_GOES_ON = incidents.c.ended_at.is_(None)
+partial_index(
+    "ix_guardrail_incidents_open",
+    incidents.c.workspace,
+    incidents.c.rule,
+    incidents.c.subject,
+    unique=True,
+    where=_GOES_ON,
+)
+sa.Index("ix_guardrail_incidents_began_at", incidents.c.workspace, incidents.c.began_at)
+sa.Index("ix_guardrail_incidents_change", incidents.c.change)
+
+samples = sa.Table(  # how far the counts of a service day stood, at most one row in each slot of a day
+    "guardrail_samples",
+    metadata,
+    text("workspace", primary_key=True),
+    sa.Column("day", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("slot", sa.BigInteger, primary_key=True, autoincrement=False),
+    text("scope", primary_key=True),
+    text("key", primary_key=True),
+    timestamp("at", nullable=False),
+    count("sends"),
+    count("replies"),
+    count("positive"),
+    timestamp("health"),
+)
+sa.Index("ix_guardrail_samples_at", samples.c.at)
+
+alembic_version = sa.Table(  # one row: the newest migration that was applied, or that the tables were created with
+    "alembic_version", metadata, sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)  # fmt: skip
+
+releases = sa.Table(  # which version of the program brought the schema to a revision
+    "releases",
+    metadata,
+    text("revision", primary_key=True),
+    text("version"),
+    timestamp("at", nullable=False),
+)

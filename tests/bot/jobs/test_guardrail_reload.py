@@ -14,7 +14,7 @@ from shared.guardrails.activity import HORIZON, Activity, portions
 from shared.guardrails.rule import Metric, Scope
 from shared.records.guardrails import CountSample, Happening
 from shared.store import Store, open_store
-from shared.store.db.guardrail_schema import samples
+from shared.store.db.schema import samples
 from shared.store.guardrails import SLOT_SECONDS
 from tests.bot.due import evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace

@@ -18,17 +18,18 @@ from shared.domain.wall_clock import moment
 from shared.domain_health.encoding import encode_report
 from shared.domain_health.report import Check, CheckReport, DomainReport, Value
 from shared.store import facts
-from shared.store.db.domain_schema import domains
 from shared.store.db.engine import Database, Transaction, Work, portions
-from shared.store.db.guardrail_schema import incidents, samples
 from shared.store.db.schema import (
     alerts,
     audit,
     deliveries,
+    domains,
+    incidents,
     jobs,
     known_leads,
     posts,
     questions,
+    samples,
     sequence_changes,
 )
 from shared.store.db.schema import facts as fact_rows

@@ -50,30 +50,6 @@ async def test_a_look_passes_over_what_was_looked_at(store: Store, index: str) -
     assert index in await store.database.write(lambda tx: plan(tx.connection))
 
 
-async def test_a_repeat_before_routing_is_one_delivery(store: Store, clock: ManualClock) -> None:
-    await arrive(store, interested(1), interested(2), interested(1))
-    clock.now += 1
-    await arrive(store, interested(1))
-    first, second = await look(store)
-    assert (first.seen, first.is_new) == (3, True)
-    assert (second.seen, second.is_new) == (1, True)
-    assert await look(store) == []
-
-
-async def test_a_later_repeat_joins_the_existing_delivery(url: sa.URL, clock: ManualClock) -> None:
-    async with open_store(url, clock=clock) as before:
-        await arrive(before, interested(1))
-        (first,) = await look(before)
-        await arrive(before, interested(1), interested(1))
-    clock.now += 5
-    async with open_store(url, clock=clock) as after:
-        await arrive(after, interested(1))
-        assert [(p.id, p.seen, p.is_new) for p in await look(after, limit=1)] == [(first.id, 2, False)]
-        (last,) = await look(after)
-        assert (last.id, last.seen, last.received_at) == (first.id, 4, first.received_at)
-        assert last.last_at == clock.now
-
-
 async def test_a_look_that_fails_leaves_every_arrival_for_the_next(store: Store) -> None:
     await arrive(store, interested(1), interested(1), interested(2))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -16,7 +15,6 @@ from shared.domain_health.report import (
     Check,
     CheckReport,
     Code,
-    DomainChange,
     DomainReport,
     LastGood,
     Value,
@@ -70,13 +68,6 @@ async def check(store: Store, clock: ManualClock, report: DomainReport) -> bool:
     return await store.domains.finish(claimed, Checked(report=report, due_at=clock.now + 6 * HOUR))
 
 
-async def test_a_domain_is_due_when_a_workspace_first_sends_from_it(store: Store) -> None:
-    await store.domains.watch("acme", {DOMAIN: 90.0})
-    await store.domains.watch("beta", {DOMAIN: None})
-    found = await due(store)
-    assert (found.domain, found.report, found.workspaces) == (DOMAIN, None, ("acme", "beta"))
-
-
 async def test_one_process_checks_one_domain_at_a_time(store: Store, clock: ManualClock) -> None:
     await store.domains.watch("acme", {DOMAIN: 90.0, "other.example": 90.0})
     first = await due(store)
@@ -91,41 +82,12 @@ async def test_one_process_checks_one_domain_at_a_time(store: Store, clock: Manu
     assert await store.domains.finish(second, checked)
 
 
-async def test_a_report_is_read_as_it_was_written(store: Store, clock: ManualClock) -> None:
-    await store.domains.watch("acme", {DOMAIN: 90.0})
-    report = broken(clock)
-    assert await check(store, clock, report)
-    assert await store.domains.reports() == {DOMAIN: report}
-    assert await store.domains.reports(["other.example"]) == {}
-    assert await store.domains.broken("acme") == {DOMAIN: ("spf",)}
-    assert await store.domains.broken("beta") == {}
-
-
 async def test_what_a_newer_version_wrote_is_unknown(store: Store, clock: ManualClock) -> None:
     await store.domains.watch("acme", {DOMAIN: 90.0})
     await check(store, clock, broken(clock))
     newer = sa.text("UPDATE domains SET report = replace(report, 'several', 'of the future')")
     await store.database.write(lambda tx: tx.execute(newer).rowcount)
     assert await store.domains.reports() == {}
-
-
-async def test_changes_are_kept_and_told_to_each_workspace(store: Store, clock: ManualClock) -> None:
-    for workspace in ("acme", "beta"):
-        await store.domains.watch(workspace, {DOMAIN: 90.0})
-    claimed, report = await due(store), broken(clock)
-    (after,) = report.checks
-    change = DomainChange(
-        domain=DOMAIN, check=Check.SPF, at=moment(clock.now), before=CheckReport(check=Check.SPF), after=after
-    )
-    checked = Checked(report=report, due_at=clock.now + HOUR, changes=[change], news=NEWS)
-    assert await store.domains.finish(claimed, checked)
-    since = moment(clock.now) - timedelta(hours=1)
-    assert await store.domains.changes([DOMAIN], since) == [change]
-    assert await store.domains.changes([DOMAIN], moment(clock.now + 1)) == []
-    pending = sa.text("SELECT workspace FROM deliveries WHERE pending ORDER BY workspace")
-    assert await store.database.read(lambda tx: list(tx.scalars(pending))) == ["acme", "beta"]
-    clock.now += 2 * HOUR
-    assert {*(await due(store)).incidents} == {"acme", "beta"}
 
 
 async def test_what_the_bot_found_out_itself_is_no_delivery(store: Store, clock: ManualClock) -> None:
@@ -148,22 +110,6 @@ async def test_a_domain_is_due_at_once_when_its_health_falls(
         clock.now += 300
         await store.domains.watch("acme", {DOMAIN: score})
     assert (await due_domain(store) is not None) == is_due
-
-
-async def test_a_domain_is_due_at_once_when_it_is_paused(store: Store, clock: ManualClock) -> None:
-    await store.domains.watch("acme", {DOMAIN: 90.0, "other.example": 90.0})
-    for _ in range(2):
-        claimed = await due(store)
-        report = DomainReport(domain=claimed.domain)
-        await store.domains.finish(claimed, Checked(report=report, due_at=clock.now + 6 * HOUR))
-    clock.now += 60
-    await arrive(store, b'{"event": "domain.paused", "domain": "MAIL.example"}')
-    await store.deliveries.route(routes().decide)
-    paused = await due(store)
-    assert paused.domain == DOMAIN
-    clock.now += 1
-    await store.domains.finish(paused, Checked(report=DomainReport(domain=DOMAIN), due_at=clock.now + HOUR))
-    assert await due_domain(store) is None
 
 
 async def test_domains_that_nobody_sends_from_are_forgotten(store: Store, clock: ManualClock) -> None:

@@ -13,8 +13,7 @@ import sqlalchemy as sa
 from shared.records.audit import AuditEntry
 from shared.records.sequence_changes import Timer
 from shared.store import Store, open_store
-from shared.store.db.columns import metadata
-from shared.store.db.schema import posts
+from shared.store.db.schema import metadata, posts
 from shared.store.deliveries import Arrival
 from shared.store.erasure import MANY_ALERTS, REDACTED
 from shared.store.jobs import Done
@@ -137,20 +136,6 @@ async def test_a_person_with_many_alerts_is_found_wherever_one_is_named(
         noted = sa.select(posts.c.id, posts.c.dedupe).where(posts.c.kind == "note")
         named = {row.dedupe for row in connection.execute(noted) if row.id in posted}
     assert named == {"last"}
-
-
-async def test_a_delivery_sent_again_does_not_bring_an_erased_person_back(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, interested(1, reply=WORDS))
-    await store.arrivals.append(
-        [Arrival(workspace="default", body=interested(1, reply="waiting"), at=clock())]
-    )
-    await store.erasure.erase(await store.erasure.find(ADDRESS))
-    for words in (WORDS, "waiting"):
-        await arrive(store, interested(1, reply=words))
-    assert await post_all(store, clock) == []
-    assert ADDRESS not in await everything(store)
 
 
 async def test_a_new_event_of_an_erased_person_is_news(store: Store, clock: ManualClock) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from inspect import unwrap
 
 import pytest
@@ -14,10 +13,8 @@ import sqlalchemy as sa
 from shared.store import Store, open_store
 from shared.store.db.engine import Transaction
 from shared.store.deliveries import Arrival, FoundLeads
-from shared.store.posting import Sent
-from tests.bot.due import claim_turns
 from tests.bot.harness import interested
-from tests.bot.manual_clock import ManualClock, arrive, routes
+from tests.bot.manual_clock import ManualClock, routes
 from tests.waiting import until
 
 
@@ -25,54 +22,6 @@ from tests.waiting import until
 async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
     async with open_store(url, clock=clock) as opened:
         yield opened
-
-
-async def test_an_interested_lead_without_a_delivery_is_announced_late_and_once(
-    store: Store, clock: ManualClock
-) -> None:
-    def body(name: str) -> bytes:
-        return json.dumps({"event": "reply.interested", "lead": {"email": name}}).encode()
-
-    old, new = {"old@x.example": body("old@x.example")}, {"new@x.example": body("new@x.example")}
-    assert (await store.found_leads.compare("default", old, grace=60))[:2] == (0, 0)
-    await arrive(store, interested(1))
-    fields = {"ada1@acme.example": body("ada1@acme.example")}
-    assert (await store.found_leads.compare("default", old | fields | new, grace=60))[:2] == (0, 1)
-    clock.now += 61
-    assert (await store.found_leads.compare("default", old | fields | new, grace=60))[:2] == (1, 0)
-    await store.deliveries.route(routes().decide)
-    assert [reply.email for reply in (await store.records.open_replies("default")).replies] == [
-        "ada1@acme.example",
-        "new@x.example",
-    ]
-    assert (await store.found_leads.compare("default", old | fields | new, grace=60))[:2] == (0, 0)
-
-
-async def test_a_delivery_that_comes_after_its_lead_was_found_joins_the_alert_that_is_there(
-    store: Store, clock: ManualClock
-) -> None:
-    await store.found_leads.compare("default", {}, grace=60)
-    found = {"ada1@acme.example": b'{"event":"reply.interested","lead":{"email":"ada1@acme.example"}}'}
-    await store.found_leads.compare("default", found, grace=60)
-    clock.now += 61
-    await store.found_leads.compare("default", found, grace=60)
-    await store.deliveries.route(routes().decide)
-
-    async def lost() -> list[float]:
-        span = datetime.fromtimestamp(clock.now - 600, UTC), datetime.fromtimestamp(clock.now + 600, UTC)
-        period = await store.records.period("default", *span, late=60)
-        return [at.timestamp() for at in period.lost]
-
-    assert await lost() == [clock.now], "its delivery hasn't come"
-    for _ in (1, 2):
-        await arrive(store, interested(1))
-    assert await lost() == []
-    (reply,) = (await store.records.open_replies("default")).replies
-    assert reply.sequence == "Q3 founders"
-    (turn,) = await claim_turns(store, limit=5)
-    await store.outcomes.settle(turn, Sent(ts="1"))
-    clock.now += 60
-    assert (await claim_turns(store, limit=5)) == []
 
 
 def from_api(email: str, **more: str) -> dict[str, bytes]:

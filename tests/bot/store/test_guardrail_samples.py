@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from shared.records.guardrails import CLOSED, CountSample
 from shared.store import Store, guardrails, open_store
-from shared.store.db.guardrail_schema import samples
+from shared.store.db.schema import samples
 from tests.bot.manual_clock import HOUR, ManualClock
 from tests.growth import LINEAR, DatabaseWork, database_work
 

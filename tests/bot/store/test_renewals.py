@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -12,9 +11,8 @@ from bot.alerts import rendering
 from shared.records.audit import Actor
 from shared.settings.sections import RouteRule
 from shared.store import Store, open_store
-from shared.store.db.schema import posts
 from shared.store.messages import Post, redraw
-from shared.store.posting import MOST_FAILED, Look, Sent, Unknown
+from shared.store.posting import MOST_FAILED, Look, Unknown
 from tests.bot.due import claim_lookups, claim_paints, claim_repaints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes
@@ -55,21 +53,6 @@ def title(post: Post) -> str:
     return rendering.card_of(post, several=False).title
 
 
-async def test_a_more_specific_card_is_posted_anew_once(store: Store, clock: ManualClock) -> None:
-    await turn(store, clock)
-    (job,) = await claim_paints(store)
-    message = await store.repaints.message(job)
-    both = await asyncio.gather(store.repaints.refused(job, message), store.repaints.refused(job, message))
-    assert sorted(both) == [False, True], "two processes were refused"
-    (card,) = await post_all(store, clock)
-    assert (card.kind, title(card)) == ("alert", "Ada is interested")
-    await store.alerts.act(card.alert_id, "claim", ANN)
-    ((repainted,),) = await claim_repaints(store, limit=10)
-    assert (repainted.id, repainted.alert and repainted.alert.claimed_name) == (card.id, "ann"), (
-        "the old one is left alone"
-    )
-
-
 async def test_a_refused_edit_that_was_not_recorded_is_refused_and_recorded_again(
     store: Store, clock: ManualClock
 ) -> None:
@@ -100,31 +83,6 @@ async def test_a_repainted_card_is_not_posted_anew_when_a_later_edit_is_refused(
     await make_stale(store)
     assert await refuse(store) == 1
     assert await post_all(store, clock) == []
-
-
-async def test_a_claim_is_shown_in_the_thread_of_a_card_that_cannot_be_edited(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, interested(1))
-    (card,) = await post_all(store, clock)
-    await store.alerts.act(card.alert_id, "claim", ANN)
-    await refuse(store)
-    (lease,) = await claim_turns(store, limit=5)
-    (current,) = lease.posts
-    assert (current.kind, lease.thread_ts) == ("current", await ts_of(store, card))
-    assert rendering.payload([current])["again_of"] == card.alert_id
-    assert "claimed by @ann" in rendering.card_of(current, several=False).title
-    await store.outcomes.settle(lease, Sent(ts="7.7"))
-    assert not await store.repaints.covers([CHANNEL], await ts_of(store, card)), "a click there is answered"
-    assert await store.repaints.covers([CHANNEL], "7.7")
-    await store.alerts.act(card.alert_id, "done", ANN)
-    ((repainted,),) = await claim_repaints(store, limit=10)
-    assert (repainted.ts, repainted.alert and repainted.alert.handled_name) == ("7.7", "ann")
-
-
-async def ts_of(store: Store, post: Post) -> str:
-    query = sa.select(posts.c.ts).where(posts.c.id == post.id)
-    return str(await store.database.read(lambda tx: tx.scalar(query)))
 
 
 async def test_a_refused_edit_of_what_replaced_a_card_is_replaced_too(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -12,13 +11,12 @@ import sqlalchemy as sa
 
 from shared.api import events
 from shared.domain.wall_clock import DAY, moment
-from shared.records.domains import DomainPast, DomainPause
-from shared.records.replies import MOST_OPEN, Grouping, Waits
+from shared.records.replies import Grouping
 from shared.store import Store, open_store
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts
 from tests.bot.harness import interested
-from tests.bot.manual_clock import ManualClock, arrive
+from tests.bot.manual_clock import ManualClock
 from tests.shared.waits import waits_of
 
 LATE = 300.0
@@ -118,12 +116,6 @@ async def test_open_replies_are_counted_exactly_and_only_a_page_is_decoded(
         assert (await store.records.open_replies("other")).count == 0
 
 
-async def test_more_replies_than_are_listed_are_counted(store: Store) -> None:
-    await store.database.write(lambda tx: fill(tx, 5 * MOST_OPEN + 50))
-    found = await store.records.open_replies("w")
-    assert (found.count, len(found.replies)) == (MOST_OPEN + 10, MOST_OPEN)
-
-
 async def test_a_long_report_holds_up_no_other_reading(store: Store) -> None:
     begun, ends = threading.Event(), threading.Event()
 
@@ -140,36 +132,3 @@ async def test_a_long_report_holds_up_no_other_reading(store: Store) -> None:
     finally:
         ends.set()
     assert await report
-
-
-async def test_nothing_claimed_has_no_figures(store: Store) -> None:
-    found = await store.records.period("w", *span(store), late=LATE)
-    assert (found.replies, found.touches) == (0, Waits())
-
-
-async def test_what_happened_to_a_domain_is_counted_with_its_last_reason(
-    url: sa.URL, clock: ManualClock
-) -> None:
-    async with open_store(url, clock=clock) as store:
-        since = moment(clock.now - 30 * DAY)
-        assert await store.records.domain_past("default", "mail.example", since) == DomainPast()
-        bounced = b'{"event": "lead.bounced", "lead": {"email": "a%d@x.example"}, "sequence": "%s", "inbox": "s@%s"}'
-        await arrive(
-            store,
-            *(bounced % (n, b"Q3" if n else b"Q4", b"mail.example") for n in range(3)),
-            bounced % (9, b"Q5", b"other.example"),
-            b'{"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate", "rate": 0.07}',
-            b'{"event": "lead.bounced", "lead": {"email": "h@x.example"}, "inbox": "s@other.example", "bounce_type": "hard"}',
-        )
-        past = await store.records.domain_past("default", "mail.example", since)
-        assert (past.reason, past.bounced, past.opted_out) == ("bounce rate", 3, 0)
-        assert past.sequences == ("Q3", "Q4")
-        assert past.known_from == moment(clock.now)
-        (pause,) = past.pauses
-        assert replace(pause, at=pause.at.replace(microsecond=0)) == DomainPause(
-            at=moment(clock.now), reason="bounce rate 7.0%"
-        )
-        assert (await store.records.domain_past("default", "other.example", since)).hard == 1
-        assert (
-            await store.records.domain_past("default", "mail.example", moment(clock.now + 60))
-        ).bounced == 0

@@ -14,8 +14,6 @@ from shared.records.audit import Actor
 from shared.settings.sections import RouteRule
 from shared.store import Store, open_store
 from shared.store.deliveries import Arrival
-from shared.store.messages import Post
-from tests.bot.due import claim_repaints
 from tests.bot.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
 
 EVERYTHING = tuple(RouteRule(channel=one, events=("*",)) for one in (CHANNEL, "C2"))
@@ -51,25 +49,6 @@ async def cards(store: Store) -> list[tuple[str, str]]:
 BOTH = [(CHANNEL, "reply.interested"), ("C2", "reply.interested")]
 
 
-@pytest.mark.parametrize("kinds", permutations(("lead.replied", "reply.interested")))
-@pytest.mark.parametrize("posted", [True, False])
-async def test_two_events_of_a_reply_are_one_card_with_the_one_that_says_more(
-    store: Store, clock: ManualClock, *, kinds: tuple[str, ...], posted: bool
-) -> None:
-    seen: list[Post] = []
-    for kind in kinds:
-        await arrive(store, event(kind))
-        seen += await post_all(store, clock) if posted else []
-    assert await cards(store) == BOTH
-    seen += await post_all(store, clock)
-    assert len([post for post in seen if post.kind == "alert"]) == 2
-    turned = [(post.kind, post.mention) for post in seen if post.kind != "alert"]
-    assert turned == ([("turned", "here")] * 2 if posted and kinds[0] == "lead.replied" else [])
-    if turned:
-        repainted = await claim_repaints(store, limit=9)
-        assert {post.alert and post.alert.event.kind for (post,) in repainted} == {"reply.interested"}
-
-
 @pytest.mark.parametrize("kinds", permutations(("lead.replied", "lead.unsubscribed")))
 async def test_an_opt_out_by_reply_is_one_card(store: Store, kinds: tuple[str, ...]) -> None:
     for kind in kinds:
@@ -98,21 +77,6 @@ async def test_who_claimed_a_reply_has_it_when_its_card_says_more(store: Store, 
     (claimed,) = [row for row in await store.alerts.claimed_by("U1") if row.kind == "reply.interested"]
     assert (claimed.claimed_name, claimed.waiting_since) == ("ann", None)
     assert (await store.records.open_replies("default")).count == 0
-
-
-async def test_a_released_or_reopened_plain_reply_is_not_reminded_of(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, event("lead.replied"))
-    (first, *_) = await post_all(store, clock)
-    ann = Actor(name="ann", id="U1", face="slack")
-    for verb in ("claim", "done"):
-        await store.alerts.act(first.alert_id, verb, ann)
-    await store.alerts.act(first.alert_id, "reopen", ann)
-    released = await store.alerts.act(first.alert_id, "release", ann)
-    assert released is not None
-    assert released.changed
-    assert released.alert.waiting_since is None
 
 
 @pytest.mark.parametrize("later", [1.0, 2 * HOUR])
@@ -150,17 +114,6 @@ async def test_another_reply_and_another_lead_have_cards_of_their_own(
     clock.now += 2 * HOUR
     await arrive(store, event("lead.replied"))
     assert len(await cards(store)) == 8, "so much later it is another reply"
-
-
-async def test_an_interested_reply_whose_card_was_a_reply_is_claimed_and_reminded_of(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, event("lead.replied"))
-    await post_all(store, clock)
-    await arrive(store, event("reply.interested"))
-    (waiting,) = (await store.records.open_replies("default")).replies
-    found = await store.alerts.messages([waiting.alert_id])
-    assert found.keys() == {waiting.alert_id}
 
 
 async def test_two_processes_at_once_make_one_card(url: sa.URL, clock: ManualClock) -> None:

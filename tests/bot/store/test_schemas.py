@@ -17,7 +17,7 @@ from alembic.migration import MigrationContext
 from shared.records.sequence_changes import Timer
 from shared.storage.database import temporary_engine
 from shared.store import open_store
-from shared.store.db import columns, installation_schema, migrate
+from shared.store.db import migrate, schema
 from shared.store.db.engine import Transaction
 from shared.store.db.migrate import UnusableSchema
 from tests.bot.manual_clock import ManualClock
@@ -29,7 +29,7 @@ def differences(tx: Transaction) -> list[object]:
     with warnings.catch_warnings():
         # `indexes` compares these.
         warnings.filterwarnings("ignore", message=".*expression-based index")
-        found = compare_metadata(MigrationContext.configure(tx.connection), columns.metadata)
+        found = compare_metadata(MigrationContext.configure(tx.connection), schema.metadata)
     return [one for one in found if "alembic_version" not in repr(one)]
 
 
@@ -43,8 +43,8 @@ def indexes(tx: Transaction) -> Mapping[str, str]:
 
 def declared_indexes(tx: Transaction) -> Mapping[str, str]:
     """Those of the tables as they are declared, which replace the tables that are there."""
-    columns.metadata.drop_all(tx.connection)
-    columns.metadata.create_all(tx.connection)
+    schema.metadata.drop_all(tx.connection)
+    schema.metadata.create_all(tx.connection)
     return indexes(tx)
 
 
@@ -61,7 +61,7 @@ async def test_a_database_is_upgraded_through_every_migration_to_the_declared_ta
 ) -> None:
     """A database at the baseline; a migration that changes the tables says here how they were before it."""
     async with open_store(empty, clock=clock) as store:
-        at_baseline = sa.update(installation_schema.alembic_version).values(version_num=migrate.BASELINE)
+        at_baseline = sa.update(schema.alembic_version).values(version_num=migrate.BASELINE)
         await store.database.write(lambda tx: tx.execute(at_baseline))
     async with open_store(empty, clock=clock) as store:
         assert await store.database.read(differences) == []
@@ -95,7 +95,7 @@ async def test_a_database_that_a_newer_version_upgraded_is_refused_by_name(
 ) -> None:
     """However the newer version names its schema."""
     async with open_store(empty, clock=clock) as running:
-        later = sa.insert(installation_schema.releases).values(revision=revision, version="7.3.1", at=0.0)
+        later = sa.insert(schema.releases).values(revision=revision, version="7.3.1", at=0.0)
         await running.database.write(lambda tx: tx.execute(later))
         newer = sa.text("UPDATE alembic_version SET version_num = :revision").bindparams(revision=revision)
         await running.database.write(lambda tx: tx.execute(newer))

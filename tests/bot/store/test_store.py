@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import stat
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -18,7 +17,6 @@ from alembic.script import ScriptDirectory
 
 from bot.alerts.routing import Routes
 from shared.records.audit import Actor
-from shared.records.records import Subscription
 from shared.records.sequence_changes import Timer
 from shared.storage import database
 from shared.storage.database import parse_url
@@ -27,9 +25,9 @@ from shared.store.db import migrate, schema
 from shared.store.db.engine import SteadyClock
 from shared.store.db.schema import posts
 from shared.store.deliveries import Arrival
-from shared.store.messages import PlannedPost, Post
-from shared.store.posting import ChannelRefused, Look, NotSent, Sent, Unknown
-from tests.bot.due import claim_lookups, claim_repaints, claim_turns, sweep_jobs
+from shared.store.messages import PlannedPost
+from shared.store.posting import Look, NotSent, Sent, Unknown
+from tests.bot.due import claim_lookups, claim_turns, sweep_jobs
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
 
@@ -146,16 +144,6 @@ async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, 
     assert len(sent) == 7
 
 
-async def test_a_retry_after_is_obeyed(store: Store, clock: ManualClock) -> None:
-    await arrive(store, interested(1))
-    (turn,) = await claim_turns(store, limit=5)
-    await store.outcomes.settle(turn, NotSent(after=30))
-    clock.now += 29
-    assert (await claim_turns(store, limit=5)) == []
-    clock.now += 2
-    assert len(await claim_turns(store, limit=5)) == 1
-
-
 async def test_a_clock_that_was_set_back_by_a_week_stops_no_channel(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1), interested(2))
     (turn,) = await claim_turns(store, limit=5)
@@ -170,76 +158,6 @@ def test_the_steady_clock_never_goes_back_and_follows_forwards() -> None:
     wall = iter([100.0, 101.0, 50.0, 52.0, 90.0])
     steady = SteadyClock(lambda: next(wall))
     assert [steady() for _ in range(4)] == [101.0, 101.0, 103.0, 141.0]
-
-
-async def test_a_broken_channels_letters_are_dead_until_one_gets_through(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, *(interested(number) for number in range(5)))
-    (turn,) = await claim_turns(store, limit=5)
-    assert (await store.outcomes.settle(turn, ChannelRefused(error="is_archived"))).broke
-    assert (await store.records.summary("default")).dead == 5
-    clock.now += 31
-    (turn,) = await claim_turns(store, limit=5)
-    settled = await store.outcomes.settle(turn, ChannelRefused(error="is_archived"))
-    assert not settled.broke, "it is said once"
-    clock.now += 31
-    (turn,) = await claim_turns(store, limit=5)
-    assert (await store.outcomes.settle(turn, Sent(ts="1"))).recovered
-    summary = await store.records.summary("default")
-    assert (summary.dead, summary.waiting) == (0, 4)
-
-
-PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example"}).encode()
-
-
-async def test_a_paused_domain_is_told_of_again_once_its_incident_has_ended(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, PAUSED)
-    (turn,) = await claim_turns(store, limit=5)
-    (card,) = turn.posts
-    await store.outcomes.settle(turn, Sent(ts="1.1"))
-    clock.now += 3600
-    await arrive(store, PAUSED)
-    assert await planned(store) == [], "it is still the same"
-    await store.alerts.update(card.alert_id, "{}", recovered=True)
-    clock.now += 60
-    await arrive(store, PAUSED)
-    (again,) = await planned(store)
-    assert (again.kind, again.thread_ts, again.alert_id) == ("again", "1.1", card.alert_id)
-    assert again.alert
-    assert again.alert.recovered_at is None, "the card says that it is paused"
-
-
-async def test_deliveries_that_tell_of_one_incident_share_its_alert_until_it_ends(
-    store: Store, clock: ManualClock
-) -> None:
-    bodies = [
-        json.dumps({"event": "domain.paused", "domain": "mail.example", "reason": reason}).encode()
-        for reason in ("Bounce rate 7%", "Bounce rate 8%", "Complaints")
-    ]
-    await arrive(store, bodies[0], bodies[1])
-    (turn,) = await claim_turns(store, limit=5)
-    (card,) = turn.posts
-    assert card.alert
-    assert card.alert.event.reason == "Bounce rate 8%"
-    await store.outcomes.settle(turn, Sent(ts="1.1"))
-    await arrive(store, bodies[2])
-    for body in bodies:
-        await arrive(store, body)
-    assert await planned(store) == []
-    (told,) = await claim_repaints(store, limit=5)
-    assert told[0].alert
-    assert (told[0].alert_id, told[0].alert.event.reason) == (card.alert_id, "Complaints")
-    await store.alerts.update(card.alert_id, "{}", recovered=True)
-    await arrive(store, bodies[1])
-    (new,) = await planned(store)
-    assert (new.kind, new.alert_id == card.alert_id) == ("alert", False)
-
-
-async def planned(store: Store) -> list[Post]:
-    return [post for turn in (await claim_turns(store, limit=5)) for post in turn.posts]
 
 
 async def test_only_one_of_two_claims_wins_and_a_release_frees(store: Store) -> None:
@@ -269,16 +187,6 @@ async def test_a_timer_of_an_unknown_kind_is_kept_and_reported(store: Store, clo
     assert (await store.records.summary("default")).unknown_timers == ("brew",)
     assert (await store.records.summary("other")).unknown_timers == ()
     assert [timer.due_at for timer in await store.records.timers("default", "brew")] == [due]
-
-
-async def test_subscriptions_are_exactly_what_was_asked_for(store: Store) -> None:
-    bounced = Subscription(channel="C2", event="lead.bounced")
-    narrow = Subscription(channel="C2", event="lead.bounced", sequence="Q3")
-    await store.records.subscribe("default", [bounced, narrow, bounced])
-    assert await store.records.subscriptions("default", "C2") == [bounced, narrow]
-    assert await store.records.unsubscribe("default", [bounced, bounced]) == 1
-    assert await store.records.subscriptions("default", "C2") == [narrow]
-    assert await store.records.subscriptions("other", "C2") == []
 
 
 async def test_reminders_and_notes_are_deleted_with_the_words_and_what_is_unsent_waits(
