@@ -41,7 +41,7 @@ from bot.jobs import register
 from bot.jobs.card_refresh import CardRefresher
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime.supervisor import Supervisor
-from bot.runtime.wakeup import DeliverySignals, Wakeup
+from bot.runtime.wakeup import DeliverySignals
 from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
 from bot.slack.pause_rights import PauseRights
@@ -95,7 +95,6 @@ class Core:
     secrets: WebhookSecrets
     supervisor: Supervisor
     signals: DeliverySignals
-    account_changed: Wakeup
 
 
 @asynccontextmanager
@@ -129,7 +128,7 @@ async def open_bot(
             slack=core.slack,
             lifecycle=lifecycle,
             alert_changed=core.signals.changed,
-            account_changed=core.account_changed.set,
+            account_changed=core.signals.account_changed,
             state=lambda: readiness.state(),  # noqa: PLW0108 # it is made further down
             timeouts=timeouts,
         )
@@ -152,7 +151,7 @@ async def open_bot(
             store, signals=core.signals, routes=core.routes, stored_count=lambda: core.intake.count
         )
         refresher = CardRefresher(
-            store, core.contexts, soon=core.account_changed, planned=core.signals.changed
+            store, core.contexts, soon=core.signals.account, planned=core.signals.changed
         )
         tasks = {
             "intake": core.intake.run,
@@ -226,7 +225,6 @@ async def _open_core(
         secrets=secrets,
         supervisor=supervisor,
         signals=signals,
-        account_changed=Wakeup(),
     )
 
 

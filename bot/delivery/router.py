@@ -11,7 +11,7 @@ import structlog
 from bot.alerts.routing import Routes
 from bot.runtime.wakeup import DeliverySignals
 from bot.telemetry import metrics
-from shared.api.event_kinds import kind_of
+from shared.api.event_kinds import PAUSED, kind_of
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.deliveries import Decide, Decision, PendingDelivery
@@ -82,6 +82,8 @@ class Router:
             _count_delivery(pending, decision)
         if routed:
             self._signals.changed()
+        if any(decision.kind == PAUSED for _, decision in routed):
+            self._signals.account_changed()  # a new card has its inboxes, sequences and DNS at once
         if sum(pending.arrivals for pending, _ in routed) == limit:
             self._signals.stored()
 

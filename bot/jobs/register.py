@@ -163,7 +163,12 @@ def domain_checks(store: Store, settings: Settings, signals: DeliverySignals) ->
     """The checks of the sending domains; None where the settings turn them off."""
     if not settings.dns.enabled:
         return None
-    return DomainChecks(store, settings.routes, settings.dns, stored=signals.stored, changed=signals.changed)
+
+    def changed() -> None:
+        signals.changed()
+        signals.account_changed()  # the card of a paused domain shows its DNS
+
+    return DomainChecks(store, settings.routes, settings.dns, stored=signals.stored, changed=changed)
 
 
 async def _prune(store: Store, settings: Settings) -> None:

@@ -30,7 +30,7 @@ class DeliverySignals:
     """Tells those who do what is due that something may be; made before everything else."""
 
     def __init__(self) -> None:
-        self.deliveries, self.jobs = Wakeup(), Wakeup()
+        self.deliveries, self.jobs, self.account = Wakeup(), Wakeup(), Wakeup()
         self.unrouted = True
         """Deliveries may wait for routing."""
 
@@ -42,3 +42,7 @@ class DeliverySignals:
     def changed(self) -> None:
         """Something was put that may be due."""
         self.jobs.set()
+
+    def account_changed(self) -> None:
+        """What open cards show of the account may be old: a person changed it, or a domain has trouble."""
+        self.account.set()

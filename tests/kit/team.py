@@ -261,6 +261,7 @@ class Team:
         assert _Jobs.opened is not None
         _Jobs.opened.wake()
         self._running.signals.changed()
+        self._running.signals.account_changed()
         await asyncio.sleep(0.002)  # the scheduler starts what is due in the loop's next turns
         deadline = time.monotonic() + REST_SECONDS
         while _Jobs.opened.at_work or await self._has_due_jobs():

@@ -16,6 +16,7 @@ from bot.jobs.domain_checks import DomainChecks
 from bot.worker import Kind
 from shared.api.models import Inbox
 from shared.domain.card import Card, Tone
+from shared.domain_health import lookup
 from shared.domain_health.lookup import Lookup, Pace
 from shared.domain_health.report import Check, Value
 from shared.records.records import Subscription
@@ -157,7 +158,8 @@ async def test_a_changed_record_is_told_with_before_and_after(checked: Checked) 
     assert facts(card)["DMARC now"] == "v=DMARC1; p=none"
 
 
-async def test_a_silent_resolver_tells_nothing(checked: Checked) -> None:
+async def test_a_silent_resolver_tells_nothing(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup, "TRY_SECONDS", 0.05)
     checked.server.udp = lambda *_: []
     assert await checked.look(after=7 * HOUR) == []
     assert await checked.value(Check.SPF) is Value.UNKNOWN
