@@ -6,7 +6,6 @@ Makes no calls to Slack: the listeners pass in who, where and what, and post the
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -51,10 +50,10 @@ from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Doctor, Help
 from shared.commands.leads import Lead
 from shared.commands.replies import Replies
-from shared.commands.run import CommandContext, resolve_near_miss
+from shared.commands.run import CommandContext
 from shared.domain.card import Action, Card, Typed
 from shared.domain.wall_clock import find_zone
-from shared.settings import CLAIM, UnknownWorkspace
+from shared.settings import CLAIM
 
 KNOWN_WITHIN = 1.5
 """Seconds for Slack to say who someone is before a form is opened: its trigger lives for three."""
@@ -138,22 +137,14 @@ class CommandDispatcher:
         try:
             action = read_line(asked)
         except UsageError as error:
-            return await self._near_miss(asked, error, person, channel=channel)
+            return self._near_miss(asked, error)
         return await self._perform(action, person, channel=channel, progress=progress)
 
-    async def _near_miss(self, line: str, error: UsageError, person: Person, *, channel: str) -> Answer:
+    def _near_miss(self, line: str, error: UsageError) -> Answer:
         """The refusal of a line that is no command, with a button that runs what was probably meant."""
         if nearest := named_replies.nearest(line):
             return Answer(card=named_replies.near_miss(error.card, nearest))
-        card, meant = with_form(error.card, line), error.meant
-        # Who may not run it here learns no name of a sequence; an outsider reads the channel's workspace alone.
-        meant = meant and await self._access.readable(meant, person, channel=channel)
-        if meant is None:
-            return Answer(card=card)
-        with contextlib.suppress(OutreachError, UnknownWorkspace):
-            context = self._access.context(meant.workspace, person, channel=channel)
-            card = await resolve_near_miss(card, meant, context)
-        return Answer(card=card)
+        return Answer(card=with_form(error.card, line))
 
     async def _with_channel_names(
         self, answer: Answer, names: Mapping[str, str], *, viewer: Viewer

@@ -34,7 +34,6 @@ __all__ = [
     "from_slack",
     "invocation",
     "join",
-    "near_miss",
     "parse",
     "render",
 ]
@@ -65,9 +64,8 @@ class Invocation:
 class UsageError(Exception):
     """The line isn't a valid command; the card says what would have been right."""
 
-    def __init__(self, card: Card, *, meant: Invocation | None = None) -> None:
-        """`meant`: the same line with the nearest command, where that fits its other words."""
-        self.card, self.meant = card, meant
+    def __init__(self, card: Card) -> None:
+        self.card = card
         title = card.title if card.title.endswith("?") else f"{card.title}."
         super().__init__(" ".join((title, *card.text)))
 
@@ -127,8 +125,10 @@ def _unknown(words: tuple[Word, ...], workspace: str | None) -> UsageError:
             arguments = command.arguments.read(words[1:])
         except ArgumentError:
             continue
-        meant = invocation(arguments, workspace=workspace)
-        return UsageError(near_miss(title, meant), meant=meant)
+        line = arguments.line
+        label = clip(f"{line[0].upper()}{line[1:]}", length=LABEL_LENGTH)
+        button = Button(label=label, action=arguments, workspace=workspace or "")
+        return _refused(title, f"Did you mean “{line}”?", buttons=(button,))
     hint = f"Did you mean {' or '.join(one.name for one in near)}?" if near else "`help` lists all commands."
     buttons = tuple(map(_try, near)) or (Button(label="Help", action=Help()),)
     return _refused(title, hint, buttons=buttons)
@@ -144,22 +144,6 @@ def _nearest(word: str) -> list[Command]:
     names = difflib.get_close_matches(text, (*COMMANDS, *ALIASES), n=3, cutoff=0.55)
     near = dict.fromkeys(ALIASES.get(name, name) for name in names)
     return [COMMANDS[name] for name in near][:MOST_NEAR]
-
-
-def near_miss(title: str, meant: Invocation, *, shown: str = "") -> Card:
-    """The answer to a misspelled command; its button runs exactly the line that it shows.
-
-    `shown` replaces that line, for a sequence that is meant by its id and shown by its name.
-    """
-    line = shown or meant.arguments.line
-    label = clip(f"{line[0].upper()}{line[1:]}", length=LABEL_LENGTH)
-    button = Button(label=label, action=meant.arguments, workspace=meant.workspace or "")
-    return Card(
-        title=title.rstrip("."),
-        tone=Tone.WARN,
-        text=(f"Did you mean “{line}”?",),
-        buttons=(button,),
-    )
 
 
 def _try(command: Command) -> Button:

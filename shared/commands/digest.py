@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Literal, Self
@@ -16,6 +16,7 @@ from shared.commands.base import (
     Result,
     Words,
     did_you_mean,
+    mention_channel,
     none_left,
     read_channel,
     refused,
@@ -24,7 +25,7 @@ from shared.commands.base import (
 from shared.commands.inboxes import UNHEALTHY, Inboxes
 from shared.commands.replies import LATE_SECONDS, Replies
 from shared.commands.stats import Stats, compare, total_facts
-from shared.commands.subscribe import forget_if_unused, list_workspaces, mention_channel, nowhere
+from shared.commands.subscribe import forget_if_unused, list_workspaces, nowhere
 from shared.commands.times import DAYS, DayRange
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
@@ -33,7 +34,6 @@ from shared.text.formats import clip, show_number, show_span, show_time
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
-    from shared.records.replies import UnclaimedReplies, Waits
 
 CLAIM_DAYS = 30
 """An older claim that isn't done is forgotten rather than open."""
@@ -189,107 +189,90 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
     )
     counted, is_known = change.value or (None, False)
     compared = counted if is_known and not so_far else None
+    against = f"Compared with {days.before} ({'same weekday' if length == 1 else 'same weekdays'})."
+    if so_far:
+        against = "Today isn't over, so it isn't compared."
+    elif not compared:
+        against = f"Not compared: the counts of {days.before} are incomplete."
     verdict = judge(inboxes.value or (), thresholds=context.workspace.thresholds)
-    named = [
-        f"{one.domain} ({', '.join(one.reasons)})" for one in verdict.domains if one.tone is not Tone.GOOD
-    ]
-    more = f"; {len(named) - DOMAINS_NAMED} more" if len(named) > DOMAINS_NAMED else ""
-    domains = Fact(
-        label="Domains", value="; ".join((verdict.text, *named[:DOMAINS_NAMED])) + more, tone=verdict.tone
-    )
-    against = "same weekday" if length == 1 else "same weekdays"
-    text = f"Compared with {days.before} ({against})."
-    if not compared:
-        text = f"Not compared: the counts of {days.before} are incomplete."
+    domains = inboxes.unknown("Domains")
+    if inboxes.value is not None:
+        bad = [one for one in verdict.domains if one.tone is not Tone.GOOD]
+        named = [f"{one.domain} ({', '.join(one.reasons)})" for one in bad[:DOMAINS_NAMED]]
+        more = f"; {len(bad) - DOMAINS_NAMED} more" if len(bad) > DOMAINS_NAMED else ""
+        value = "; ".join((verdict.text, *named)) + more
+        domains = Fact(label="Domains", value=value, tone=verdict.tone)
+    buttons = [Button(label="Stats", action=Stats())]
+    if waiting.value is None or waiting.value.tone is not Tone.GOOD:
+        buttons.insert(0, Button(label="Show unclaimed", action=Replies()))
+    if inboxes.value and verdict.tone is not Tone.GOOD:
+        buttons.append(Button(label="Unhealthy inboxes", action=Inboxes(filter=UNHEALTHY)))
+    if not so_far:
+        buttons.append(Button(label="Today so far", action=Digest(action="today")))
     whose = "Digest" if context.workspace.name == DEFAULT else f"Digest of {context.workspace.name}"
-    unhealthy = (Button(label="Unhealthy inboxes", action=Inboxes(filter=UNHEALTHY)),)
     return Card(
         title=f"{whose}, {'today so far' if so_far else days}",
         tone=Tone.UNKNOWN if inboxes.value is None else verdict.tone,
-        text=("Today isn't over, so it isn't compared." if so_far else text,),
+        text=(against,),
         facts=(
             *(total_facts(counted.now, compared) if counted else (change.unknown("Numbers"),)),
-            *_times(claims.value or ()),
-            _new_events(events.value) if events.value else events.unknown("New events"),
-            _waiting(waiting.value, context) if waiting.value else waiting.unknown("Unclaimed replies"),
-            *_open_claims(held.value or {}),
-            inboxes.unknown("Domains") if inboxes.value is None else domains,
+            *(claims.value or ()),
+            events.value or events.unknown("New events"),
+            waiting.value or waiting.unknown("Unclaimed replies"),
+            *(held.value or ()),
+            domains,
         ),
-        buttons=(
-            *((_UNCLAIMED,) if waiting.value is None or waiting.value.oldest_at else ()),
-            Button(label="Stats", action=Stats()),
-            *(unhealthy if verdict.tone is not Tone.GOOD and inboxes.value else ()),
-            *(() if so_far else (_TODAY,)),
-        ),
+        buttons=tuple(buttons),
     )
 
 
-_UNCLAIMED = Button(label="Show unclaimed", action=Replies())
-_TODAY = Button(label="Today so far", action=Digest(action="today"))
-
-
-async def _events(days: DayRange, context: CommandContext) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """The events of the days, posted or not, and of those before: none where these are not all known."""
-    records, name = context.need_records(), context.workspace.name
-    before = days.before.moments(UTC)
-    heard = await records.guardrails.heard_since(name)
-    known = heard is not None and heard <= before[0].timestamp()
-    came = await records.arrivals(name, *days.moments(UTC))
-    return came, await records.arrivals(name, *before) if known and days.end < context.today else {}
-
-
-def _new_events(counts: tuple[Mapping[str, int], Mapping[str, int]]) -> Fact:
+async def _events(days: DayRange, context: CommandContext) -> Fact:
+    """The events of the days, posted or not, against those of the days before where these are all known."""
     from shared.domain import evidence
 
-    came, before = counts
-    shown = []
+    records, name = context.need_records(), context.workspace.name
+    start, end = days.before.moments(UTC)
+    heard = await records.guardrails.heard_since(name)
+    is_known = heard is not None and heard <= start.timestamp() and days.end < context.today
+    came = await records.arrivals(name, *days.moments(UTC))
+    before = await records.arrivals(name, start, end) if is_known else {}
+    counts = []
     for kind in sorted(came, key=lambda kind: (-came[kind], kind)):
         moved = evidence.show_count_change(came[kind], before.get(kind))
         counted = show_number(came[kind], EVENTS[kind].noun if kind in EVENTS else kind)
-        shown.append(f"{counted} ({moved})" if moved not in {"", evidence.NO_CHANGE} else counted)
-    return Fact(label="New events", value=", ".join(shown) or "none")
+        counts.append(f"{counted} ({moved})" if moved not in {"", evidence.NO_CHANGE} else counted)
+    return Fact(label="New events", value=", ".join(counts) or "none")
 
 
-async def _unclaimed(context: CommandContext) -> UnclaimedReplies:
-    return await context.need_records().open_replies(context.workspace.name, most=0)
+async def _unclaimed(context: CommandContext) -> Fact:
+    label = "Unclaimed replies"
+    waiting = await context.need_records().open_replies(context.workspace.name, most=0)
+    if waiting.oldest_at is None:
+        return Fact(label=label, value="none", tone=Tone.GOOD)
+    value = f"{waiting.count:,}, the oldest for {show_span(context.now() - waiting.oldest_at)}"
+    return Fact(label=label, value=value, tone=Tone.WARN)
 
 
-def _waiting(known: UnclaimedReplies, context: CommandContext) -> Fact:
-    if known.oldest_at is None:
-        return Fact(label="Unclaimed replies", value="none", tone=Tone.GOOD)
-    value = f"{known.count:,}, the oldest for {show_span(context.now() - known.oldest_at)}"
-    return Fact(label="Unclaimed replies", value=value, tone=Tone.WARN)
+async def _claims(days: DayRange, context: CommandContext) -> list[Fact]:
+    """How long replies waited until they were claimed in these days, and before."""
+    records, spans = context.need_records(), []
+    for one in (days, days.before):
+        waits = await records.claim_times(context.workspace.name, *one.moments(UTC), late=LATE_SECONDS)
+        spans.append((waits[0].count, show_span(timedelta(seconds=waits[0].median or 0))) if waits else None)
+    if spans[0] is None:
+        return []
+    count, median = spans[0]
+    against = f", {spans[1][1]} before" if spans[1] else ""
+    return [Fact(label="Time to claim", value=f"median {median} ({show_number(count, 'claim')}){against}")]
 
 
-async def _claims(days: DayRange, context: CommandContext) -> Sequence[Waits]:
-    """How long replies waited until they were claimed: in these days, and before."""
-    from shared.records.replies import Waits
-
-    records, late = context.need_records(), LATE_SECONDS
-    spans = [one.moments(UTC) for one in (days, days.before)]
-    read = [await records.claim_times(context.workspace.name, *span, late=late) for span in spans]
-    return [next(iter(one), Waits()) for one in read]
-
-
-def _times(claims: Sequence[Waits]) -> Iterable[Fact]:
-    spans = [show_span(timedelta(seconds=one.median or 0)) for one in claims if one.count]
-    if claims and claims[0].count:
-        against = f", {spans[1]} before" if len(spans) > 1 else ""
-        counted = f"median {spans[0]} ({show_number(claims[0].count, 'claim')}){against}"
-        yield Fact(label="Time to claim", value=counted)
-
-
-async def _held(context: CommandContext) -> Mapping[str, int]:
-    since = context.now() - timedelta(days=CLAIM_DAYS)
-    return await context.need_records().claim_counts(context.workspace.name, since)
-
-
-def _open_claims(held: Mapping[str, int]) -> Iterable[Fact]:
+async def _held(context: CommandContext) -> list[Fact]:
     """Who has claimed how many replies that are not done."""
-    if held:
-        counted = ", ".join(f"@{name} {count:,}" for name, count in [*held.items()][:PEOPLE_NAMED])
-        more = f" and {len(held) - PEOPLE_NAMED} more" if len(held) > PEOPLE_NAMED else ""
-        yield Fact(label="Claimed, not done", value=f"{counted}{more}")
+    since = context.now() - timedelta(days=CLAIM_DAYS)
+    held = await context.need_records().claim_counts(context.workspace.name, since)
+    counted = ", ".join(f"@{name} {count:,}" for name, count in [*held.items()][:PEOPLE_NAMED])
+    more = f" and {len(held) - PEOPLE_NAMED} more" if len(held) > PEOPLE_NAMED else ""
+    return [Fact(label="Claimed, not done", value=f"{counted}{more}")] if held else []
 
 
 COMMAND = Command(

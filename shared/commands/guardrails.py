@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from shared.commands.base import (
     COMMANDS,
+    NOTHING_CHANGED,
     Act,
     ArgumentError,
     Arguments,
@@ -17,15 +18,18 @@ from shared.commands.base import (
     Question,
     Result,
     Words,
-    did_you_mean,
+    ask,
     none_left,
     refused,
+    texts,
+    unknown_word,
 )
+from shared.commands.times import end_mistake, read_end
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.roles import Role
 from shared.domain.wall_clock import DAY, moment
 from shared.text.formats import clip, short_duration, show_count, show_exact_span, show_number
-from shared.text.tokenize import parse_duration, quote
+from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
@@ -72,15 +76,14 @@ class Guard(Arguments):
             raise ArgumentError("Add the rule, or test it first.", hint=hint)
         act = next((one for one in ACTS if typed.is_one_of(one)), None)
         if act is None:
-            hint = did_you_mean(typed.text, ACTS)
-            raise ArgumentError(f"“{clip(typed.text)}” isn't an option here.", hint=hint)
+            raise unknown_word(typed, ACTS)
         if act == "list":
             none_left(rest)
         if act == "list" or (act in {"off", "on"} and not rest):
             return cls(act=act)
         if act == "snooze":
             return cls(act=act, name=_name(rest[:1]), duration=_length(rest[1:]))
-        if act in {"remove", "off", "on"} or (act == "test" and _is_name(rest)):
+        if act not in {"add", "test"} or (act == "test" and _is_name(rest)):
             return cls(act=act, name=_name(rest))
         if act == "add" and len(rest) >= 2 and rest[-2].is_one_of("as"):
             return cls(act=act, name=_name(rest[-1:]), rule=_rule(rest[:-2]))
@@ -119,13 +122,11 @@ def _length(words: Words) -> timedelta | None:
     """How long a snooze lasts: `for 24h`."""
     if not words:
         return None
-    rest = words[1:] if words[0].is_one_of("for") else words
-    none_left(rest[1:])
-    length = parse_duration(rest[0].text) if rest else None
-    if length is None:
-        typed = f"“{clip(rest[0].text)}” isn't a duration." if rest else "For how long?"
-        raise ArgumentError(typed, example="guardrails snooze bounces-5 for 24h")
-    return length
+    end = read_end(texts(words))
+    if end is None or end.duration is None:
+        mistake = end_mistake(texts(words))
+        raise ArgumentError(mistake.problem, example="guardrails snooze bounces-5 for 24h")
+    return end.duration
 
 
 def _rule(words: Words) -> str:
@@ -166,7 +167,7 @@ async def _run(arguments: Guard, context: CommandContext) -> Result | Question:
     doing = {
         "list": lambda: _list(rules, context),
         "remove": lambda: _remove(rules[name], context),
-        "snooze": lambda: _snooze(arguments, context),
+        "snooze": lambda: _snooze(name, arguments.duration or SNOOZED, context),
         "off": lambda: _turn_off(name, context),
         "on": lambda: _turn_on(name, context),
     }
@@ -280,12 +281,9 @@ async def _add(
 class AddRule(Act):
     """Adds a rule to a workspace."""
 
+    command = "guardrails"
     name: str
     sentence: str
-
-    @property
-    def verb(self) -> str:
-        return "guardrails"
 
     async def carry_out(self, context: CommandContext) -> Result:
         from shared.guardrails.rule import Action
@@ -343,44 +341,44 @@ async def _remove(rule: NamedRule, context: CommandContext) -> Result:
     return Result(card=card, audit=f"guardrail {name} removed")
 
 
-async def _snooze(arguments: Guard, context: CommandContext) -> Result:
+async def _snooze(name: str, duration: timedelta, context: CommandContext) -> Result:
+    # What a person turned off stays off: a snooze would turn it on again at its end.
+    switches = await context.need_records().guardrails.switches(context.workspace.name)
+    if any(one.rule == name and one.until is None for one in switches):
+        return Result(card=_switched(f"Guardrail {name} is off", NOTHING_CHANGED, name=name, tone=Tone.INFO))
+    end = context.now() + duration
+    await _switch_off(name, context, until=end)
+    title = f"Guardrail {name} is snoozed until {context.show(end)}"
+    card = _switched(title, f"Then it works again. {STAY}", name=name, tone=Tone.GOOD)
+    return Result(card=card, audit=f"guardrail {name} snoozed until {context.show(end)}")
+
+
+def _switched(title: str, *text: str, name: str, tone: Tone) -> Card:
+    on = Button(label="Turn on", action=Guard(act="on", name=name), tone=Tone.GOOD)
+    return Card(title=title, tone=tone, text=text, buttons=(on,))
+
+
+async def _switch_off(name: str, context: CommandContext, *, until: datetime | None = None) -> None:
     from shared.records.guardrails import Switch
 
-    name, workspace, now = arguments.name, context.workspace.name, context.now()
-    records = context.need_records().guardrails
-    on = Button(label="Turn on", action=Guard(act="on", name=name), tone=Tone.GOOD)
-    # What a person turned off stays off: a snooze would turn it on again at its end.
-    if any(one.rule == name and one.until is None for one in await records.switches(workspace)):
-        text = ("Nothing was changed.",)
-        return Result(card=Card(title=f"Guardrail {name} is off", text=text, buttons=(on,)))
-    end = now + (arguments.duration or SNOOZED)
-    switch = Switch(rule=name, by=context.actor.name, at=now.timestamp(), until=end.timestamp())
-    await records.switch_off(workspace, switch)
-    title = f"Guardrail {name} is snoozed until {context.show(end)}"
-    text = (f"Then it works again. {STAY}",)
-    card = Card(title=title, tone=Tone.GOOD, text=text, buttons=(replace(on, label="Turn on now"),))
-    return Result(card=card, audit=f"guardrail {name} snoozed until {context.show(end)}")
+    end = until.timestamp() if until else None
+    switch = Switch(rule=name, by=context.actor.name, at=context.now().timestamp(), until=end)
+    await context.need_records().guardrails.switch_off(context.workspace.name, switch)
 
 
 async def _turn_off(name: str, context: CommandContext) -> Result:
     """One rule; or all rules of all workspaces, where there is no name."""
-    from shared.records.guardrails import Switch
-
-    switch = Switch(rule=name, by=context.actor.name, at=context.now().timestamp())
-    await context.need_records().guardrails.switch_off(context.workspace.name, switch)
+    await _switch_off(name, context)
     what = f"Guardrail {name} is" if name else "All guardrails of all outreach workspaces are"
     text = "It does nothing until someone turns it on." if name else ALL_SILENT
-    on = Button(label="Turn on", action=Guard(act="on", name=name), tone=Tone.GOOD)
-    card = Card(title=f"{what} off", tone=Tone.WARN, text=(text, STAY), buttons=(on,))
+    card = _switched(f"{what} off", text, STAY, name=name, tone=Tone.WARN)
     return Result(card=card, audit=f"{what} off".lower())
 
 
 class AllOff(Act):
     """Turns all rules of all workspaces off."""
 
-    @property
-    def verb(self) -> str:
-        return "guardrails"
+    command = "guardrails"
 
     async def carry_out(self, context: CommandContext) -> Result:
         return await _turn_off("", context)
@@ -389,9 +387,8 @@ class AllOff(Act):
 def _ask_all_off(count: int, context: CommandContext) -> Question:
     is_one = context.settings is None or len(context.settings.workspaces) < 2
     where = "of this outreach workspace" if is_one else "of all outreach workspaces"
-    text = (f"{show_number(count, 'guardrail')} here. {ALL_SILENT}", STAY)
-    card = Card(title=f"Turn off all guardrails {where}?", tone=Tone.WARN, text=text)
-    return Question(card=card, choices=(Choice(label="Turn all off", act=AllOff()),))
+    text = f"{show_number(count, 'guardrail')} here. {ALL_SILENT}"
+    return ask(f"Turn off all guardrails {where}?", text, STAY, label="Turn all off", act=AllOff())
 
 
 async def _turn_on(name: str, context: CommandContext) -> Result:

@@ -20,15 +20,13 @@ from shared.api.models import Sequence as Campaign
 from shared.api.pace import Priority, SharedBudget, budget_key
 from shared.api.pipeline import failed_attempts
 from shared.api.words import Grouping
-from shared.commands import Invocation, invocation, near_miss
+from shared.commands import Invocation
 from shared.commands.base import (
     COMMANDS,
     Act,
     Arguments,
     Choice,
     Command,
-    OnSequence,
-    OnSequences,
     Question,
     Result,
 )
@@ -382,26 +380,6 @@ def with_workspace(card: Card, *, workspace: str) -> Card:
         for button in card.buttons
     )
     return replace(card, buttons=buttons)
-
-
-async def resolve_near_miss(card: Card, meant: Invocation, context: CommandContext) -> Card:
-    """The card of a misspelled command whose button names the one sequence that its words fit, by its id.
-
-    Where none or several fit, the button runs the words as they were typed, and the command asks which is meant.
-    Raises `OutreachError`.
-    """
-    arguments = meant.arguments
-    if not isinstance(arguments, OnSequence) or not arguments.target:
-        return card
-    if isinstance(arguments, OnSequences) and arguments.scope:
-        return card
-    found = await context.find_sequence(arguments.target)
-    if not found.only:
-        return card
-    named = replace(arguments, target=(found.only.id,))
-    # The id is the first word of the line that could be one: what follows it is as it was typed.
-    shown = named.line.replace(found.only.id, found.only.label, 1)
-    return near_miss(card.title, invocation(named, workspace=meant.workspace), shown=shown)
 
 
 T = TypeVar("T")

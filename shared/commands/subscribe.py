@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from shared.api.event_kinds import EVENTS, NAME_OF, POSTED_AT_ONCE, kind_of, word_of
 from shared.commands.base import (
     HERE,
     ArgumentError,
     Command,
+    Data,
     InChannel,
     Result,
     Words,
     did_you_mean,
+    mention_channel,
     read_channel,
     refusal,
     refused,
@@ -148,7 +150,7 @@ def _kinds_at(words: Sequence[Word], start: int) -> tuple[tuple[str, ...], int]:
 # -- the whole set of a channel
 
 
-class Line(NamedTuple):
+class Line(Data):
     """One subscription of a channel, and its source."""
 
     workspace: str
@@ -159,23 +161,27 @@ class Line(NamedTuple):
     mention: str = ""
 
     @property
-    def alike(self) -> tuple[object, ...]:
-        """What lines have in common that are told together."""
-        one = self.subscription
-        return (one.sequence, one.inbox, one.condensed, self.origin, self.place, self.mention)
+    def filter(self) -> str:
+        return " · ".join(filter(None, (self.subscription.sequence, self.subscription.inbox)))
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """What lines have in common that are told together: all but the event and, in settings, the workspace."""
+        one, own = self.subscription, "" if self.place else self.workspace
+        return (own, one.sequence, one.inbox, one.condensed, self.origin, self.place, self.mention)
 
 
 async def list_sources(context: CommandContext, channel: str) -> tuple[Line, ...]:
     """All of a channel's subscriptions, in all workspaces. Raises `RecordsUnavailable`."""
-    found: list[Line] = []
+    lines: list[Line] = []
     for workspace in list_workspaces(context):
         name = workspace.name
         typed = await context.need_records().subscriptions(name, channel)
         rules = channel_rules(context, workspace, channel)
-        found += (Line(name, one, "subscribe") for one in typed)
-        found += rules
-        found += _unasked(workspace, channel, context, [*typed, *(rule.subscription for rule in rules)])
-    return tuple(found)
+        lines += (Line(workspace=name, subscription=one, origin="subscribe") for one in typed)
+        lines += rules
+        lines += _unasked(workspace, channel, context, [*typed, *(rule.subscription for rule in rules)])
+    return tuple(lines)
 
 
 def list_workspaces(context: CommandContext) -> Sequence[Workspace]:
@@ -191,7 +197,13 @@ def channel_rules(context: CommandContext, workspace: Workspace, channel: str) -
         return []
     file = settings.file.name if settings.file else "the settings"
     return [
-        Line(workspace.name, one, file, f"in {file}: {place_of_rule(number)}", rule.mention)
+        Line(
+            workspace=workspace.name,
+            subscription=one,
+            origin=file,
+            place=f"in {file}: {place_of_rule(number)}",
+            mention=rule.mention,
+        )
         for number, rule in enumerate(settings.routes.rules, start=1)
         if rule.channel == channel and rule.concerns(workspace.name)
         for one in rule.subscriptions
@@ -208,96 +220,76 @@ def _unasked(
     fallback = context.settings.routes.fallback if context.settings else None
     if channel != (workspace.alert_channel or fallback):
         return
-    origin, setting = "fallback channel", "[routes] fallback"
+    origin, place = "fallback channel", "the setting [routes] fallback"
     if workspace.alert_channel:
         is_only = workspace.name == DEFAULT
-        setting = "OUTREACH_ALERT_CHANNEL" if is_only else "alert_channel of the workspace"
-        origin = "alert channel"
+        name = "OUTREACH_ALERT_CHANNEL" if is_only else "alert_channel of the workspace"
+        origin, place = "alert channel", f"the setting {name}"
     for kind in POSTED_AT_ONCE:
         whole = [one for one in asked if one.event in {kind, "*"} and not (one.sequence or one.inbox)]
         condensed = bool(whole) and all(one.condensed for one in whole)
         subscription = Subscription(channel=channel, event=kind, condensed=condensed)
-        yield Line(workspace.name, subscription, origin, f"the setting {setting}")
+        yield Line(workspace=workspace.name, subscription=subscription, origin=origin, place=place)
 
 
-class Group(NamedTuple):
-    """Lines that differ in nothing but the event and, where the settings say it, the workspace."""
-
-    line: Line
-    events: tuple[str, ...]
-    workspaces: tuple[str, ...]
-
-    @property
-    def only(self) -> str:
-        """What it is filtered by."""
-        one = self.line.subscription
-        return " · ".join(filter(None, (one.sequence, one.inbox)))
-
-    def back(self, channel: str) -> Unsubscribe:
-        """The command that ends them."""
-        one = self.line.subscription
-        return Unsubscribe(events=self.events, sequence=one.sequence, inbox=one.inbox, channel=channel)
-
-    async def sentence(self, context: CommandContext, *, channel: str, is_public: bool) -> str:
-        """`Bounces: only for Spring, condensed. To remove: unsubscribe bounces sequence=Spring`."""
-        from shared.commands import render
-
-        known, line = len(list_workspaces(context)), self.line
-        more = len(self.workspaces) - MOST_WORKSPACES
-        names = ", ".join(self.workspaces[:MOST_WORKSPACES]) + (f" and {more} more" if more > 0 else "")
-        parts = (
-            f"only for {self.only}" if self.only else "",
-            f"in {names}" if len(self.workspaces) < known else "",
-            "condensed" if line.subscription.condensed else "",
-            f"mentions {await context.display_name(line.mention)}" if line.mention else "",
-        )
-        gets, how = name_events(self.events), ", ".join(filter(None, parts))
-        told = f"{gets[:1].upper()}{gets[1:]}{f': {how}' if how else ''}."
-        # Where settings are, and what they are called, is nothing for a whole channel.
-        if line.place:
-            return f"{told} Set by an admin." if is_public else f"{told} To remove: {line.place}"
-        here = HERE if channel == context.actor.channel else channel
-        undo = render(self.back(here), workspace=line.workspace if known > 1 else None)
-        return f"{told} To remove: {undo}"
-
-
-def _grouped(lines: Sequence[Line]) -> list[Group]:
-    """The groups, in the order of their first lines."""
-    events: dict[tuple[object, ...], list[Line]] = {}
+def _grouped(lines: Sequence[Line]) -> list[list[Line]]:
+    """Lines that are told together, in the order of their first ones."""
+    groups: dict[tuple[object, ...], list[Line]] = {}
     for line in lines:
-        events.setdefault((line.workspace, *line.alike), []).append(line)
-    groups: dict[tuple[object, ...], list[list[Line]]] = {}
-    for alike in events.values():
-        kinds = tuple(one.subscription.event for one in alike)
-        apart = "" if alike[0].place else alike[0].workspace
-        groups.setdefault((apart, kinds, *alike[0].alike), []).append(alike)
-    return [
-        Group(
-            several[0][0],
-            tuple(one.subscription.event for one in several[0]),
-            tuple(alike[0].workspace for alike in several),
-        )
-        for several in groups.values()
-    ]
+        groups.setdefault(line.group, []).append(line)
+    return list(groups.values())
+
+
+def _back(lines: Sequence[Line], channel: str) -> Unsubscribe:
+    """The command that ends them."""
+    one = lines[0].subscription
+    return Unsubscribe(events=_events(lines), sequence=one.sequence, inbox=one.inbox, channel=channel)
+
+
+def _events(lines: Sequence[Line]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(line.subscription.event for line in lines))
+
+
+async def _sentence(lines: Sequence[Line], context: CommandContext, *, channel: str, is_public: bool) -> str:
+    """`Bounces: only for Spring, condensed. To remove: unsubscribe bounces sequence=Spring`."""
+    from shared.commands import render
+
+    line, count = lines[0], len(list_workspaces(context))
+    names = list(dict.fromkeys(one.workspace for one in lines))
+    more = f" and {len(names) - MOST_WORKSPACES} more" if len(names) > MOST_WORKSPACES else ""
+    parts = (
+        f"only for {line.filter}" if line.filter else "",
+        f"in {', '.join(names[:MOST_WORKSPACES])}{more}" if len(names) < count else "",
+        "condensed" if line.subscription.condensed else "",
+        f"mentions {await context.display_name(line.mention)}" if line.mention else "",
+    )
+    gets, how = name_events(_events(lines)), ", ".join(filter(None, parts))
+    told = f"{gets[:1].upper()}{gets[1:]}{f': {how}' if how else ''}."
+    # Where settings are, and what they are called, is nothing for a whole channel.
+    if line.place:
+        return f"{told} Set by an admin." if is_public else f"{told} To remove: {line.place}"
+    back = _back(lines, HERE if channel == context.actor.channel else channel)
+    return f"{told} To remove: {render(back, workspace=line.workspace if count > 1 else None)}"
 
 
 async def _whole_set(title: str, context: CommandContext, channel: str, *, is_public: bool = True) -> Result:
     """The channel's set, with a button for each part of it that a command ends."""
     lines = await list_sources(context, channel)
     groups, several = _grouped(lines), len(list_workspaces(context)) > 1
-    typed = [group for group in groups if not group.line.place]
-    shown = groups[:MOST_LINES]
-    text = [await one.sentence(context, channel=channel, is_public=is_public) for one in shown]
+    typed = [group for group in groups if not group[0].place]
+    text = [
+        await _sentence(group, context, channel=channel, is_public=is_public) for group in groups[:MOST_LINES]
+    ]
     if len(groups) > MOST_LINES:
         text.append(f"and {len(groups) - MOST_LINES} more. `subscriptions --json` in a shell lists all.")
     always = " Interested replies always go to the alert channel." if context.workspace.alert_channel else ""
     buttons = []
-    for one in typed[:MOST_BUTTONS]:
-        words = "all" if {*one.events} == {*EVENTS} else ", ".join(map(word_of, one.events))
-        where = one.line.workspace if several else ""
-        label = f"Unsubscribe {' · '.join(filter(None, (words, one.only, where)))}"
+    for group in typed[:MOST_BUTTONS]:
+        back, where = _back(group, channel), group[0].workspace if several else ""
+        words = "all" if {*back.events} == {*EVENTS} else ", ".join(map(word_of, back.events))
+        label = f"Unsubscribe {' · '.join(filter(None, (words, group[0].filter, where)))}"
         is_menu = len(typed) > MOST_IN_A_ROW
-        buttons.append(Button(label=label, action=one.back(channel), workspace=where, menu=is_menu))
+        buttons.append(Button(label=label, action=back, workspace=where, menu=is_menu))
     return Result(
         card=Card(
             title=title,
@@ -325,10 +317,6 @@ def name_events(kinds: Sequence[str]) -> str:
         return "all events"
     *others, last = (plural(kind_of(kind).noun) for kind in kinds)
     return f"{', '.join(others)} and {last}" if others else last
-
-
-def mention_channel(channel: str) -> str:
-    return channel if channel.startswith("#") else f"<#{channel}>"
 
 
 def nowhere() -> Result:
@@ -419,16 +407,16 @@ async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Resul
     channel = arguments.channel or context.actor.channel
     if not channel:
         return nowhere()
-    known = await records.subscriptions(name, channel)
-    ended, where = [one for one in known if _is_meant(one, arguments)], mention_channel(channel)
+    known, where = await records.subscriptions(name, channel), mention_channel(channel)
+    ended = [one for one in known if _is_meant(one, arguments)]
     count = await records.unsubscribe(name, ended) if ended else 0
     if not count:  # no command made it; if the settings did, they have to be changed
         title = f"{where} doesn't have this subscription"
         card = (await _whole_set(title, context, channel, is_public=False)).card
         rules = channel_rules(context, context.workspace, channel)
-        held = sorted({rule.place for rule in rules if _is_meant(rule.subscription, arguments)})
-        why = (f"It comes from the settings, {' and '.join(held)}. Change it there.",) if held else ()
-        card = replace(card, tone=Tone.WARN, text=(*why, *card.text))
+        places = sorted({rule.place for rule in rules if _is_meant(rule.subscription, arguments)})
+        why = f"It comes from the settings, {' and '.join(places)}. Change it there."
+        card = replace(card, tone=Tone.WARN, text=(*((why,) if places else ()), *card.text))
         return refusal(card, why="no such subscription", argument="events")
     await forget_if_unused(context, channel)
     left = {line.subscription.event for line in await list_sources(context, channel)}
