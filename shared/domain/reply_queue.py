@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from shared.domain.card import Action, Card
+from shared.domain.reply_states import State, state_of
 
 MOST_QUEUED = 200
 """Unclaimed replies that are listed at most, and as many of those that somebody has."""
@@ -41,7 +42,12 @@ class QueuedReply:
 
     @property
     def is_unclaimed(self) -> bool:
-        return not self.claimed_by and self.snoozed_until is None
+        """True for one that waits for a claim."""
+        is_snoozed = self.snoozed_until is not None
+        return (
+            state_of(is_done=False, is_claimed=bool(self.claimed_by), is_snoozed=is_snoozed)
+            is State.UNCLAIMED
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -236,7 +236,7 @@ class Alerts(Repository):
     @writes
     def expect_visit(self, tx: Transaction, alert: str, actor: Actor) -> bool:
         """Have the next visit of who clicked `Claim & reply` open their mail program; False if it isn't theirs."""
-        own = (_c.id == alert) & (_c.claimed_by == _person(actor)) & _IS_OPEN
+        own = (_c.id == alert) & (_c.claimed_by == _person(actor)) & IN_STATE[State.CLAIMED]
         until = sa.update(alerts).where(own).values(mail_until=tx.now + MAIL_SECONDS)
         return tx.execute(until).rowcount == 1
 

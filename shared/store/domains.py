@@ -86,19 +86,19 @@ class Domains(Repository):
     @writes
     def watch(self, tx: Transaction, workspace: str, health: Mapping[str, float | None]) -> None:
         """Note which domains a workspace sends from, each with its lowest score; a fall makes a check due."""
-        known = {one.key: one for one in facts.listed(tx, SENDER, workspaces=[workspace])}
+        senders = {fact.key: fact for fact in facts.listed(tx, SENDER, workspaces=[workspace])}
         fallen = set[str]()
         for domain, score in health.items():
-            one = known.get(domain)
-            best = one.value.get("health") if one else None
+            sender = senders.get(domain)
+            best = sender.value.get("health") if sender else None
             fell = score is not None and best is not None and score <= best - FALL
             rose = score is not None and (best is None or score > best)
             if fell:
                 fallen.add(domain)
-            if one is None or fell or rose or (one.at or 0.0) < tx.now - HOUR:
+            if sender is None or fell or rose or (sender.at or 0.0) < tx.now - HOUR:
                 level = score if fell or rose else best
                 facts.put(tx, SENDER, domain, {"health": level}, workspace=workspace, at=tx.now)
-        jobs.put_all(tx, DOMAIN, health.keys() - known.keys(), at=tx.now, how="keep")
+        jobs.put_all(tx, DOMAIN, health.keys() - senders.keys(), at=tx.now, how="keep")
         jobs.hurry(tx, DOMAIN, fallen)
 
     @reads
@@ -110,7 +110,7 @@ class Domains(Repository):
             job=job,
             report=decode_report(row.report) if row and row.report else None,
             incidents=json.loads(row.incident) if row and row.incident else {},
-            workspaces=tuple(one.workspace for one in facts.listed(tx, SENDER) if one.key == job.key),
+            workspaces=tuple(fact.workspace for fact in facts.listed(tx, SENDER) if fact.key == job.key),
         )
 
     @writes
@@ -122,35 +122,32 @@ class Domains(Repository):
             "domain": due.domain,
             "checked_at": tx.now,
             "report": encode_report(checked.report),
-            "broken": " ".join(one.check for one in checked.report.problems),
+            "broken": " ".join(problem.check for problem in checked.report.problems),
         }
         if checked.news:
             values["incident"] = json.dumps(_tell(tx, due, checked.news))
         tx.execute(tx.upsert(domains, *values), values)
-        for one in checked.changes:
-            at = one.at.timestamp()
-            value = {"domain": one.domain, "change": encode_change(one)}
-            facts.put(tx, CHANGE, facts.key_of(one.domain, one.check, repr(at)), value, at=at)
+        for change in checked.changes:
+            at = change.at.timestamp()
+            value = {"domain": change.domain, "change": encode_change(change)}
+            facts.put(tx, CHANGE, facts.key_of(change.domain, change.check, repr(at)), value, at=at)
         return True
 
     @reads
     def reports(self, tx: Transaction, names: Collection[str] | None = None) -> Mapping[str, DomainReport]:
         """How these domains stand, or all; those that were never checked are left out."""
-        c = domains.c
-        query = sa.select(c.domain, c.report).where(c.report != "").order_by(c.domain)
-        wanted = (
-            [query]
-            if names is None
-            else [query.where(c.domain.in_(some)) for some in portions(sorted(names))]
-        )
-        rows = (row for one in wanted for row in tx.execute(one))
-        found = ((row.domain, decode_report(row.report)) for row in rows)
-        return {domain: report for domain, report in found if report is not None}
+        query = sa.select(domains.c.domain, domains.c.report).where(domains.c.report != "")
+        queries = [query]
+        if names is not None:
+            queries = [query.where(domains.c.domain.in_(some)) for some in portions(sorted(names))]
+        rows = [row for some in queries for row in tx.execute(some.order_by(domains.c.domain))]
+        reports = ((row.domain, decode_report(row.report)) for row in rows)
+        return {domain: report for domain, report in reports if report is not None}
 
     @reads
     def changes(self, tx: Transaction, names: Collection[str], since: datetime) -> Sequence[DomainChange]:
         """How the DNS of these domains changed since then, the newest first."""
-        return sorted(_changes(tx, names, since), key=lambda one: one.at, reverse=True)
+        return sorted(_changes(tx, names, since), key=lambda change: change.at, reverse=True)
 
     @reads
     def broken(self, tx: Transaction, workspace: str) -> Mapping[str, Sequence[str]]:
@@ -167,17 +164,18 @@ class Domains(Repository):
         self, tx: Transaction, workspace: str, since: datetime
     ) -> Sequence[tuple[float, Mapping[str, Sequence[str]]]]:
         """Which of a workspace's domains were broken, at each time since then when that changed."""
-        mine = {one.key for one in facts.listed(tx, SENDER, workspaces=[workspace])}
-        state: dict[str, dict[str, None]] = {}
-        found: list[tuple[float, Mapping[str, Sequence[str]]]] = []
+        mine = {fact.key for fact in facts.listed(tx, SENDER, workspaces=[workspace])}
+        broken: dict[str, dict[str, None]] = {}
+        states: list[tuple[float, Mapping[str, Sequence[str]]]] = []
         for change in _changes(tx, mine, since):
-            checks = state.setdefault(change.domain, {})
+            checks = broken.setdefault(change.domain, {})
             if change.after.value is Value.PROBLEM:
                 checks[change.check] = None
             else:
                 checks.pop(change.check, None)
-            found.append((change.at.timestamp(), {name: tuple(one) for name, one in state.items() if one}))
-        return found
+            state = {domain: tuple(checks) for domain, checks in broken.items() if checks}
+            states.append((change.at.timestamp(), state))
+        return states
 
     @writes
     def prune(self, tx: Transaction, *, changes_after: float) -> None:
@@ -191,19 +189,16 @@ class Domains(Repository):
 
 def _changes(tx: Transaction, names: Collection[str], since: datetime) -> list[DomainChange]:
     """How these domains changed since then, the first first; what a newer version wrote is left out."""
-    texts = [
-        str(one.value["change"])
-        for one in facts.since(tx, CHANGE, since.timestamp())
-        if one.value.get("domain") in names
-    ]
-    return [change for change in map(decode_change, texts) if change is not None]
+    kept = [fact.value for fact in facts.since(tx, CHANGE, since.timestamp())]
+    changes = [decode_change(str(value["change"])) for value in kept if value.get("domain") in names]
+    return [change for change in changes if change is not None]
 
 
 def _broken(tx: Transaction, query: sa.Select[Any]) -> dict[str, dict[str, Sequence[str]]]:
-    found: defaultdict[str, dict[str, Sequence[str]]] = defaultdict(dict)
+    broken: defaultdict[str, dict[str, Sequence[str]]] = defaultdict(dict)
     for row in tx.execute(query):
-        found[row.workspace][row.domain] = tuple(row.broken.split())
-    return found
+        broken[row.workspace][row.domain] = tuple(row.broken.split())
+    return broken
 
 
 def _tell(tx: Transaction, due: DueDomain, news: News) -> Mapping[str, str]:

@@ -31,7 +31,7 @@ from shared.records.replies import (
     Waits,
 )
 from shared.store import messages
-from shared.store.alerts import CLAIMED_BY, count_unclaimed, is_unclaimed
+from shared.store.alerts import CLAIMED_BY, IN_STATE, count_unclaimed, is_unclaimed
 from shared.store.audit import AuditLog, changes_between
 from shared.store.db.engine import Transaction, probes, reads, reports
 from shared.store.db.schema import alerts, deliveries, jobs, posts, sightings
@@ -196,7 +196,7 @@ class Records(AuditLog, Subscriptions, Timers):
         query = (
             sa.select(sa.func.max(_c.claimed_name).label("name"), count)
             .where(_c.workspace == workspace, _c.claimed_at >= since.timestamp())
-            .where(_c.claimed_by != "", _c.handled_at.is_(None))
+            .where(IN_STATE[State.CLAIMED])
             .group_by(_c.claimed_by)
             .order_by(count.desc(), _c.claimed_by)
         )

@@ -100,40 +100,40 @@ class WebhookSubscriptions(Repository):
     def add(self, tx: Transaction, subscriptions: Mapping[str, Iterable[Subscription]]) -> None:
         """Keep what is not there yet; on disk when this returns."""
         for workspace, some in subscriptions.items():
-            for number, one in enumerate(some):
+            for number, subscription in enumerate(some):
                 value = {
-                    "url": one.url,
-                    "events": [*one.events],
-                    "secret": self._cipher.encrypt(one.secret),
+                    "url": subscription.url,
+                    "events": [*subscription.events],
+                    "secret": self._cipher.encrypt(subscription.secret),
                     "created_at": tx.now + number / 1000,  # in their order
                 }
-                facts.add(tx, WEBHOOK, one.id, value, workspace=workspace)
+                facts.add(tx, WEBHOOK, subscription.id, value, workspace=workspace)
 
     @writes
     def forget(self, tx: Transaction, workspace: str, ids: Sequence[str], *, after: float = 0.0) -> None:
         """Now, or so many seconds from now."""
-        for one in facts.listed(tx, WEBHOOK, workspaces=[workspace]):
-            if one.key in ids:
-                facts.put(tx, WEBHOOK, one.key, one.value, workspace=workspace, at=tx.now + after)
+        for fact in facts.listed(tx, WEBHOOK, workspaces=[workspace]):
+            if fact.key in ids:
+                facts.put(tx, WEBHOOK, fact.key, fact.value, workspace=workspace, at=tx.now + after)
         facts.forget(tx, WEBHOOK, before=math.nextafter(tx.now, math.inf))
 
     @reads
     def ends(self, tx: Transaction, workspace: str) -> Mapping[str, float]:
         """When the secrets end that do."""
         mine = facts.listed(tx, WEBHOOK, workspaces=[workspace])
-        return {one.key: one.at for one in mine if one.at is not None}
+        return {fact.key: fact.at for fact in mine if fact.at is not None}
 
     @reads
     def list(self, tx: Transaction, workspace: str) -> tuple[Subscription, ...]:
         """Those of a workspace, the oldest first; a secret that cannot be read is empty."""
         return tuple(
             Subscription(
-                id=one.key,
-                url=one.value["url"],
-                events=tuple(one.value["events"]),
-                secret=self._readable(one.value["secret"]),
+                id=fact.key,
+                url=fact.value["url"],
+                events=tuple(fact.value["events"]),
+                secret=self._readable(fact.value["secret"]),
             )
-            for one in _counting(tx, workspaces=[workspace])
+            for fact in _counting(tx, workspaces=[workspace])
         )
 
     @probes
@@ -141,13 +141,13 @@ class WebhookSubscriptions(Repository):
         """Those of all workspaces."""
         secrets: dict[str, tuple[str, ...]] = {}
         problems: dict[str, str] = {}
-        for one in _counting(tx):
+        for fact in _counting(tx):
             try:
-                secret = self._cipher.decrypt(one.value["secret"])
+                secret = self._cipher.decrypt(fact.value["secret"])
             except SecretUnreadable as error:
-                problems[one.workspace] = str(error)
+                problems[fact.workspace] = str(error)
             else:
-                secrets[one.workspace] = (secret, *secrets.get(one.workspace, ()))
+                secrets[fact.workspace] = (secret, *secrets.get(fact.workspace, ()))
         return StoredSecrets(secrets=secrets, problems=problems)
 
     @writes
@@ -155,10 +155,10 @@ class WebhookSubscriptions(Repository):
         """Encrypt what was stored before there was a key."""
         if not self._cipher.encrypts:
             return
-        for one in facts.listed(tx, WEBHOOK):
-            if not one.value["secret"].startswith(ENCRYPTED):
-                value = {**one.value, "secret": self._cipher.encrypt(one.value["secret"])}
-                facts.put(tx, WEBHOOK, one.key, value, workspace=one.workspace, at=one.at)
+        for fact in facts.listed(tx, WEBHOOK):
+            if not fact.value["secret"].startswith(ENCRYPTED):
+                value = {**fact.value, "secret": self._cipher.encrypt(fact.value["secret"])}
+                facts.put(tx, WEBHOOK, fact.key, value, workspace=fact.workspace, at=fact.at)
 
     def _readable(self, kept: str) -> str:
         try:
@@ -169,10 +169,12 @@ class WebhookSubscriptions(Repository):
 
 def _counting(tx: Transaction, *, workspaces: Collection[str] | None = None) -> Sequence[Fact]:
     """Those whose deliveries are accepted, the oldest first."""
-    found = [
-        one for one in facts.listed(tx, WEBHOOK, workspaces=workspaces) if one.at is None or one.at > tx.now
+    counting = [
+        fact
+        for fact in facts.listed(tx, WEBHOOK, workspaces=workspaces)
+        if fact.at is None or fact.at > tx.now
     ]
-    return sorted(found, key=lambda one: (one.value["created_at"], one.key))
+    return sorted(counting, key=lambda fact: (fact.value["created_at"], fact.key))
 
 
 def _delete(path: Path) -> None:

@@ -218,13 +218,13 @@ def unchanged_card(alert: AlertRow, person: Person, *, now: datetime, zone: tzin
     def clock(at: float) -> str:
         return show_time(moment(at), now=now, zone=zone)
 
-    if alert.handled_at is not None:
+    if alert.state is State.DONE:
         verb = "closed this as not interested" if alert.closed_reason else "marked this done"
-        return Card(title=f"@{alert.handled_name} {verb} at {clock(alert.handled_at)}")
-    if alert.claimed_by and alert.claimed_at is not None:
+        return Card(title=f"@{alert.handled_name} {verb} at {clock(alert.handled_at or 0.0)}")
+    if alert.state is State.CLAIMED:
         by, has = alert.assigned_name or alert.claimed_name, alert.claimed_name
         did = f"assigned this to @{has}" if alert.assigned_name else "claimed this"
-        title = f"@{by} {did} at {clock(alert.claimed_at)}"
+        title = f"@{by} {did} at {clock(alert.claimed_at or 0.0)}"
         if not is_colleagues(alert, person):
             return Card(title=title)
         instead = OnAlert(verb="takeover", alert=alert.id, instead_of=alert.claimed_by)
