@@ -22,6 +22,8 @@ from bot.alerts.wording import (
     when,
 )
 from bot.blockkit.actions import DETAILS, LEAD, OnAlert
+from bot.blockkit.card_blocks import EXCERPT
+from bot.blockkit.elements import cut
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
 from shared.commands.leads import Lead, Remove
@@ -29,9 +31,12 @@ from shared.domain.card import Button, Card, Tone
 from shared.records.records import Subscription
 from shared.text.formats import clip
 
+LISTED = 120
+"""Characters of a reply in the line of a list."""
+
 
 def matches(subscription: Subscription, event: Event) -> bool:
-    """Whether an event matches a subscription."""
+    """True where an event matches a subscription."""
     return (
         subscription.event in {event.kind, "*"}
         and _matches(subscription.sequence, event.sequence)
@@ -50,13 +55,9 @@ def card(alert: Alert) -> Card:
 def condensed(alert: Alert) -> Card:
     """An alert in one line: what it is called, and the first thing that can be done with it."""
     whole = card(alert)
-    parts = [
-        *whole.text[:1],
-        *(fact.value for fact in (*whole.facts, *whole.details) if fact.brief),
-    ]
-    quote = " ".join(whole.quote.split())
-    short = quote if len(quote) <= 140 else f"{quote[:139]}…"
-    text = " · ".join(filter(None, (*parts, f"“{short}”" if short else "")))
+    quote = cut(" ".join(whole.quote.split()), EXCERPT)
+    brief = (fact.value for fact in (*whole.facts, *whole.details) if fact.brief)
+    text = " · ".join(filter(None, (*whole.text[:1], *brief, f"“{quote}”" if quote else "")))
     return Card(title=whole.title, tone=whole.tone, text=(text,) if text else (), buttons=first_act(whole))
 
 
@@ -82,18 +83,14 @@ def turned(alert: Alert) -> Card:
     )
 
 
-LISTED = 120
-"""Characters of a reply in the line of a list."""
-
-
 def listed(card: Card) -> Card:
     """The card in a list of many: the beginning of its quote, the first thing to do, and a look at the rest."""
-    first = first_act(card)
-    look = next((one for one in card.buttons if _looks(one) and one not in first), None)
-    label = "Details" if look and look.menu else "View"
-    shown = (*first, *((replace(look, label=label, menu=False),) if look else ()))
+    buttons = first_act(card)
+    look = next((one for one in card.buttons if _looks(one) and one not in buttons), None)
+    if look:
+        buttons += (replace(look, label="Details" if look.menu else "View", menu=False),)
     where = tuple(fact for fact in card.details if fact.brief)
-    return replace(card, quote=clip(card.quote, length=LISTED), details=where, buttons=shown)
+    return replace(card, quote=clip(card.quote, length=LISTED), details=where, buttons=buttons)
 
 
 def first_act(card: Card) -> tuple[Button, ...]:
@@ -102,66 +99,27 @@ def first_act(card: Card) -> tuple[Button, ...]:
 
 
 def _looks(button: Button) -> bool:
-    """Whether a button shows the lead or the whole alert."""
+    """True where a button shows the lead or the whole alert."""
     action = button.action
     return isinstance(action, Lead) or (isinstance(action, OnAlert) and action.verb in {LEAD, DETAILS})
 
 
-def _removable(alert: Alert) -> tuple[Button, ...]:
-    """For a lead who must not be written to anymore; removing asks first."""
-    email, status = alert.event.lead.email, kind_of(alert.event.kind).lead_status
-    if not email:
-        return ()
-    return (
-        Button(
-            label="Remove lead …",
-            action=Remove(who=email, status=status),
-            workspace=alert.workspace,
-            tone=Tone.BAD,
-        ),
-        Button(label="View lead", action=Lead(who=email, status=status), workspace=alert.workspace),
-    )
-
-
-def _absent(alert: Alert) -> tuple[Button, ...]:
-    """For a lead who is away: a reminder on the morning of the return, or at a chosen time."""
-    email, status = alert.event.lead.email, kind_of(alert.event.kind).lead_status
-    viewed = (
-        (Button(label="View lead", action=Lead(who=email, status=status), workspace=alert.workspace),)
-        if email
-        else ()
-    )
-    if alert.snooze:
-        return (Button(label="Cancel reminder", action=OnAlert(verb="wake", alert=alert.id)), *viewed)
-    day = day_of(alert.event.return_date or "")
-    on_return = (
-        (
-            Button(
-                label=f"Remind on {day.day} {day:%b}",
-                action=OnAlert(verb="snooze", alert=alert.id, detail=str(day)),
-            ),
-        )
-        if day and day > alert.received_at.date()
-        else ()
-    )
-    return (*on_return, Button(label="Remind me …", action=OnAlert(verb="snooze", alert=alert.id)), *viewed)
-
-
 def _brief(alert: Alert) -> Card:
-    event, kind = alert.event, kind_of(alert.event.kind)
-    offers = {"removal": _removable, "reminder": _absent}.get(kind.offers)
+    """What happened to a lead, with what can be done about it."""
+    event, kind, snooze = alert.event, kind_of(alert.event.kind), alert.snooze
+    facts = [
+        *facts_of(("Back on", show_day(event.return_date or "")), brief=True),
+        *facts_of(("Bounce", event.bounce_type)),
+        *facts_of(("Reason", event.reason), brief=True),
+    ]
+    if snooze:
+        facts += [when("Reminder", snooze.at), *facts_of(("Set by", f"@{snooze.name}"))]
     return Card(
         title=f"{kind.title or kind.label}: {about(event)}",
         tone=Tone(kind.tone),
-        facts=(
-            *facts_of(("Back on", show_day(event.return_date or "")), brief=True),
-            *facts_of(("Bounce", event.bounce_type)),
-            *facts_of(("Reason", event.reason), brief=True),
-            *((when("Reminder", alert.snooze.at),) if alert.snooze else ()),
-            *facts_of(("Set by", f"@{alert.snooze.name}" if alert.snooze else None)),
-        ),
+        facts=tuple(facts),
         quote=event.reply or "",
-        buttons=offers(alert) if offers else (),
+        buttons=_offered(alert),
         details=(
             *facts_of(("Email", event.lead.email)),
             *facts_of(("Sequence", campaign_of(event)), brief=True),
@@ -170,6 +128,27 @@ def _brief(alert: Alert) -> Card:
         footer=footer(alert),
         notifies=True,
     )
+
+
+def _offered(alert: Alert) -> tuple[Button, ...]:
+    """To remove a lead who must not be written to anymore, or a reminder of one who is away; and a look at them."""
+    email, kind = alert.event.lead.email or "", kind_of(alert.event.kind)
+    buttons: list[Button] = []
+    if kind.offers == "removal" and email:  # removing asks first
+        remove = Remove(who=email, status=kind.lead_status)
+        buttons.append(Button(label="Remove lead …", action=remove, workspace=alert.workspace, tone=Tone.BAD))
+    if kind.offers == "reminder" and alert.snooze:
+        buttons.append(Button(label="Cancel reminder", action=OnAlert(verb="wake", alert=alert.id)))
+    elif kind.offers == "reminder":
+        day = day_of(alert.event.return_date or "")
+        if day and day > alert.received_at.date():
+            on_return = OnAlert(verb="snooze", alert=alert.id, detail=str(day))
+            buttons.append(Button(label=f"Remind on {day.day} {day:%b}", action=on_return))
+        buttons.append(Button(label="Remind me …", action=OnAlert(verb="snooze", alert=alert.id)))
+    if kind.offers and email:
+        look = Lead(who=email, status=kind.lead_status)
+        buttons.append(Button(label="View lead", action=look, workspace=alert.workspace))
+    return tuple(buttons)
 
 
 _CARDS: Mapping[str, Callable[[Alert], Card]] = {

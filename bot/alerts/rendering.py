@@ -69,7 +69,13 @@ def card_of(post: Post, *, several: bool, links: Links = NO_LINKS) -> Card:
     kind = post_kinds.kind_of(post.kind)
     if kind.draws == "note":
         card = read_note(post.note)
-        return settled_card(card, post) if is_settled(post) else card
+        if post.alert is None or not is_settled(post):
+            return card
+        acknowledged = (
+            f"✓ Acknowledged by @{post.alert.acked_name}." if post.alert.acked_at else "It has recovered."
+        )
+        text = acknowledged if kind.settled_by == "acknowledgement" else _settled(post.alert)
+        return Card(title=card.title, text=(text,))
     alert = alert_of(post, several=several, links=links)
     if kind.draws == "updated":
         return kinds.turned(alert)
@@ -79,41 +85,32 @@ def card_of(post: Post, *, several: bool, links: Links = NO_LINKS) -> Card:
 
 
 def is_settled(post: Post) -> bool:
-    """Whether a message that asks for something about an alert asks for nothing any more."""
-    if (alert := post.alert) is None:
+    """True for a message that asks for something about an alert, and asks for nothing any more."""
+    alert, settled_by = post.alert, post_kinds.kind_of(post.kind).settled_by
+    if alert is None or not settled_by:
         return False
-    match post_kinds.kind_of(post.kind).settled_by:
-        case "acknowledgement":
-            return alert.acked_at is not None or alert.recovered_at is not None
-        case "finish":
-            return alert.handled_at is not None or alert.claimed_by != post.mention
-        case "turn":
-            passed_on = is_user(post.mention) and alert.owner != post.mention
-            return alert.waiting_since is None or passed_on
-        case "claim":
-            return alert.waiting_since is None
-    return False
+    if settled_by == "acknowledgement":
+        return alert.acked_at is not None or alert.recovered_at is not None
+    if settled_by == "finish":
+        return alert.handled_at is not None or alert.claimed_by != post.mention
+    passed_on = settled_by == "turn" and is_user(post.mention) and alert.owner != post.mention
+    return alert.waiting_since is None or passed_on
 
 
-def settled_card(card: Card, post: Post) -> Card:
-    """The text of a reminder after its reply was claimed, done or snoozed, or its domain acknowledged."""
-    if (alert := post.alert) is None:
-        return card
-    if post_kinds.kind_of(post.kind).settled_by == "acknowledgement":
-        text = f"✓ Acknowledged by @{alert.acked_name}." if alert.acked_at else "It has recovered."
-    elif alert.handled_at is not None and alert.closed_reason:
-        text = f"Closed by @{alert.handled_name}: not interested ({alert.closed_reason})."
-    elif alert.handled_at is not None:
-        text = f"✓ Done by @{alert.handled_name}."
-    elif alert.claimed_at is not None:
-        by = f" by @{alert.assigned_name}" if alert.assigned_name else ""
-        text = f"✓ Assigned to @{alert.claimed_name}{by}." if by else f"✓ Claimed by @{alert.claimed_name}."
-    elif alert.waiting_since is not None:
-        name = alert.owner_name or alert.owner
-        text = f"Passed on to @{name}." if name else "Passed on: anyone can claim it."
-    else:
-        text = f"Snoozed by @{alert.snoozed_name}." if alert.snoozed_until else "No action needed."
-    return Card(title=card.title, text=(text,))
+def _settled(alert: AlertRow) -> str:
+    """What a reminder says after its reply was claimed, done or snoozed."""
+    if alert.handled_at is not None and alert.closed_reason:
+        return f"Closed by @{alert.handled_name}: not interested ({alert.closed_reason})."
+    if alert.handled_at is not None:
+        return f"✓ Done by @{alert.handled_name}."
+    if alert.claimed_at is not None and alert.assigned_name:
+        return f"✓ Assigned to @{alert.claimed_name} by @{alert.assigned_name}."
+    if alert.claimed_at is not None:
+        return f"✓ Claimed by @{alert.claimed_name}."
+    if alert.waiting_since is None:
+        return f"Snoozed by @{alert.snoozed_name}." if alert.snoozed_until else "No action needed."
+    name = alert.owner_name or alert.owner
+    return f"Passed on to @{name}." if name else "Passed on: anyone can claim it."
 
 
 def message(posts: Sequence[Post], *, several: bool, links: Links = NO_LINKS) -> card_blocks.Message:
@@ -126,24 +123,23 @@ def message(posts: Sequence[Post], *, several: bool, links: Links = NO_LINKS) ->
         return changes.message(first.change, read_note(first.note), workspace=shown)
     if post_kinds.kind_of(first.kind).draws == "answer":
         return answers.read(first.note)
-    if len(posts) == 1 and not posts[0].bundle:
+    if len(posts) == 1 and not first.bundle:
         card = card_of(posts[0], several=several, links=links)
-        drawn = card_blocks.render_condensed(card) if posts[0].condensed else card_blocks.render(card)
-        return with_mention(drawn, posts[0].mention if _calls(posts[0]) else "")
+        is_line = first.condensed or card == Card(title=card.title, notifies=card.notifies)
+        drawn = card_blocks.render_condensed(card) if is_line else card_blocks.render(card)
+        return with_mention(drawn, first.mention if _calls(first) else "")
     cards = [kinds.listed(card_of(post, several=several, links=links)) for post in posts]
     return with_mention(card_blocks.render_list(cards), _called(posts))
 
 
 def _called(posts: Sequence[Post]) -> str:
-    """Whom the replies of a list call: those whose turn it is, and the groups that the settings name."""
-    named = (one for one in posts if one.mention and not (is_user(one.mention) and _passed_on(one)))
-    called = (one.mention for one in named if _calls(one))
+    """Whom the replies of a list call: those whose turn it still is, and the groups that the settings name."""
+    called = []
+    for post in posts:
+        passed_on = is_user(post.mention) and (post.alert is None or post.alert.owner != post.mention)
+        if post.mention and not passed_on and _calls(post):
+            called.append(post.mention)
     return " ".join(list(dict.fromkeys(called))[:MOST_OWNERS])
-
-
-def _passed_on(post: Post) -> bool:
-    """It is somebody else's turn by now."""
-    return post.alert is None or post.alert.owner != post.mention
 
 
 def _calls(post: Post) -> bool:
@@ -174,12 +170,12 @@ def broadcasts(posts: Sequence[Post]) -> bool:
 
 def payload(posts: Sequence[Post]) -> dict[str, Any]:
     """The metadata by which the message is found again, and its alerts are known to others."""
-    names = [post.alert_id for post in posts if post_kinds.kind_of(post.kind).of_alert == "card"]
-    found: dict[str, Any] = {"key": posts[0].key}
-    if names:
-        found["alert_id"] = names[0]
-    if len(names) > 1:
-        found["alert_ids"] = names
+    shown = [post.alert_id for post in posts if post_kinds.kind_of(post.kind).of_alert == "card"]
+    named: dict[str, Any] = {"key": posts[0].key}
+    if shown:
+        named["alert_id"] = shown[0]
+    if len(shown) > 1:
+        named["alert_ids"] = shown
     if post_kinds.kind_of(posts[0].kind).of_alert == "again":
-        found["again_of"] = posts[0].alert_id
-    return found
+        named["again_of"] = posts[0].alert_id
+    return named
