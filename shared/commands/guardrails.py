@@ -220,28 +220,22 @@ def _line(one: Standing, context: CommandContext) -> Fact:
     state = ": ".join(filter(None, (one.state, one.why)))
     fired = "" if one.last_fired is None else f"fired {context.show(moment(one.last_fired))}"
     sentence = str(replace(one.rule, per_day=0, at_once=0))
-    holds = one.closest is not None and one.closest.holds
-    tone = Tone.BAD if holds else TONES.get(one.state, Tone.UNKNOWN)
+    tone = Tone.BAD if one.holds else TONES.get(one.state, Tone.UNKNOWN)
     return Fact(label=one.name, value=" · ".join(filter(None, (state, sentence, fired))), tone=tone)
 
 
 def _data(one: Standing, source: str) -> dict[str, object]:
-    closest, fired = one.closest, one.fired
+    fired = one.fired
     return {
         "name": one.name,
         "rule": str(one.rule),
         "source": source,
         "state": one.state,
         "why": one.why,
+        "holds": one.holds,
         "last_fired": None if one.last_fired is None else moment(one.last_fired).isoformat(),
         "fired_for": fired and fired.label,
         "fired_value": fired and fired.note,
-        "present": one.present or None,
-        "closest": closest and closest.label,
-        **{
-            name: closest and getattr(closest, name)
-            for name in ("value", "count", "sends", "limit", "nearness")
-        },
     }
 
 

@@ -201,7 +201,9 @@ async def _change(
     context: CommandContext,
 ) -> Changed:
     change, before = held.change, held.change.timer
-    is_so = _status_now(change, target) == status
+    # The status under the lock, without asking the service again: as it was listed, if nobody has changed it since.
+    is_as_listed = target.revision is not None and change.revision == target.revision
+    is_so = change.revision != UNDER_WAY and (target.status if is_as_listed else change.confirmed) == status
     if is_so and status == "paused":
         is_kept = keep_longer and not ends_earlier(before, timer.due_at if timer else None)
         if is_kept or not (before or timer):
@@ -234,14 +236,6 @@ async def _change(
         new_end=timer.due_at.timestamp() if timer else None,
     )
     return Changed(outcome="extended" if is_so else "changed", before=undo, note=note)
-
-
-def _status_now(change: SequenceChange, target: Target) -> str:
-    """The status under the lock, without asking the service again; empty where it isn't certain."""
-    if change.revision == UNDER_WAY:
-        return ""
-    is_as_listed = target.revision is not None and change.revision == target.revision
-    return target.status if is_as_listed else change.confirmed
 
 
 async def send_status(name: str, status: Status, *, context: CommandContext) -> None:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from shared.commands.base import ArgumentError, Arguments, Command, Face, Result, Words, none_left
+from shared.commands.base import ArgumentError, Arguments, Command, Data, Face, Result, Words, none_left
 from shared.commands.stats import Change, label_of, read_change, sequence_names, total_facts
 from shared.commands.times import RANGES, DayRange, Period, read_period
 from shared.domain.card import Card, Fact, Tone
@@ -16,14 +16,13 @@ from shared.text.formats import show_number, show_span
 from shared.text.tokenize import Word
 
 if TYPE_CHECKING:
-    from shared.api.models import Inbox, StatsRow
-    from shared.commands.run import CommandContext, Part
-    from shared.domain_health.report import DomainReport
+    from shared.api.models import StatsRow
+    from shared.commands.run import CommandContext
     from shared.records.records import PeriodRecords
     from shared.records.replies import PositiveReply
 
 LONGEST_REPORT_DAYS = 366
-ADDRESS = re.compile(r"[^@\s<>,;:()\"'“”]+@[^@\s<>,;:()\"'“”]+")
+ADDRESS = r"[^@\s<>,;:()\"'“”]+@[^@\s<>,;:()\"'“”]+"
 HIDDEN = "(address)"
 FAST_SECONDS = 3600.0
 """A first touch within it counts as fast."""
@@ -37,29 +36,28 @@ class Report(Arguments):
     """`report [last week|last month|7d|FROM..TO]`."""
 
     verb = "report"
-    period: Period = Period(name="last week")  # frozen
+    period: Period = Period(name="last week")
 
     @classmethod
     def read(cls, words: Words) -> Self:
         """A period, `last-month` too; last week where none is given."""
-        split = tuple(Word(text=part, quoted=word.quoted) for word in words for part in _parts(word))
+        split: list[Word] = []
+        for word in words:
+            named = word.text.lower().replace("-", " ")
+            parts = named.split() if named in RANGES and not word.quoted else [word.text]
+            split += (Word(text=part, quoted=word.quoted) for part in parts)
         if not split:
             return cls()
-        found, rest = read_period(split)
-        none_left(rest)
-        days = (found.ends[1] - found.ends[0]).days + 1 if found.ends else found.days or 0
+        period, after = read_period(tuple(split))
+        none_left(after)
+        days = (period.ends[1] - period.ends[0]).days + 1 if period.ends else period.days or 0
         if days > LONGEST_REPORT_DAYS:
             hint = f"Give at most {LONGEST_REPORT_DAYS} days."
             raise ArgumentError("A report covers at most a year.", hint=hint)
-        return cls(period=found)
+        return cls(period=period)
 
     def write(self) -> Iterable[str]:
         return self.period.write()
-
-
-def _parts(word: Word) -> list[str]:
-    named = word.text.lower().replace("-", " ")
-    return named.split() if named in RANGES and not word.quoted else [word.text]
 
 
 async def _run(arguments: Report, context: CommandContext) -> Result:
@@ -67,7 +65,7 @@ async def _run(arguments: Report, context: CommandContext) -> Result:
     return Result(card=summary(made), rows=(report_data(made),))
 
 
-class Made(NamedTuple):
+class Made(Data):
     """The values of a report; None could not be read, and `gaps` says why, in sentences."""
 
     workspace: str
@@ -75,6 +73,7 @@ class Made(NamedTuple):
     made_at: datetime
     sequences: Sequence[StatsRow]
     """The busiest first, by name."""
+    total: StatsRow
     change: Change | None
     buckets: Sequence[tuple[DayRange, StatsRow]]
     """The counts of each day, or week."""
@@ -82,12 +81,6 @@ class Made(NamedTuple):
     recorded: PeriodRecords | None
     positive: Sequence[PositiveReply]
     gaps: Sequence[str]
-
-    @property
-    def total(self) -> StatsRow:
-        from shared.domain.totals import totals
-
-        return totals(self.sequences)
 
 
 async def read_report(
@@ -100,56 +93,42 @@ async def read_report(
     import asyncio
 
     from shared.commands.run import read_part
-
-    asked = period.on(context.today)
-    rows, names, buckets, inboxes, change = await asyncio.gather(
-        context.stats(asked.start, asked.end),
-        sequence_names(context),
-        _buckets(asked, context),
-        read_part(context.inboxes()),
-        read_change(asked, context),
-    )
-    recorded, positive, dns = await asyncio.gather(
-        read_part(_recorded(asked, context)),
-        read_part(_positive(asked, context, most=most, named=named)),
-        read_part(_dns(context)),
-    )
-    unread = (
-        (recorded if recorded.error else positive, "Interested replies, incidents and changes"),
-        (inboxes, "Domain health"),
-    )
-    return Made(
-        workspace=context.workspace.name,
-        days=asked,
-        made_at=context.now(),
-        sequences=[
-            replace(row, group=label_of(row, names))
-            for row in sorted(rows, key=lambda row: -(row.sends or 0))
-        ],
-        change=change,
-        buckets=buckets,
-        domains=_domains(inboxes, dns, context),
-        recorded=recorded.value if positive.value is not None else None,
-        positive=positive.value or (),
-        gaps=[
-            f"{what} {'is' if part is inboxes else 'are'} unavailable: {part.why}"
-            for part, what in unread
-            if part.error
-        ],
-    )
-
-
-async def _buckets(asked: DayRange, context: CommandContext) -> Sequence[tuple[DayRange, StatsRow]]:
-    import asyncio
-
     from shared.domain.totals import totals
 
+    asked = period.on(context.today)
     length, spans, start = 1 if (asked.end - asked.start).days < MOST_DAYS else 7, [], asked.start
     while start <= asked.end:
         spans.append(DayRange(start=start, end=min(start + timedelta(days=length - 1), asked.end)))
         start += timedelta(days=length)
-    read = await asyncio.gather(*(context.stats(one.start, one.end) for one in spans))
-    return list(zip(spans, map(totals, read), strict=True))
+    rows, names, buckets, domains, change = await asyncio.gather(
+        context.stats(asked.start, asked.end),
+        sequence_names(context),
+        asyncio.gather(*(context.stats(one.start, one.end) for one in spans)),
+        read_part(_domains(context)),
+        read_change(asked, context),
+    )
+    recorded, positive = await asyncio.gather(
+        read_part(_recorded(asked, context)), read_part(_positive(asked, context, most=most, named=named))
+    )
+    gaps = []
+    if unread := next((part for part in (recorded, positive) if part.error), None):
+        gaps.append(f"Interested replies, incidents and changes are unavailable: {unread.why}")
+    if domains.error:
+        gaps.append(f"Domain health is unavailable: {domains.why}")
+    busiest = sorted(rows, key=lambda row: -(row.sends or 0))
+    return Made(
+        workspace=context.workspace.name,
+        days=asked,
+        made_at=context.now(),
+        sequences=[replace(row, group=label_of(row, names)) for row in busiest],
+        total=totals(rows),
+        change=change,
+        buckets=list(zip(spans, map(totals, buckets), strict=True)),
+        domains=domains.value,
+        recorded=recorded.value if positive.value is not None else None,
+        positive=positive.value or (),
+        gaps=gaps,
+    )
 
 
 async def _recorded(asked: DayRange, context: CommandContext) -> PeriodRecords:
@@ -165,50 +144,33 @@ async def _positive(
     start, end = asked.moments(UTC)
     if most is not None:
         return await records.positive_replies(name, start, end, most=most, named=named)
-    found: list[PositiveReply] = []
+    replies: list[PositiveReply] = []
     while start < end:
         day_end = min(end, start + timedelta(days=1))
-        found += await records.positive_replies(name, start, day_end, named=named)
+        replies += await records.positive_replies(name, start, day_end, named=named)
         start = day_end
-    return found
+    return replies
 
 
-async def _dns(context: CommandContext) -> Mapping[str, DomainReport] | None:
-    """How the DNS of the domains stands; None where it isn't checked."""
-    if context.records is None or (context.settings and not context.settings.dns.enabled):
-        return None
-    return await context.records.domains.reports()
-
-
-def _domains(
-    inboxes: Part[tuple[Inbox, ...]],
-    dns: Part[Mapping[str, DomainReport] | None],
-    context: CommandContext,
-) -> Sequence[Mapping[str, object]] | None:
+async def _domains(context: CommandContext) -> Sequence[Mapping[str, object]]:
+    """How the domains stand, and their DNS where it is checked."""
+    from shared.commands.run import read_part
     from shared.domain.dns_facts import dns_fact, in_dns
     from shared.domain.health import roll_up
 
-    if inboxes.value is None:
-        return None
-    found = []
-    for one in roll_up(inboxes.value, thresholds=context.workspace.thresholds):
-        shown: dict[str, object] = {"dns": None, "dns_tone": Tone.UNKNOWN}
-        if dns.error:
-            shown["dns"] = "unknown"
-        elif dns.value is not None:
-            fact = dns_fact(dns.value.get(in_dns(one.domain)), now=context.now(), zone=context.zone)
-            shown = {"dns": fact.value, "dns_tone": fact.tone}
-        found.append(
-            {
-                "domain": one.domain or "unknown",
-                "inboxes": one.inboxes,
-                "score": one.lowest,
-                "tone": one.tone,
-                "text": "; ".join(one.reasons) or "healthy",
-                **shown,
-            }
-        )
-    return found
+    domains, inboxes = [], await context.inboxes()
+    is_off = context.records is None or (context.settings and not context.settings.dns.enabled)
+    reports = None if is_off else await read_part(context.need_records().domains.reports())
+    for one in roll_up(inboxes, thresholds=context.workspace.thresholds):
+        dns: dict[str, object] = {"dns": "unknown" if reports else None, "dns_tone": Tone.UNKNOWN}
+        if reports and reports.value is not None:
+            known = reports.value.get(in_dns(one.domain))
+            fact = dns_fact(known, now=context.now(), zone=context.zone)
+            dns = {"dns": fact.value, "dns_tone": fact.tone}
+        text, name = "; ".join(one.reasons) or "healthy", one.domain or "unknown"
+        state = {"domain": name, "inboxes": one.inboxes, "score": one.lowest, "tone": one.tone, "text": text}
+        domains.append({**state, **dns})
+    return domains
 
 
 def summary(made: Made) -> Card:
@@ -217,50 +179,46 @@ def summary(made: Made) -> Card:
 
     whose = "" if made.workspace == DEFAULT else f" for {made.workspace}"
     still = ", including today so far" if made.days.running else ""
-    incidents = Fact(label="Incidents", value="unknown", tone=Tone.UNKNOWN)
-    if known := made.recorded:
-        counts = (show_number(len(known.incidents), "incident"), show_number(len(known.changes), "change"))
-        incidents = Fact(label="Incidents", value=", ".join(counts))
+    values = {"Time to claim": _touch(made), "Domains": _healthy(made), "Incidents": ""}
+    if recorded := made.recorded:
+        counts = (
+            show_number(len(recorded.incidents), "incident"),
+            show_number(len(recorded.changes), "change"),
+        )
+        values["Incidents"] = ", ".join(counts)
+    facts = (
+        Fact(label=label, value=value or "unknown", tone=Tone.INFO if value else Tone.UNKNOWN)
+        for label, value in values.items()
+    )
+    change = [made.change.text] if made.change else []
     return Card(
         title=f"Report{whose}, {made.days}{still}",
-        text=tuple(hide(text) for text in (*([made.change.text] if made.change else ()), *made.gaps)),
-        facts=(
-            *total_facts(made.total, made.change),
-            _touch(made),
-            _healthy(made),
-            incidents,
-        ),
+        text=tuple(map(hide, (*change, *made.gaps))),
+        facts=(*total_facts(made.total, made.change), *facts),
     )
 
 
-def _touch(made: Made) -> Fact:
-    label, known = "Time to claim", made.recorded
-    if known is None:
-        return Fact(label=label, value="unknown", tone=Tone.UNKNOWN)
-    if known.touches.median is None:
-        return Fact(label=label, value="no interested replies claimed yet")
-    typical = show_span(timedelta(seconds=known.touches.median))
-    waiting = known.replies - known.touches.count
+def _touch(made: Made) -> str:
+    if made.recorded is None:
+        return ""
+    touches, waiting = made.recorded.touches, made.recorded.replies - made.recorded.touches.count
+    if touches.median is None:
+        return "no interested replies claimed yet"
     left = f", {waiting:,} not claimed yet" if waiting else ""
-    return Fact(label=label, value=f"median {typical} of {known.touches.count:,}{left}")
+    return f"median {show_span(timedelta(seconds=touches.median))} of {touches.count:,}{left}"
 
 
-def _healthy(made: Made) -> Fact:
-    label, domains = "Domains", made.domains
-    if domains is None:
-        return Fact(label=label, value="unknown", tone=Tone.UNKNOWN)
-    if not domains:
-        return Fact(label=label, value="none")
-    bad = [one for one in domains if one["tone"] is not Tone.GOOD]
-    counted = f"{len(domains) - len(bad)} of {show_number(len(domains), 'domain')} healthy"
-    return Fact(
-        label=label, value="; ".join((counted, *(f"{one['domain']}: {one['text']}" for one in bad[:3])))
-    )
+def _healthy(made: Made) -> str:
+    if not made.domains:
+        return "" if made.domains is None else "none"
+    bad = [f"{one['domain']}: {one['text']}" for one in made.domains if one["tone"] is not Tone.GOOD]
+    counted = f"{len(made.domains) - len(bad)} of {show_number(len(made.domains), 'domain')} healthy"
+    return "; ".join((counted, *bad[:3]))
 
 
 def hide(text: str) -> str:
     """The text without email addresses."""
-    return ADDRESS.sub(HIDDEN, text)
+    return re.sub(ADDRESS, HIDDEN, text)
 
 
 def report_data(made: Made, *, with_leads: bool = False) -> dict[str, object]:
@@ -268,13 +226,13 @@ def report_data(made: Made, *, with_leads: bool = False) -> dict[str, object]:
 
     Without leads it has none of their names, companies and addresses, and no address in any text.
     """
-    known = made.recorded
+    recorded = made.recorded
     data: dict[str, object] = {
         "workspace": made.workspace,
         "from": made.days.start.isoformat(),
         "to": made.days.end.isoformat(),
         "complete": not made.days.running,
-        "made_at": made.made_at.isoformat(),
+        "made_at": made.made_at,
         "totals": _counts(made.total),
         "before": _counts(made.change.before) if made.change else None,
         "sequences": [{"group": row.group, **_counts(row)} for row in made.sequences],
@@ -282,17 +240,19 @@ def report_data(made: Made, *, with_leads: bool = False) -> dict[str, object]:
             {"from": days.start.isoformat(), "to": days.end.isoformat(), **_counts(row)}
             for days, row in made.buckets
         ],
-        "positive": None if known is None else [asdict(one) for one in made.positive],
-        "median_first_touch_seconds": known.touches.median if known else None,
+        **dict.fromkeys(("positive", "median_first_touch_seconds", "incidents", "changes")),
         "domains": made.domains,
-        "incidents": None if known is None else [asdict(one) for one in known.incidents],
-        "changes": None
-        if known is None
-        else [{"at": one.at, "who": one.actor.name, "text": one.result} for one in known.changes],
         "gaps": list(made.gaps),
     }
-    found: dict[str, object] = _plain(data, with_leads=with_leads)
-    return found
+    if recorded:
+        data["positive"] = [asdict(one) for one in made.positive]
+        data["median_first_touch_seconds"] = recorded.touches.median
+        data["incidents"] = [asdict(one) for one in recorded.incidents]
+        data["changes"] = [
+            {"at": one.at, "who": one.actor.name, "text": one.result} for one in recorded.changes
+        ]
+    plain: dict[str, object] = _plain(data, with_leads=with_leads)
+    return plain
 
 
 def _counts(row: StatsRow) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Evaluates rules: which subjects meet the condition, how close the others are, and whether there is enough data. Pure."""
+"""Evaluates rules: which subjects meet the condition, and whether there is enough data to act. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from shared.domain.evidence import chance_of_so_few, rate_of
+from shared.domain.evidence import chance_of_so_few
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import Check
 from shared.domain_health.wording import name_of
@@ -24,7 +24,7 @@ from shared.guardrails.rule import (
     subject_key,
 )
 from shared.records.guardrails import ALL, Incident, Switch
-from shared.text.formats import UNKNOWN, show_exact_span, show_rate
+from shared.text.formats import show_exact_span, show_rate
 
 FRESH_SECONDS = 900.0
 """A reading of the service that is older is stale: rules stop acting."""
@@ -38,7 +38,7 @@ UNLIKELY = 0.001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """How one subject stands against a rule. Rates are fractions; `nearness` is 1 where the rule holds, 0 far from it."""
+    """How one subject stands against a rule. Rates are fractions."""
 
     subject: str
     label: str
@@ -46,29 +46,11 @@ class Finding:
     limit: float
     count: int = 0
     sends: int | None = None
-    enough: bool = True
-    """There were as many sends as the rule asks for."""
     holds: bool = False
-    is_low: bool = False
-    """The rule holds where the value is low."""
     detail: str = ""
     """What of it is broken."""
     known: float = 0.0
     """Seconds of the window of which events are known, where that is not all of it."""
-
-    @property
-    def nearness(self) -> float | None:
-        """The distance to the threshold as a bar shows it; None: nothing is known, or too little was sent."""
-        if self.holds:
-            return 1.0
-        return None if self.value is None or not self.enough else self._share
-
-    @property
-    def _share(self) -> float:
-        value, limit = (self.limit, self.value) if self.is_low else (self.value, self.limit)
-        if not limit or limit < 0:
-            return 0.0
-        return min(0.99, max(0.0, (value or 0.0) / limit))
 
 
 def evaluate(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
@@ -137,13 +119,17 @@ def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Itera
         if key in certain:
             continue
         count = counts.get(key, 0)
-        enough = sends >= condition.sends
         rate = count / sends if sends else None
         yield Finding(
-            subject=key, label=activity.label(rule.scope, key), value=rate, limit=limit, count=count,
-            sends=sends, enough=enough, holds=enough and rate is not None and rate > limit,
+            subject=key,
+            label=activity.label(rule.scope, key),
+            value=rate,
+            limit=limit,
+            count=count,
+            sends=sends,
+            holds=sends >= condition.sends and rate is not None and rate > limit,
             known=end - since if since > start else 0.0,
-        )  # fmt: skip
+        )
 
 
 def _certain(
@@ -181,11 +167,10 @@ def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Ite
     for key, sends in sent.items():
         if (count := answered.get(key)) is None:
             continue
-        enough = sends >= condition.sends
         rate = count / sends if sends else None
-        value, limit = rate, condition.limit / 100
+        limit = condition.limit / 100
         if condition.test is Comparison.SILENCE:
-            value, limit, holds = None if count else float(sends), float(condition.sends), not count
+            holds = not count
         elif condition.test is Comparison.RATE_BELOW:
             holds = rate is not None and rate < limit
         else:
@@ -194,10 +179,14 @@ def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Ite
             holds = rate is not None and baseline is not None and rate < limit
             holds = holds and chance_of_so_few(count, sends, baseline or 0.0) < UNLIKELY
         yield Finding(
-            subject=key, label=activity.label(rule.scope, key), value=value, limit=limit, count=count,
-            sends=sends, enough=enough or condition.test is Comparison.SILENCE, holds=enough and holds,
-            is_low=condition.test is not Comparison.SILENCE,
-        )  # fmt: skip
+            subject=key,
+            label=activity.label(rule.scope, key),
+            value=rate,
+            limit=limit,
+            count=count,
+            sends=sends,
+            holds=sends >= condition.sends and holds,
+        )
 
 
 def _baseline(rule: Rule, activity: Activity, key: str, *, start: float) -> float | None:
@@ -217,9 +206,7 @@ def _health(rule: Rule, activity: Activity, *, start: float, end: float) -> Iter
     if rule.condition.test is Comparison.LEVEL_BELOW:
         for key, score in now.items():
             label = activity.label(rule.scope, key)
-            yield Finding(
-                subject=key, label=label, value=score, limit=limit, holds=score < limit, is_low=True
-            )
+            yield Finding(subject=key, label=label, value=score, limit=limit, holds=score < limit)
         return
     before = activity.health(rule.scope, at=start)
     for key, score in now.items():
@@ -258,18 +245,6 @@ def _clock(at: float) -> str:
     return f"{moment(at):%-d %b %H:%M} UTC"
 
 
-def show_value(condition: Condition, one: Finding) -> str:
-    """`7.1 % ± 3.9`, a count or a score; a dash where nothing is known."""
-    if condition.test is Comparison.BROKEN:
-        return one.detail or UNKNOWN
-    if condition.test is Comparison.SILENCE and one.value is not None:
-        return f"no replies after {one.value:,.0f} sends"
-    if condition.test not in {Comparison.RATE_ABOVE, Comparison.RATE_BELOW, Comparison.BELOW_BASELINE}:
-        return UNKNOWN if one.value is None else f"{one.value:g}"
-    rate = rate_of(one.count, one.sends)
-    return rate.with_margin if rate else show_rate(one.value)
-
-
 def measured(condition: Condition, one: Finding) -> str:
     """`12 bounces in 169 sends (7.1%) in 24 h. Limit: 5%`: what was found, and the rule's limit."""
     window, limit = show_exact_span(condition.window), show_limit(condition.limit)
@@ -304,10 +279,8 @@ class Standing:
     """Of off, snoozed and waits."""
     fired: Incident | None = None
     """Its last firing."""
-    present: str = ""
-    """How the subject of its last firing stands now, in words."""
-    closest: Finding | None = None
-    """The subject that is nearest to the threshold."""
+    holds: bool = False
+    """Its condition is met by some subject now."""
 
     @property
     def last_fired(self) -> float | None:
@@ -323,32 +296,15 @@ def standing(
     switches: Sequence[Switch] = (),
     now: float,
 ) -> Standing:
-    """State, last firing and distance to the threshold."""
+    """The state of a rule, its last firing, and whether its condition is met."""
     found = evaluate(rule, activity, now=now)
-    findings = [one for one in found if one.nearness is not None]
     fired = max((one for one in incidents if one.rule == name), key=lambda one: one.began_at, default=None)
     state, why = _state(name, rule, activity, switches=switches, now=now)
     silent = {Comparison.COUNT_ABOVE, Comparison.BROKEN}
     if rule.only and not found and rule.condition.test not in silent:
         why = why or f"nothing is known of {quoted(rule.only)}"
-    closest = max(findings, key=lambda one: one.nearness or 0.0, default=None)
-    present = _present(rule.condition, found, fired.subject) if fired else ""
-    return Standing(name=name, rule=rule, state=state, why=why, fired=fired, present=present, closest=closest)
-
-
-def _present(condition: Condition, found: Iterable[Finding], subject: str) -> str:
-    """What is measured of a subject now; of counts and checks, what isn't found is none."""
-    one = next((one for one in found if one.subject == subject), None)
-    if one is not None:
-        return measured(condition, one)
-    match condition.test:
-        case Comparison.COUNT_ABOVE:
-            none = Finding(subject=subject, label=subject, value=0, limit=condition.limit)
-            return measured(condition, none)
-        case Comparison.BROKEN:
-            return "DNS isn't broken"
-        case _:
-            return "unknown"
+    holds = any(one.holds for one in found)
+    return Standing(name=name, rule=rule, state=state, why=why, fired=fired, holds=holds)
 
 
 _STATES = {Action.TELL: "notifies", Action.SUGGEST: "suggests", Action.ACT: "acts"}

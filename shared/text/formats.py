@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
-BLOCKS = "▁▂▃▄▅▆▇█"
 UNKNOWN = "–"
 
 
@@ -94,19 +92,6 @@ def show_days(first: date, last: date) -> str:
         return f"{first:%-d %B %Y} to {last:%-d %B %Y}"
     month = "" if first.month == last.month else f"{first: %B}"
     return f"{first.day}{month} to {last:%-d %B}"
-
-
-def sparkline(values: Sequence[float | None]) -> str:
-    """One character per value, from the lowest to the highest; a blank for what is unknown."""
-    known = [value for value in values if value is not None]
-    low, span = min(known, default=0), max(known, default=0) - min(known, default=0)
-
-    def block(value: float | None) -> str:
-        if value is None:
-            return " "
-        return BLOCKS[round((value - low) / span * (len(BLOCKS) - 1))] if span else BLOCKS[3]
-
-    return "".join(map(block, values))
 
 
 def bar(fraction: float | None, width: int, *, ascii: bool = False) -> str:  # noqa: A002 # the word for it

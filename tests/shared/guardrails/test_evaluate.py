@@ -97,8 +97,6 @@ def test_a_rule_finds_a_sequence_whose_name_hides_characters() -> None:
 def test_silence_needs_enough_sends_and_not_one_reply() -> None:
     rule = parse("tell when no replies after 200 sends in 7d")
     assert [one.holds for one in evaluate(rule, activity((), sent(200)), now=NOW)] == [True]
-    assert [one.nearness for one in evaluate(rule, activity((), sent(150)), now=NOW)] == [0.75]
-    assert [one.nearness for one in evaluate(rule, activity((), sent(150, replies=1)), now=NOW)] == [None]
     assert [one.holds for one in evaluate(rule, activity((), sent(199)), now=NOW)] == [False]
     assert [one.holds for one in evaluate(rule, activity((), sent(500, replies=1)), now=NOW)] == [False]
 
@@ -190,7 +188,7 @@ def test_a_rule_about_something_that_was_never_seen_says_so() -> None:
     )
 
 
-def test_a_standing_has_state_last_firing_and_the_closest_subject() -> None:
+def test_a_standing_has_state_and_last_firing() -> None:
     known = activity(bounces(2) + bounces(4, sequence="VIP"), [*sent(100), *sent(100, key="VIP"), *polls()])
     fired = Incident(
         id=1,
@@ -204,9 +202,7 @@ def test_a_standing_has_state_last_firing_and_the_closest_subject() -> None:
         held_at=5.0,
     )
     now = standing("b", BOUNCES, known, incidents=[fired], now=NOW)
-    assert now.closest is not None
-    assert (now.state, now.last_fired, now.closest.label) == ("acts", 5.0, "VIP")
-    assert now.closest.nearness == pytest.approx(0.8)
+    assert (now.state, now.last_fired, now.holds) == ("acts", 5.0, False)
     off = Switch(rule=ALL, by="ann", at=1.0)
     assert standing("b", BOUNCES, known, switches=[off], now=NOW).state == "off"
     snoozed = Switch(rule="b", by="ann", at=1.0, until=NOW + 60)

@@ -1,4 +1,4 @@
-"""Counts, lengths of time, days, sparklines and bars as text; unknown is a dash."""
+"""Counts, lengths of time, days and bars as text; unknown is a dash."""
 
 from __future__ import annotations
 
@@ -11,13 +11,6 @@ from shared.text import formats
 
 def test_changes_are_shown_with_an_arrow() -> None:
     assert [formats.show_change(x) for x in (0.12, -0.03, 0.001, None)] == ["▲ 12%", "▼ 3%", "=", "–"]
-
-
-def test_sparklines_span_from_lowest_to_highest() -> None:
-    assert formats.sparkline([0, 50, 100]) == "▁▅█"
-    assert formats.sparkline([5, 5]) == "▄▄"
-    assert formats.sparkline([1, None, 2]) == "▁ █"
-    assert formats.sparkline([]) == ""
 
 
 def test_bars() -> None:
