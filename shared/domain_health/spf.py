@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -22,12 +21,16 @@ LONGEST = 16_384
 """Characters of a record that is read; the RFC recommends 450 (3.4)."""
 
 _VERSION = re.compile(r"v=spf1(?: |$)", re.IGNORECASE)
-_LETTERS = "slodiphcrtv"
-_MACRO = re.compile(rf"%(?:\{{[{_LETTERS}]\d*r?[.\-+,/_=]*\}}|%|_|-)", re.IGNORECASE)
-_ONLY_IN_EXP = re.compile(r"%\{[crt]", re.IGNORECASE)
-_TERM = re.compile(r"([+\-?~]?)([a-z][a-z0-9_.\-]*)(?:([:=/])(.*))?", re.IGNORECASE | re.DOTALL)
-_CIDR = re.compile(r"(?:/(0|[1-9]\d?))?(?://(0|[1-9]\d{0,2}))?")
-_LENGTH = re.compile(r"0|[1-9]\d{0,2}")
+_LENGTHS = r"(?:/(?:3[0-2]|[12]?\d))?(?://(?:12[0-8]|1[01]\d|[1-9]?\d))?"
+_DOMAIN = r":(?:%\{[^}]*\}|[^\s/{}])+"  # a slash within a macro is a delimiter of its own
+_MACRO = re.compile(r"%(?:\{[slodiphv]\d*r?[.\-+,/_=]*\}|%|_|-)", re.IGNORECASE)
+_MACRO_OF_MODIFIERS = re.compile(r"%(?:\{[slodiphcrtv]\d*r?[.\-+,/_=]*\}|%|_|-)", re.IGNORECASE)
+_MECHANISM = re.compile(
+    rf"([+\-?~]?)(all|(?:include|exists){_DOMAIN}|ptr(?:{_DOMAIN})?|(?:a|mx)(?:{_DOMAIN})?{_LENGTHS}|ip[46]:.+)",
+    re.IGNORECASE,
+)
+_LENGTHS_AT_END = re.compile(rf"{_LENGTHS}$")
+_MODIFIER = re.compile(r"([a-z][a-z0-9_.\-]*)=(.*)", re.IGNORECASE | re.DOTALL)
 _MECHANISMS = frozenset({"all", "include", "a", "mx", "ptr", "ip4", "ip6", "exists"})
 _ASKING = frozenset({"include", "a", "mx", "ptr", "exists", "redirect"})
 
@@ -89,7 +92,7 @@ def parse(record: str) -> tuple[Term, ...]:
     """The terms of a record up to `all`, behind which nothing counts, and `redirect`. Raises `SpfProblem`."""
     if len(record) > LONGEST:
         raise SpfProblem(Code.SYNTAX, count=len(record))
-    terms = tuple(_terms(record))
+    terms = tuple(_term(text) for text in record.split(" ")[1:] if text)
     for name in ("redirect", "exp"):
         if sum(term.name == name for term in terms) > 1:
             raise SpfProblem(Code.SYNTAX, name)
@@ -100,81 +103,40 @@ def parse(record: str) -> tuple[Term, ...]:
     return tuple(sorted(terms, key=lambda term: term.name == "redirect"))
 
 
-def _terms(record: str) -> Iterator[Term]:
-    for text in record.split(" ")[1:]:
-        if text:
-            yield _term(text)
-
-
 def _term(text: str) -> Term:
-    found = _TERM.fullmatch(text)
-    if found is None or not text.isascii() or not text.isprintable():
+    """A mechanism (RFC 7208, section 12), or a modifier; those with another name than two are ignored (section 6)."""
+    mechanism = _MECHANISM.fullmatch(text)
+    modifier = None if mechanism else _MODIFIER.fullmatch(text)
+    macro = _MACRO if mechanism or text.lower().startswith("redirect=") else _MACRO_OF_MODIFIERS
+    is_printable = text.isascii() and text.isprintable()
+    if (mechanism or modifier) is None or not is_printable or "%" in macro.sub("", text):
         raise SpfProblem(Code.SYNTAX, text)
-    qualifier, name, sign, value = found[1], found[2].lower(), found[3] or "", found[4] or ""
-    if sign == "=":
-        return _modifier(text, qualifier, name, value)
-    if name not in _MECHANISMS or not _fits(name, sign, value):
-        raise SpfProblem(Code.SYNTAX, text)
-    domain = _domain_of(value) if sign == ":" and name not in {"ip4", "ip6"} else ""
-    return Term(name=name, qualifier=qualifier or "+", domain=domain, text=text)
-
-
-def _modifier(text: str, qualifier: str, name: str, value: str) -> Term:
-    """Those with another name are ignored (section 6), but for their syntax."""
-    if qualifier or not _is_macro_string(value, in_exp=name != "redirect"):
-        raise SpfProblem(Code.SYNTAX, text)
-    if name in {"redirect", "exp"} and not value:
-        raise SpfProblem(Code.SYNTAX, text)
-    return Term(name=name, domain=value.lower() if name == "redirect" else "", text=text)
-
-
-def _fits(name: str, sign: str, value: str) -> bool:
-    """Whether a mechanism has a value of its syntax (section 12)."""
-    if name == "all":
-        return not sign
+    if modifier:
+        name, value = modifier[1].lower(), modifier[2]
+        if name in {"redirect", "exp"} and not value:
+            raise SpfProblem(Code.SYNTAX, text)
+        return Term(name=name, domain=value.lower() if name == "redirect" else "", text=text)
+    assert mechanism
+    name, _, value = mechanism[2].partition(":")
+    name = name.partition("/")[0].lower()
     if name in {"ip4", "ip6"}:
-        return sign == ":" and _is_network(value, version=4 if name == "ip4" else 6)
-    if name in {"include", "exists"}:
-        return sign == ":" and bool(value) and _is_macro_string(value)
-    if name == "ptr":
-        return not sign or (sign == ":" and bool(value) and _is_macro_string(value))
-    if not sign:
-        return True
-    domain, length = _split_cidr(value) if sign == ":" else ("", f"/{value}")
-    return _is_cidr(length) and (sign == "/" or bool(domain)) and _is_macro_string(domain)
+        _check_network(text, value, version=int(name[-1]))
+        value = ""
+    return Term(
+        name=name, qualifier=mechanism[1] or "+", domain=_LENGTHS_AT_END.sub("", value).lower(), text=text
+    )
 
 
-def _domain_of(value: str) -> str:
-    return _split_cidr(value)[0].lower()
-
-
-def _split_cidr(value: str) -> tuple[str, str]:
-    """A domain and the lengths behind it; a slash within the braces of a macro is a delimiter."""
-    bare = re.sub(r"\{[^}]*\}", lambda found: "." * len(found[0]), value)
-    place = bare.find("/")
-    return (value, "") if place < 0 else (value[:place], value[place:])
-
-
-def _is_cidr(text: str) -> bool:
-    found = _CIDR.fullmatch(text)
-    return found is not None and int(found[1] or 0) <= 32 and int(found[2] or 0) <= 128
-
-
-def _is_network(value: str, *, version: int) -> bool:
-    _address, slash, length = value.partition("/")
-    if slash and not _LENGTH.fullmatch(length):
-        return False
+def _check_network(text: str, value: str, *, version: int) -> None:
     try:
-        return ipaddress.ip_network(value, strict=False).version == version
+        # Python also takes a mask, or a length with zeros before it.
+        length = value.partition("/")[2]
+        is_plain = not length or str(int(length)) == length
+        is_network = is_plain and ipaddress.ip_network(value, strict=False).version == version
     except ValueError:
-        return False
-
-
-def _is_macro_string(text: str, *, in_exp: bool = False) -> bool:
-    """Whether the macros in a text are whole, and allowed there (section 7)."""
-    if not in_exp and _ONLY_IN_EXP.search(text):
-        return False
-    return "%" not in _MACRO.sub("", text)
+        is_network = False
+    if not is_network:
+        raise SpfProblem(Code.SYNTAX, text)
 
 
 def _follow(record: str, domain: str, answers: Answers, count: SpfCount) -> None:

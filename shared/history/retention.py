@@ -5,12 +5,10 @@ What was thinned is not read again: a row for each stage says until when it is d
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from functools import partial
-from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from itertools import islice
+from typing import NamedTuple, Protocol, TypeVar
 
 import sqlalchemy as sa
 
@@ -20,9 +18,9 @@ T = TypeVar("T")
 EVERY = timedelta(hours=1)
 MOST_PORTIONS = 50
 """Transactions at a time; what is left is done with the next poll."""
-SERIES, READ, WRITTEN = 200, 5_000, 100
-"""How many series are looked at together, and the most rows that a transaction reads or deletes."""
-DAY = 86_400
+SERIES_TOGETHER = 200
+"""How many series a transaction thins: of the day that came of age, since whoever writes thins as well."""
+DAY_SECONDS = 86_400
 SNAPSHOTS_THINNED, SNAPSHOT_SECONDS = timedelta(hours=6), 600
 """Older than this, single polls go, and one whole snapshot in so many seconds stays."""
 KEPT_SNAPSHOTS = timedelta(hours=48)
@@ -32,8 +30,7 @@ MARK = {"workspace": "", "kind": "thinned", "metric": ""}
 """The series, of no workspace, whose `last_at` says until when a stage is done."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class Stage(NamedTuple):
     """Samples of this age keep one, the last, in so many seconds; with none, only the value that still holds."""
 
     name: str
@@ -42,10 +39,17 @@ class Stage:
 
 
 STAGES = (
-    Stage(name="hour", age=timedelta(days=7), seconds=3600),
-    Stage(name="day", age=timedelta(days=60), seconds=DAY),
-    Stage(name="kept", age=KEPT_SAMPLES),
+    Stage("hour", timedelta(days=7), 3600),
+    Stage("day", timedelta(days=60), DAY_SECONDS),
+    Stage("kept", KEPT_SAMPLES),
 )
+
+
+class Overview(NamedTuple):
+    """What a pass has to know: until when each stage is done, and the newest series."""
+
+    marks: Mapping[str, int]
+    newest: int
 
 
 class Transact(Protocol):
@@ -60,93 +64,49 @@ class Retention:
     def __init__(self, read: Transact, write: Transact) -> None:
         self._read, self._write = read, write
         self._began_at: datetime | None = None
-        self._jobs: list[Callable[[], Awaitable[None]]] = []
-        """What the pass has left, the next at the end; each is a transaction or two, and may add others."""
+        self._left: Iterator[sa.Executable] = iter(())
+        self.is_under_way = False
 
     async def run(self, *, now: datetime) -> None:
-        """Some portions of the pass under way. Raises `HistoryUnavailable`."""
-        if not self._jobs:
+        """Some portions of the pass under way, each in its transaction. Raises `HistoryUnavailable`."""
+        if not self.is_under_way:
             if self._began_at is not None and timedelta() <= now - self._began_at < EVERY:
                 return
-            self._began_at, self._jobs = now, [partial(self._small_tables, now)]
-            self._jobs += [
-                partial(self._begin, stage, _seconds(now - stage.age) // DAY * DAY) for stage in STAGES
-            ]
-        for _ in range(MOST_PORTIONS):
-            if not self._jobs:
-                return
-            job = self._jobs.pop()
-            try:
-                await job()
-            except BaseException:
-                self._jobs = []  # it begins again with the next pass
-                raise
+            self._began_at, self._left = (
+                now,
+                _portions(await self._read(_overview), now=now),
+            )
+        portions = list(islice(self._left, MOST_PORTIONS))
+        self.is_under_way = False  # where one fails, it begins again with the next pass
+        for portion in portions:
+            await self._write(lambda connection, portion=portion: connection.execute(portion))  # type: ignore[misc]
+        self.is_under_way = len(portions) == MOST_PORTIONS
 
-    async def _begin(self, stage: Stage, end: int) -> None:
-        """One stage over all series, of the days that came of age since it was done last."""
-        start = await self._read(partial(_marked, stage))
-        if start > end + DAY:
-            start = 0  # a clock that was ahead has marked too much
-        if start < end:
-            self._jobs.append(partial(self._walk, stage, start, end, 0))
 
-    async def _walk(self, stage: Stage, start: int, end: int, after: int) -> None:
-        """The next series."""
-        last_at = await self._read(partial(_series_after, after))
-        if not last_at:
-            await self._write(partial(_mark, stage, end))
-            return
-        self._jobs.append(partial(self._walk, stage, start, end, max(last_at)))
-        self._jobs.append(partial(self._thin, stage, start, end, last_at))
-
-    async def _thin(self, stage: Stage, start: int, end: int, last_at: Mapping[int, int]) -> None:
-        """These series; where they have too many samples, first the one half, or of one the first samples."""
-        ids, c = sorted(last_at), samples.c
-        query = sa.select(c.series_id, c.at).where(c.series_id.in_(ids), c.at >= start, c.at < end)
-        rows = await self._rows((query.order_by(c.at) if len(ids) == 1 else query).limit(READ + 1))
-        if len(rows) > READ and len(ids) > 1:
-            for half in (ids[len(ids) // 2 :], ids[: len(ids) // 2]):
-                self._jobs.append(partial(self._thin, stage, start, end, {i: last_at[i] for i in half}))
-            return
-        if len(rows) > READ:  # its last row is the first of the rest, in which others of its bucket may be
-            self._jobs.append(partial(self._thin, stage, rows[-1].at, end, last_at))
-        if stage.seconds is None:
-            self._delete_soon(samples, [row for row in rows if row.at != last_at[row.series_id]])
-        else:
-            self._delete_soon(samples, _superfluous(sorted(rows), stage.seconds))
-
-    async def _small_tables(self, now: datetime) -> None:
-        for workspace in await self._read(_workspaces):
-            for table, at, age in _KEPT:
-                old = (table.c.workspace == workspace) & (at < _seconds(now - age))
-                self._jobs.append(
-                    partial(self._forget, table, sa.select(*table.primary_key.columns).where(old))
-                )
-            self._jobs.append(partial(self._thin_snapshots, workspace, _seconds(now - SNAPSHOTS_THINNED)))
-
-    async def _forget(self, table: sa.Table, old: sa.Select[Any]) -> None:
-        rows = await self._rows(old.limit(WRITTEN))
-        if len(rows) == WRITTEN:
-            self._jobs.append(partial(self._forget, table, old))
-        self._delete_soon(table, rows)
-
-    async def _thin_snapshots(self, workspace: str, end: int) -> None:
-        c = snapshots.c
-        old = sa.select(c.workspace, c.at).where(c.workspace == workspace, c.at < end).order_by(c.at)
-        self._delete_soon(snapshots, _superfluous(await self._rows(old), SNAPSHOT_SECONDS))
-
-    async def _rows(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
-        return await self._read(lambda connection: connection.execute(query).all())
-
-    def _delete_soon(self, table: sa.Table, rows: Sequence[sa.Row[Any]]) -> None:
-        for place in range(0, len(rows), WRITTEN):
-            self._jobs.append(partial(self._delete, table, rows[place : place + WRITTEN]))
-
-    async def _delete(self, table: sa.Table, rows: Sequence[sa.Row[Any]]) -> None:
-        keys = list(table.primary_key.columns)
-        which = sa.and_(*(key == sa.bindparam(f"old_{key.name}") for key in keys))
-        values = [{f"old_{key.name}": value for key, value in zip(keys, row, strict=True)} for row in rows]
-        await self._write(lambda connection: connection.execute(sa.delete(table).where(which), values))
+def _portions(overview: Overview, *, now: datetime) -> Iterator[sa.Executable]:
+    """The statements of a pass, in order: a stage is marked as done after its last one."""
+    for table, at, age in _KEPT:
+        yield sa.delete(table).where(_is_there(table), at < _seconds(now - age))
+    c = snapshots.c
+    same = _later_in_bucket(snapshots, c.workspace, c.at, SNAPSHOT_SECONDS)
+    yield sa.delete(snapshots).where(_is_there(snapshots), c.at < _seconds(now - SNAPSHOTS_THINNED), same)
+    s = samples.c
+    for stage in STAGES:
+        end = _seconds(now - stage.age) // DAY_SECONDS * DAY_SECONDS
+        done = overview.marks.get(stage.name, 0)
+        if done > end + DAY_SECONDS:
+            done = 0  # a clock that was ahead has marked too much
+        if done >= end:
+            continue
+        superfluous = _later_in_bucket(samples, s.series_id, s.at, stage.seconds)
+        of_age = (s.at >= done) & (s.at < end)
+        for first in range(1, overview.newest + 1, SERIES_TOGETHER):
+            # By their ids, so that the index leads to the days of each.
+            some = series.c.id.between(first, first + SERIES_TOGETHER - 1)
+            together = s.series_id.in_(sa.select(series.c.id).where(some))
+            yield sa.delete(samples).where(together, of_age, superfluous)
+        yield sa.delete(series).where(_marks(stage))
+        yield sa.insert(series).values(**MARK, key=stage.name, last_at=end)
 
 
 _KEPT: tuple[tuple[sa.Table, sa.ColumnElement[int], timedelta], ...] = (
@@ -157,36 +117,32 @@ _KEPT: tuple[tuple[sa.Table, sa.ColumnElement[int], timedelta], ...] = (
 )
 
 
-def _superfluous(rows: Sequence[Any], seconds: int) -> list[Any]:
-    """Those that a later one of the same owner follows within the same so many seconds; rows are sorted."""
-    return [
-        one
-        for one, later in pairwise(rows)
-        if one[0] == later[0] and one[1] // seconds == later[1] // seconds
-    ]
+def _is_there(table: sa.Table) -> sa.ColumnElement[bool]:
+    """Every workspace, named so that the tables' indexes, which begin with it, are used."""
+    return table.c.workspace.in_(sa.select(covered.alias().c.workspace).distinct())
 
 
-def _workspaces(connection: sa.Connection) -> Sequence[str]:
-    return connection.scalars(sa.select(covered.c.workspace).distinct()).all()
+def _later_in_bucket(
+    table: sa.Table, owner: sa.Column[int] | sa.Column[str], at: sa.Column[int], seconds: int | None
+) -> sa.ColumnElement[bool]:
+    """True of a row that a later one of the same owner follows, within the same so many seconds."""
+    later = table.alias()
+    follows = [later.c[owner.name] == owner, later.c[at.name] > at]
+    if seconds is not None:
+        follows.append(later.c[at.name] < (at // seconds + 1) * seconds)
+    return sa.exists().where(*follows)
 
 
-def _series_after(after: int, connection: sa.Connection) -> dict[int, int]:
-    """The next series, and when each had its last sample."""
-    query = sa.select(series.c.id, series.c.last_at).where(series.c.id > after).order_by(series.c.id)
-    return {i: last for i, last in connection.execute(query.limit(SERIES))}  # noqa: C416 # rows are not pairs to mypy
+def _overview(connection: sa.Connection) -> Overview:
+    c = series.c
+    marked = sa.select(c.key, c.last_at).where(*(c[name] == value for name, value in MARK.items()))
+    marks = {key: last_at for key, last_at in connection.execute(marked)}  # noqa: C416 # rows are not pairs to mypy
+    newest = connection.scalar(sa.select(sa.func.max(c.id)))
+    return Overview(marks, newest or 0)
 
 
 def _marks(stage: Stage) -> sa.ColumnElement[bool]:
     return sa.and_(series.c.key == stage.name, *(series.c[name] == value for name, value in MARK.items()))
-
-
-def _marked(stage: Stage, connection: sa.Connection) -> int:
-    return connection.scalar(sa.select(series.c.last_at).where(_marks(stage))) or 0
-
-
-def _mark(stage: Stage, at: int, connection: sa.Connection) -> None:
-    if not connection.execute(sa.update(series).where(_marks(stage)).values(last_at=at)).rowcount:
-        connection.execute(sa.insert(series).values(**MARK, key=stage.name, last_at=at))
 
 
 def _seconds(at: datetime) -> int:

@@ -210,7 +210,6 @@ Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute(
 Secret = Annotated[SecretStr, AfterValidator(_secret)]
 Secrets = Annotated[tuple[Secret, ...], BeforeValidator(_split)]
 Rate = Annotated[float, Field(gt=0, le=10)]
-Percent = Annotated[float, Field(ge=0, le=100)]
 DatabaseUrl = Annotated[
     str,
     _check(_is_database, "is not a database address.", "Write sqlite:///PATH or postgresql://USER@HOST/NAME"),

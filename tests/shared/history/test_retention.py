@@ -1,4 +1,4 @@
-"""What thinning the history costs: in proportion to what came of age, in portions, on both engines."""
+"""What thinning the history keeps and costs: in proportion to what came of age, in portions, on both engines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shared.history import retention
 from shared.history.engine import Act, metadata, samples, series
 from shared.history.retention import Retention, T
 from shared.storage.database import open_engine, parse_url
-from tests.growth import LINEAR, DatabaseWork, database_work
+from tests.growth import DatabaseWork, database_work
 from tests.shared.harness import NOW
 
 DAY, HOUR = 86_400, 3_600
@@ -33,38 +33,34 @@ def engine(request: pytest.FixtureRequest) -> Iterator[sa.Engine]:
     opened.dispose()
 
 
-class Pass:
-    """Retention over an engine of the test's own."""
+async def thin(engine: sa.Engine, *, after: timedelta = timedelta()) -> DatabaseWork:
+    """A whole pass of a process that has just started, at a time after the first one."""
 
-    def __init__(self, engine: sa.Engine) -> None:
-        self._engine = engine
-        self.retention = Retention(self._transact, self._transact)
-        self.calls = 0
-
-    async def _transact(self, act: Act[T]) -> T:
-        with self._engine.begin() as connection:
+    async def transact(act: Act[T]) -> T:
+        with engine.begin() as connection:
             return act(connection)
 
-    async def all(self, *, after: timedelta = timedelta()) -> DatabaseWork:
-        """A whole pass, at a time after the first one."""
-        with database_work(self._engine) as work:
-            await self.retention.run(now=NOW + after)
-            while self.retention._jobs:
-                self.calls += 1
-                await self.retention.run(now=NOW + after)
-        return work
+    passing = Retention(transact, transact)
+    with database_work(engine) as work:
+        await passing.run(now=NOW + after)
+        while passing.is_under_way:
+            await passing.run(now=NOW + after)
+    return work
 
 
 def write(engine: sa.Engine, times: Mapping[int, Iterable[int]]) -> None:
     """Samples of series by their number."""
-    found = {i: sorted(of) for i, of in times.items()}
     with engine.begin() as connection:
-        for i, of in found.items():
-            row = {"workspace": "acme", "kind": "inbox", "key": f"sam{i}@x.com", "metric": "health_score"}
-            connection.execute(sa.insert(series).values(id=ID + i, last_at=of[-1], **row))
-            connection.execute(
-                sa.insert(samples), [{"series_id": ID + i, "at": at, "value": 90.0} for at in of]
-            )
+        for number, of in times.items():
+            row = {
+                "workspace": "acme",
+                "kind": "inbox",
+                "key": f"sam{number}@x.com",
+                "metric": "health_score",
+            }
+            connection.execute(sa.insert(series).values(id=ID + number, last_at=max(of), **row))
+            values = [{"series_id": ID + number, "at": at, "value": 90.0} for at in of]
+            connection.execute(sa.insert(samples), values)
         connection.exec_driver_sql("ANALYZE")
 
 
@@ -88,54 +84,33 @@ def should_stay(times: list[int]) -> list[int]:
     return sorted(found.values())
 
 
-async def test_a_year_of_ten_times_as_many_inboxes_takes_ten_times_the_work(
+async def test_old_samples_are_thinned_in_portions_and_the_last_value_stays(
     engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "SERIES", 5)  # of 100, as 50 are of 1,000
-    write(engine, {i: twice_a_day(300) for i in range(1, 11)})
-    few = await Pass(engine).all()
-    with engine.begin() as connection:
-        connection.execute(sa.delete(samples))
-        connection.execute(sa.delete(series))
-    write(engine, {i: twice_a_day(300) for i in range(1, 101)})
-    many = await Pass(engine).all()
-    assert kept(engine, 100) == should_stay(twice_a_day(300))
-    assert many.written - few.written == 90 * 240  # of each of 240 days a sample
-    assert many.rows <= LINEAR * few.rows
-    assert many.statements <= LINEAR * few.statements
-    assert many.most_written <= retention.WRITTEN
+    monkeypatch.setattr(retention, "SERIES_TOGETHER", 15)
+    monkeypatch.setattr(retention, "MOST_PORTIONS", 3)
+    write(engine, {**{number: twice_a_day(450) for number in range(1, 31)}, 31: twice_a_day(450)[-2:]})
+    await thin(engine)
+    assert kept(engine, 1) == kept(engine, 30) == should_stay(twice_a_day(450))
+    assert len(kept(engine, 31)) == 1
+    day = await thin(engine, after=timedelta(days=1))
+    assert day.most_written <= 2 * 15  # of the series that are thinned together
 
 
 async def test_the_next_day_reads_only_what_came_of_age(engine: sa.Engine) -> None:
-    write(engine, {i: twice_a_day(300) for i in range(1, 51)})
-    first = await Pass(engine).all()
-    hour = await Pass(engine).all(after=timedelta(hours=1))
-    day = await Pass(engine).all(after=timedelta(days=1))
+    write(engine, {number: twice_a_day(300) for number in range(1, 51)})
+    first = await thin(engine)
+    hour = await thin(engine, after=timedelta(hours=1))
+    day = await thin(engine, after=timedelta(days=1))
     assert hour.written == 0
-    assert hour.statements < 10  # also after a restart
-    assert (
-        day.written == 50 + 3
-    )  # a sample of the day that is sixty days old, and until when each stage is done
+    assert hour.statements < 15
+    assert day.written == 50 + 2 * 3  # a sample of the day that is sixty days old, and each stage's mark
     assert day.rows < first.rows / 20
-
-
-async def test_one_call_does_a_limited_number_of_portions(
-    engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retention, "MOST_PORTIONS", 10)
-    write(engine, {i: twice_a_day(120) for i in range(1, 61)})
-    under_way = Pass(engine)
-    with database_work(engine) as work:
-        await under_way.retention.run(now=NOW)
-    assert work.written <= 10 * retention.WRITTEN
-    await under_way.all(after=timedelta(minutes=1))
-    assert under_way.calls > 1
-    assert kept(engine, 60) == should_stay(twice_a_day(120))
 
 
 async def test_thinning_continues_where_a_clock_was_ahead_for_a_while(engine: sa.Engine) -> None:
     write(engine, {1: twice_a_day(3)})
-    await Pass(engine).all(after=timedelta(days=30))
+    await thin(engine, after=timedelta(days=30))
     write(engine, {50: twice_a_day(100)})
-    await Pass(engine).all()
+    await thin(engine)
     assert kept(engine, 50) == should_stay(twice_a_day(100))
