@@ -8,6 +8,7 @@ from typing import Any
 
 from bot.blockkit.actions import change_of_value
 from bot.blockkit.card_blocks import Message
+from shared.domain.card import Card
 
 
 def write(message: Message) -> str:
@@ -17,6 +18,12 @@ def write(message: Message) -> str:
 def read(note: str) -> Message:
     given = json.loads(note)
     return Message(text=given["text"], blocks=given["blocks"])
+
+
+def restated(note: str) -> Card | None:
+    """What a message about a setting says once that was changed again; None: it says what it said."""
+    given = json.loads(note)
+    return Card(title=given["title"]) if "title" in given else None
 
 
 def undo_of(message: Message) -> int:

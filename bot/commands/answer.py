@@ -27,6 +27,8 @@ class Answer:
     noted: bool = False
     """A note in the thread of the alert's card says it: an answer there would be a second message."""
     workspace: str = ""
+    setting: str = ""
+    """The setting whose message it is."""
     problem: Problem | None = None
     """Why what was asked was not done, and the argument that is to blame."""
 

@@ -52,7 +52,9 @@ class CommandRunner:
             told = not result.card.text  # what was left as it is, the message doesn't say
             return Answer(card=result.card, edited=told, settles=True, workspace=context.workspace.name)
         by, workspace = f"by @{person.name}", context.workspace.name
-        return Answer(card=result.card, by=by, public=True, settles=True, workspace=workspace)
+        return Answer(
+            card=result.card, by=by, public=True, settles=True, workspace=workspace, setting=result.setting
+        )
 
     async def _ask(self, question: Question, person: Person, *, context: CommandContext) -> Answer:
         """A question that is bound to the person and expires."""

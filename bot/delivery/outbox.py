@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
-from bot.alerts import rendering
+from bot.alerts import answers, rendering
 from bot.alerts.links import links_of
 from bot.alerts.routing import Routes
+from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
+from bot.blockkit.channel_names import channels_in, with_channel_names
 from bot.delivery.channel_health import ChannelHealth
-from bot.slack.directory import UserDirectory
+from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.messages import MessageSender
 from bot.telemetry import metrics
 from shared.records.records import RecordsUnavailable
@@ -23,7 +25,7 @@ from shared.settings import Settings
 from shared.store import Store
 from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import Post
-from shared.store.post_kinds import ALERT
+from shared.store.post_kinds import ALERT, ANSWER
 from shared.store.posting import (
     RATE_LIMITED,
     ChannelLease,
@@ -68,7 +70,13 @@ class Outbox:
     def note_lost_token(self, error: str) -> None:
         self.slack_error = error
 
-    def _draw(self, posts: Sequence[Post]) -> Message:
+    async def _draw(self, posts: Sequence[Post]) -> Message:
+        first = posts[0]
+        card = answers.restated(first.note) if first.kind == ANSWER and not first.change else None
+        if card:
+            viewer = Viewer(channel=first.channel)  # everybody there reads it
+            named = {one: await self._directory.shown_name(one, viewer) for one in channels_in(card)}
+            return card_blocks.render_small(with_channel_names(card, named))
         return rendering.message(posts, several=self._several, links=self._links)
 
     async def post(self, channels: Sequence[Job], deadline: float) -> Mapping[Job, End]:
@@ -84,7 +92,7 @@ class Outbox:
 
     async def _post(self, lease: ChannelLease, *, deadline: float) -> Outcome:
         try:
-            message = self._draw(lease.posts)
+            message = await self._draw(lease.posts)
         except Exception as error:
             log.exception("card not rendered", alerts=_named(lease.posts))
             return Unpostable(error=f"can't be rendered: {type(error).__name__}")
@@ -167,7 +175,7 @@ class Outbox:
         channel = posts[0].channel
         try:
             outcome = await self._messages.repaint(
-                channel, posts[0].ts, self._draw(posts), payload=rendering.payload(posts)
+                channel, posts[0].ts, await self._draw(posts), payload=rendering.payload(posts)
             )
         except RecordsUnavailable:
             raise

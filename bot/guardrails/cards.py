@@ -84,6 +84,12 @@ def suggestion(about: Claim | Incident, rule: Rule, *, target: str, why: str = "
     return _card(about, f"suggests pausing {what}", why, button=button)
 
 
+def at_rest(about: Claim | Incident, rule: Rule) -> Card:
+    """What a rule asks to pause is paused: its message says so, and offers no pause."""
+    what = {Scope.WORKSPACE: "all sequences are", Scope.DOMAIN: f"the sequences of {clip(about.label)} are"}
+    return _card(about, f"fired: {what.get(rule.scope, f'{clip(about.label)} is')} paused")
+
+
 def notice(about: Claim | Incident, rule: Rule) -> Card:
     """A rule notifies."""
     if rule.scope is Scope.WORKSPACE:

@@ -81,6 +81,7 @@ class GuardrailWatch:
             rules = {name: one for name, one in catalogs[workspace].items() if not (all_off or name in off)}
             held |= await self._check(workspace, rules, open_)
         await self._hand_over(open_.values())
+        await self._repose(open_.values())
         await self._close(open_, held)
 
     @property
@@ -129,7 +130,7 @@ class GuardrailWatch:
             note=measured(rule.condition, finding),
             per_day=rule.per_day,
         )
-        if rule.action is not Action.TELL and await self._is_paused(workspace, rule, finding):
+        if rule.action is not Action.TELL and await self._is_paused(workspace, rule, finding.subject):
             return
         why = ""
         if rule.action is Action.ACT:
@@ -139,13 +140,13 @@ class GuardrailWatch:
             claim = replace(claim, action=Action.SUGGEST)
         await self._say(claim, rule, why)
 
-    async def _is_paused(self, workspace: str, rule: Rule, finding: Finding) -> bool:
-        """True where nothing is left to pause: it fires when one of the sequences is active again."""
+    async def _is_paused(self, workspace: str, rule: Rule, subject: str) -> bool:
+        """True where nothing is left to pause: it fires when one of the sequences is sending again."""
         sequences = self.accounts[workspace].sequences
         if rule.scope is Scope.SEQUENCE:
-            sequences = [one for one in sequences if subject_key(one.label) == finding.subject]
+            sequences = [one for one in sequences if subject_key(one.label) == subject]
         elif rule.scope is Scope.DOMAIN:
-            seen = await self._store.guardrails.seen_on(workspace, finding.subject, self._now - HORIZON)
+            seen = await self._store.guardrails.seen_on(workspace, subject, self._now - HORIZON)
             sequences = [one for one in sequences if subject_key(one.label) in seen]
         return bool(sequences) and all(one.status == "paused" for one in sequences)
 
@@ -217,6 +218,27 @@ class GuardrailWatch:
             note = note_of(self._contexts, incident.workspace, cards.handed_over(incident.domain))
             if await self._store.incidents.hand_over(incident, note):
                 log.info("guardrail on the card of a pause", workspace=incident.workspace, message=told)
+                self._planned()
+
+    async def _repose(self, open_: Iterable[Incident]) -> None:
+        """Take the button from the messages of what is paused by now, and give it back where that has ended."""
+        told: dict[tuple[str, str], list[tuple[Incident, Card]]] = {}
+        keeps_words = set()
+        for incident in open_:
+            if not incident.told or incident.rule == DATA:
+                continue
+            rule, place = parse(incident.sentence), (incident.workspace, incident.told)
+            offers = incident.action == Action.SUGGEST or rule.scope is Scope.DOMAIN
+            is_paused = offers and await self._is_paused(incident.workspace, rule, incident.subject)
+            if rule.action is Action.ACT and not is_paused:
+                keeps_words.add(place)  # why the rule only suggests is on its message alone
+            card = cards.at_rest(incident, rule) if is_paused else self._card(incident, rule)
+            told.setdefault(place, []).append((incident, card))
+        for (workspace, message), drawn in told.items():
+            note = note_of(self._contexts, workspace, cards.together(drawn))
+            if (workspace, message) in keeps_words:
+                continue
+            if await self._store.incidents.restate(workspace, message, note):
                 self._planned()
 
     async def _close(self, open_: Mapping[Place, Incident], held: Collection[Place]) -> None:

@@ -21,6 +21,7 @@ from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.messages import PlannedPost
 from shared.store.post_kinds import ANSWER
+from shared.store.subscriptions import about_setting
 
 URGENCY = 3
 """Above every alert."""
@@ -39,8 +40,10 @@ class AnswerQueue:
     async def post(self, answer: Answer, *, channel: str, thread_ts: str = "", about: str = "") -> None:
         """Queue it, once per `about`; if the store doesn't respond, send it directly."""
         change = next(filter(None, (change_of(one.action) for one in answer.card.buttons)), 0)
+        place = f"{channel}:{about or secrets.token_hex(8)}"
+        subject = about_setting(answer.workspace, answer.setting) if answer.setting else f"{ANSWER}:"
         planned = PlannedPost(
-            dedupe=f"{ANSWER}:{channel}:{about or secrets.token_hex(8)}",
+            dedupe=f"{subject}{place}",
             channel=channel,
             kind=ANSWER,
             urgency=URGENCY,

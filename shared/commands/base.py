@@ -233,6 +233,8 @@ class Result(Data):
     """Those of `sequences` that an Undo takes back, as they were before."""
     undoes: int = 0
     """The number of the entry in the audit that this took back."""
+    setting: str = ""
+    """The setting that it changed, such as `digest C123`: earlier messages about it say from then on how it is."""
     problem: Problem | None = None
     """What was asked was not done, and no error either: several fit, none fits. A shell exits with 1."""
 

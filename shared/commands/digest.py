@@ -116,7 +116,8 @@ async def _run(arguments: Digest, context: CommandContext) -> Result:
     card, where = _schedule(at, channel, context), mention_channel(channel)
     title = f"{where} now gets a digest {show_times(at)}" if at else f"{where} no longer gets a digest"
     card = replace(card, title=title, tone=Tone.GOOD, text=tuple(filter(None, (*card.text, note))))
-    return Result(card=card, audit=f"{channel}: digest {f'at {at}' if at else 'off'}")
+    audit = f"{channel}: digest {f'at {at}' if at else 'off'}"
+    return Result(card=card, audit=audit, setting=f"digest {channel}")
 
 
 def _schedule(at: str | None, channel: str, context: CommandContext) -> Card:

@@ -303,7 +303,7 @@ class AddRule(Act):
                 Button(label="Remove", action=Guard(act="remove", name=name)),
             ),
         )
-        return Result(card=card, audit=f"guardrail {name}: {rule}")
+        return Result(card=card, audit=f"guardrail {name}: {rule}", setting=f"guardrail {name}")
 
 
 async def _missing_sequence(rule: Rule, context: CommandContext) -> tuple[str, ...]:
@@ -332,7 +332,7 @@ async def _remove(rule: NamedRule, context: CommandContext) -> Result:
     await context.need_records().guardrails.remove_rule(context.workspace.name, name)
     again = Button(label="Add it again", action=Guard(act="add", rule=str(rule.rule), name=name))
     card = Card(title=f"Guardrail {name} was removed", tone=Tone.GOOD, buttons=(again,))
-    return Result(card=card, audit=f"guardrail {name} removed")
+    return Result(card=card, audit=f"guardrail {name} removed", setting=f"guardrail {name}")
 
 
 async def _snooze(name: str, duration: timedelta, context: CommandContext) -> Result:
@@ -344,7 +344,8 @@ async def _snooze(name: str, duration: timedelta, context: CommandContext) -> Re
     await _switch_off(name, context, until=end)
     title = f"Guardrail {name} is snoozed until {context.show(end)}"
     card = _switched(title, f"Then it works again. {STAY}", name=name, tone=Tone.GOOD)
-    return Result(card=card, audit=f"guardrail {name} snoozed until {context.show(end)}")
+    audit = f"guardrail {name} snoozed until {context.show(end)}"
+    return Result(card=card, audit=audit, setting=f"guardrail {name}")
 
 
 def _switched(title: str, *text: str, name: str, tone: Tone) -> Card:
@@ -366,7 +367,7 @@ async def _turn_off(name: str, context: CommandContext) -> Result:
     what = f"Guardrail {name} is" if name else "All guardrails of all outreach workspaces are"
     text = "It does nothing until someone turns it on." if name else ALL_SILENT
     card = _switched(f"{what} off", text, STAY, name=name, tone=Tone.WARN)
-    return Result(card=card, audit=f"{what} off".lower())
+    return Result(card=card, audit=f"{what} off".lower(), setting=f"guardrail {name}")
 
 
 class AllOff(Act):
@@ -394,7 +395,7 @@ async def _turn_on(name: str, context: CommandContext) -> Result:
     what = f"Guardrail {name} is" if name else "All guardrails are"
     title = f"{what} on" if changed else f"{what} already on"
     card = Card(title=title, tone=Tone.GOOD, text=tuple(_off_text(one, context) for one in left[:1]))
-    return Result(card=card, audit=title.lower() if changed else "")
+    return Result(card=card, audit=title.lower() if changed else "", setting=f"guardrail {name}")
 
 
 def _off_text(switch: Switch, context: CommandContext) -> str:

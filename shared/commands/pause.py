@@ -54,7 +54,7 @@ NO_BOT = (
 WAS: Mapping[str, Status] = {"paused": "active", "active": "paused"}
 """The status that a sequence has before it gets another."""
 VERB: Mapping[str, str] = {"paused": "pause", "active": "resume"}
-DONE: Mapping[str, str] = {"paused": "paused", "active": "active again"}
+DONE: Mapping[str, str] = {"paused": "paused", "active": "sending again"}
 EFFECT: Mapping[str, Literal["paused", "resumed"]] = {"paused": "paused", "active": "resumed"}
 
 
@@ -434,7 +434,7 @@ async def _result_of_one(tally: Tally, act: SetStatus, context: CommandContext) 
         title = f"{label} is already {status}"
         card = Card(title=title, text=(NOTHING_CHANGED,), buttons=(button,), footer=tally.note)
         return Result(card=card, rows=rows)
-    state = f"{label} {'stays active' if stays else 'is active again'}"
+    state = f"{label} {'stays active' if stays else 'is sending again'}"
     if status == "paused":
         state = f"{label} {'stays' if stays else 'is'} paused{act.end(context)}"
     facts = [Fact(label="Reason", value=act.reason)] if act.reason else []

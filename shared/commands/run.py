@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -331,6 +332,8 @@ async def _recorded(
         return done
     number, problem = await _write_audit(done, line, context)
     card = done.card
+    if done.setting:
+        await _restate(done, context)
     if problem:  # it is shown, and undoes nothing
         footer = " ".join(filter(None, (card.footer, f"Not in the audit log: {problem}")))
         return replace(done, card=replace(card, footer=footer))
@@ -358,6 +361,12 @@ async def _write_audit(result: Result, line: str, context: CommandContext) -> tu
         return await context.changes.record(entry), ""
     except RecordsUnavailable as error:
         return 0, str(error) or NO_RECORDS
+
+
+async def _restate(done: Result, context: CommandContext) -> None:
+    """Have earlier messages about a setting say how it is now; where that fails, they are out of date, and no more."""
+    with contextlib.suppress(RecordsUnavailable):
+        await context.need_records().restate(context.workspace.name, done.setting, done.card.title)
 
 
 def _in_workspace(card: Card, context: CommandContext, *, is_named: bool) -> Card:

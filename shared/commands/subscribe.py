@@ -385,7 +385,8 @@ async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     card = (await _whole_set(f"{mention_channel(channel)} now gets {gets}", context, channel)).card
     text = (*card.text, place.note) if place.note else card.text
     audit = f"{channel}: {', '.join(arguments.events)}"
-    return Result(card=replace(card, tone=Tone.GOOD, text=text), audit=audit)
+    setting = f"subscriptions {channel}"
+    return Result(card=replace(card, tone=Tone.GOOD, text=text), audit=audit, setting=setting)
 
 
 async def _inbox_problem(arguments: Subscribe, context: CommandContext) -> Result | None:
@@ -424,7 +425,8 @@ async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Resul
     removed = f"Removed {show_number(count, 'subscription')} of {where}"
     title = f"{where} no longer gets {name_events(gone)}" if gone else removed
     card = (await _whole_set(title, context, channel)).card
-    return Result(card=replace(card, tone=Tone.GOOD), audit=f"{channel}: {count} ended")
+    audit, setting = f"{channel}: {count} ended", f"subscriptions {channel}"
+    return Result(card=replace(card, tone=Tone.GOOD), audit=audit, setting=setting)
 
 
 def _is_meant(one: Subscription, arguments: Unsubscribe) -> bool:

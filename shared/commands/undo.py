@@ -195,7 +195,7 @@ def _result(found: Undoable, tally: Tally, *, due: list[str], context: CommandCo
     ends = {_end(one, context) for one in done.values()}
     labels = [one.label for one in done.values()]
     what = f"{clip(labels[0])} is" if len(labels) == 1 else f"{show_number(len(labels), 'sequence')} are"
-    state = "active again" if ends == {""} else f"paused again{min(ends)}"
+    state = "sending again" if ends == {""} else f"paused again{min(ends)}"
     title = f"{what} {state if len(ends) == 1 else 'as before'}"
     return Result(
         card=Card(title=title, tone=Tone.WARN if failed else Tone.GOOD, text=text),

@@ -431,6 +431,14 @@ class Incidents(Repository):
             return False
         return _redraw(tx, incident.told, note, condensed=True)
 
+    @writes
+    def restate(self, tx: Transaction, workspace: str, told: str, note: str) -> bool:
+        """Have the message of open incidents say how what they are about is now; returns whether it changed."""
+        is_open = bool(
+            _read(tx, _told_by(workspace, told))
+        )  # else it says where they went, or that they ended
+        return is_open and _redraw(tx, told, note)
+
     @reads
     def timed(self, tx: Transaction) -> Sequence[Incident]:
         """The incidents whose pauses end by themselves."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,10 +10,12 @@ from shared.domain.wall_clock import MORNING, Recurrence, moment, parse_recurren
 from shared.records.records import Subscription
 from shared.store import facts, jobs, messages
 from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.db.schema import posts
 from shared.store.deliveries import subscriptions_of
 from shared.store.facts import DIGEST, SUBSCRIPTION
 from shared.store.jobs import Job
 from shared.store.messages import PlannedPost
+from shared.store.post_kinds import ANSWER
 
 LATEST_SECONDS = 6 * 3600.0
 """How long after its time a digest is still given: a bot that was away overnight does not begin with old ones."""
@@ -61,9 +64,21 @@ class Subscriptions(Repository):
         facts.put(tx, DIGEST, key, {"at": at}, workspace=workspace, at=tx.now)
         jobs.put(tx, jobs.DIGEST, key, workspace=workspace, at=_next(at, tx.now), how="replace")
 
+    @writes
+    def restate(self, tx: Transaction, workspace: str, setting: str, title: str) -> None:
+        """Have the earlier messages about a setting say how it is now, without the buttons that belonged to what it was."""
+        earlier = posts.c.dedupe.startswith(about_setting(workspace, setting), autoescape=True)
+        note = json.dumps({"title": title}, ensure_ascii=False)
+        messages.redraw(tx, (posts.c.kind == ANSWER) & earlier, clicked=True, values={"note": note})
+
     async def give_up_channel(self, channel: str) -> None:
         """Nothing is posted to the channel any more: messages that it rejected are dropped."""
         await messages.give_up(self.database, channel)
+
+
+def about_setting(workspace: str, setting: str) -> str:
+    """How the `dedupe` of a message about a setting begins."""
+    return f"{ANSWER}:{workspace}:{setting}:"
 
 
 def _key(subscription: Subscription) -> str:

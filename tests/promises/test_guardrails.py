@@ -141,6 +141,36 @@ async def test_a_rule_that_suggests_pauses_nothing(team: Team) -> None:
     assert any(label.startswith("Pause") for label in message.buttons)
 
 
+async def test_a_suggestion_offers_a_pause_only_while_there_is_something_to_pause(team: Team) -> None:
+    await add(team, 'guardrails add "suggest pausing sequence when bounces > 10 in 1h" as hint')
+    await bounce(team, 12)
+    message = await look(team, "12 bounces", "hint")
+    await team.ask(f'pause "{NAME}"', user="ben")
+
+    async def offers() -> bool:
+        await team.pass_time(seconds=35)
+        return "Pause sequence" in (await team.present(message)).buttons
+
+    async def is_over() -> bool:
+        return not await offers()
+
+    assert await team.until(is_over)
+    now = await team.present(message)
+    assert f"{NAME} is paused" in now.title
+    await team.ask(f'resume "{NAME}"', user="ben")
+    assert await team.until(offers)
+    assert "suggests pausing" in (await team.present(message)).title
+
+
+async def test_a_message_about_a_guardrail_says_how_it_is_now(team: Team) -> None:
+    await add(team, 'guardrails add "notify about sequence when bounces > 10 in 1h" as hint')
+    off = await team.ask("guardrails off hint")
+    assert "Turn on" in off.buttons
+    await team.ask("guardrails on hint", user="ben")
+    now = await team.changed(off, "Guardrail hint is on")
+    assert not now.buttons
+
+
 async def test_a_rule_acts_on_the_first_day_where_it_is_certain(team: Team) -> None:
     """Sends before the first delivery are unknown, but they can't be more than the service has counted."""
     await add(team, 'guardrails add "pause sequence when bounces > 3% of at least 50 sends in 24h" as rate')

@@ -83,7 +83,7 @@ async def test_a_guardrail_does_not_insist_after_a_person_resumed(
     await fire(process)
     remote.before = pass_on
     clock.now += 1
-    assert "active again" in (await process.say(f"resume {ONE}")).title
+    assert "sending again" in (await process.say(f"resume {ONE}")).title
     clock.now += 60
     await process.fire()
     assert remote.statuses == {ONE: "active"}

@@ -42,9 +42,9 @@ async def test_undo_is_a_stack_of_acts() -> None:
     async with at_desk() as desk:
         await desk.press("2", "p", "y", "down", "p", "y")
         await desk.press("u")
-        await desk.until("Fintech ops leaders is active again")
+        await desk.until("Fintech ops leaders is sending again")
         await desk.press("u")
-        await desk.until("SaaS founders – Europe is active again")
+        await desk.until("SaaS founders – Europe is sending again")
         await desk.press("u")
         await desk.until("Nothing to undo")
         assert desk.service.lines[:2] == ["pause sq_0", "pause sq_1"]
@@ -56,7 +56,7 @@ async def test_undo_takes_back_what_the_palette_paused() -> None:
         await desk.until("Press u to undo")
         assert desk.service.paused == {"sq_1", "sq_2"}
         await desk.press("u")
-        await desk.until("Fintech ops leaders is active again")
+        await desk.until("Fintech ops leaders is sending again")
         assert desk.service.paused == {"sq_2"}
 
 
