@@ -43,7 +43,7 @@ COMMAND = Command(
     rank=1000,
     aliases=("sky",),
     summary="Say how the weather is",
-    own_fields=frozenset({"sky"}),
+    own_fields=("sky",),
     examples=("weather",),
 )
 '''

@@ -87,7 +87,7 @@ class _Quoting:
 
 def answer(command: Command, result: Result) -> dict[str, Any]:
     """What a command came to as structured content: the rows, and what people read of it beside them."""
-    quoting = _Quoting(own=command.own_fields)
+    quoting = _Quoting(own=frozenset(command.own_fields))
     rows: list[Any] = []
     for row in result.rows[:MOST_ROWS]:
         shown = quoting.mapping(row)

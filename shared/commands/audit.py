@@ -124,7 +124,7 @@ FAMILY = (
         rank=230,
         aliases=("log",),
         summary="List recent changes: who, what, when and where",
-        own_fields=frozenset({"at", "workspace", "via"}),
+        own_fields=("at", "workspace", "via"),
         newest_only=True,
         examples=("audit",),
     ),
@@ -134,6 +134,6 @@ FAMILY = (
         rank=240,
         summary="Show your role and permissions",
         examples=("whoami",),
-        own_fields=frozenset({"role", "workspace", "may"}),
+        own_fields=("role", "workspace", "may"),
     ),
 )

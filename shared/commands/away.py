@@ -6,10 +6,18 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
-from shared.commands.base import ArgumentError, Arguments, Command, Face, Result, Words, refused, texts
+from shared.commands.base import (
+    ArgumentError,
+    Arguments,
+    ChangingCommand,
+    Face,
+    Result,
+    Words,
+    refused,
+    texts,
+)
 from shared.commands.times import End, end_mistake, read_end
 from shared.domain.card import Card, Tone
-from shared.domain.roles import Role
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
@@ -75,26 +83,22 @@ def has_rota(context: CommandContext) -> bool:
 
 
 FAMILY = (
-    Command(
+    ChangingCommand(
         arguments=Away,
         run=_away,
         rank=210,
         usage="[for 2h|until monday]",
         summary="Get no turns in a rota while you are away",
-        changes=True,
-        role=Role.OPERATOR,
         examples=("away until monday", "away for 2h", "away"),
         faces=frozenset({Face.SLACK}),  # elsewhere nobody knows who you are in Slack
         assistants=False,
         is_offered=has_rota,
     ),
-    Command(
+    ChangingCommand(
         arguments=Back,
         run=_back,
         rank=220,
         summary="Get turns in a rota again",
-        changes=True,
-        role=Role.OPERATOR,
         examples=("back",),
         faces=frozenset({Face.SLACK}),
         assistants=False,

@@ -347,7 +347,7 @@ class Command(Data):
     faces: frozenset[Face] = frozenset(Face)
     aliases: tuple[str, ...] = ()
     """Other names, which mean exactly the same."""
-    own_fields: frozenset[str] = frozenset()
+    own_fields: tuple[str, ...] = ()
     """Fields of its rows with ids, statuses and times; an assistant gets every other text as quoted from outside."""
     assistants: bool = True
     """Whether an assistant may give it in a person's name."""
@@ -365,6 +365,13 @@ class Command(Data):
     @property
     def synopsis(self) -> str:
         return f"{self.name} {self.usage}".rstrip()
+
+
+class ChangingCommand(Command):
+    """One verb that changes something."""
+
+    changes: bool = True
+    role: Role = Role.OPERATOR
 
 
 NO_COMMANDS = frozenset({"base", "errors", "hold", "run", "times"})

@@ -11,7 +11,7 @@ from shared.api.event_kinds import EVENTS
 from shared.commands.base import (
     HERE,
     ArgumentError,
-    Command,
+    ChangingCommand,
     InChannel,
     Result,
     Words,
@@ -28,7 +28,6 @@ from shared.commands.stats import Stats, compare, total_facts
 from shared.commands.subscribe import forget_if_unused, list_workspaces, nowhere
 from shared.commands.times import DAYS, DayRange
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.roles import Role
 from shared.domain.wall_clock import WEEKDAYS, Recurrence, parse_recurrence
 from shared.text.formats import clip, show_number, show_span, show_time
 
@@ -276,14 +275,12 @@ async def _held(context: CommandContext) -> list[Fact]:
     return [Fact(label="Claimed, not done", value=f"{counted}{more}")] if held else []
 
 
-COMMAND = Command(
+COMMAND = ChangingCommand(
     arguments=Digest,
     run=_run,
     rank=170,
     usage="now|today|[weekdays|mon,thu] at 09:00 [ZONE]|off [here|#channel]",
     summary="Show a summary of yesterday or of today so far, schedule it for the days you choose, or turn it off",
-    changes=True,
-    role=Role.OPERATOR,
     examples=(
         "digest now",
         "digest today",

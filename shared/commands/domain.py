@@ -404,6 +404,6 @@ COMMAND = Command(
     rank=70,
     usage="DOMAIN",
     summary="Show the state of a domain and its causes: health, sends, bounces, DNS, last changes, advice",
-    own_fields=frozenset({"at", "kind"}),
+    own_fields=("at", "kind"),
     examples=("domain mail.acme.com",),
 )

@@ -13,8 +13,8 @@ from shared.commands.base import (
     Act,
     ArgumentError,
     Arguments,
+    ChangingCommand,
     Choice,
-    Command,
     Question,
     Result,
     Words,
@@ -26,7 +26,6 @@ from shared.commands.base import (
 )
 from shared.commands.times import end_mistake, read_end
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
-from shared.domain.roles import Role
 from shared.domain.wall_clock import DAY, moment
 from shared.text.formats import clip, short_duration, show_count, show_exact_span, show_number
 from shared.text.tokenize import quote
@@ -529,17 +528,15 @@ def _from_when(rule: Rule) -> str:
     return "it is known from the bot's first reading of the service on"
 
 
-COMMAND = Command(
+COMMAND = ChangingCommand(
     arguments=Guard,
     run=_run,
     rank=180,
     aliases=("guard",),
     usage="[list|add RULE [as NAME]|test RULE|test NAME|remove NAME|snooze NAME [for 24h]|off [NAME]|on [NAME]]",
     summary="Manage rules that notify you or pause sequences when bounces, replies or health get worse",
-    own_fields=frozenset({"at", "last_fired", "state"}),
-    changes=True,
+    own_fields=("at", "last_fired", "state"),
     asks=True,
-    role=Role.OPERATOR,
     reads=True,
     examples=(
         "guardrails",

@@ -196,7 +196,7 @@ FAMILY = (
         rank=50,
         usage="[DOMAIN|unhealthy]",
         summary="List inboxes by domain, with health score, daily limit and status",
-        own_fields=frozenset({"status"}),
+        own_fields=("status",),
         examples=("inboxes", "inboxes unhealthy", "inboxes acme.com"),
     ),
     Command(
@@ -205,7 +205,7 @@ FAMILY = (
         rank=60,
         aliases=("bounces",),
         summary="List the sending domains, worst first, with state, lowest health and bounces of 24 hours",
-        own_fields=frozenset({"state"}),
+        own_fields=("state",),
         examples=("domains", "bounces"),
     ),
 )

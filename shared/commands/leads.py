@@ -13,6 +13,7 @@ from shared.commands.base import (
     Act,
     ArgumentError,
     Arguments,
+    ChangingCommand,
     Command,
     OnSequence,
     Problem,
@@ -30,7 +31,6 @@ from shared.commands.base import (
     write_target,
 )
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.domain.roles import Role
 from shared.text.formats import clip, plural, show_number
 from shared.text.tokenize import quote
 
@@ -540,7 +540,7 @@ FAMILY = (
         rank=90,
         usage="[SEQUENCE] [STATUS]",
         summary="List the newest leads, filtered by sequence or status",
-        own_fields=frozenset({"id", "status"}),
+        own_fields=("id", "status"),
         newest_only=True,
         examples=("leads interested", "leads sq_1 replied"),
     ),
@@ -550,29 +550,25 @@ FAMILY = (
         rank=100,
         usage="EMAIL|NAME|ld_… [STATUS]",
         summary="Show a lead and its last reply, by email, name or id",
-        own_fields=frozenset({"id", "status"}),
+        own_fields=("id", "status"),
         examples=("lead ann@acme.com", "lead Ada Lovelace", "lead ld_1"),
     ),
-    Command(
+    ChangingCommand(
         arguments=Add,
         run=_add,
         rank=110,
         usage="EMAIL to SEQUENCE [field=value …]",
         summary="Add a lead to a sequence",
-        changes=True,
-        role=Role.OPERATOR,
         examples=("add ann@acme.com to sq_1 first_name=Ann company=Acme",),
     ),
-    Command(
+    ChangingCommand(
         arguments=Remove,
         run=_remove,
         rank=120,
         usage="EMAIL|ld_… [STATUS]",
         summary="Remove a lead from all sequences, after confirmation",
-        own_fields=frozenset({"id"}),
-        changes=True,
+        own_fields=("id",),
         asks=True,
-        role=Role.OPERATOR,
         examples=("remove ann@acme.com", "remove ld_1"),
     ),
 )

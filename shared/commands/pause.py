@@ -16,8 +16,8 @@ from shared.commands.base import (
     NOTHING_CHANGED,
     Act,
     ArgumentError,
+    ChangingCommand,
     Choice,
-    Command,
     Data,
     OnSequences,
     Problem,
@@ -34,7 +34,6 @@ from shared.commands.base import (
 from shared.commands.sequences import END_WORDS, Match, Sequences, resolve_sequence, sequence_table
 from shared.commands.times import UNTIL, End, Moment, end_mistake, read_end
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.roles import Role
 from shared.text.formats import clip, show_number
 from shared.text.tokenize import quote
 
@@ -546,17 +545,15 @@ def leftovers(tally: Tally, status: Status) -> tuple[str, ...]:
 
 
 FAMILY = (
-    Command(
+    ChangingCommand(
         arguments=Pause,
         run=_plan,
         rank=30,
         aliases=("stop",),
         usage="SEQUENCE [for 2h] [reason …]",
         summary="Pause a sequence, or all of them, until you resume it or for a set time",
-        own_fields=frozenset({"id", "status"}),
-        changes=True,
+        own_fields=("id", "status"),
         asks=True,
-        role=Role.OPERATOR,
         examples=(
             'pause "Q3 founders" for 2h reason bounces are high',
             "pause sq_1",
@@ -566,17 +563,15 @@ FAMILY = (
             "pause domain:acme.com",
         ),
     ),
-    Command(
+    ChangingCommand(
         arguments=Resume,
         run=_plan,
         rank=40,
         aliases=("unpause",),
         usage="SEQUENCE",
         summary="Resume a paused sequence",
-        own_fields=frozenset({"id", "status"}),
-        changes=True,
+        own_fields=("id", "status"),
         asks=True,
-        role=Role.OPERATOR,
         examples=('resume "Q3 founders"', "resume sq_1", "resume all"),
     ),
 )

@@ -125,6 +125,6 @@ COMMAND = Command(
     aliases=("open",),
     usage="[mine|PAGE]",
     summary="List unclaimed interested replies, or those that you have claimed",
-    own_fields=frozenset({"alert_id", "received_at"}),
+    own_fields=("alert_id", "received_at"),
     examples=("replies", "replies mine", "replies 2"),
 )

@@ -286,7 +286,7 @@ COMMAND = Command(
     rank=190,
     usage="[last week|last month|7d|FROM..TO]",
     summary="Show a client report for a period: sends, replies, meetings, health, incidents",
-    own_fields=frozenset({"workspace", "from", "to", "made_at", "at"}),
+    own_fields=("workspace", "from", "to", "made_at", "at"),
     examples=("report", "report last month", "report 2026-03-01..2026-03-31"),
     # In a shell it is its own program.
     faces=frozenset({Face.SLACK, Face.DASHBOARD}),

@@ -263,6 +263,6 @@ COMMAND = Command(
     rank=20,
     usage="[active|paused]",
     summary="List sequences with status and steps",
-    own_fields=frozenset({"id", "status", "paused_until"}),
+    own_fields=("id", "status", "paused_until"),
     examples=("sequences", "sequences paused"),
 )

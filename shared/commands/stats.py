@@ -318,7 +318,7 @@ COMMAND = Command(
     rank=80,
     usage="[by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]",
     summary="Show sends, replies, positive replies, meetings and rates, or times to claim by person",
-    own_fields=frozenset({"id"}),
+    own_fields=("id",),
     examples=(
         "stats",
         "stats by step 7d",

@@ -287,6 +287,6 @@ COMMAND = Command(
     run=_run,
     rank=10,
     summary="Show an overview on one page",
-    own_fields=frozenset({"workspace", "last_delivery_at", "tone"}),
+    own_fields=("workspace", "last_delivery_at", "tone"),
     examples=("status",),
 )

@@ -13,6 +13,7 @@ from shared.api.event_kinds import EVENTS, NAME_OF, POSTED_AT_ONCE, kind_of, wor
 from shared.commands.base import (
     HERE,
     ArgumentError,
+    ChangingCommand,
     Command,
     Data,
     InChannel,
@@ -26,7 +27,6 @@ from shared.commands.base import (
     write_channel,
 )
 from shared.domain.card import Button, Card, Tone
-from shared.domain.roles import Role
 from shared.text.formats import clip, plural, show_number
 from shared.text.tokenize import Word, quote
 
@@ -449,28 +449,24 @@ async def forget_if_unused(context: CommandContext, channel: str) -> None:
 
 
 FAMILY = (
-    Command(
+    ChangingCommand(
         arguments=Subscribe,
         run=_subscribe,
         rank=140,
         usage="EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel] [condensed]",
         summary="Choose which events post to a channel",
-        changes=True,
-        role=Role.OPERATOR,
         examples=(
             "subscribe interested here",
             'subscribe bounces, opt-outs sequence="Q3 founders" #sales condensed',
             "subscribe bounces domain=mail.acme.com here",
         ),
     ),
-    Command(
+    ChangingCommand(
         arguments=Unsubscribe,
         run=_unsubscribe,
         rank=150,
         usage="EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel]",
         summary="Stop events from posting to a channel, or all of them",
-        changes=True,
-        role=Role.OPERATOR,
         examples=("unsubscribe bounces here", "unsubscribe all #sales"),
     ),
     Command(

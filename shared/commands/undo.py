@@ -12,7 +12,7 @@ from shared.commands.base import (
     NOTHING_CHANGED,
     Act,
     Arguments,
-    Command,
+    ChangingCommand,
     Problem,
     Question,
     Result,
@@ -21,7 +21,6 @@ from shared.commands.base import (
     refused,
 )
 from shared.domain.card import Button, Card, Tone
-from shared.domain.roles import Role
 from shared.domain.wall_clock import moment
 from shared.text.formats import clip, show_number
 
@@ -216,13 +215,11 @@ def _changed_since(found: Undoable, context: CommandContext) -> str:
     )
 
 
-COMMAND = Command(
+COMMAND = ChangingCommand(
     arguments=Undo,
     run=_run,
     rank=200,
     summary="Undo your newest pause or resume, then the one before, each within 10 minutes",
-    changes=True,
     asks=True,
-    role=Role.OPERATOR,
     examples=("undo",),
 )

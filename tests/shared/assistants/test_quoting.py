@@ -143,7 +143,7 @@ async def test_each_own_field_of_a_command_is_one_of_its_rows(line: str, harness
     await harness.say("pause sq_1")
     asked = parse(line)
     found = answer(asked.command, await harness.read(asked))
-    own = asked.command.own_fields - {"event", "paused_until"}
+    own = {*asked.command.own_fields} - {"event", "paused_until"}
     keys = {text for row in found["rows"] for text in unquoted(row)}
     assert own <= keys | ({"id"} if line == "stats" else set())
     assert all(not isinstance(row.get(key), dict) for row in found["rows"] for key in own)
