@@ -442,7 +442,7 @@ async def _result_of_one(tally: Tally, act: SetStatus, context: CommandContext) 
     if act.until:  # a fact for faces that know each reader's zone
         facts.append(Fact(label="Until", value=context.show(act.until), at=act.until))
         resumes = await _bot_runs(context)
-        text = ("It resumes automatically." if resumes else NO_BOT,)
+        text = () if resumes else (NO_BOT,)
     tone = Tone.GOOD if resumes else Tone.WARN
     card = Card(title=state, tone=tone, text=text, facts=tuple(facts), footer=tally.note)
     return _done(card, state, tally, act, ids=(target.id,), rows=rows)
