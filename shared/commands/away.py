@@ -56,13 +56,11 @@ async def _away(arguments: Away, context: CommandContext) -> Result:
     if not has_rota(context):
         why = "Nobody takes turns here. `[routes.rota]` in the settings names who does."
         return refused("There is no rota", why, why="no rota")
-    until = now + end.duration if end.duration else None
-    if end.until:
-        until = end.until.after(now, zone=context.zone)
-        if until is None or until > now + LONGEST_ABSENCE:
-            title = f"{end.until} isn't in the next twelve months"
-            here = "You are still here. Nothing was changed."
-            return refused(title, here, why=title, argument="until")
+    until = end.after(now, zone=context.zone)
+    if end.until and (until is None or until > now + LONGEST_ABSENCE):
+        title = f"{end.until} isn't in the next twelve months"
+        here = "You are still here. Nothing was changed."
+        return refused(title, here, why=title, argument="until")
     await context.need_records().turns.leave(context.actor, until=until.timestamp() if until else None)
     shown = f"until {context.show(until)}" if until else "until they are back"
     text = ("Others in the rota get the turns. `back` ends it.",)

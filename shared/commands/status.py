@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shared.commands.base import Arguments, Command, Problem, Result
+from shared.commands.base import COMMANDS, Arguments, Command, Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.formats import show_count, show_number, show_span
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shared.domain_health.report import DomainReport
     from shared.records.audit import Absence
     from shared.records.records import AlertsSummary
+    from shared.store.history import Records
 
 REJECTIONS = {
     "is_archived": "archived",
@@ -50,7 +51,7 @@ class Overview(NamedTuple):
 
     @property
     def service_errors(self) -> list[Exception]:
-        return [part.error for part in (self.sequences, self.inboxes, self.today) if part.error]
+        return [part.error for part in self[:3] if part.error]
 
 
 async def _run(_: Status, context: CommandContext) -> Result:
@@ -62,9 +63,7 @@ async def _run(_: Status, context: CommandContext) -> Result:
     verdict = judge(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
     dns = _dns(seen, verdict, context)
     facts = (
-        *_service(seen),
-        _sequences(seen.sequences),
-        _inboxes(seen.inboxes, verdict),
+        *_service(seen, verdict),
         *dns,
         _today(seen.today),
         *_alerts(seen, context),
@@ -82,18 +81,12 @@ async def _run(_: Status, context: CommandContext) -> Result:
             tone=worst(one.tone for one in judged if one.tone is not Tone.INFO),
             facts=facts,
             table=_troubled(verdict),
-            buttons=tuple(Button(label=label, action=_bare(name)) for label, name in links),
+            buttons=tuple(Button(label=label, action=COMMANDS[name].arguments()) for label, name in links),
             footer=f"As of {context.show(context.now())}",
         ),
         rows=(_data(seen, verdict, context),),
         problem=Problem(text="the service is unreachable") if len(seen.service_errors) == 3 else None,
     )
-
-
-def _bare(name: str) -> Arguments:
-    from shared.commands.base import COMMANDS
-
-    return COMMANDS[name].arguments()
 
 
 async def _look(context: CommandContext) -> Overview:
@@ -105,44 +98,43 @@ async def _look(context: CommandContext) -> Overview:
     async def today() -> StatsRow:
         return totals(await context.stats(context.today, context.today))
 
-    async def recorded(name: str) -> Any:
-        records = context.need_records()
-        if name == "summary":
-            return await records.summary(context.workspace.name)
-        if name == "bot":
-            return await records.bot_is_running()
-        return await (records.domains.reports() if name == "dns" else records.turns.absences())
+    async def recorded(read: Callable[[Records], Awaitable[Any]]) -> Any:
+        return await read(context.need_records())
 
+    reads: tuple[Callable[[Records], Awaitable[Any]], ...] = (
+        lambda records: records.summary(context.workspace.name),
+        lambda records: records.bot_is_running(),
+        lambda records: records.domains.reports(),
+        lambda records: records.turns.absences(),
+    )
     return Overview(
         *await asyncio.gather(
             read_part(context.sequences()),
             read_part(context.inboxes()),
             read_part(today()),
-            *(read_part(recorded(name)) for name in ("summary", "bot", "dns", "absences")),
+            *(read_part(recorded(read)) for read in reads),
         )
     )
 
 
-def _service(seen: Overview) -> Iterator[Fact]:
+def _service(seen: Overview, verdict: WorkspaceVerdict) -> Iterator[Fact]:
+    """Its sequences and inboxes, and what of it can't be read."""
     from shared.commands.run import of_reading
 
     if errors := seen.service_errors:
         state = "not available" if len(errors) == 3 else "partly available"
         yield Fact(label="Service", value=f"{state}: {of_reading(str(errors[0]))}", tone=Tone.BAD)
-
-
-def _sequences(part: Part[tuple[Campaign, ...]]) -> Fact:
-    if part.value is None:
-        return part.unknown("Sequences")
-    counts = Counter(one.status or "unknown" for one in part.value)
-    ordered = sorted(counts.items(), key=lambda pair: (pair[0] != "active", pair[0] != "paused", pair[0]))
-    return Fact(label="Sequences", value=", ".join(f"{count} {word}" for word, count in ordered) or "none")
-
-
-def _inboxes(part: Part[tuple[Inbox, ...]], verdict: WorkspaceVerdict) -> Fact:
-    if part.value is None:
-        return part.unknown("Inboxes")
-    return Fact(label="Inboxes", value=verdict.text if part.value else "none", tone=verdict.tone)
+    if seen.sequences.value is None:
+        yield seen.sequences.unknown("Sequences")
+    else:
+        counts = Counter(one.status or "unknown" for one in seen.sequences.value)
+        ordered = sorted(counts, key=lambda word: (word != "active", word != "paused", word))
+        value = ", ".join(f"{counts[word]} {word}" for word in ordered) or "none"
+        yield Fact(label="Sequences", value=value)
+    if seen.inboxes.value is None:
+        yield seen.inboxes.unknown("Inboxes")
+    else:
+        yield Fact(label="Inboxes", value=verdict.text if seen.inboxes.value else "none", tone=verdict.tone)
 
 
 def _dns(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> tuple[Fact, ...]:
