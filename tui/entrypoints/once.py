@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL
 from shared.commands.run import open_client
 from shared.domain import evidence
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, take_snapshot, to_text
-from shared.domain.workspace_verdict import PAUSED, conditions_of, judge_reading
+from shared.domain.workspace_verdict import PAUSED, Condition, conditions_of, judge_reading
 from shared.history import History, HistoryUnavailable
 from shared.settings import Settings, Workspace
 from shared.text.sanitize import visible, visible_json
@@ -29,12 +29,11 @@ from tui.feed.poller import Tick, intervals
 from tui.feed.recorded_marks import pause_starts, read_marks, read_pasts
 from tui.feed.startup import OpenRecords, has_bot_database
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.alarms import update
 from tui.model.board import Board, DomainFacts, compose
 from tui.model.frame import Frame
 from tui.model.happened import together
 from tui.model.incident import Incident, with_marks
-from tui.model.lines import ChangeLine, PageRef
+from tui.model.lines import PageRef
 from tui.screens.incidents import IncidentsPage
 from tui.screens.report import report
 from tui.system.terminal import output_encoding, speaks_unicode, writable
@@ -77,8 +76,7 @@ async def print_once(
         picture = await _picture(tick, place, lanes)
         await asyncio.to_thread(svg.write_text, picture, encoding="utf-8")
     if as_json:
-        began = await _began(settings, place, board, now=now)
-        text = json.dumps(as_data(snapshot, board, began=began), indent=2, ensure_ascii=False)
+        text = json.dumps(as_data(snapshot, board), indent=2, ensure_ascii=False)
         sys.stdout.write((visible_json(text) if sys.stdout.isatty() else text) + "\n")
     elif not svg:
         _print(board, now=now)
@@ -140,19 +138,7 @@ async def _with_starts(
     return replace(snapshot, problems=tuple(starts.values())), facts
 
 
-async def _began(
-    settings: Settings, place: Workspace, board: Board, *, now: datetime
-) -> Mapping[str, datetime]:
-    """When each condition began, by its key, as far as the history of earlier runs tells."""
-    changes: tuple[ChangeLine, ...] = ()
-    if board.conditions and _has_history(settings.history_database):
-        async with History(settings.history_database, thresholds=place.thresholds) as store:
-            changes = (await HistoryAccess(store, workspace=place.name).recall(now=now)).changes
-    alarms = update((), board.conditions, now=now, first_look=True, changes=changes).alarms
-    return {one.key: one.text_since for one in alarms if not one.since_or_earlier}
-
-
-def as_data(snapshot: Snapshot, board: Board, *, began: Mapping[str, datetime]) -> Mapping[str, Any]:
+def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
     """The document's words as keys; null for what is unknown. `readings` tells the age of each part."""
     document: dict[str, Any] = json.loads("".join(to_text(snapshot)))
     readings = document["readings"]
@@ -165,7 +151,7 @@ def as_data(snapshot: Snapshot, board: Board, *, began: Mapping[str, datetime]) 
                 "where": one.where or None,
                 "text": one.text,
                 "inboxes": one.extent or None,
-                "since": began[one.key].isoformat() if one.key in began else None,
+                "since": _seen_to_begin(one),
             }
             for one in board.conditions
             if one.is_alarm
@@ -177,6 +163,13 @@ def as_data(snapshot: Snapshot, board: Board, *, began: Mapping[str, datetime]) 
             for name, reading in readings.items()
         },
     }
+
+
+def _seen_to_begin(condition: Condition) -> str | None:
+    """Since when it is so; null where it held already when somebody looked for the first time."""
+    if condition.since is None or (condition.is_older and condition.since == condition.began):
+        return None
+    return condition.since.isoformat()
 
 
 def _with_rates(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Reads the service into snapshots, and makes boards of them.
 
-One job per source, scheduled again when its read has ended: never two reads of a source at once, and never all at the
-same time. Boards are computed in a thread, so that keys never wait.
+One task per source, which waits again when its read has ended: never two reads of a source at once, and never all at
+the same time. Boards are computed in a thread, so that keys never wait.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
-
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from shared.api import OutreachClient
 from shared.api.pipeline import failed_attempts
@@ -180,14 +178,10 @@ class Poller:
         self._timeout = timeout
         self.snapshot = Snapshot(workspace=workspace)
         self._changed = asyncio.Event()
-        self._scheduler = AsyncIOScheduler(
-            timezone="UTC",
-            # A job puts its next run on the schedule before it ends, and a late run is still wanted.
-            job_defaults={"misfire_grace_time": None, "max_instances": 2},
-        )
-        self._reading: dict[str, asyncio.Task[None]] = {}
-        self._again: set[str] = set()
-        """Sources to be read once more when their read under way has ended."""
+        self._due: dict[str, float] = {}
+        """When each source is read next, by the loop's clock."""
+        self._hurried = {name: asyncio.Event() for name in SOURCES}
+        """Set where a source is wanted before its time, also while it is being read."""
         self._tasks: list[asyncio.Task[None]] = []
         self._tried: set[str] = set()
         """What was read, or failed to be, since the start; a snapshot without it is half of another time."""
@@ -214,15 +208,9 @@ class Poller:
             asyncio.create_task(self._compose(deliver, composer), name="dashboard-poller"),
             asyncio.create_task(self._watch_clock(), name="dashboard-clock"),
         ]
-        self._scheduler.start()
-        for number, name in enumerate(SOURCES):
-            self._schedule(name, seconds=number * STAGGER)
-
-    def _schedule(self, name: str, *, seconds: float) -> None:
-        at = datetime.now(UTC) + timedelta(seconds=seconds)
-        self._scheduler.add_job(
-            self._read_regularly, "date", run_date=at, args=[SOURCES[name]], id=name, replace_existing=True
-        )
+        for number, source in enumerate(SOURCES.values()):
+            reading = self._read_regularly(source, seconds=number * STAGGER)
+            self._tasks.append(asyncio.create_task(reading, name=f"dashboard-reads-{source.name}"))
 
     def note_replies(self, replies: tuple[InterestedReply, ...]) -> None:
         """Show what the bot has recorded of interested replies."""
@@ -249,18 +237,15 @@ class Poller:
 
     def read_now(self, *names: str) -> None:
         """Read these sources now, or all; one that is being read already is read once more afterwards."""
+        now = asyncio.get_running_loop().time()
         for number, name in enumerate(names or tuple(SOURCES)):
             self._unchanged_reads[name] = 0
-            if name in self._reading:
-                self._again.add(name)
-            elif self._scheduler.running:
-                self._schedule(name, seconds=number * STAGGER)
+            self._due[name] = now + number * STAGGER
+            self._hurried[name].set()
 
     async def aclose(self) -> None:
         """Stop reading, and wait until nothing runs any more."""
-        if self._scheduler.running:
-            self._scheduler.shutdown(wait=False)
-        tasks = [*self._tasks, *self._reading.values(), *([self._saver] if self._saver else ())]
+        tasks = [*self._tasks, *([self._saver] if self._saver else ())]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -276,24 +261,35 @@ class Poller:
                 self.read_now()
             before = ahead
 
-    async def _read_regularly(self, source: Source) -> None:
-        task = asyncio.current_task()
-        assert task
-        self._reading[source.name] = task
-        try:
-            await self._read(source)
-        except Exception:
-            logger.exception("reading %s failed", source.name)
-        finally:
-            del self._reading[source.name]
+    async def _read_regularly(self, source: Source, *, seconds: float) -> None:
+        clock, hurried = asyncio.get_running_loop().time, self._hurried[source.name]
+        self._due.setdefault(source.name, clock() + seconds)
+        while True:
+            await self._until_due(source.name)
+            hurried.clear()
+            try:
+                await self._read(source)
+            except Exception:
+                logger.exception("reading %s failed", source.name)
+            if not hurried.is_set():  # else it was wanted while it was being read, and its time is set
+                self._due[source.name] = clock() + self._pause(source)
+
+    async def _until_due(self, name: str) -> None:
+        clock, hurried = asyncio.get_running_loop().time, self._hurried[name]
+        while (left := self._due[name] - clock()) > 0:
+            hurried.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await hurried.wait()
+
+    def _pause(self, source: Source) -> float:
+        """Seconds until the next read, moved at random, so that processes don't ask in step."""
         name = source.grouping or source.name
         self._intervals[name] = self._poll_intervals.interval(
             name, unchanged_reads=self._unchanged_reads[source.name], alarmed=self._alarmed
         )
         jitter = self._poll_intervals.jitter
-        pause = self._intervals[name] * random.uniform(1 - jitter, 1 + jitter)  # noqa: S311 # no secret
-        self._schedule(source.name, seconds=0.0 if source.name in self._again else pause)
-        self._again.discard(source.name)
+        return self._intervals[name] * random.uniform(1 - jitter, 1 + jitter)  # noqa: S311 # no secret
 
     async def _read(self, source: Source) -> None:
         """One reading; the client repeats for longer than people should wait to be told."""

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from shared.domain.snapshot import ProblemStart
-from shared.domain.workspace_verdict import DOMAIN_KINDS, GUARDRAIL, PAUSED, Condition
+from shared.domain.workspace_verdict import BAD, DOMAIN_KINDS, GUARDRAIL, PAUSED, Condition
 from shared.text.sanitize import visible
 from tui.model.changes import stops_sending
 from tui.model.lines import ChangeLine
@@ -30,13 +30,9 @@ MOST = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alarm:
-    """One alarm of a workspace, with the present cause and value of its condition."""
+    """One alarm of a workspace: its condition as it is now, and what has become of it."""
 
-    key: str
-    kind: str
-    where: str
-    text: str
-    extent: int
+    condition: Condition
     since: datetime
     """When something began to be wrong here."""
     kind_since: datetime | None = None
@@ -48,10 +44,40 @@ class Alarm:
     acknowledged_at: datetime | None = None
     seen_extent: int = 0
     """The most inboxes that it has concerned so far."""
-    worst: str = ""
-    """What it was at its worst; empty: what it is."""
-    worst_kind: str = ""
-    worst_extent: int = 0
+    worst: Condition
+
+    @classmethod
+    def of(cls, condition: Condition, *, now: datetime, is_older: bool = False) -> Alarm:
+        """The alarm of a condition that is new, or was not there before."""
+        began = condition.began or condition.since or now
+        return cls(
+            condition=condition,
+            since=began,
+            kind_since=_own_start(condition, began),
+            since_or_earlier=condition.is_older or is_older,
+            seen_extent=condition.extent,
+            worst=condition,
+        )
+
+    @property
+    def key(self) -> str:
+        return self.condition.key
+
+    @property
+    def kind(self) -> str:
+        return self.condition.kind
+
+    @property
+    def where(self) -> str:
+        return self.condition.where
+
+    @property
+    def text(self) -> str:
+        return self.condition.text
+
+    @property
+    def extent(self) -> int:
+        return self.condition.extent
 
     @property
     def is_on(self) -> bool:
@@ -74,7 +100,7 @@ class Alarm:
         """`useacme.example paused, 7 inboxes not sending since 04:12`."""
         whose = f"{workspace}:" if workspace else ""
         if self.recovered_at:
-            what = " ".join(filter(None, (whose, self.where, self.worst or self.text)))
+            what = " ".join(filter(None, (whose, self.where, self.worst.text)))
             recovered = clock(self.recovered_at, now=now)
             return visible(f"Recovered at {recovered}, started {self.since_words(now)}: {what}")
         what = " ".join(filter(None, (whose, self.where, self.text)))
@@ -109,18 +135,22 @@ def update(
     shown, but raised nothing: it is as old as `changes` say.
     """
     present = {one.key: one for one in conditions if domains_read or not one.is_of_domain}
-    known = {one.key: one for one in alarms}
+    others = {one.key: one for one in alarms}
     kept, raised = [], []
     for key, condition in present.items():
-        before = known.pop(key, None)
-        alarm = _followed(before, condition, now=now)
-        if before is None:
-            alarm = _begun(alarm, condition, now=now, first_look=first_look, changes=changes)
+        before = others.pop(key, None)
+        if before is None and first_look:
+            since, is_older = begin(condition, now=now, first_look=True, changes=changes)
+            alarm = replace(Alarm.of(condition, now=now, is_older=is_older), since=since)
+        elif before is None or not before.is_on or _is_gone(before, now=now):
+            alarm = Alarm.of(condition, now=now)
+        else:
+            alarm = _followed(before, condition, now=now)
         kept.append(alarm)
         is_old = condition.kind == GUARDRAIL and now - alarm.since > FRESH
         if alarm.is_new and not first_look and not is_old and (before is None or not before.is_new):
             raised.append(alarm)
-    for alarm in known.values():
+    for alarm in others.values():
         is_read = domains_read or alarm.kind not in DOMAIN_KINDS
         kept.append(_absent(alarm, now=now) if is_read else alarm)
     lasting = [one for one in kept if not _is_over(one, now=now)]
@@ -138,59 +168,38 @@ def acknowledged(alarms: Sequence[Alarm], keys: Collection[str], *, at: datetime
     return tuple(replace(one, acknowledged_at=at) if one.key in keys else one for one in alarms)
 
 
-def _followed(before: Alarm | None, condition: Condition, *, now: datetime) -> Alarm:
+def _followed(before: Alarm, condition: Condition, *, now: datetime) -> Alarm:
     """The alarm with what is so now; not acknowledged any more where that is worse, or of another kind."""
-    if before is None or not before.is_on:
-        began = condition.began or condition.since or now
-        return Alarm(
-            key=condition.key,
-            kind=condition.kind,
-            kind_since=condition.since if condition.since != began else None,
-            where=condition.where,
-            text=condition.text,
-            extent=condition.extent,
-            since=began,
-            since_or_earlier=condition.is_older,
-            seen_extent=condition.extent,
-            worst=condition.text,
-            worst_kind=condition.kind,
-            worst_extent=condition.extent,
-        )
-    before = _remembered(before, condition)
-    if before.absent_since is None and (before.kind, before.text, before.extent) == _said(condition):
-        return before
-    is_other = condition.kind != before.kind
-    if _gravity(condition.kind, condition.extent) > _gravity(before.worst_kind, before.worst_extent):
-        before = replace(
-            before, worst=condition.text, worst_kind=condition.kind, worst_extent=condition.extent
-        )
+    since, is_older, kind_since = before.since, before.since_or_earlier, before.kind_since
+    if condition.began is not None:  # the history remembers: another process may have seen it first
+        since, is_older = condition.began, condition.is_older
+    if condition.began or condition.since:
+        # A cause that comes back begins anew, even where no look fell between.
+        kind_since = _own_start(condition, since)
+    elif condition.kind != before.kind:
+        kind_since = condition.since or now
     is_more = _is_worse(before.kind, condition.kind) or condition.extent > before.seen_extent
     return replace(
         before,
-        kind=condition.kind,
-        kind_since=(condition.since or now) if is_other else before.kind_since,
-        text=condition.text,
-        extent=condition.extent,
+        condition=condition,
+        since=since,
+        since_or_earlier=is_older,
+        kind_since=kind_since,
         seen_extent=max(before.seen_extent, condition.extent),
+        worst=max(before.worst, condition, key=_gravity),
         absent_since=None,
         acknowledged_at=None if is_more else before.acknowledged_at,
     )
 
 
-def _remembered(before: Alarm, condition: Condition) -> Alarm:
-    """With the start that the history remembers, which another process may have seen first."""
-    if condition.began is None or (condition.kind == before.kind and condition.began == before.since):
-        return before
-    since = condition.since if condition.since != condition.began else None
-    return replace(before, since=condition.began, kind_since=since, since_or_earlier=condition.is_older)
+def _own_start(condition: Condition, began: datetime) -> datetime | None:
+    """When the present kind began, where that is later than the trouble itself."""
+    return condition.since if condition.since != began else None
 
 
-def _gravity(kind: str, extent: int) -> tuple[int, int]:
-    return (DOMAIN_KINDS.index(kind) if kind in DOMAIN_KINDS else -1, extent)
-
-
-def _said(condition: Condition) -> tuple[str, str, int]:
-    return condition.kind, condition.text, condition.extent
+def _gravity(condition: Condition) -> tuple[int, int]:
+    kind = condition.kind
+    return (DOMAIN_KINDS.index(kind) if kind in DOMAIN_KINDS else -1, condition.extent)
 
 
 def _is_worse(before: str, after: str) -> bool:
@@ -199,17 +208,19 @@ def _is_worse(before: str, after: str) -> bool:
     return before != after
 
 
-def _begun(
-    alarm: Alarm, condition: Condition, *, now: datetime, first_look: bool, changes: Iterable[ChangeLine]
-) -> Alarm:
-    """With the time at which it began, where that is known."""
-    if not first_look or condition.since or condition.began:
-        return alarm
-    rested = [line.at for line in changes if stops_sending(line) and _is_at(line, alarm.where)]
-    known = max((at for at in rested if at <= now), default=None)
-    if known and alarm.kind != "bad":
-        return replace(alarm, since=known)
-    return replace(alarm, since_or_earlier=True)
+def begin(
+    condition: Condition, *, now: datetime, first_look: bool, changes: Iterable[ChangeLine]
+) -> tuple[datetime, bool]:
+    """When a condition that wasn't followed before began, and whether it may have begun earlier."""
+    if told := condition.began or condition.since:
+        return told, condition.is_older
+    if not first_look:
+        return now, condition.is_older
+    rested = [line.at for line in changes if stops_sending(line) and _is_at(line, condition.where)]
+    last = max((at for at in rested if at <= now), default=None)
+    if last and condition.kind != BAD:
+        return last, condition.is_older
+    return now, True
 
 
 def start_of(
@@ -221,10 +232,11 @@ def start_of(
     recorded: Mapping[str, float] = MappingProxyType({}),
 ) -> ProblemStart:
     """Since when a condition has held, as far as one process can tell; `recorded` by the bot, of paused domains."""
-    (alarm,) = update((), (condition,), now=now, first_look=first_look, changes=changes).alarms
-    since, at = alarm.since.timestamp(), recorded.get(condition.where) if condition.kind == PAUSED else None
-    is_older = alarm.since_or_earlier and at is None
-    since = since if at is None else min(at, since)
+    began, is_older = begin(condition, now=now, first_look=first_look, changes=changes)
+    since = began.timestamp()
+    at = recorded.get(condition.where) if condition.kind == PAUSED else None
+    if at is not None:
+        since, is_older = min(at, since), False
     return ProblemStart(
         key=condition.key, kind=condition.kind, since=since, kind_since=since, is_older=is_older
     )
@@ -234,13 +246,17 @@ def _is_at(line: ChangeLine, domain: str) -> bool:
     return line.subject.lower().rpartition("@")[2] == domain
 
 
+def _is_gone(alarm: Alarm, *, now: datetime) -> bool:
+    """True where its condition has been away for longer than a flicker, at this look or between two."""
+    return alarm.absent_since is not None and now - alarm.absent_since >= SETTLES
+
+
 def _absent(alarm: Alarm, *, now: datetime) -> Alarm:
     """Recovered once its condition has been gone for a while, as of the beginning of that while."""
     if not alarm.is_on:
         return alarm
-    absent = alarm.absent_since or now
-    gone = now - absent >= SETTLES
-    return replace(alarm, absent_since=absent, recovered_at=absent if gone else None)
+    alarm = replace(alarm, absent_since=alarm.absent_since or now)
+    return replace(alarm, recovered_at=alarm.absent_since) if _is_gone(alarm, now=now) else alarm
 
 
 def _is_over(alarm: Alarm, *, now: datetime) -> bool:

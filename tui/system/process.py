@@ -56,7 +56,7 @@ def logging_to(path: Path, *, level: str) -> Iterator[None]:
     handler.setFormatter(logging.Formatter(FORMAT))
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for name in ("apscheduler", "httpx", "httpcore"):  # at INFO, two lines a read; addresses with ids
+    for name in ("httpx", "httpcore"):  # at INFO, two lines a read; addresses with ids
         logging.getLogger(name).setLevel(logging.WARNING)
     try:
         yield

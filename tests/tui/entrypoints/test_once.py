@@ -9,23 +9,23 @@ import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import aiohttp
 import pytest
 
 from cli.main import main
 from sandbox.service import Service
 from shared.commands.run import open_client
-from shared.domain.snapshot import SOURCES, Snapshot
+from shared.domain.snapshot import SOURCES, ProblemStart
 from shared.history import History
+from shared.storage.database import parse_url, sibling_url
+from tests.kit.clock import moment
 from tests.kit.pace import lift_rate_limit
-from tests.tui import accounts
-from tests.tui.accounts import NOW
 from tests.tui.service_settings import settings_of
-from tui.entrypoints.once import PAPER, _began, _has_history, as_data
+from tui.entrypoints.once import PAPER
 
 Once = Callable[..., Awaitable[tuple[int, str, str]]]
 
@@ -132,32 +132,43 @@ async def test_an_incident_needs_a_file(once: Once) -> None:
     assert "--svg incident.svg" in err
 
 
-async def test_the_json_tells_since_when_an_alarm_is_on_as_far_as_it_was_seen_to_begin(
-    tmp_path: Path,
+async def pause_a_domain(service: Service) -> None:
+    """Let the service pause one, as the sandbox's control does."""
+    async with aiohttp.ClientSession() as person:
+        wanted = {"workspace": "acme", "kind": "domain.paused", "count": 1}
+        async with person.post(f"{service.control_url}/events", json=wanted) as answer:
+            assert answer.ok, await answer.text()
+
+
+async def test_once_tells_since_when_as_earlier_runs_saw_it_and_creates_no_file(
+    once: Once, tmp_path: Path
 ) -> None:
-    async with open_service() as (sandbox, _):
+    """In words and in JSON alike; what held already at the first look has no start in JSON."""
+    async with open_service() as (sandbox, key):
+        await pause_a_domain(sandbox)
         settings = settings_of(sandbox, tmp_path)
-    domain, at = "useacme.example", NOW + timedelta(minutes=5)
-
-    def with_resting(*domains: str, read_at: datetime) -> Snapshot:
-        calm = accounts.account(now=read_at)
-        boxes = calm.inboxes.value or ()
-        found = (replace(box, status="resting" if box.domain in domains else "active") for box in boxes)
-        return replace(calm, inboxes=replace(calm.inboxes, value=tuple(found)))
-
-    first = with_resting("acmehq.example", read_at=NOW)
-    then = with_resting("acmehq.example", domain, read_at=at)
-    board = accounts.board_of(then)
-    since = await _began(settings, settings.workspace(), board, now=at + timedelta(hours=1))
-    assert since == {}
-    assert not _has_history(settings.history_database), "a snapshot creates no file"
-    async with History(settings.history_database) as history:
-        for snapshot, moment in ((first, NOW), (then, at)):
-            await history.add(replace(snapshot, workspace=settings.workspace().name), now=moment)
-    since = await _began(settings, settings.workspace(), board, now=at + timedelta(hours=1))
-    alarms = as_data(then, board, began=since)["alarms"]
-    told = {alarm["where"]: alarm["since"] for alarm in alarms}
-    assert (told[domain], told["acmehq.example"]) == (at.isoformat(), None)
+        place, began = settings.workspace(), moment() - timedelta(hours=3)
+        kept = sibling_url(parse_url(f"sqlite:///{tmp_path}/outreach.db"), "history")
+        code, out, _ = await once(sandbox.base_url, key, "--json")
+        (alarm,) = [one for one in json.loads(out)["alarms"] if one["kind"] == "paused"]
+        assert (code, alarm["since"]) == (0, None)
+        assert not await asyncio.to_thread(Path(str(kept.database)).exists), "a snapshot creates no file"
+        for is_older in (False, True):
+            start = ProblemStart(
+                key=f"domain {alarm['where']}",
+                kind="paused",
+                since=began.timestamp(),
+                kind_since=began.timestamp(),
+                is_older=is_older,
+            )
+            async with History(kept) as history:
+                await history.follow_problems(place.name, (), spared="", now=began - timedelta(hours=9))
+                await history.follow_problems(place.name, (start,), spared="", now=began)
+            _, words, _ = await once(sandbox.base_url, key)
+            _, out, _ = await once(sandbox.base_url, key, "--json")
+            (alarm,) = [one for one in json.loads(out)["alarms"] if one["kind"] == "paused"]
+            assert f"not sending since {'before ' if is_older else ''}{began:%H:%M}" in words
+            assert alarm["since"] == (None if is_older else began.isoformat())
 
 
 @pytest.mark.e2e

@@ -18,7 +18,7 @@ from shared.api.errors import (
 )
 from shared.domain.failures import RATE_LIMITED, REJECTED, SLOW, UNREACHABLE, UNREADABLE, cause_of
 from shared.domain.workspace_verdict import Condition
-from tests.tui.accounts import NOW, account, board_of
+from tests.tui.accounts import NOW
 from tui.model.alarms import (
     MOST,
     SETTLES,
@@ -61,14 +61,6 @@ def test_however_many_domains_are_bad_each_is_raised_once() -> None:
     assert later.raised == ()
     recovered = look(after=look(after=later, minutes=2), minutes=3)
     assert len(recovered.alarms) == MOST
-
-
-def test_an_alarm_shows_the_current_value() -> None:
-    later = look(
-        replace(PAUSED, text="paused, 9 inboxes not sending", extent=9), after=look(PAUSED), minutes=3
-    )
-    assert only(later).text == "paused, 9 inboxes not sending"
-    assert only(later).since == NOW
 
 
 def test_problems_at_the_start_are_shown_without_the_bell() -> None:
@@ -130,24 +122,6 @@ def test_an_acknowledged_alarm_comes_back_when_it_is_worse(worse: Condition) -> 
     assert again.raised == again.alarms
 
 
-def test_acknowledging_one_alarm_leaves_the_others() -> None:
-    seen = look(PAUSED, replace(BAD, where="b.example"))
-    kept = acknowledged(seen.alarms, {"domain a.example"}, at=NOW)
-    assert [one.where for one in kept if one.is_new] == ["b.example"]
-
-
-def test_a_changed_cause_of_the_service_is_new_trouble() -> None:
-    down = Condition(kind=UNREACHABLE, where="", text=UNREACHABLE, since=NOW)
-    seen = look(down)
-    seen = seen._replace(alarms=acknowledged(seen.alarms, {"service"}, at=NOW))
-    rejected = replace(down, kind=REJECTED, text=REJECTED, since=NOW + MINUTE)
-    again = look(rejected, after=seen, minutes=1)
-    assert only(again).text == REJECTED
-    assert only(again).is_new
-    assert only(again).text_since == NOW + MINUTE, "each trouble has a start of its own"
-    assert only(again).since == NOW, "it has not been read since then"
-
-
 def test_a_service_that_is_not_read_recovers_no_domain() -> None:
     later = look(after=look(PAUSED), minutes=60, read=False)
     assert only(later).is_on
@@ -167,17 +141,6 @@ def test_a_service_that_is_not_read_recovers_no_domain() -> None:
 )
 def test_only_a_missing_answer_is_called_unreachable(error: OutreachError, cause: str) -> None:
     assert cause_of(error) == cause
-
-
-def test_the_board_knows_every_condition_of_its_moment() -> None:
-    boxes = tuple(
-        replace(box, status="resting" if box.domain == "acmehq.example" else "active", health_score=90.0)
-        for box in account().inboxes.value or ()
-    )
-    board = board_of(replace(account(), inboxes=replace(account().inboxes, value=boxes)))
-    assert [(one.kind, one.where, one.extent) for one in board.conditions] == [
-        ("paused", "acmehq.example", 6)
-    ]
 
 
 def test_a_recovery_names_what_it_was_at_its_worst() -> None:

@@ -37,14 +37,6 @@ def test_an_action_of_the_screen_is_found_by_some_of_its_letters(typed: str, act
     assert first(typed).action == action
 
 
-def test_a_name_of_before_finds_its_command() -> None:
-    assert first("guard").line.startswith("guardrails")
-
-
-def test_nothing_is_offered_for_what_matches_nothing() -> None:
-    assert offers("zzqqxx", sequences=SEQUENCES, actions=ACTIONS) == []
-
-
 def test_a_long_line_of_repeated_letters_is_answered() -> None:
     for typed in ("e" * 200, "a e " * 50, "wwwwwwwwwwwwwwwwwwwwwwww", "ee ee ee ee ee ee ee"):
         assert len(offers(typed, sequences=SEQUENCES, actions=ACTIONS)) <= MOST

@@ -119,6 +119,7 @@ async def at_desk(
     wall: bool = False,
     open_replies: OpenQueue | None = None,
     theme: str = "",
+    has_toasts: bool = False,
 ) -> AsyncIterator[Desk]:
     """A dashboard over an account that was read; `None` of a snapshot is one in a crisis."""
     clock = Clock()
@@ -134,7 +135,7 @@ async def at_desk(
         )
         states = [first, *(state_of(name, clock=clock) for name in others)]
         app = DashboardApp(states, now=clock, keys=keys, wall=wall, only_theme=theme)
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=size, notifications=has_toasts) as pilot:
             desk = Desk(pilot, clock, service)
             await desk.settle()
             for number in range(len(states)):

@@ -6,12 +6,19 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from textual.widgets import Input
+from textual.widgets._toast import ToastRack
 
-from tests.tui.accounts import account
+from shared.api.models import Sequence
+from shared.domain.failures import REJECTED, UNREADABLE
+from shared.domain.snapshot import Reading
+from shared.domain.workspace_verdict import SERVICE
+from tests.tui.accounts import NOW, account
 from tests.tui.pages.desk import PAUSED, at_desk, crisis
 from tui.feed.history_access import HistoryAccess
 from tui.model.lines import ChangeLine
 from tui.screens.dialogs import CardDialog, HelpDialog
+from tui.widgets.table import ListTable
 
 
 async def test_p_asks_once_and_a_number_pauses_for_so_many_hours() -> None:
@@ -107,12 +114,53 @@ async def test_a_wrong_line_says_what_would_be_right() -> None:
         assert isinstance(desk.app.screen, CardDialog)
 
 
+async def test_the_palette_offers_what_fits_the_line_and_nothing_else() -> None:
+    async with at_desk() as desk:
+        await desk.press("colon")
+        line = desk.app.screen.query_one(Input)
+        steps = (
+            ("pau", "pause SEQUENCE", "zzqqxx"),
+            ("pause web", 'pause "Webinar follow-up"', "pause SEQUENCE"),
+            ("guard", "guardrails", 'pause "Webinar'),
+            ("rfrsh", "Read everything again", "guardrails"),
+            ("zzqqxx", "Nothing matches “zzqqxx”", "Read everything again"),
+        )
+        for typed, offered, gone in steps:
+            line.value = typed
+            await desk.settle()
+            assert offered in desk.text, typed
+            assert gone not in desk.text, typed
+
+
 async def test_two_toasts_at_most_stand_over_the_page() -> None:
     async with at_desk() as desk:
         for number in range(5):
             desk.app.toast(f"Notice {number}")
         await desk.settle()
         assert desk.toasts.splitlines() == ["Notice 3", "Notice 4"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)])
+async def test_toasts_take_room_and_never_lie_over_the_list_in_use(size: tuple[int, int]) -> None:
+    many = tuple(Sequence(id=f"sq_{n:02}", name=f"S{n:02}", status="active", steps=1) for n in range(60))
+    snapshot = replace(account(), sequences=Reading(value=many, read_at=NOW))
+    async with at_desk(snapshot=snapshot, size=size, has_toasts=True) as desk:
+        await desk.press("2", "pagedown")
+        table = desk.app.screen.query_one("#sequences", ListTable)
+        for number in range(2):
+            desk.app.toast(f"Notice {number}", timeout=600)
+        await desk.until("Notice 1")
+        await desk.settle()
+        assert table.line
+        assert table.line.key.replace("sq_", "S") in desk.text, "the line of the cursor is seen"
+        (rack,) = desk.app.screen.query(ToastRack)
+        assert not rack.region.overlaps(table.region)
+        assert "Notice 0" in desk.text
+        assert "? help" in desk.text.splitlines()[-1]
+        await desk.press("colon")
+        assert not desk.app.screen.query_one(Input).region.overlaps(
+            desk.app.screen.query_one(ToastRack).region
+        )
 
 
 # -- the past --------------------------------------------------------------------------------------
@@ -183,6 +231,34 @@ async def test_a_acknowledges_visibly_and_takes_it_back_and_leaves_a_trace() -> 
         assert "✓" in next(line for line in desk.text.splitlines()[3:] if PAUSED in line)
         await desk.press("a")
         assert "1 alarm  a: acknowledge" in desk.text
+
+
+async def test_what_comes_back_after_a_while_begins_anew_without_a_history() -> None:
+    """The look between had been the only one without it, and the first start was kept."""
+    async with at_desk() as desk:
+        awake = tuple(
+            replace(one, status="active", health_score=90.0) for one in crisis().inboxes.value or ()
+        )
+        for minutes, boxes in ((10, awake), (12, crisis().inboxes.value)):
+            desk.clock.time = NOW + timedelta(minutes=minutes)
+            read = Reading(value=boxes, read_at=desk.clock.time)
+            await desk.see(replace(crisis(), inboxes=read))
+        line = next(line for line in desk.text.splitlines()[3:] if PAUSED in line)
+        assert "14:44" in line
+        assert "14:32" not in line
+
+
+async def test_a_cause_that_comes_back_unseen_begins_anew_without_a_history() -> None:
+    async with at_desk(snapshot=account()) as desk:
+        readings = account().inboxes
+        for cause, minutes in ((REJECTED, 1), (UNREADABLE, 5), (REJECTED, 16)):
+            at = desk.clock.time = NOW + timedelta(minutes=minutes)
+            readings = readings.failed("no", cause=cause, at=at)
+            if cause == REJECTED:
+                await desk.see(replace(account(), inboxes=readings))
+        (alarm,) = [one for one in desk.app.frame.alarms if one.key == SERVICE]
+        assert alarm.since_words(desk.clock.time) == "14:48"
+        assert "since 14:48" in desk.text.splitlines()[1]
 
 
 async def test_the_hint_of_an_alarm_can_be_clicked() -> None:

@@ -157,6 +157,28 @@ async def test_a_filter_holds_for_the_page_and_esc_clears_it() -> None:
         assert len(desk.shown("domains")) == 4
 
 
+@pytest.mark.parametrize(
+    ("typed", "left"),
+    [
+        ("status:paused", ["sq_2"]),
+        ("STATUS:Paused", ["sq_2"]),
+        ("!status:paused founders", ["sq_0"]),
+        ("!founders !status:paused", ["sq_1", "sq_3"]),
+        ("sent:4,7", ["sq_1"]),
+        ("reply-rate:7.8", ["sq_0"]),
+        ("sequence:webinar", ["sq_2"]),
+        ("sequence:paused", []),
+        ("status:", []),
+        ("!", []),
+    ],
+)
+async def test_a_word_of_a_filter_may_name_a_column_or_exclude(typed: str, left: list[str]) -> None:
+    async with at_desk() as desk:
+        await desk.press("2")
+        await desk.write("slash", typed, "enter")
+        assert desk.shown("sequences") == left
+
+
 async def test_the_cursor_stays_on_its_line_and_on_the_screen() -> None:
     """A pause in a list that is sorted by status moves the line."""
     many = tuple(Sequence(id=f"sq_{n:02}", name=f"S{n:02}", status="active", steps=1) for n in range(60))
