@@ -245,7 +245,8 @@ _FOLLOWS_UNCERTAIN = (
         _BEFORE.c.channel == _c.channel,
         _BEFORE.c.state == sa.literal(State.UNCERTAIN.value, literal_execute=True),
         _BEFORE.c.id < _c.id,
-        _BEFORE.c.alert_id == _c.alert_id,
+        _BEFORE.c.alert_id + ""
+        == _c.alert_id,  # so that no engine reads all that an alert, or none, ever had
         sa.or_(_c.alert_id != "", (_BEFORE.c.kind == _c.kind) & _c.kind.in_(names(in_order=True))),
     )
     .correlate(posts)
@@ -271,7 +272,8 @@ _DEAD_LETTER = _first(_DEAD, sa.not_(_c.unsure), by=(_c.attempts, _c.id))
 _ANSWER = _first(is_in(State.READY), _IS_AWAITED, by=(_c.id,))
 _INCIDENTS = _waiting(_IS_INCIDENT, by=_BY_URGENCY, most=MANY_INCIDENTS)
 _ALERTS = _waiting(is_of_kind(ALERT), sa.not_(_IS_INCIDENT), by=_BY_URGENCY, most=BUNDLE)
-_REST = _waiting(_NO_ALERT, sa.not_(_IS_INCIDENT), by=(_c.id,))
+# Of an expression, for which there is no index: SQLite would take that by urgency, and sort all that waits.
+_REST = _waiting(_NO_ALERT, _c.urgency + 0 < INCIDENT, by=(_c.id,))
 _SENDING = sa.update(posts).where(_IDS).values(state=State.SENDING, attempts=_c.attempts + 1)
 _THREAD = sa.select(sa.case((_c.thread_ts != "", _c.thread_ts), else_=_c.ts)).where(
     _c.alert_id == sa.bindparam("alert"), _IN, _c.kind == ALERT
