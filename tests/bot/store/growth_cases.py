@@ -297,6 +297,9 @@ GUARDRAILS: Mapping[str, Case] = {
     "Guardrails.prune": lists(DUE, lambda one: one.store.guardrails.prune()),
     "Incidents.begin": lists("the limits of its rule count thirty days", lambda one: one.store.incidents.begin(_claim(one), NOTE)),
     "Incidents.open": lists(LISTED, lambda one: one.store.incidents.open()),
+    "Incidents.restate": lists(
+        "it reads the open incidents of a message", lambda one: one.store.incidents.restate(one.workspace, "n1", "{}")
+    ),
     "Incidents.timed": lists(LISTED, lambda one: one.store.incidents.timed()),
     "Incidents.decided": Case(given=_act, act=lambda one, given: one.store.incidents.decided(given[0])),
     "Incidents.asking": Case(given=_act, act=lambda one, given: one.store.incidents.asking(given[0], given[1], ["sq1"])),
@@ -460,6 +463,9 @@ RECORDS: Mapping[str, Case] = {
     "Records.positive_replies": flat(
         lambda one: one.store.records.positive_replies(one.workspace, *_month(one), most=20, named=True)
     ),
+    "Subscriptions.restate": lists(
+        "it looks through the answers", lambda one: one.store.records.restate(one.workspace, "digest C1", "Off")
+    ),
     "Subscriptions.subscribe": flat(
         lambda one: one.store.records.subscribe(one.workspace, [Subscription(channel=CALM, event="domain.paused")])
     ),
@@ -562,6 +568,7 @@ FACTS = frozenset(
 """They read facts and the like, of which there are few."""
 AUDIT = "the audit has no index by workspace: people write it, and it is pruned"
 SHARES: Mapping[str, str] = {
+    "Subscriptions.restate": "an answer is found by the beginning of its name",
     "AuditLog.audit": AUDIT,
     "AuditLog.last_changes": AUDIT,
     "Records.last_reply": "the lead's replies are found by address",
