@@ -69,7 +69,9 @@ def details(alert: Alert) -> Card:
     page = (crm_button(alert.lead_link),) if alert.lead_link else ()
     return Card(
         title=clip(introduced(event), length=TITLE_CHARACTERS),
-        text=tuple(f"{text[0].upper()}{text[1:]}" for text in (_status(alert), _late(alert)) if text),
+        text=tuple(
+            f"{text[0].upper()}{text[1:]}" for text in (_status(alert), LATE if alert.found else "") if text
+        ),
         quote=(event.reply or "").strip(),
         facts=(
             *facts_of(("Email", event.lead.email), ("Sequence", _sequence_name(alert))),
@@ -125,7 +127,7 @@ def _line(alert: Alert) -> tuple[Fact, ...]:
         *facts_of(("Sequence", _sequence_name(alert)), brief=True),
         *((Fact(label="Reply by email" if link else "Email", value=email, url=link),) if email else ()),
         *_snooze_end(alert),
-        *facts_of(("Delivery", _late(alert) or None)),
+        *facts_of(("Delivery", LATE if alert.found else None)),
     )
 
 
@@ -140,10 +142,6 @@ def _snooze_end(alert: Alert) -> tuple[Fact, ...]:
         return ()
     label = "Reminder" if alert.claim else "Snoozed until"
     return (Fact(label=label, value=show_time(alert.snooze.at), at=alert.snooze.at, brief=True),)
-
-
-def _late(alert: Alert) -> str:
-    return LATE if alert.found else ""
 
 
 def excerpt(reply: str) -> tuple[str, bool]:
@@ -179,16 +177,13 @@ def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
             (row if verb in _IN_ROW[state] else menu).append(_of_state(alert, verb))
     if not plain and state is not State.DONE:
         # `Mark done` of what nobody has claimed is rare, and stands behind the pause.
-        before = next((place for place, one in enumerate(menu) if _is(one, "done")), len(menu))
+        done = [place for place, one in enumerate(menu) if getattr(one.action, "verb", "") == "done"]
+        before = done[0] if done else len(menu)
         menu[before:before] = _pause(alert)
-    last = [*_removal(alert), *_lead(alert)]
+    last = _of_lead(alert)
     menu += last[::-1] if plain or state is State.DONE else last
     # What is too long for an entry of a menu has its place in the details.
     return row, sorted(menu, key=lambda one: len(value_of(one, most=OPTION_VALUE)) > OPTION_VALUE)
-
-
-def _is(button: Button, verb: str) -> bool:
-    return isinstance(button.action, OnAlert) and button.action.verb == verb
 
 
 def _of_state(alert: Alert, verb: str) -> Button:
@@ -223,13 +218,13 @@ def _pause(alert: Alert) -> tuple[Button, ...]:
     return (Button(label=label, action=action, workspace=alert.workspace, menu=True),)
 
 
-def _lead(alert: Alert) -> tuple[Button, ...]:
-    return (act(alert, LEAD, "View lead", menu=True),) if alert.event.lead.email else ()
-
-
-def _removal(alert: Alert) -> tuple[Button, ...]:
+def _of_lead(alert: Alert) -> list[Button]:
+    """To remove the lead, which asks first, and to look at them."""
     email = alert.event.lead.email
     if not email:
-        return ()
+        return []
     remove = Remove(who=email, status=kind_of(alert.event.kind).lead_status)
-    return (Button(label="Remove lead …", action=remove, workspace=alert.workspace, menu=True),)
+    return [
+        Button(label="Remove lead …", action=remove, workspace=alert.workspace, menu=True),
+        act(alert, LEAD, "View lead", menu=True),
+    ]

@@ -27,12 +27,6 @@ MOST_OWNERS = 6
 NO_LINKS = Links()
 
 
-def alert_of(post: Post, *, several: bool, links: Links = NO_LINKS) -> Alert:
-    """The alert of a post; one whose body was pruned still shows what was kept."""
-    row = post.alert or AlertRow(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
-    return alert_of_row(row, several=several, links=links)
-
-
 def alert_of_row(row: AlertRow, *, several: bool, links: Links = NO_LINKS) -> Alert:
     """The alert as its card shows it."""
     email = row.event.lead.email
@@ -76,7 +70,9 @@ def card_of(post: Post, *, several: bool, links: Links = NO_LINKS) -> Card:
         )
         text = acknowledged if kind.settled_by == "acknowledgement" else _settled(post.alert)
         return Card(title=card.title, text=(text,))
-    alert = alert_of(post, several=several, links=links)
+    # One whose body was pruned still shows what was kept.
+    row = post.alert or AlertRow(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
+    alert = alert_of_row(row, several=several, links=links)
     if kind.draws == "updated":
         return kinds.turned(alert)
     if kind.draws == "again":

@@ -32,6 +32,8 @@ class ChannelHealth:
 
     def __call__(self, lease: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
         """The note after a turn; None: nothing changed, or there is no other channel."""
+        if not (settled.broke or settled.gave_up or settled.recovered):
+            return None
         broken, name = lease.channel, self._name(lease.channel)
         alerts = [workspace.alert_channel for workspace in self._settings.workspaces.values()]
         candidates = (self._settings.routes.fallback, *alerts)
