@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -64,16 +64,12 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> int:
         result = f"erased a person: {_listed(traces)}, and {show_number(deleted, 'message')} in Slack"
         workspace = settings.workspace().name
         await store.records.record(audit_entry(workspace, "forget", result))
-    answer = _Answer(
-        email=email,
-        traces=traces,
-        deleted=deleted,
-        refusals=kept,
-        quoted=sum(map(len, quoted.values())),
-        left=left,
-        unreached=(*await asyncio.to_thread(_clear, settings), *_unreached(settings, redaction)),
+    unreached = (*await asyncio.to_thread(_clear, settings), *_unreached(settings, redaction))
+    outcome = _result(
+        traces, quoted=sum(map(len, quoted.values())), deleted=deleted, refusals=kept, left=left
     )
-    return card_output.answer(answer.result(), as_json=options.json)
+    card = replace(outcome.card, text=(*outcome.card.text, *unreached))
+    return card_output.answer(replace(outcome, card=card), as_json=options.json)
 
 
 @contextlib.contextmanager
@@ -182,53 +178,39 @@ def _listed(traces: Traces) -> str:
     return ", ".join(texts) or "every mention"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
-    """The account of what was done about a person, and what is left."""
-
-    email: str
-    traces: Traces
-    deleted: int
-    """Messages in Slack."""
-    refusals: Sequence[str]
-    quoted: int
-    """Rows that stay, and had the address in their text."""
-    left: bool
-    unreached: Sequence[str]
-
-    def result(self) -> Result:
-        own = [one for one in self.traces.messages if not one.shared]
-        remaining = len(own) - self.deleted
-        shared = len(self.traces.messages) - len(own)
-        texts = [f"Slack refused to delete {one}." for one in self.refusals]
-        if remaining:
-            count = show_number(remaining, "message")
-            texts.append(f"Not deleted in Slack: {count} about this person. Delete them there.")
-        if shared:
-            count = show_number(shared, "message")
-            texts.append(f"{count} also show other people: the bot redraws them without this one.")
-        if self.quoted:
-            count = show_number(self.quoted, "other record")
-            texts.append(f"The address was removed from {count}; the bot redraws messages that quote it.")
-        if self.left:
-            texts.append("A running bot has stored something new about the person. Run it again.")
-        card = Card(
-            title=f"Erased what was stored about {self.email}",
-            tone=Tone.WARN if self.left or self.refusals else Tone.GOOD,
-            text=(*texts, *self.unreached),
-            facts=(Fact(label="Erased", value=_listed(self.traces)),),
-        )
-        row = {
-            "alerts": len(self.traces.alerts),
-            "deliveries": len(self.traces.deliveries),
-            "messages": len(self.traces.posts),
-            "audit": len(self.traces.audit),
-            "quoted": self.quoted,
-            "slack_messages_deleted": self.deleted,
-            "slack_messages_left": remaining + shared,
-            "complete": not self.left,
-        }
-        return Result(card=card, rows=(row,))
+def _result(traces: Traces, *, quoted: int, deleted: int, refusals: Sequence[str], left: bool) -> Result:
+    """What was done about a person, and what is left; `quoted` rows stay, and had the address in their text."""
+    own = [message for message in traces.messages if not message.shared]
+    remaining, shared = len(own) - deleted, len(traces.messages) - len(own)
+    texts = [f"Slack refused to delete {one}." for one in refusals]
+    if remaining:
+        count = show_number(remaining, "message")
+        texts.append(f"Not deleted in Slack: {count} about this person. Delete them there.")
+    if shared:
+        count = show_number(shared, "message")
+        texts.append(f"{count} also show other people: the bot redraws them without this one.")
+    if quoted:
+        count = show_number(quoted, "other record")
+        texts.append(f"The address was removed from {count}; the bot redraws messages that quote it.")
+    if left:
+        texts.append("A running bot has stored something new about the person. Run it again.")
+    card = Card(
+        title=f"Erased what was stored about {traces.email}",
+        tone=Tone.WARN if left or refusals else Tone.GOOD,
+        text=tuple(texts),
+        facts=(Fact(label="Erased", value=_listed(traces)),),
+    )
+    row = {
+        "alerts": len(traces.alerts),
+        "deliveries": len(traces.deliveries),
+        "messages": len(traces.posts),
+        "audit": len(traces.audit),
+        "quoted": quoted,
+        "slack_messages_deleted": deleted,
+        "slack_messages_left": remaining + shared,
+        "complete": not left,
+    }
+    return Result(card=card, rows=(row,))
 
 
 _ELSEWHERE = (

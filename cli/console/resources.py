@@ -6,7 +6,7 @@ import contextlib
 import getpass
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -72,55 +72,57 @@ def log_to_stderr() -> None:
 @contextlib.asynccontextmanager
 async def open_records(settings: Settings) -> AsyncIterator[Records]:
     """The records in the settings' database; where it does not open, one that says why when it is needed."""
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from shared.storage.database import DatabaseUnusable
     from shared.store import open_store
 
     log_to_stderr()
     async with contextlib.AsyncExitStack() as stack:
         try:
-            store = await stack.enter_async_context(open_store(settings.database))
+            with _as_unavailable("The bot's database can't be opened: "):
+                store = await stack.enter_async_context(open_store(settings.database))
             records: Records = store.records
-        except (SQLAlchemyError, DatabaseUnusable, RecordsUnavailable, OSError) as fault:
-            text = _reason(fault)
-            # Their own errors name the database themselves; others are the driver's, or the system's.
-            is_own = isinstance(fault, DatabaseUnusable | RecordsUnavailable)
-            unopened = _Unopened(text if is_own else f"The bot's database can't be opened: {text}")
-            records = cast("Records", unopened)
+        except RecordsUnavailable as fault:
+            records = cast("Records", _Unopened(str(fault)))
         yield records
 
 
 @contextlib.asynccontextmanager
 async def open_replies(settings: Settings, workspace: str) -> AsyncIterator[ReplyQueue]:
     """The queue of replies in the settings' database. Raises `RecordsUnavailable`, with the reason."""
-    from sqlalchemy.exc import SQLAlchemyError
-
     from bot.commands.alerts.reply_queue import open_reply_queue
-    from shared.storage.database import DatabaseUnusable
 
-    try:
+    with _as_unavailable("The bot's database can't be used: "):
         async with open_reply_queue(settings, workspace) as queue:
             yield queue
-    except (SQLAlchemyError, DatabaseUnusable, OSError) as fault:
-        raise RecordsUnavailable(f"The bot's database can't be used: {_reason(fault)}") from fault
 
 
 @contextlib.asynccontextmanager
 async def open_bot_store(settings: Settings) -> AsyncIterator[Store]:
     """The bot's database; raises `Failed` where it can't be used."""
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from shared.storage.database import DatabaseUnusable
     from shared.store import open_store
 
     log_to_stderr()
     try:
-        async with open_store(settings.database) as store:
-            yield store
-    except (SQLAlchemyError, DatabaseUnusable, RecordsUnavailable, OSError) as fault:
+        with _as_unavailable():
+            async with open_store(settings.database) as store:
+                yield store
+    except RecordsUnavailable as fault:
         place = settings.database.render_as_string(hide_password=True)
-        raise exit_codes.Failed(f"The database {place} can't be used: {_reason(fault)}") from None
+        raise exit_codes.Failed(f"The database {place} can't be used: {fault}") from None
+
+
+@contextlib.contextmanager
+def _as_unavailable(meaning: str = "") -> Iterator[None]:
+    """Raise `RecordsUnavailable`, with the meaning and the reason, for what keeps a database from being used."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from shared.storage.database import DatabaseUnusable
+
+    try:
+        yield
+    except (DatabaseUnusable, RecordsUnavailable) as fault:  # they name the database themselves
+        raise RecordsUnavailable(_reason(fault)) from fault
+    except (SQLAlchemyError, OSError) as fault:
+        raise RecordsUnavailable(f"{meaning}{_reason(fault)}") from fault
 
 
 def _reason(fault: Exception) -> str:

@@ -50,14 +50,6 @@ EDNS_BYTES = 1232
 _FAILURES = {dns.rcode.SERVFAIL: Outcome.SERVER_FAILURE, dns.rcode.REFUSED: Outcome.REFUSED}
 
 
-_COUNT_OF_RECORDS = slice(6, 8)
-"""Of the answer section, in the header of a message (RFC 1035, 4.1.1)."""
-
-
-class _TooManyRecords(Exception):
-    """An answer has more records than are read."""
-
-
 class Pace:
     """At most so many questions in a second, evenly."""
 
@@ -113,8 +105,6 @@ class Resolver:
             return Answer(outcome=Outcome.TIMEOUT)
         except OSError:  # the resolver is not there, or closes the connection
             return Answer(outcome=Outcome.TIMEOUT)
-        except _TooManyRecords:
-            return Answer(outcome=Outcome.TOO_LARGE)
         except (dns.exception.DNSException, EOFError, ValueError):
             return Answer(outcome=Outcome.ODD)
 
@@ -132,24 +122,10 @@ class Resolver:
                     ignore_errors=True,
                 )
         except dns.message.Truncated:
-            async with asyncio.timeout(TCP_SECONDS):
-                return await self._send_by_tcp(message)
-
-    async def _send_by_tcp(self, message: dns.message.Message) -> dns.message.Message:
-        """Not by dnspython, which would read thousands of records within the event loop before anything counts them."""
-        reader, writer = await asyncio.open_connection(self.address, self.port)
-        try:
-            wire = message.to_wire()
-            writer.write(len(wire).to_bytes(2) + wire)
-            answer = await reader.readexactly(int.from_bytes(await reader.readexactly(2)))
-        finally:
-            writer.close()
-        if int.from_bytes(answer[_COUNT_OF_RECORDS]) > MOST_RECORDS:
-            raise _TooManyRecords
-        response = await asyncio.to_thread(dns.message.from_wire, answer)
-        if not message.is_response(response):
-            raise dns.query.BadResponse
-        return response
+            # In a thread: an answer may have thousands of records, which are read before anything counts them.
+            return await asyncio.to_thread(
+                dns.query.tcp, message, self.address, timeout=TCP_SECONDS, port=self.port
+            )
 
 
 def read_answer(response: dns.message.Message, question: Question) -> Answer:
