@@ -115,15 +115,25 @@ async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(
     assert inboxes[0].domain in text
 
 
-async def test_once_draws_the_incident_into_the_file(once: Once, tmp_path: Path) -> None:
+async def test_once_draws_the_incident_with_what_earlier_pictures_saw(once: Once, tmp_path: Path) -> None:
     picture = tmp_path / "incident.svg"
-    async with open_service() as (sandbox, key):
+
+    async def drawn(sandbox: Service, key: str) -> str:
         code, out, err = await once(sandbox.base_url, key, "--incident", "6h", "--svg", str(picture))
-    assert (code, out, err) == (0, "", "")
-    text = "".join(ET.fromstring(picture.read_text()).itertext()).replace("\xa0", " ")
-    assert "INCIDENT" in text
-    assert "healthy" in text
-    assert "No history" not in text
+        assert (code, out, err) == (0, "", "")
+        return "".join(ET.fromstring(picture.read_text()).itertext()).replace("\xa0", " ")
+
+    async with open_service() as (sandbox, key):
+        before = await drawn(sandbox, key)
+        await pause_a_domain(sandbox)
+        after = await drawn(sandbox, key)
+
+    assert "INCIDENT" in before
+    assert "healthy" in before
+    assert "No history" not in before
+    assert "paused for" not in before
+    assert "1 paused for" in after
+    assert re.search(r"paused for \d+ s · \d+ inboxes stopped", after)
 
 
 async def test_an_incident_needs_a_file(once: Once) -> None:

@@ -9,9 +9,8 @@ from typing import Any
 from shared.api import decode
 from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.card import Tone
-from shared.domain.failures import RATE_LIMITED, REJECTED
 from shared.domain.snapshot import Reading, Snapshot
-from shared.domain.workspace_verdict import SERVICE, InboxCounts
+from shared.domain.workspace_verdict import InboxCounts
 from shared.history.measurements import measures
 from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, account, board_of
@@ -38,12 +37,6 @@ def test_every_inbox_is_counted_once() -> None:
     assert sum(domain.inboxes for domain in board.domains) == 40
 
 
-def test_an_account_without_inboxes_says_so() -> None:
-    board = board_of(account(inboxes=0))
-    assert board.verdict.text == "No inboxes are connected to this outreach workspace"
-    assert board.verdict.counts == InboxCounts()
-
-
 def test_unknown_health_is_never_good() -> None:
     board = board_of(inboxes(Inbox(email="a@x.example", status="active")))
     assert board.verdict.tone is Tone.UNKNOWN
@@ -57,18 +50,6 @@ def test_nothing_read_yet_is_unknown_too() -> None:
     assert [figure.value for figure in board.figures] == [None] * 4
 
 
-def test_the_worst_inbox_comes_first_by_its_exact_score() -> None:
-    def order(first: float, second: float) -> list[str]:
-        boxes = (
-            Inbox(email="a@x.example", status="active", health_score=first),
-            Inbox(email="b@x.example", status="active", health_score=second),
-            Inbox(email="c@x.example", status="active", health_score=30.0),
-        )
-        return [line.key for line in board_of(inboxes(*boxes)).inboxes]
-
-    assert order(71.5, 71.4) == ["c@x.example", "b@x.example", "a@x.example"]
-
-
 def test_lines_that_say_the_same_are_the_same_objects() -> None:
     before = board_of(account(inboxes=12))
     boxes = list(account(inboxes=12).inboxes.value or ())
@@ -76,17 +57,6 @@ def test_lines_that_say_the_same_are_the_same_objects() -> None:
     after = board_of(replace(account(inboxes=12), inboxes=_read(tuple(boxes))), before=before)
     old = {line.key: line for line in before.inboxes}
     assert [line.key for line in after.inboxes if line is not old[line.key]] == [boxes[3].email]
-
-
-def test_the_verdict_names_how_many_and_where() -> None:
-    boxes = (
-        Inbox(email="a@bad.example", status="active", health_score=12.0),
-        Inbox(email="b@good.example", status="active", health_score=92.0),
-    )
-    verdict = board_of(inboxes(*boxes)).verdict
-    assert verdict.text == "1 of 2 inboxes bad"
-    assert verdict.detail == "bad.example"
-    assert verdict.tone is Tone.BAD
 
 
 def test_figures_carry_rate_and_change() -> None:
@@ -102,16 +72,6 @@ def test_a_figure_of_few_sends_shows_its_margin() -> None:
     small = Figure(label="Replies", metric="replies", value=15, today=1, sends=210)
     large = Figure(label="Replies", metric="replies", value=900, today=30, sends=21_000)
     assert [few.rate, small.rate, large.rate] == ["too few", "7.1% ± 4.3", "4.3%"]
-
-
-def test_a_trouble_of_the_service_has_its_own_start_by_cause() -> None:
-    rejected = account().inboxes.failed("no", cause=REJECTED, at=NOW)
-    limited = rejected.failed("slow down", cause=RATE_LIMITED, at=NOW + timedelta(minutes=15))
-    again = limited.failed("slow down", cause=RATE_LIMITED, at=NOW + timedelta(minutes=16))
-    (condition,) = [
-        one for one in board_of(replace(account(), inboxes=again)).conditions if one.key == SERVICE
-    ]
-    assert (condition.kind, condition.since) == (RATE_LIMITED, NOW + timedelta(minutes=15))
 
 
 def test_age_makes_late_and_then_very_late() -> None:
