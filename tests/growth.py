@@ -3,43 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
 
 LINEAR = 12.0
 """How many times the work ten times as much may take; the rest is for logarithms."""
-
-
-FLAT = 2.0
-"""How many times the work ten times as much may take where it should take the same: an index that is a level deeper."""
-FEW = {"statements": 1, "rows": 40, "bytes": 1_000, "written": 2}
-"""By how much two counts may differ whatever their ratio: these are too few to compare. What grows may ten times so."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Growth:
-    """What one amount of data costs, to be compared with what another does."""
-
-    statements: int
-    rows: int
-    bytes: int
-    written: int
-
-    def excess(self, less: Growth, *, is_flat: bool) -> dict[str, tuple[int, int]]:
-        """What has grown faster than it may, by its name: with ten times less data, and now."""
-        times, few = (FLAT, 1) if is_flat else (LINEAR, 10)
-        before, now = asdict(less), asdict(self)
-        return {
-            name: (before[name], now[name])
-            for name in FEW
-            if now[name] > times * before[name] + few * FEW[name]
-        }
-
-
 BY_INDEX = "; ".join(f"SET LOCAL enable_{one} = off" for one in ("seqscan", "hashjoin", "mergejoin"))
 """Has PostgreSQL look up each row of a small table, as it does with one that is large."""
 STEPS = 10
@@ -54,23 +26,12 @@ class DatabaseWork:
     """Each set of values counts as one."""
     rows: int = 0
     """PostgreSQL: rows that plans have read. SQLite: tens of steps of its virtual machine, about one to a row."""
-    bytes: int = 0
-    """Of the values that reading statements returned."""
     written: int = 0
     most_written: int = 0
     """Rows, in one transaction."""
-    most_read: tuple[int, str] = (0, "")
-    """The `rows` of the statement with the most, and the statement."""
-    each: dict[str, int] = field(default_factory=dict)
-    """The most `rows` of each statement at once."""
     _open: dict[int, int] = field(default_factory=dict)
     _changes: dict[int, int] = field(default_factory=dict)
     _looking: bool = False
-    _before: int = 0
-
-    @property
-    def growth(self) -> Growth:
-        return Growth(statements=self.statements, rows=self.rows, bytes=self.bytes, written=self.written)
 
     def step(self) -> int:
         self.rows += 1
@@ -81,7 +42,7 @@ class DatabaseWork:
     ) -> None:
         if self._looking:
             return
-        self._looking, self._before = True, self.rows
+        self._looking = True
         try:
             self._look(connection, statement, values, many=bool(many))
         finally:
@@ -89,34 +50,28 @@ class DatabaseWork:
 
     def _look(self, connection: sa.Connection, statement: str, values: Any, *, many: bool) -> None:
         """Carry out a statement once more, as far as that tells what it reads."""
-        first = statement.lstrip().upper()
+        first, driver = statement.lstrip().upper(), _driver(connection)
         reads = not many and first.startswith(("SELECT", "WITH"))
         if connection.dialect.name == "sqlite":
-            self._changes.setdefault(id(_driver(connection)), _driver(connection).total_changes)
-            _driver(connection).set_progress_handler(self.step, STEPS)
+            self._changes.setdefault(id(driver), driver.total_changes)
+            driver.set_progress_handler(self.step, STEPS)
             if reads:
                 # Read to the end: the program's own cursor makes one step, and the others when rows are fetched.
-                self.bytes += _bytes_of(_driver(connection).execute(statement, values).fetchall())
-                _driver(connection).set_progress_handler(None, 0)
+                driver.execute(statement, values).fetchall()
+                driver.set_progress_handler(None, 0)
         elif not many and (reads or first.startswith(("UPDATE", "DELETE"))):
             # Not with the program's own cursor: that may be one of the server.
-            with _driver(connection).cursor() as again:
-                rows, size = _carried_out(again, statement, values, reads=reads)
-            self.rows += rows
-            self.bytes += size
+            with driver.cursor() as again:
+                self.rows += _rows_read(again, statement, values)
 
     def after(
         self, connection: sa.Connection, cursor: Any, statement: str, values: Any, _context: Any, many: object
     ) -> None:
         if self._looking:
             return
-        if connection.dialect.name == "sqlite":
-            _driver(connection).set_progress_handler(None, 0)
-        read = self.rows - self._before
-        self.most_read = max(self.most_read, (read, statement))
-        self.each[statement] = max(read, self.each.get(statement, 0))
         self.statements += len(values) if many else 1
         if connection.dialect.name == "sqlite":
+            _driver(connection).set_progress_handler(None, 0)
             self.wrote(connection)
         elif statement.lstrip().upper().startswith(("INSERT", "UPDATE", "DELETE")):
             self._write(connection, max(cursor.rowcount, 0))
@@ -141,13 +96,12 @@ class DatabaseWork:
 
 
 @contextmanager
-def database_work(engine: sa.Engine, *, analyzed: bool = False) -> Iterator[DatabaseWork]:
+def database_work(engine: sa.Engine) -> Iterator[DatabaseWork]:
     """Count what an engine is asked to do; reading statements are carried out twice, on PostgreSQL all.
 
-    There, what the indexes allow is counted: a small table is read whole, because that is faster. `analyzed`: its
-    statistics are those of what is there.
+    There, what the indexes allow is counted: a small table is read whole, because that is faster.
     """
-    if engine.dialect.name == "postgresql" and not analyzed:
+    if engine.dialect.name == "postgresql":
         with engine.begin() as connection:
             connection.execute(sa.text("ANALYZE"))
     work = DatabaseWork()
@@ -170,39 +124,25 @@ def _driver(connection: sa.Connection) -> Any:
     return connection.connection.driver_connection
 
 
-def _bytes_of(rows: Iterable[Iterable[object]]) -> int:
-    return sum(
-        len(value) if isinstance(value, str | bytes) else 8
-        for row in rows
-        for value in row
-        if value is not None
-    )
-
-
-def _carried_out(cursor: Any, statement: str, values: Any, *, reads: bool) -> tuple[int, int]:
-    """The rows that PostgreSQL reads for a statement, and the bytes that it returns; what it changes is undone."""
+def _rows_read(cursor: Any, statement: str, values: Any) -> int:
+    """The rows that PostgreSQL reads for a statement; what it changes is undone."""
     cursor.execute("SAVEPOINT growth")
     cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", values)
     ((found,),) = cursor.fetchall()
-    size = 0
-    if reads:
-        cursor.execute(statement, values)
-        size = _bytes_of(cursor.fetchall())
     cursor.execute("ROLLBACK TO SAVEPOINT growth")
     cursor.execute("RELEASE SAVEPOINT growth")
     plan = found if isinstance(found, list) else json.loads(found)
-    rows = sum(int(rows_read(node)) for node in nodes(plan[0]["Plan"]) if "Relation Name" in node)
-    return rows, size
+    return sum(_rows_of(node) for node in _nodes(plan[0]["Plan"]) if "Relation Name" in node)
 
 
-def rows_read(node: dict[str, Any]) -> float:
+def _rows_of(node: dict[str, Any]) -> int:
     """So many rows of its table a node of a plan has looked at, each time that it ran."""
     removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
-    return float((node["Actual Rows"] + removed) * node["Actual Loops"])
+    return int((node["Actual Rows"] + removed) * node["Actual Loops"])
 
 
-def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A node of a plan, and all below it."""
     yield plan
     for child in plan.get("Plans", ()):
-        yield from nodes(child)
+        yield from _nodes(child)
