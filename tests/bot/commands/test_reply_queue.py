@@ -184,18 +184,6 @@ async def test_a_reply_of_a_private_channel_is_for_its_members(tmp_path: Path) -
             assert (await queue.act("claim", reply.alert_id)).changed
 
 
-async def test_unclaimed_replies_come_first_the_oldest_first(bot: BotHarness) -> None:
-    for number in (1, 2, 3):
-        await card(bot, number)
-    async with queue_of(bot) as queue:
-        first, second, _ = (await queue.read()).replies
-        await queue.act("claim", first.alert_id)
-        await queue.act("snooze", second.alert_id, detail="2h")
-        found = await queue.read()
-    assert found.unclaimed == 1
-    assert [one.lead for one in found.replies] == ["Ada 3", "Ada 2", "Ada 1"]
-
-
 async def test_another_workspaces_reply_is_not_found(bot: BotHarness) -> None:
     await card(bot)
     async with queue_of(bot) as queue:

@@ -12,8 +12,7 @@ import pytest
 
 from sandbox.service import Service
 from sandbox.slack import seed
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
-from tests.bot.interactions.test_clicks import in_menu
+from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness, sequences_of
 from tests.waiting import until
 
 
@@ -50,21 +49,6 @@ async def test_a_guest_is_refused_and_the_service_keeps_sending(served: BotWithS
     assert [e.result for e in await served.bot.running.store.records.audit("default")] == ["refused: role"]
 
 
-async def test_the_pause_button_of_an_alert_pauses_the_sequence_that_the_delivery_named(
-    served: BotWithService,
-) -> None:
-    sequence = (await served.sequences())[0]
-    assert await served.bot.deliver(interested(1, sequence=sequence["name"])) == 200
-    await served.bot.until_posted(1)
-    message = (await served.bot.messages())[0]
-    pause = {"action_id": "run_menu", "value": in_menu(message, "Pause sequence")}
-    at = {"channel": CHANNEL, "ts": message["ts"], **pause}
-    response = await served.bot.control("click", **at, user=seed.ANN.id, wait=5)
-    assert " paused" in response["answers"][0]["text"]
-    assert await served.status(sequence["id"]) == "paused"
-    assert len(await served.bot.messages()) == 2, "the card that was clicked is still there"
-
-
 async def test_every_reading_command_answers_the_person_alone_in_blocks_that_slack_takes(
     served: BotWithService,
 ) -> None:
@@ -92,17 +76,3 @@ async def test_no_line_whatever_is_left_without_an_answer(served: BotWithService
         (answer,) = await served.bot.say(line)
         assert answer["seen_by"] == seed.ANN.id, line
         assert answer["text"], line
-
-
-async def test_a_key_that_the_service_refuses_is_an_answer_with_cause_cure_and_reference(
-    tmp_path: Path,
-) -> None:
-    async with (
-        Service(speed=0) as service,
-        open_harness(tmp_path, OUTREACH_BASE_URL=service.base_url) as bot,
-        bot_inside(bot, pace=HASTE),
-    ):
-        shown = json.dumps(await bot.say("sequences"))
-    assert "rejects the API key" in shown
-    assert "OUTREACH_API_KEY" in shown
-    assert "ref-" in shown

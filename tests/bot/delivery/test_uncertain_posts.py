@@ -71,11 +71,3 @@ async def test_a_post_that_cannot_be_looked_up_is_unsure_and_settled_when_slack_
 
     await until(settled)
     assert list((await bot.posted()).values()) == [1]
-
-
-async def test_a_post_that_never_arrived_is_sent_when_slack_can_be_read(bot: BotHarness) -> None:
-    await bot.control("faults", method="chat.postMessage", kind="cut")
-    await bot.control("faults", method="conversations.history", kind="status", status=500, times=3)
-    for number in range(2):
-        assert await bot.deliver(interested(number)) == 200
-    assert set((await bot.until_posted(2)).values()) == {1}

@@ -71,24 +71,6 @@ async def test_blocks_that_slack_refuses_are_posted_as_text(bot: BotHarness) -> 
     assert text.startswith("🟢 Ada 1 at Acme is interested\n> Yes, call me.\n")
 
 
-async def test_a_message_that_slack_will_not_have_is_a_dead_letter_and_harms_no_other(
-    bot: BotHarness,
-) -> None:
-    await bot.control("faults", **POSTING, kind="error", error="msg_too_long")
-    for number in range(2):
-        assert await bot.deliver(interested(number)) == 200
-    await bot.until_posted(1)
-
-    async def dead() -> bool:
-        return (await summary(bot)).dead == 1
-
-    await until(dead)
-    assert bot.running is not None
-    assert await bot.running.store.dead_letters.revive() == 1
-    bot.running.signals.changed()
-    assert set((await bot.until_posted(2)).values()) == {1}
-
-
 async def test_an_archived_channel_is_reported_and_gets_its_alerts_after_recovery(
     bot: BotHarness,
 ) -> None:
@@ -135,24 +117,6 @@ async def test_an_alert_of_a_channel_archived_for_31_days_is_posted_with_its_rep
     await bot.try_again(CHANNEL)
     await bot.until_posted(2)
     assert json.dumps(await bot.messages()).count("Yes, call me.") >= 2
-
-
-async def test_alerts_that_wait_share_messages_and_incidents_have_their_own(bot: BotHarness) -> None:
-    await bot.control("settings", messages_per_second=1, burst=3)  # so that they pile up
-    domains = [json.dumps({"event": "domain.paused", "domain": f"d{n}.example"}).encode() for n in range(10)]
-    for body in [*domains, *(interested(number) for number in range(16))]:
-        assert await bot.deliver(body) == 200
-    await bot.control("settings", messages_per_second=0)
-    posted = await bot.until_posted(26, seconds=30)
-    assert set(posted.values()) == {1}
-    messages = await bot.messages()
-    assert not any(m.get("thread_ts", m["ts"]) != m["ts"] for m in messages), "all are in the channel itself"
-    paused = [m for m in messages if "is paused" in m["text"]]
-    assert len(paused) == 10
-    assert not any("interested" in json.dumps(m["blocks"]) for m in paused)
-    shared = [m for m in messages if len(alerts_of(m)) > 1]
-    assert shared
-    assert "Claim" in json.dumps(shared[0]["blocks"])
 
 
 def alerts_of(message: dict[str, Any]) -> list[str]:

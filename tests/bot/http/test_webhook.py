@@ -115,13 +115,6 @@ async def test_two_signature_headers_are_refused_even_when_one_is_right(bot: Bot
     assert await raw(bot, body, [("X-Service-Signature", signature(body).upper())]) == 200
 
 
-async def test_a_body_of_a_mebibyte_passes_and_one_byte_more_does_not(bot: BotHarness) -> None:
-    for size, status in ((1024 * 1024, 200), (1024 * 1024 + 1, 413)):
-        body = b'{"event":"x","pad":"' + b"p" * (size - 22) + b'"}'
-        assert len(body) == size
-        assert await bot.deliver(body) == status
-
-
 async def test_a_body_without_an_announced_length_is_capped_while_it_streams(bot: BotHarness) -> None:
     sent = 0
 

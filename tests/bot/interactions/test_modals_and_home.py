@@ -48,40 +48,6 @@ async def click(bot: BotHarness, message: dict[str, Any], text: str, **more: Any
     return list((await bot.control("click", **{**at, **more}))["answers"])
 
 
-async def statuses(served: BotWithService) -> list[str]:
-    return [str(one["status"]) for one in await served.sequences()]
-
-
-async def test_all_sequences_are_paused_after_one_question_and_one_undo_resumes_exactly_those(
-    served: BotWithService,
-) -> None:
-    before = await statuses(served)
-    assert before.count("active") > 3
-    assert before.count("paused") > 0
-    (question,) = await served.bot.say("pause all for 2h reason a storm", user=seed.BEN.id)
-    assert question["seen_by"] == seed.BEN.id
-    assert await statuses(served) == before
-    await click(served.bot, question, f"Pause all {before.count('active')}")
-    result = await served.bot.public_message("sequences paused")
-    assert "· @ben" in result["text"]
-    assert set(await statuses(served)) == {"paused", *(set(before) - {"active"})}
-    assert served.bot.running is not None
-    assert len(await served.bot.running.store.records.timers("default", "resume")) == before.count("active")
-    await click(served.bot, result, "Undo", user=seed.ANN.id)
-    await served.bot.public_message("sequences are sending again")
-    assert await statuses(served) == before
-    assert await served.bot.running.store.records.timers("default", "resume") == []
-
-    async def settled() -> bool:
-        line = json.dumps(await served.bot.public_message("sequences are sending again"))
-        return "undone by @ann" in line and '"text": "Undo"' not in line
-
-    await until(settled)
-    commands = [entry.command for entry in await served.bot.running.store.records.audit("default")]
-    assert commands[0] == "undo"
-    assert commands[1].startswith("pause all for 2h")
-
-
 async def test_a_domain_shows_unknown_values_as_unknown(served: BotWithService) -> None:
     name = next(s["name"] for s in await served.sequences() if s["status"] == "active")
     bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": name}

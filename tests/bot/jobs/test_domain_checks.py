@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,13 +21,9 @@ from shared.settings.sections import DnsSection, Routing
 from shared.store import Store, jobs
 from shared.store.messages import Post
 from tests.bot.due import claim_repaints, claim_turns, do_due, due_domain
-from tests.bot.fake_service import KEY, open_remote
-from tests.bot.harness import CHANNEL as ALERTS
-from tests.bot.harness import bot_inside, open_harness
 from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes
 from tests.dns_server import DnsServer, running
 from tests.shared.domain_health.zones import DOMAIN, GOOD, Zones, txt
-from tests.waiting import until
 
 SECOND = f"{DOMAIN}. TXT {txt('v=spf1 include:_spf.mailer.example ~all')}"
 
@@ -95,21 +88,6 @@ async def checked(store: Store, clock: ManualClock) -> AsyncIterator[Checked]:
         )
         assert await one.look() == []
         yield one
-
-
-async def test_a_problem_is_told_once_and_its_end_on_the_same_card(checked: Checked) -> None:
-    checked.zones.add(SECOND)
-    (card,) = await checked.look(after=7 * HOUR)
-    assert await checked.look(after=31 * MINUTE) == []
-    checked.zones.remove(DOMAIN, "TXT")
-    checked.zones.add(f"{DOMAIN}. TXT {txt('v=spf1 ip4:192.0.2.0/24 -all')}")
-    (note,) = await checked.look(after=31 * MINUTE)
-    assert (note.kind, note.alert_id) == ("dns", card.alert_id)
-    assert card_of(note).tone is Tone.GOOD
-    (messages,) = await claim_repaints(checked.store, limit=10)
-    painted = card_of(messages[0])
-    assert (painted.title, painted.tone) == (f"DNS of {DOMAIN} is good again", Tone.GOOD)
-    assert painted.text == ("It was broken for 1 h 2 min.",)
 
 
 async def test_another_problem_joins_the_card(checked: Checked) -> None:
@@ -246,45 +224,3 @@ async def test_a_card_of_a_delivery_without_changes_is_drawn(checked: Checked) -
     )
     (post,) = await post_all(checked.store, checked.clock)
     assert card_of(post).title == f"DNS of {DOMAIN} changed"
-
-
-async def test_a_running_bot_checks_the_domains_of_its_inboxes(
-    tmp_path: Path,
-) -> None:
-    hostile = "v=spf1 <!channel> *bold* \x1b[31m <https://x.example|bank> -all"
-    zones = Zones(GOOD, SECOND)
-    zones.remove(DOMAIN, "TXT")
-    zones.add(f"{DOMAIN}. TXT {txt(hostile)}")
-    async with (
-        running(DnsServer(respond=zones.respond)) as first,
-        running(DnsServer(respond=zones.respond)) as second,
-        open_remote() as remote,
-        open_harness(tmp_path, OUTREACH_BASE_URL=remote.url, OUTREACH_API_KEY=KEY) as bot,
-    ):
-        remote.inboxes.append({"email": f"sam@{DOMAIN}", "health_score": 90, "status": "active"})
-        names = ",".join(f"{host}:{port}" for host, port in (first.address, second.address))
-        bot.environ["OUTREACH_DNS_RESOLVERS"] = names
-        bot.config(
-            f'[dns]\nper_second = 50\n\n[[routes.rules]]\nchannel = "{ALERTS}"\nevents = ["domain.dns"]\n'
-        )
-        async with bot_inside(bot):
-
-            async def posted() -> str:
-                texts = [json.dumps(one) for one in await bot.messages()]
-                return next((text for text in texts if f"DNS of {DOMAIN} is broken" in text), "")
-
-            message = await until(posted)
-    assert "the record is invalid" in message
-    assert "\\u001b" not in message
-    assert "<!channel>" in message  # as it is, where Slack reads no markup
-    assert not any("<!channel>" in text for text in _markup(json.loads(message)))
-
-
-def _markup(value: Any) -> list[str]:
-    """The texts in which Slack reads mentions and links."""
-    if isinstance(value, list):
-        return [text for one in value for text in _markup(one)]
-    if not isinstance(value, dict):
-        return []
-    own = [value["text"]] if value.get("type") in {"mrkdwn", "message"} else []
-    return [*own, *(text for one in value.values() for text in _markup(one))]

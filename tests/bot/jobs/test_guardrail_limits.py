@@ -58,22 +58,6 @@ async def test_a_rule_that_is_off_or_snoozed_does_nothing(guarded: GuardedWorksp
     assert len(await guarded.advance(20 * MINUTE)) == 1
 
 
-async def test_a_limit_turns_a_pause_into_a_suggestion_that_says_so(guarded: GuardedWorkspace) -> None:
-    other = guarded.remote.add("Spring")
-    await guarded.rule("pause sequence when bounces > 4 in 24h, at most 1 a day")
-    guarded.sent(100)
-    await guarded.bounce(5)
-    await guarded.bounce(5, name="Spring", first=100)
-    cards = await guarded.advance()
-    assert sorted(card.title for card in cards) == [
-        "Guardrail rule paused Q3 founders",
-        "Guardrail rule suggests pausing Spring",
-    ]
-    (suggested,) = (card for card in cards if "suggests" in card.title)
-    assert "reached its limit" in suggested.text[1]
-    assert suggested.buttons[0].line == f'pause {other} reason "guardrail rule"'
-
-
 async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded: GuardedWorkspace) -> None:
     for name in ("A", "B", "C"):
         guarded.remote.add(name)
@@ -88,22 +72,6 @@ async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded
         "Left running because of the rule's limit: A.",
     )
     assert len(guarded.remote.patched) == 2
-
-
-async def test_rules_wait_and_say_so_when_the_service_cannot_be_read(guarded: GuardedWorkspace) -> None:
-    await guarded.rule(ACTS)
-    guarded.sent(100)
-    await guarded.advance(10 * MINUTE)
-    guarded.remote.refuses = 500
-    cards = await guarded.advance(40 * MINUTE)
-    assert [card.title for card in cards] == ["Guardrails can't pause right now"]
-    assert cards[0].text[0].startswith("The bot last read the service on ")
-    await guarded.bounce(6)
-    assert await guarded.advance(10 * MINUTE) == []
-    guarded.remote.refuses = 0
-    cards = await guarded.advance(10 * MINUTE)
-    assert [card.title for card in cards] == ["Guardrail rule paused Q3 founders"]
-    assert "Guardrails can pause again" in await guarded.titles()
 
 
 async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_together(

@@ -43,18 +43,6 @@ async def test_all_rules_that_find_one_trouble_share_one_message(guarded: Guarde
     assert card.buttons[0].label.startswith("Pause ")
 
 
-async def test_what_is_found_on_a_paused_domain_has_no_message_of_its_own(guarded: GuardedWorkspace) -> None:
-    guarded.sent(100)
-    await arrive(guarded.store, PAUSED)
-    await guarded.advance()
-    await guarded.bounce(12)
-    assert await guarded.advance(10 * MINUTE) == []
-    open_ = await guarded.store.incidents.open()
-    assert {(one.rule, one.domain, one.told) for one in open_} == {
-        (name, "mail.example", "") for name in ALL_THAT_FIRE
-    }
-
-
 async def test_a_message_leaves_its_trouble_to_the_card_of_the_pause_that_comes_later(
     guarded: GuardedWorkspace,
 ) -> None:

@@ -281,19 +281,6 @@ async def test_a_resumption_whose_process_died_does_not_end_a_confirmed_pause(
     assert remote.statuses == {ONE: "paused"}
 
 
-async def test_an_empty_list_at_the_end_of_a_pause_is_not_believed(
-    ours: Process, remote: Remote, clock: ManualClock
-) -> None:
-    remote.statuses, remote.lists = {ONE: "paused"}, False
-    await ours.plan([ONE, "sq_0002"], seconds=-1)
-    await ours.fire()
-    assert remote.statuses == {ONE: "active"}
-    (post,) = await post_all(ours.store, clock)
-    card = notes.read_note(post.note)
-    assert card.title == f"▶ Name of {ONE} is sending again"
-    assert any("Deleted before the pause ended: Name of sq_0002" in text for text in card.text)
-
-
 async def test_an_undo_leaves_a_pause_that_begins_while_it_runs(
     ours: Process, theirs: Process, remote: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -309,24 +309,6 @@ async def test_an_answer_to_one_person_that_slack_refuses_is_text(bot: BotHarnes
     assert shown["seen_by"] == seed.ANN.id
 
 
-async def test_a_message_to_a_person_is_found_and_repainted_in_their_direct_messages(bot: BotHarness) -> None:
-    token, base = bot.environ["SLACK_BOT_TOKEN"], bot.environ["SLACK_API_URL"]
-    person, since = seed.ANN.id, moment().timestamp()
-    deadline = boot_time() + 10
-    async with open_web_api(token, base_url=base) as slack:
-        sender = MessageSender(slack, timeout=5.0)
-        await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
-        outcome = await sender.post(person, WORDS, payload={"key": "uncertain"}, deadline=deadline)
-        assert isinstance(outcome, Unknown)
-        look = await sender.look(person, {"uncertain"}, since=since, deadline=deadline)
-        assert (list(look.found), look.error) == (["uncertain"], "")
-        again = await sender.repaint(person, look.found["uncertain"], CARD, payload={"key": "uncertain"})
-        assert isinstance(again, Sent)
-    (shown,) = await bot.messages("dm-ann")
-    assert shown["blocks"]
-    assert {one["request"]["channel"] for one in await calls(bot, "chat.update")} == {shown["channel"]}
-
-
 async def test_the_channel_of_an_answer_is_kept_for_a_person(bot: BotHarness) -> None:
     token, base = bot.environ["SLACK_BOT_TOKEN"], bot.environ["SLACK_API_URL"]
     await bot.control("scopes", remove=["im:write"])

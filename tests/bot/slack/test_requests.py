@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
 import io
@@ -10,11 +9,9 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from bot.blockkit.actions import OnAlert, write_value
 from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, BotHarness, interested
 from tests.kit.clock import moment
-from tests.waiting import until
 
 
 async def alert(bot: BotHarness, number: int = 1) -> dict[str, Any]:
@@ -24,39 +21,6 @@ async def alert(bot: BotHarness, number: int = 1) -> dict[str, Any]:
     return (await bot.messages())[0]
 
 
-async def test_claim_puts_the_name_on_the_card_and_answers_a_late_click(
-    bot: BotHarness,
-) -> None:
-    message = await alert(bot)
-    at = {"channel": CHANNEL, "ts": message["ts"]}
-    await asyncio.gather(
-        *(bot.control("click", **at, text="Claim", user=user.id) for user in (seed.ANN, seed.BEN))
-    )
-
-    async def found() -> bool:
-        card, *others = [json.dumps(one) for one in await bot.messages()]
-        return "claimed by @" in card and ["claimed this at" in one for one in others] == [True]
-
-    await until(found)
-    assert "Release" in json.dumps((await bot.messages())[0])
-    (claimed,) = [one for one in await bot.messages() if "claimed by @" in json.dumps(one)]
-    claimed_id = claimed["metadata"]["event_payload"]["alert_id"]
-    release = write_value(OnAlert(verb="release", alert=claimed_id))
-    await bot.control("click", **at, action_id="run_menu", value=release, user=seed.ANN.id)
-
-    async def free() -> bool:
-        return "claimed by" not in json.dumps((await bot.messages())[0])
-
-    await until(free)
-
-    async def written() -> bool:
-        assert bot.running is not None
-        done = await bot.running.store.records.audit("default")
-        return [entry.command.split()[0] for entry in done] == ["release", "claim"]
-
-    await until(written)
-
-
 async def test_a_guest_and_a_stranger_may_not_claim(bot: BotHarness) -> None:
     message = await alert(bot)
     response = await bot.control(
@@ -64,13 +28,6 @@ async def test_a_guest_and_a_stranger_may_not_claim(bot: BotHarness) -> None:
     )
     assert "Guests of this Slack workspace" in json.dumps(response["answers"])
     assert "Claimed" not in json.dumps((await bot.messages())[0])
-
-
-async def test_whoami_shows_the_role_only_to_the_person(bot: BotHarness) -> None:
-    answer = (await bot.say("whoami", user=seed.BEN.id))[0]
-    assert "ben" in answer["text"]
-    assert "operator" in answer["text"]
-    assert answer["seen_by"] == seed.BEN.id
 
 
 async def test_an_unknown_command_is_quoted_with_the_nearest(bot: BotHarness) -> None:
@@ -141,17 +98,6 @@ def signed(bot: BotHarness, body: bytes) -> dict[str, str]:
         "X-Slack-Signature": f"v0={digest}",
         "Content-Type": "application/x-www-form-urlencoded",
     }
-
-
-async def test_health_readiness_and_metrics_show_the_current_state(bot: BotHarness) -> None:
-    await alert(bot)
-    assert (await bot.get("/healthz"))[0] == 200
-    status, body = await bot.get("/readyz")
-    assert status == 200
-    assert json.loads(body)["database"] == "ok"
-    metrics = (await bot.get("/metrics"))[1]
-    assert 'outreach_posted_total{kind="alert"}' in metrics
-    assert "outreach_delivery_to_post_seconds_bucket" in metrics
 
 
 async def test_the_url_verification_challenge_is_answered(bot: BotHarness) -> None:
