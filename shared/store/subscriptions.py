@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import sqlalchemy as sa
+
 from shared.domain.wall_clock import MORNING, Recurrence, moment, parse_recurrence
 from shared.records.records import Subscription
 from shared.store import facts, jobs, messages
@@ -68,6 +70,8 @@ class Subscriptions(Repository):
     def restate(self, tx: Transaction, workspace: str, setting: str, title: str) -> None:
         """Have the earlier messages about a setting say how it is now, without the buttons that belonged to what it was."""
         earlier = posts.c.dedupe.startswith(about_setting(workspace, setting), autoescape=True)
+        # In the very words of the index of what isn't an alert, else all posts are read.
+        earlier &= posts.c.kind != sa.literal("alert", literal_execute=True)
         note = json.dumps({"title": title}, ensure_ascii=False)
         messages.redraw(tx, (posts.c.kind == ANSWER) & earlier, clicked=True, values={"note": note})
 

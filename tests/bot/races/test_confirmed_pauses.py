@@ -123,7 +123,7 @@ async def test_a_resumption_between_a_timer_and_its_pause_leaves_no_pause_withou
     await asyncio.sleep(0.1)
     answered.set()
     assert "is paused until" in (await pausing).title
-    assert "active" in (await resuming).title
+    assert "is sending again" in (await resuming).title
     assert remote.statuses == {ONE: "active"}
     assert await ours.timer(ONE) is None
 
