@@ -151,7 +151,14 @@ def test_code_is_only_what_is_a_command_and_nothing_is_lost(words: str) -> None:
     assert plain == elements.without_marks(words)
     for part in parts:
         if part.get("style"):
-            assert part["text"].lstrip("/").split()[0] in {*COMMANDS, "outreach", "all"}
+            assert part["text"].lstrip("/").split()[0] in {
+                *COMMANDS,
+                "outreach",
+                "all",
+                "until",
+                "for",
+                "reason",
+            }
 
 
 def test_a_sentence_of_ours_shows_its_commands_as_code_and_outside_words_as_they_are() -> None:
