@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.bot.harness import free_port
+from tests.kit.ports import free_port
 
 KEY = "key-of-the-tests"
 

@@ -10,7 +10,6 @@ import io
 import itertools
 import json
 import os
-import secrets
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -34,6 +33,7 @@ from shared.store.db.schema import jobs
 from shared.store.jobs import POST
 from tests.event_loop import WATCH, blocks_written
 from tests.kit.databases import migrated_file
+from tests.kit.ports import free_port
 from tests.processes import running_async
 from tests.waiting import BOUND, until
 
@@ -66,21 +66,7 @@ def signature(body: bytes, secret: str = SECRET) -> str:
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
-_NAME = os.environ.get("PYTEST_XDIST_WORKER", "")
-# Runs without workers take place several at once, beside one with workers.
-WORKER = int(_NAME.removeprefix("gw")) % 8 if _NAME else 8 + os.getpid() % 8
-_numbers = itertools.count(secrets.randbelow(1_250))
-
-
-def free_port() -> int:
-    """A port of this worker's own, below those that the system gives to connections (ip_local_port_range).
-
-    So that nobody takes it before the bot does.
-    """
-    while True:
-        port = 12_000 + WORKER * 1_250 + next(_numbers) % 1_250
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
+_numbers = itertools.count()
 
 
 @dataclass(kw_only=True)
@@ -182,12 +168,23 @@ class BotHarness:
         return dict(await until(whole))
 
     async def say(self, text: str, **more: Any) -> list[dict[str, Any]]:
-        """Type `/outreach TEXT` and return what the bot answered."""
+        """Type `/outreach TEXT` and return what the bot answered.
+
+        Where the command changes a message of before as well, its edit may come first, and is no answer.
+        """
+        is_here = more.get("channel", CHANNEL) == CHANNEL
+        before = {one["ts"] for one in await self.messages()} if is_here else set[str]()
         done = await self.control("command", text=f"/outreach {text}", **{"wait": 30, **more})
-        found = list(done["answers"])
+        found = [one for one in done["answers"] if one["ts"] not in before]
+        if done["answers"] and not found:
+            return [dict(await until(lambda: self._answer_beside(before)))]
         if any(one["text"].startswith(SLOW) for one in found):  # on a busy machine
             return [dict(await until(lambda: self._answer_after(found[-1])))]
         return found
+
+    async def _answer_beside(self, before: set[str]) -> dict[str, Any] | None:
+        later = [one for one in await self.messages() if one["ts"] not in before]
+        return next((one for one in later if one["by_app"]), None)
 
     async def _answer_after(self, slow: Mapping[str, Any]) -> dict[str, Any] | None:
         later = [one for one in await self.messages(slow["channel"]) if one["ts"] > slow["ts"]]

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import httpx
 
-from tests.bot.harness import free_port
 from tests.cli.conftest import Shell
+from tests.kit.ports import free_port
 
 
 @contextmanager

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.bot.harness import free_port
 from tests.docs_blocks import blocks
 from tests.e2e.conftest import PROGRAM
+from tests.kit.ports import free_port
 from tests.processes import running
 
 pytestmark = pytest.mark.e2e

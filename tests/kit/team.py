@@ -40,6 +40,7 @@ from shared.store.db.schema import jobs
 from tests.kit import clock
 from tests.kit.build import SECRET, signature
 from tests.kit.databases import migrated_file
+from tests.kit.ports import free_port
 from tests.kit.service import Account
 from tests.kit.waiting import until
 
@@ -489,18 +490,13 @@ async def _stop(server: Server, serving: asyncio.Task[None]) -> None:
     await serving
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 @contextlib.asynccontextmanager
 async def open_team(account: Account, folder: Path, *, toml: str = "") -> AsyncIterator[Team]:
     """A team whose bot runs. It posts as fast as it can, and the service answers at once."""
     # The only way to the jobs of a bot that runs.
     patched = pytest.MonkeyPatch()
     patched.setattr("bot.app.JobScheduler", _Jobs)
-    port = _free_port()
+    port = free_port()
     timeout = aiohttp.ClientTimeout(total=60)
     async with (
         SlackStandIn(0, f"http://127.0.0.1:{port}") as slack,

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from aiohttp import web
 
-from tests.bot.harness import BotHarness, bot_process, free_port, interested, open_harness
+from tests.bot.harness import BotHarness, bot_process, interested, open_harness
+from tests.kit.ports import free_port
 from tools.bench import channels, memory
 from tools.bench.intake_server import SECRET
 from tools.bench.load import Load, deliveries, fire

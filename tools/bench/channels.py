@@ -26,8 +26,9 @@ from sandbox.slack.model import Channel
 from shared.records.records import Subscription
 from shared.storage.database import parse_url
 from shared.store import LeaseTimings, open_store
-from tests.bot.harness import BotHarness, bot_process, free_port, open_harness
+from tests.bot.harness import BotHarness, bot_process, open_harness
 from tests.kit.clock import moment
+from tests.kit.ports import free_port
 from tests.processes import running_async
 
 CHANNELS = 40

@@ -19,8 +19,9 @@ from statistics import median
 from aiohttp import web
 
 from shared.store import LeaseTimings
-from tests.bot.harness import RUN, free_port
+from tests.bot.harness import RUN
 from tests.kit.databases import migrated_file
+from tests.kit.ports import free_port
 from tests.processes import running_async
 from tests.waiting import until
 from tools.bench.__main__ import Row

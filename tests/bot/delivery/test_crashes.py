@@ -16,8 +16,9 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, free_port, interested, open_harness
+from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.bot.random_faults import restart
+from tests.kit.ports import free_port
 from tests.waiting import until
 
 SWIFT = replace(HASTE, period=0.01)

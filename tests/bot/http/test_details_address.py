@@ -16,7 +16,8 @@ import pytest
 from bot import server
 from bot.telemetry import logs
 from shared.settings import SettingsError, load
-from tests.bot.harness import HASTE, BotHarness, free_port, interested, open_harness
+from tests.bot.harness import HASTE, BotHarness, interested, open_harness
+from tests.kit.ports import free_port
 from tests.waiting import BOUND, until
 
 

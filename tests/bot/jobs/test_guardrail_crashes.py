@@ -17,9 +17,10 @@ from shared.domain.wall_clock import DAY
 from shared.storage.database import parse_url
 from shared.store import open_store
 from tests.bot.fake_service import Remote, open_remote
-from tests.bot.harness import BotHarness, bot_process, free_port, open_harness
+from tests.bot.harness import BotHarness, bot_process, open_harness
 from tests.bot.manual_clock import ManualClock, arrive
 from tests.kit.clock import moment
+from tests.kit.ports import free_port
 from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
