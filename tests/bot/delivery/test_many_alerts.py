@@ -16,6 +16,7 @@ from bot.jobs import card_refresh
 from sandbox.slack import seed
 from shared.commands.leads import Remove
 from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
+from shared.records.guardrails import Switch
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.kit.clock import NOW
@@ -23,6 +24,7 @@ from tests.waiting import until
 
 PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate"}).encode()
 SEQUENCES = ("Q3 founders", "Q4 CTOs")
+RULE = "domain-bounces-10-1h"
 
 
 def bounce(number: int, *, sequence: str = "Q3 founders", domain: str = "mail.example") -> bytes:
@@ -76,10 +78,15 @@ async def test_a_pause_and_what_guardrails_found_are_one_card_with_the_same_numb
     remote.inboxes = [
         {"id": "ib_1", "email": "sam@mail.example", "status": "resting", "health_score": 55, "daily_limit": 5}
     ]
+    # A finding keeps the number that it began with: none may begin before all of them are there.
+    assert bot.running
+    rules = bot.running.store.guardrails
+    await rules.switch_off("default", Switch(rule=RULE, by=seed.ANN.id, at=NOW.timestamp()))
     for number in range(14):
         assert await bot.deliver(bounce(number)) == 200
     for number in range(14, 17):
         assert await bot.deliver(bounce(number, sequence="Q4 CTOs")) == 200
+    assert await rules.switch_on("default", RULE)
 
     async def told() -> list[dict[str, Any]] | None:
         found = [m for m in in_channel(await bot.messages()) if "Guardrail" in m["text"]]
@@ -98,7 +105,7 @@ async def test_a_pause_and_what_guardrails_found_are_one_card_with_the_same_numb
 
     async def counted() -> dict[str, Any] | None:
         cards = [m for m in await bot.messages() if m["text"].startswith("mail.example is paused")]
-        return cards[0] if cards and "domain-bounces-10-1h: 17 bounces" in shown(cards[0]) else None
+        return cards[0] if cards and f"{RULE}: 17 bounces" in shown(cards[0]) else None
 
     card = await until(counted, seconds=40)
     assert "Q3 founders, Q4 CTOs" in shown(card)
