@@ -42,7 +42,7 @@ log = structlog.get_logger("worker")
 Handler = Callable[[Sequence[Job], float], Awaitable[Mapping[Job, End]]]
 """Handles jobs of one group until the deadline, by boot time; returns how they ended.
 
-Those that it leaves out it has ended itself, in the transaction that wrote down their outcome, or somebody else
+Those that it leaves out it has ended itself, in the transaction that wrote down their outcome, or someone else
 has them now. Raises `RecordsUnavailable`.
 """
 
@@ -168,7 +168,7 @@ class Worker:
         try:
             await self._store.jobs.end(ends)
         except RecordsUnavailable as error:
-            # Their leases end, and somebody does them again.
+            # Their leases end, and someone does them again.
             log.warning("ends of jobs not recorded", kind=kind.name, count=len(ends), error=str(error))
         self._wakeup.set()
 

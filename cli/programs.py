@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # `pathlib` costs a tenth of the help's time
     from pathlib import Path
 
 Option = tuple[str, dict[str, Any]]
-"""The first name of an argument, and what argparse is told of it."""
+"""The first name of an argument, and what argparse is given for it."""
 LONGEST_COUNT = 10**9
 """More than any list has."""
 DEMO_SPEED = 60.0

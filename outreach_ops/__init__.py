@@ -22,7 +22,7 @@ __path__ = [_FOLDER] if _IS_INSTALLED else [_FOLDER, _HOME]
 
 
 def __getattr__(name: str) -> Any:
-    """Give a public name of the client, which is loaded only when somebody asks for one (PEP 562)."""
+    """Give a public name of the client, which is loaded only when someone asks for one (PEP 562)."""
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.shared.api"), name)

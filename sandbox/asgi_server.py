@@ -120,7 +120,7 @@ class LocalOnly:
     """Serves `app` to this machine alone.
 
     Refused are other names of the host (a rebound one), and pages of other origins, which would reach it through
-    somebody's browser.
+    someone's browser.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -48,7 +48,7 @@ _IN_ROW: Mapping[State, frozenset[str]] = {
     State.DONE: frozenset({"reopen"}),
 }
 _OF_PLAIN_REPLY = {"mail", "claim", "assign"}
-"""What is offered for an unclaimed reply that isn't known to be interested: nobody waits for it."""
+"""What is offered for an unclaimed reply that isn't known to be interested: it has no deadline."""
 
 
 def card(alert: Alert) -> Card:

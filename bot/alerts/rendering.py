@@ -30,7 +30,7 @@ NO_LINKS = Links()
 def alert_of_row(row: AlertRow, *, several: bool, links: Links = NO_LINKS) -> Alert:
     """The alert as its card shows it."""
     email = row.event.lead.email
-    # The link's thirty days begin anew with each change of hands.
+    # The link's thirty days begin again with each change of hands.
     since = max(row.received_at, row.claimed_at or 0.0, row.waiting_since or 0.0)
     return Alert(
         id=row.id,

@@ -129,7 +129,7 @@ class GuardrailActs:
         return {job: end for job in decided if (end := await self._act_on(job))}
 
     async def _act_on(self, job: Job) -> End | None:
-        """None where the end of the job is written with the outcome of the act, or somebody else has it now."""
+        """None where the end of the job is written with the outcome of the act, or someone else has it now."""
         incident = await self.store.incidents.decided(job)
         if incident is None:
             return Done()
@@ -181,7 +181,7 @@ class GuardrailActs:
             progress.why = "Someone resumed it after the rule fired."
 
     async def _resumed_since(self, incident: Incident) -> frozenset[str]:
-        """The sequences that somebody has resumed since the incident began."""
+        """The sequences that someone has resumed since the incident began."""
         changes = await self.store.records.last_changes(incident.workspace, incident.sequences)
         began = moment(incident.began_at)
         return frozenset(name for name, one in changes.items() if one.effect == "resumed" and one.at > began)
@@ -214,7 +214,7 @@ class GuardrailActs:
         if done.outcome == "changed":
             progress.paused[target.id] = target.label
             return
-        progress.asked = before  # somebody else has paused it
+        progress.asked = before  # someone else has paused it
         if done.outcome == "extended":
             progress.extended[target.id] = target.label
 

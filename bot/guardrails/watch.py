@@ -89,7 +89,7 @@ class GuardrailWatch:
         return self._store.database.clock()
 
     def _catalog(self, workspace: str, stored: Sequence[StoredRule]) -> dict[str, NamedRule]:
-        """The rules of a workspace, parsed anew where those that were added have changed."""
+        """The rules of a workspace, parsed again where those that were added have changed."""
         parsed = self._rules.get(workspace)
         if parsed is None or parsed[0] != stored:
             configured = self._contexts.settings.guardrails(workspace)
@@ -213,7 +213,7 @@ class GuardrailWatch:
             self._planned()
 
     async def _hand_over(self, open_: Iterable[Incident]) -> None:
-        """Leave to the card of a domain's pause what a message told of it."""
+        """Leave what a message said of a domain to the card of its pause."""
         for told, incident in {one.told: one for one in open_ if one.told and one.domain}.items():
             note = note_of(self._contexts, incident.workspace, cards.handed_over(incident.domain))
             if await self._store.incidents.hand_over(incident, note):

@@ -166,7 +166,7 @@ class ReadinessProbe:
         """Update the gauges, as far as the database responds."""
         for name, client in self._contexts.clients.items():
             counts, before = client.counts, self._counted.get(name, RequestCounts())
-            # A client that was made anew, with other settings, counts from 0.
+            # A client that was made again, with other settings, counts from 0.
             before = before if counts.requests >= before.requests else RequestCounts()
             metrics.API_REQUESTS.labels(name).inc(counts.requests - before.requests)
             metrics.API_THROTTLED.labels(name).inc(counts.throttled - before.throttled)

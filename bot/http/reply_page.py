@@ -93,7 +93,7 @@ class ReplyPage:
 
 
 def _page(alert: AlertRow, link: str, *, now: float) -> str:
-    """What a visitor reads where somebody has the reply, or it is done."""
+    """What a visitor reads where someone has the reply, or it is done."""
     if alert.handled_at is not None:
         person, did, at = alert.handled_name, "marked it done", alert.handled_at
         title = f"@{person} is done with this reply"

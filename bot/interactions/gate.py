@@ -76,7 +76,7 @@ class RequestGate:
     async def _is_repeated(self, body: Mapping[str, Any]) -> bool:
         """Whether the same command, click or form came before, over all processes and restarts.
 
-        Each has a trigger of its own, so the same words with it are the same request, also where somebody
+        Each has a trigger of its own, so the same words with it are the same request, also where someone
         sends it again within the five minutes for which its signature is valid. Events have ids of their own.
         """
         if not body.get("trigger_id"):

@@ -84,7 +84,7 @@ class AutoResume:
     async def _resume_one(
         self, timer: Job, listed: Campaign | None, context: CommandContext, revisions: Mapping[str, int]
     ) -> None:
-        """Resume a sequence whose timer is still ours, unless somebody else has."""
+        """Resume a sequence whose timer is still ours, unless someone else has."""
         changes = self._store.changes
         change = await changes.begin(context.workspace.name, timer.key, status="active", firing=timer)
         if change is None:

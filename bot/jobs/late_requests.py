@@ -46,7 +46,7 @@ class LateRequests:
 
     async def _revert(self, workspace: str, sequence: str, status: Status) -> None:
         change = await self._store.changes.begin(workspace, sequence, status=status, if_confirmed=True)
-        if change is None:  # somebody changes it, or has changed it since
+        if change is None:  # someone changes it, or has changed it since
             return
         client = self._contexts.clients[workspace]
         request = client.pause_sequence if status == "paused" else client.resume_sequence

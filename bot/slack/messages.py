@@ -79,7 +79,7 @@ _WORKSPACE = {
     "team_not_found",
     "two_factor_setup_required",
 }
-"""What Slack says to every post, whatever it is, until somebody changes something about the workspace or the app."""
+"""What Slack says to every post, whatever it is, until someone changes something about the workspace or the app."""
 _THREAD = {"thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"}
 
 

@@ -42,7 +42,7 @@ async def run_demo(
 
 
 async def _until(stop: asyncio.Event, running: Coroutine[Any, Any, None], *, seconds: float | None) -> None:
-    """Run it until it ends, somebody stops the demo, or so many seconds have passed."""
+    """Run it until it ends, someone stops the demo, or so many seconds have passed."""
     tasks: set[asyncio.Task[Any]] = {
         asyncio.create_task(stop.wait(), name="demo-stop"),
         asyncio.create_task(running, name="demo-running"),

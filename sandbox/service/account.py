@@ -142,7 +142,7 @@ class Workspace(_Changing):
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
     """The counts of each step and variant, by grouping and group."""
     addresses: dict[tuple[str, int], int] | None = None
-    """The lead of each address in each sequence; None until somebody asks."""
+    """The lead of each address in each sequence; None until someone asks."""
 
     def tally(self, grouping: str, group: str) -> Tally:
         if (grouping, group) not in self.tallies:
@@ -159,7 +159,7 @@ class Lead:
     sequence: int
     created_at: float
     person: Person | tuple[object, ...]
-    """Perhaps the key of an invented one, who is only made up when somebody looks."""
+    """Perhaps the key of an invented one, who is only made up when someone looks."""
     status: str = "active"
     step: int = 0
     inbox: int = 0
@@ -202,7 +202,7 @@ class Lead:
             "created_at": stamp(self.created_at),
         }
         try:
-            # Three times as fast, and for most of a page's leads it is done while somebody waits.
+            # Three times as fast, and for most of a page's leads it is done while someone waits.
             self.shown = to_json(body)
         except ValueError:
             # Custom fields may be nested deeper than it goes, and hold half a surrogate pair.
@@ -211,7 +211,7 @@ class Lead:
 
 
 class Event(NamedTuple):
-    """Something that subscribers are told; its body is composed when somebody asks for it."""
+    """Something that subscribers are told; its body is composed when someone asks for it."""
 
     kind: str
     at: float
@@ -272,7 +272,7 @@ class Account(_Changing):
         return self.leads[number] if number is not None and number < len(self.leads) else None
 
     def add_lead(self, sequence: Sequence, person: Person | tuple[object, ...] | None, *, at: float) -> Lead:
-        """Add a lead to the sequence's queue; None makes somebody up."""
+        """Add a lead to the sequence's queue; None makes someone up."""
         # Never that of a removed lead: its history still names it.
         number = len(self.leads)
         lead = Lead(number, sequence.workspace, sequence.number, at, person or (self.seed, number), due_at=at)

@@ -138,7 +138,7 @@ class Campaign:
     def _use_slot(self, number: int, _: Any) -> None:
         inbox = self.account.inboxes[number]
         if not inbox.slots or inbox.slots[-1] != self.now:
-            return  # planned anew since
+            return  # planned again since
         inbox.slots.pop()
         sequence = self.account.sequences[inbox.sequence]
         if sequence.status == "active" and inbox.status != "resting":

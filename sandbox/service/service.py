@@ -128,7 +128,7 @@ class Service(Block):
 
     def reset(self, *, everything: bool) -> None:
         """Settings to their defaults and counts to zero; with `everything`, the account as on its first day."""
-        # The clock first: what begins anew is stamped with the moment of the start.
+        # The clock first: what begins again is stamped with the moment of the start.
         if everything:
             self.clock.reset()
             self.deliveries.clear()

@@ -123,7 +123,7 @@ class Control:
 
         With everything, also settings, token and time are as at the start. Connections stay.
         """
-        # Events that are still to come would be posted into the workspace that begins anew.
+        # Events that are still to come would be posted into the workspace that begins again.
         self._delivery.forget()
         if body.everything:
             self._workspace.sockets.silence(silent=False)

@@ -39,7 +39,7 @@ def receive(workspace: Workspace, name: str, body: Any) -> None:
 def respond(workspace: Workspace, url: ResponseUrl, body: Json) -> None:
     """Answer, change or delete as `body` asks. Raises `SlackError`.
 
-    A slash command has no original: what asks to replace or delete one is posted anew
+    A slash command has no original: what asks to replace or delete one is posted again
     (https://github.com/slackapi/bolt-python/issues/1268).
     """
     channel = workspace.channels[url.channel]

@@ -366,7 +366,7 @@ def row_at(url: URL, key: str) -> FileRow | PostgreSQLRow:
 
 
 def _unpacked(text: str, now: float, *, boot: str = "") -> Pace:
-    """The row as it was kept; one of another run of the machine, or of another version, begins anew."""
+    """The row as it was kept; one of another run of the machine, or of another version, begins again."""
     try:
         kept = json.loads(text)
         is_ours = kept.pop("boot", "") == boot

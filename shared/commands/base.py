@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from datetime import datetime
@@ -248,7 +249,7 @@ class Result(Data):
         return bool(self.audit) and not self.refused
 
 
-class Act(Data):
+class Act(Data, ABC):
     """A change as data, with everything resolved to ids: nothing is read or looked up again to carry it out."""
 
     command: ClassVar[str] = ""
@@ -258,9 +259,9 @@ class Act(Data):
         """The command whose permission it needs."""
         return self.command
 
+    @abstractmethod
     async def carry_out(self, context: CommandContext) -> Result:
-        """Raises `OutreachError`, `RecordsUnavailable`."""
-        raise NotImplementedError
+        """Do it, and return what was done. Raises `OutreachError`, `RecordsUnavailable`."""
 
     @property
     def line(self) -> str:

@@ -57,7 +57,7 @@ class Changed(Data):
     """What became of a sequence."""
 
     outcome: Literal["changed", "extended", "already", "kept", "moved"]
-    """`extended`: its pause got another end. `kept`: another pause lasts at least as long. `moved`: somebody changed it
+    """`extended`: its pause got another end. `kept`: another pause lasts at least as long. `moved`: someone changed it
     after what an Undo takes back."""
     before: Before | None = None
     """What an Undo takes it back to, where it was changed."""
@@ -277,7 +277,7 @@ class Tally:
     """Those whose pause got another end."""
     same: list[Target] = field(default_factory=list)
     moved: list[Target] = field(default_factory=list)
-    """Those that an Undo left as they are, because somebody changed them since."""
+    """Those that an Undo left as they are, because someone changed them since."""
     gone: list[Target] = field(default_factory=list)
     uncertain: list[Target] = field(default_factory=list)
     """Those for which a request was sent whose outcome is unknown."""

@@ -1,4 +1,4 @@
-"""The replies that wait for somebody, and what a person does about them, for front ends that can't import the bot.
+"""The replies that wait for someone, and what a person does about them, for front ends that can't import the bot.
 
 The bot implements it over its database, with the permissions, the audit and the cards of a click in Slack; `cli` passes it
 to the dashboard. All times are aware datetimes in UTC.
@@ -15,13 +15,13 @@ from shared.domain.card import Action, Card
 from shared.domain.reply_states import State, state_of
 
 MOST_QUEUED = 200
-"""Unclaimed replies that are listed at most, and as many of those that somebody has."""
+"""Unclaimed replies that are listed at most, and as many of those that someone has."""
 Verb = Literal["claim", "takeover", "release", "assign", "snooze", "wake", "done", "dismiss", "reopen"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedReply:
-    """An interested reply that isn't done: unclaimed, snoozed, or somebody's."""
+    """An interested reply that isn't done: unclaimed, snoozed, or someone's."""
 
     alert_id: str
     received_at: datetime

@@ -52,7 +52,7 @@ class ProblemStart:
     """It held already at the first look: it began at `since` or before."""
 
     def known_from(self, at: float) -> ProblemStart:
-        """The same, begun earlier, as somebody else recorded it; what is long before its start is another one's."""
+        """The same, begun earlier, as someone else recorded it; what is long before its start is another one's."""
         if at >= self.kind_since or not (self.is_older or self.kind_since - at <= SEEN_LATE):
             return self
         return replace(self, since=min(self.since, at), kind_since=at, is_older=False)

@@ -57,7 +57,7 @@ class Before:
     label: str
     status: Literal["active", "paused"]
     revision: int | None = None
-    """The number of its changes with this one: at another number somebody has changed it since. None: unknown."""
+    """The number of its changes with this one: at another number someone has changed it since. None: unknown."""
     ends_at: float | None = None
     """When its pause was to end, in Unix seconds."""
     reason: str = ""

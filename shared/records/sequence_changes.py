@@ -21,7 +21,7 @@ Status = Literal["paused", "active"]
 LOCK_SECONDS = 15.0
 """How long a dead process delays the next change at most; a living one renews its lock."""
 UNDER_WAY = -1
-"""In place of a revision: somebody is changing the sequence, or died while doing so."""
+"""In place of a revision: someone is changing the sequence, or died while doing so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

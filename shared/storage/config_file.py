@@ -25,7 +25,7 @@ def user_state_folder() -> Path:
 
 
 class UntrustedFile(Exception):
-    """A settings file was found that somebody else could have written."""
+    """A settings file was found that someone else could have written."""
 
     def __init__(self, path: Path, why: NotPrivate) -> None:
         place = path.absolute()

@@ -242,7 +242,7 @@ class Alerts(Repository):
 
     @writes
     def take_visit(self, tx: Transaction, alert: str) -> bool:
-        """Take a visit that is expected, once for each click: the next visit is somebody else's."""
+        """Take a visit that is expected, once for each click: the next visit is someone else's."""
         expected = (_c.id == alert) & (_c.mail_until > tx.now)
         return tx.execute(sa.update(alerts).where(expected).values(mail_until=None)).rowcount == 1
 
@@ -441,7 +441,7 @@ def _values(
         "claimed_name": "",
         "claimed_at": None,
         "assigned_name": "",
-        # Its next turn is somebody else's, and begins at once.
+        # Its next turn is someone else's, and begins at once.
         "passed": sa.func.trim(_c.passed + " " + _c.claimed_by),
         **Turn().columns,
         **_NOT_SNOOZED,
@@ -451,7 +451,7 @@ def _values(
         "handled_name": "",
         "handled_at": None,
         "closed_reason": "",
-        # It is unclaimed again unless a person has it, who is reminded anew, and not at once.
+        # It is unclaimed again unless a person has it, who is reminded again, and not at once.
         "worked_since": tx.now,
         "claim_nudges": 0,
         "passed": "",
@@ -476,7 +476,7 @@ def _values(
 def _unclaimed(
     tx: Transaction, *, which: sa.ColumnElement[bool] = _IS_CLAIMABLE & _IS_FREE
 ) -> dict[str, Any]:
-    """A reply waits for a claim from now on, and the turn of its rota begins anew."""
+    """A reply waits for a claim from now on, and the turn of its rota begins again."""
     waits = sa.case((which, tx.now), else_=None)
     return {"waiting_since": waits, "turn_ends_at": sa.case((_HAS_ROTA, waits), else_=None), "nudges": 0}
 

@@ -102,7 +102,7 @@ class AuditLog(Repository):
 
     @writes
     def take_undo(self, tx: Transaction, number: int, by: str) -> bool:
-        """Use up the Undo of an entry; False: somebody else has."""
+        """Use up the Undo of an entry; False: someone else has."""
         free = (_c.id == number) & (_c.undone_by == "")
         return tx.execute(sa.update(audit).where(free).values(undone_by=by)).rowcount == 1
 

@@ -285,7 +285,7 @@ class PendingDelivery:
     alert: str | None = None
     """The alert that shows it already."""
     ended: str = ""
-    """The alert of an incident that is over, which the same body has told of."""
+    """The alert of an incident that is over, and that the same body reported."""
     subscriptions: Sequence[Subscription] = ()
     """Those of its workspace."""
 
@@ -593,7 +593,7 @@ def _join_incidents(tx: Transaction, incidents: Decided) -> Mapping[int, str]:
 
 
 def _reopen(tx: Transaction, row: PendingDelivery, decision: Decision, joined: Collection[int]) -> bool:
-    """An incident that is told of once more after its end is as new, on its card; False: it isn't."""
+    """Reopen the card of an incident that is reported again after its end; False: it hasn't ended."""
     if not row.ended or row.id in joined:
         return False
     values = {

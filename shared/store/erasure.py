@@ -194,7 +194,7 @@ class Erasure(Repository):
 
     @writes
     def redraw(self, tx: Transaction, ids: Sequence[int]) -> None:
-        """Have the messages of these deliveries drawn anew: other people's texts, from which an address was removed."""
+        """Have the messages of these deliveries drawn again: other people's texts, from which an address was removed."""
         changed = sa.select(alerts.c.id).where(alerts.c.delivery_id.in_(ids))
         messages.redraw(tx, posts.c.alert_id.in_(changed) & (posts.c.ts != ""))
 
@@ -204,7 +204,7 @@ class Erasure(Repository):
 
     @writes
     def _erase_posts(self, tx: Transaction, ids: Sequence[int]) -> None:
-        """Delete them, and have the messages that they share with others drawn anew, without them."""
+        """Delete them, and have the messages that they share with others drawn again, without them."""
         gone = sa.select(posts.c.channel, posts.c.ts).where(posts.c.id.in_(ids), posts.c.ts != "").distinct()
         shared = sa.tuple_(posts.c.channel, posts.c.ts).in_(gone) & posts.c.id.not_in(ids)
         messages.redraw(tx, shared)

@@ -385,7 +385,7 @@ class Incidents(Repository):
         """Begin an incident that is not under way yet, within its rule's limits.
 
         `post` tells it at once, without an act. Where its domain's trouble is told already, nothing new is
-        posted: the card of its pause shows it, or the message about it is drawn anew by `together`.
+        posted: the card of its pause shows it, or the message about it is drawn again by `together`.
         """
         # Two who evaluate a workspace begin one after the other: limits hold, and one trouble of a domain is told once.
         jobs.lock(tx, EVALUATE, claim.workspace)

@@ -1,7 +1,7 @@
 """The one table of what is due: each row says when to look again, and what is true stays in its own row.
 
 A job is unique by kind, workspace and key, which makes it also the lock of what it is about. Its `due_at` is
-the end of the lease while somebody has it, and NULL while it sleeps. A claim gives it a random token: whoever
+the end of the lease while someone has it, and NULL while it sleeps. A claim gives it a random token: whoever
 lost it writes with an old token and changes nothing, also where SQLite has given the id to another row.
 """
 
@@ -278,7 +278,7 @@ def put(
     """Have something looked at.
 
     Where the job is there already, `keep` only wakes it if it sleeps, so that its pace and its trouble stay;
-    `sooner` brings it forward; both have whoever does it just now do it anew. `replace` makes it another job:
+    `sooner` brings it forward; both have whoever does it just now do it again. `replace` makes it another job:
     whoever does the former one has lost it.
     """
     values = {"kind": kind, "workspace": workspace, "key": key, "rank": rank, "due_at": at}
@@ -314,7 +314,7 @@ def _put(dialect: Any, how: How) -> Any:
 
 
 def look_now(tx: Transaction, alerts: Collection[str]) -> None:
-    """Have somebody look when reminders of these alerts are due: their card stands, or an act changed them."""
+    """Have someone look when reminders of these alerts are due: their card stands, or an act changed them."""
     put_all(tx, REMIND, alerts, at=tx.now, how="sooner")
 
 
@@ -323,7 +323,7 @@ def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
     sooner = sa.case((_c.due_at <= tx.now, _c.due_at), else_=tx.now)
     values = {
         "rank": ASKED_FOR,
-        "revision": _c.revision + 1,  # whoever looks at one just now does it anew
+        "revision": _c.revision + 1,  # whoever looks at one just now does it again
         "due_at": sa.case((_c.token != 0, _c.due_at), else_=sooner),
     }
     for some in portions(sorted({*keys})):
@@ -388,7 +388,7 @@ def done(tx: Transaction, job: Job) -> bool:
 
 
 def finish(tx: Transaction, job: Job) -> bool:
-    """End a job that is done, to be done anew where it was put again meanwhile; False: it isn't ours any more."""
+    """End a job that is done, to be done again where it was put again meanwhile; False: it isn't ours any more."""
     return done(tx, job) or again(tx, job, after=0.0, rank=job.rank, attempts=0)
 
 

@@ -1,10 +1,10 @@
-"""The bot's messages: planned once each, held during quiet hours, updated when their content changes, and posted anew.
+"""The bot's messages: planned once each, held during quiet hours, updated when their content changes, and posted again.
 
 A row of `posts` is one message to one channel, or its share of a message that several alerts have in common. Whoever
 changes what a message shows raises the `version` of its posts and puts a job of the kind `paint`, whose key is the
-channel and the `ts`; a change while it is drawn has it drawn anew after that. A second update does no harm.
+channel and the `ts`; a change while it is drawn has it drawn again after that. A second update does no harm.
 
-What Slack refuses to edit (`edit_window_closed`, a deleted message, and the like) is posted anew: a card that a less
+What Slack refuses to edit (`edit_window_closed`, a deleted message, and the like) is posted again: a card that a less
 specific event of its reply posted never said what it should now, so it comes again, in the channel. What a person
 changed is said in the card's thread, on a card that is repainted from then on, for a second card in the channel would
 look like a second reply. The rest is dropped: counts, settled reminders (the card says it), an Undo (a click on it is
@@ -250,7 +250,7 @@ _REPAINT = (
 
 
 def repaint(tx: Transaction, alerts: Sequence[str], *, clicked: bool = False) -> None:
-    """Have every message of these alerts drawn anew; `clicked`: ahead of those that no person waits for."""
+    """Have every message of these alerts drawn again; `clicked`: ahead of those that no person waits for."""
     if alerts:
         _draw(tx, tx.execute(_REPAINT, {"names": alerts, "by_click": clicked}), clicked=clicked)
 
@@ -365,7 +365,7 @@ class Outbox(Repository):
 
 
 def renew_unsure(tx: Transaction, ids: Collection[int]) -> None:
-    """Post anew what may be in Slack as the card of a less specific event, and can't be looked up."""
+    """Post again what may be in Slack as the card of a less specific event, and can't be looked up."""
     unsure = (_c.state == State.DEAD) & _c.unsure & _c.turned
     for row in tx.execute(sa.select(posts).where(_c.id.in_(ids), unsure).with_for_update()).all():
         _set(tx, row, kind=REPLACED, state=State.SENT, unsure=False)  # it stays, for repeats of its event

@@ -306,7 +306,7 @@ _REFUSED = sa.update(posts).where(_c.id.in_(_PORTION)).values(state=State.DEAD)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Turn:
-    """A channel that somebody has, as it stands."""
+    """A channel that someone has, as it stands."""
 
     job: Job
     until: float
@@ -332,7 +332,7 @@ class ChannelLeases(Repository):
 
     @writes
     def turn(self, tx: Transaction, job: Job) -> ChannelLease | None:
-        """What is to be posted to a channel; None: nothing for now, or somebody else has it."""
+        """What is to be posted to a channel; None: nothing for now, or someone else has it."""
         turn = _held(tx, job, self.timings)
         if turn is None:
             return None
@@ -665,7 +665,7 @@ class DeadLetters(Repository):
 
     @writes
     def take_over(self, tx: Transaction) -> None:
-        """Try anew what was given up; only at a start."""
+        """Try again what was given up; only at a start."""
         tx.execute(sa.update(posts).where(_DEAD, IS_GIVEN_UP).values(refusals=0))
 
     async def revive(self) -> int:
@@ -716,7 +716,7 @@ class Lookups(Repository):
 
     @writes
     def place(self, tx: Transaction, job: Job) -> Lookup | None:
-        """What is to be looked for where; None: nothing for now, or somebody else has it."""
+        """What is to be looked for where; None: nothing for now, or someone else has it."""
         return _place(tx, job, timings=self._timings) if jobs.hold(tx, job) else None
 
     @probes

@@ -60,7 +60,7 @@ class Timers(Repository):
 
     @writes
     def release(self, tx: Transaction, workspace: str, keys: Collection[str], *, due_at: float) -> None:
-        """Delete the ends of a pause that somebody else ended; one that was set anew, or is about to be, stays."""
+        """Delete the ends of a pause that someone else ended; one that was set again, or is about to be, stays."""
         locked = set(
             tx.scalars(
                 sa.select(c.sequence).where(
@@ -134,7 +134,7 @@ _LATE = {"paused": c.pause_late_until, "active": c.resume_late_until}
 
 
 class TimerReplaced(Exception):
-    """The timer that should end a pause was cancelled, set anew, or is carried out by another process."""
+    """The timer that should end a pause was cancelled, set again, or is carried out by another process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ class Doubt:
 
     sequence: str
     confirmed: Status | None
-    """What it must be; None: nothing is certain, somebody changes it, or nothing that may come contradicts it."""
+    """What it must be; None: nothing is certain, someone changes it, or nothing that may come contradicts it."""
 
 
 class SequenceChanges(Repository):

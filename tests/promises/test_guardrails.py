@@ -240,14 +240,14 @@ async def test_guardrails_lists_the_rules_and_which_has_fired(team: Team) -> Non
 async def test_a_test_of_a_rule_says_what_it_would_have_done(team: Team) -> None:
     await bounce(team, 12)
 
-    async def tested() -> Message | None:
+    async def would_have_fired() -> Message | None:
         """The answer, once the hour of the bounces is one that the test goes through."""
         await team.pass_time(minutes=5)
         line = 'guardrails test "pause sequence when bounces > 9 in 1h"'
         answer = await team.ask(line, channel=SALES)
         return answer if "would have fired once" in answer.title else None
 
-    assert NAME in (await team.until(tested, "the rule to have fired")).shown
+    assert NAME in (await team.until(would_have_fired, "the rule to have fired")).shown
     assert await active(team), "a test pauses nothing"
 
 

@@ -166,7 +166,7 @@ def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
 
 
 def _seen_to_begin(condition: Condition) -> str | None:
-    """Since when it is so; null where it held already when somebody looked for the first time."""
+    """Since when it is so; null where it held already when someone looked for the first time."""
     if condition.since is None or (condition.is_older and condition.since == condition.began):
         return None
     return condition.since.isoformat()

@@ -174,7 +174,7 @@ def _followed(before: Alarm, condition: Condition, *, now: datetime) -> Alarm:
     if condition.began is not None:  # the history remembers: another process may have seen it first
         since, is_older = condition.began, condition.is_older
     if condition.began or condition.since:
-        # A cause that comes back begins anew, even where no look fell between.
+        # A cause that comes back begins again, even where no look fell between.
         kind_since = _own_start(condition, since)
     elif condition.kind != before.kind:
         kind_since = condition.since or now

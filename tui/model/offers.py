@@ -1,4 +1,4 @@
-"""What the palette offers while somebody types: commands, the actions of the screen, and sequences as arguments. Pure."""
+"""What the palette offers while someone types: commands, the actions of the screen, and sequences as arguments. Pure."""
 
 from __future__ import annotations
 

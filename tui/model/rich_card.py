@@ -27,7 +27,7 @@ def render(card: Card, *, has_title: bool = True) -> RenderableType:
 
 
 def paragraph(text: str, ink: Ink = Ink.TEXT) -> Words:
-    """What somebody wrote, line by line."""
+    """What someone wrote, line by line."""
     return Words(((visible_lines(text), ink),), wraps=True)
 
 

@@ -291,7 +291,7 @@ class RepliesPage(Page):
             else:
                 change = await queue.press(chosen.action, detail=given)
         self._tell(Card(title=change.card.title))
-        # A claim that took a reply from somebody isn't undone by releasing it.
+        # A claim that took a reply from someone isn't undone by releasing it.
         undo = None if asked_again else UNDONE_BY.get(verb)
         self._undo = (undo, reply) if undo else None
         self._woken.set()

@@ -29,7 +29,7 @@ from tui.widgets.text import TextLine
 MOST_PAINTED = 100
 """Cells and lines that are kept as they were painted: as many as a screen has lines."""
 FEW = 0.5
-"""The share of lines up to which single ones are taken out; of more, the table is filled anew, which is faster."""
+"""The share of lines up to which single ones are taken out; of more, the table is filled again, which is faster."""
 
 
 class ListTable(ErrorBoundary, DataTable[Words]):
@@ -206,7 +206,7 @@ class ListTable(ErrorBoundary, DataTable[Words]):
     def _render_line(self, y: int, x1: int, x2: int, base_style: Style) -> Strip:
         """A line by its words; one that says the same as before is the strip of before.
 
-        The framework forgets all painted cells when one changes, and lays each out anew: 17 ms for a screen of a list
+        The framework forgets all painted cells when one changes, and lays each out again: 17 ms for a screen of a list
         that changes once a second, against 2 ms (`10,000 inboxes` of the benchmark).
         """
         try:

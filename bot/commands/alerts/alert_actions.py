@@ -145,7 +145,7 @@ _UNCLEAR = Card(
 
 
 def is_colleagues(alert: AlertRow, person: Person | Actor) -> bool:
-    """Whether somebody else has claimed it."""
+    """Whether someone else has claimed it."""
     return alert.claimed_by not in {"", person.id or person.name}
 
 

@@ -62,7 +62,7 @@ async def list_leads(
     before = None if cursor is None else ids.decode("cu", cursor)
     page = caller.account.newest(caller.workspace, limit + 1, before=before, sequence=sequence, status=status)
     following = f'"{ids.encode("cu", page[limit - 1].number)}"' if len(page) > limit else "null"
-    # Each lead keeps its own JSON, and the page is copied once: encoding it anew would take most of a request.
+    # Each lead keeps its own JSON, and the page is copied once: encoding it again would take most of a request.
     shown = [lead.shown or lead.show() for lead in page[:limit]] or [b""]
     shown[0] = b'{"data":[' + shown[0]
     shown[-1] += b'],"next_cursor":' + following.encode() + b"}"

@@ -58,7 +58,7 @@ class Period(_Entry):
 
 
 class DnsPeriod(_Entry):
-    """A time during which a domain's zone is different; without an end, until somebody repairs it."""
+    """A time during which a domain's zone is different; without an end, until someone repairs it."""
 
     start: Seconds = Field(alias="from")
     end: Seconds | None = Field(default=None, alias="to")

@@ -312,7 +312,7 @@ jobs = sa.Table(  # what is due: see `shared.store.jobs`
 sa.Index("ix_jobs_due", jobs.c.kind, jobs.c.rank, jobs.c.due_at, jobs.c.id)
 
 sequence_changes = (
-    sa.Table(  # one row for each sequence that was ever changed, locked while somebody changes it
+    sa.Table(  # one row for each sequence that was ever changed, locked while someone changes it
         "sequence_changes",
         metadata,
         text("workspace", primary_key=True),

@@ -35,7 +35,8 @@ async def test_the_message_of_a_pause_says_its_end_where_it_was_resumed_at_the_s
             end = sa.update(jobs).values(due_at=database.clock())
             await database.write(lambda tx: tx.execute(end))
             for sequence in (mine, theirs):
-                await bot.public_message(f"{sequence.name} is sending again")
+                message = await bot.public_message(f"{sequence.name} is sending again")
+                assert "paused until" not in message["text"]
 
 
 async def test_a_sequence_that_the_bot_resumed_before_it_could_say_so_is_announced_as_resumed(
