@@ -8,6 +8,7 @@ import json
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ RESTARTS = 5
 """The demo stops waiting for a bot that is not ready after so long."""
 POLL_SECONDS = 5
 DNS_EVERY, DNS_PER_SECOND = "1m", 20
+THROTTLED_SECONDS = 30.0
+"""The demo asks the service again for so long where the key's rate is used up."""
 ACCOUNT = "acme"
 """The sandbox's workspace whose key the demo uses."""
 WORKSPACE = "default"
@@ -54,8 +57,17 @@ class Installation:
     async def sequences(self) -> list[dict[str, Any]]:
         """The account's sequences, as the service lists them."""
         key = {"Authorization": f"Bearer {self.announcement['api_keys'][ACCOUNT]}"}
-        found = await self._ask(f"{self.announcement['base_url']}/sequences", None, headers=key)
-        return list(found["data"])
+        end = asyncio.get_running_loop().time() + THROTTLED_SECONDS
+        while True:
+            try:
+                found = await self._ask(f"{self.announcement['base_url']}/sequences", None, headers=key)
+                return list(found["data"])
+            except aiohttp.ClientResponseError as error:
+                # The bot and the dashboard use the same key, and share a rate that is unknown here.
+                is_throttled = error.status == HTTPStatus.TOO_MANY_REQUESTS
+                if not is_throttled or asyncio.get_running_loop().time() > end:
+                    raise
+            await asyncio.sleep(0.5)
 
     async def _ask(
         self, url: str, body: object, *, headers: Mapping[str, str] | None = None
