@@ -279,8 +279,8 @@ async def test_an_undo_of_many_leaves_those_that_were_changed_since(bot: BotHarn
     await bot.say(f"resume {NAME}", user=seed.CLEO.id)
     await bot.public_message(f"{NAME} is sending again")
     await bot.say(f"pause {NAME} reason legal hold", user=seed.ANN.id)
-    # The edit of the first line may be what was said; the pause itself is seen at the service.
-    await until(lambda: remote.patched[-1] == ("sq_0001", "paused"))
+    # Undo counts what is recorded, and this is posted together with its record.
+    await bot.public_message(f"{NAME} paused · @ann")
     await click(bot, line, "Undo", user=seed.BEN.id)
     await answer_to_undo(bot, "1 sequence changed later and left as is. Last change: @ann")
     await bot.public_message("1 of 2 sequences paused · @ann")
