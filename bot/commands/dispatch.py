@@ -9,7 +9,6 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from datetime import UTC
 from typing import Any
 
 import structlog
@@ -17,8 +16,6 @@ import structlog
 from bot.alerts import interested, rendering
 from bot.alerts.links import links_of
 from bot.blockkit.actions import (
-    ACK,
-    ASSIGN,
     LEAD,
     LOOKS,
     Cancel,
@@ -29,11 +26,9 @@ from bot.blockkit.actions import (
     read_line,
 )
 from bot.blockkit.channel_names import channels_in, with_channel_names
-from bot.commands.access import Access, actor_of
+from bot.commands.access import Access
 from bot.commands.alerts import alert_actions, named_replies
-from bot.commands.alerts.acknowledge import acknowledge
 from bot.commands.alerts.alert_actions import AlertActions
-from bot.commands.alerts.assignment import Assignment
 from bot.commands.alerts.named_replies import NamedReply, read_named
 from bot.commands.answer import Answer, followed
 from bot.commands.canned_replies import SAMPLE_PRESSED, WHICH_ALERT, sample
@@ -41,7 +36,7 @@ from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
 from bot.commands.runner import CommandRunner
 from bot.slack.directory import UserDirectory, Viewer
-from bot.slack.permissions import Person, role_of
+from bot.slack.permissions import Person
 from shared import commands
 from shared.api.errors import OutreachError
 from shared.api.event_kinds import kind_of
@@ -52,7 +47,6 @@ from shared.commands.leads import Lead
 from shared.commands.replies import Replies
 from shared.commands.run import CommandContext
 from shared.domain.card import Action, Card, Typed
-from shared.domain.wall_clock import find_zone
 from shared.settings import CLAIM
 
 KNOWN_WITHIN = 1.5
@@ -81,20 +75,18 @@ class CommandDispatcher:
         alert_changed: Callable[[], None],
         account_changed: Callable[[], None],
     ) -> None:
-        self._store, self._bot_commands, self._alert_changed = contexts.store, bot_commands, alert_changed
+        self._store, self._bot_commands = contexts.store, bot_commands
         self._directory, self._now = directory, contexts.now
         self._several = len(contexts.settings.workspaces) > 1
         self._links = links_of(contexts.settings)
         self._access = Access(contexts, directory)
         self._runner = CommandRunner(contexts.store, self._access, account_changed=account_changed)
         self._alert_actions = AlertActions(
-            contexts.store,
-            changed=alert_changed,
-            zone=find_zone(contexts.settings.routes.timezone) or UTC,
+            store=contexts.store,
+            directory=directory,
+            access=self._access,
             links=self._links,
-        )
-        self._assignment = Assignment(
-            store=contexts.store, directory=directory, access=self._access, changed=alert_changed
+            changed=alert_changed,
         )
 
     async def perform(
@@ -247,19 +239,7 @@ class CommandDispatcher:
         if not self._access.may_use(CLAIM, person, channel=channel):
             refusal = self._access.refusal(CLAIM, asked.verb, Role.OPERATOR, person, channel=channel)
             return Answer(card=await refusal)
-        actor = actor_of(person, channel)
-        if asked.verb == ACK:
-            done = await acknowledge(
-                self._store, asked.alert, actor, zone=person.zone, changed=self._alert_changed
-            )
-            return Answer(card=done.card, on_card=done.shown)
-        if asked.verb == ASSIGN:
-            done = await self._assignment.perform(asked, person, channel=channel)
-            return Answer(card=done.card, on_card=done.shown, noted=done.noted, settles=bool(asked.person))
-        granted = replace(person, role=Role.ADMIN) if role_of(person) is Role.READER else person
-        done = await self._alert_actions.perform(asked, granted, actor)
-        settles = done.shown and bool(asked.detail or asked.instead_of)
-        return Answer(card=done.card, on_card=done.shown, noted=done.noted, settles=settles)
+        return await self._alert_actions.perform(asked, person, channel=channel)
 
     async def _command(
         self,

@@ -9,22 +9,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC
 
 from bot.alerts.links import links_of
-from bot.blockkit.actions import ASSIGN, OnAlert
+from bot.blockkit.actions import OnAlert
 from bot.commands.access import Access
-from bot.commands.alerts.alert_actions import GONE, AlertActions
-from bot.commands.alerts.assignment import Assignment, never
+from bot.commands.alerts.alert_actions import GONE, AlertActions, never
 from bot.commands.context import CommandContexts
 from bot.slack.directory import UserDirectory
-from bot.slack.permissions import Person, role_of
+from bot.slack.permissions import Person
 from bot.slack.web_api import open_web_api
 from shared.commands import Role
 from shared.domain.card import Action, Card, Tone
 from shared.domain.reply_queue import MOST_QUEUED, Change, Permission, QueuedReplies, QueuedReply, Verb
-from shared.domain.wall_clock import find_zone, moment
-from shared.records.audit import Actor
+from shared.domain.wall_clock import moment
 from shared.settings import CLAIM, Settings
 from shared.store import Store, open_store
 from shared.store.rows import AlertRow
@@ -56,13 +53,12 @@ class SlackReplyQueue:
         contexts = CommandContexts(settings=settings, store=store, clients={})
         self._access = Access(contexts, directory)
         self._actions = AlertActions(
-            store,
-            changed=_found_by_the_bot,
-            zone=find_zone(settings.routes.timezone) or UTC,
+            store=store,
+            directory=directory,
+            access=self._access,
             links=links_of(settings),
-        )
-        self._assignment = Assignment(
-            store=store, directory=directory, access=self._access, changed=_found_by_the_bot, face=FACE
+            changed=_found_by_the_bot,
+            face=FACE,
         )
 
     async def permission(self) -> Permission:
@@ -120,18 +116,13 @@ class SlackReplyQueue:
         if refusal:
             return Change(card=_refused(refusal))
         placed = self._access.with_role(person, channel=channel)
-        if asked.verb == ASSIGN:
-            done = await self._assignment.perform(asked, placed, channel="")
-            return Change(card=done.card, changed=done.shown)
-        # The settings may let readers claim, which the actions themselves don't know.
-        allowed = replace(placed, role=Role.ADMIN) if role_of(placed) is Role.READER else placed
-        done = await self._actions.perform(asked, allowed, Actor(name=person.name, id=person.id, face=FACE))
-        return Change(card=done.card, changed=done.shown)
+        done = await self._actions.perform(asked, placed, channel="")
+        return Change(card=done.card, changed=done.on_card)
 
     async def _place(self, person: Person, alert: AlertRow) -> tuple[str, str]:
         """A channel with the reply's card in which the person may act, or why there is none."""
         if await self._store.alerts.channels(alert.id):
-            return await self._assignment.place_for(person, alert)
+            return await self._actions.place_for(person, alert)
         return "", never(person) or await self._refusal_of(person)  # not posted yet
 
     async def people(self) -> Sequence[str]:
