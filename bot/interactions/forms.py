@@ -1,49 +1,49 @@
-"""The forms. Pure; `bot.interactions.form_input` reads the submitted values.
+"""The forms: a table of fields for each, and the arguments that the submitted values make. Pure.
 
-A form makes the arguments that a person could have typed, so both go through one role check and one audit. Limits: Slack's reference of views and block elements.
+A form makes the arguments that a person could have typed, so both go through one role check and one audit. Limits: Slack's
+reference of views and block elements.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.blockkit import card_blocks, plainer
 from bot.blockkit.elements import LABEL, OPTION_VALUE, Block, cut, plain
+from bot.commands.answer import Answer
 from shared.api.event_kinds import EVENTS
 from shared.api.models import Sequence as Campaign
-from shared.commands.base import ALIASES
+from shared.commands.base import ALIASES, HERE, Arguments, is_email
+from shared.commands.leads import Add
+from shared.commands.pause import Pause
+from shared.commands.subscribe import Subscribe
 from shared.domain.card import Card
 from shared.text.sanitize import visible
+from shared.text.tokenize import parse_duration, split
 
 FORM = "form"
 """Begins the `callback_id` of a form; the command follows."""
 ANSWER = "answer"
 """The `callback_id` of a modal that only shows something."""
-OPTIONS, BLOCK_ID = 100, 255
+OPTIONS, BLOCK_ID, LONGEST_ERROR = 100, 255, 300
 SEQUENCE, WORKSPACE = "sequence", "workspace"
 View = dict[str, Any]
+Values = Mapping[str, Any]
+Errors = dict[str, str]
+"""What is wrong, by field."""
 
 _LENGTHS = (
-    ("", "Until someone resumes it"),
+    ("none", "Until someone resumes it"),
     ("1h", "1 hour"),
     ("4h", "4 hours"),
     ("1d", "1 day"),
     ("3d", "3 days"),
     ("1w", "1 week"),
 )
-_TITLES = {
-    "pause": "Pause a sequence",
-    "subscribe": "Subscribe a channel",
-    "add": "Add a lead",
-}
-_SUBMIT = {
-    "pause": "Pause",
-    "subscribe": "Subscribe",
-    "add": "Add",
-}
+_SIZES = (("full", "One card per event"), ("condensed", "One line per event"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,41 +56,35 @@ class FormRequest:
     """The choices; empty if there is only one."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """What a form asks, and what it makes of the answers."""
+
+    title: str
+    submit: str
+    blocks: Callable[[FormRequest], list[Block]]
+    read: Callable[[Values], Arguments | Errors]
+
+
 def form_view(verb: str, request: FormRequest) -> View:
     """The empty form of a command."""
-    blocks = _BLOCKS[verb](request)
+    form = _FORMS[verb]
     return {
         "type": "modal",
         "callback_id": f"{FORM}:{verb}",
-        "title": plain(_TITLES[verb]),
-        "submit": plain(_SUBMIT[verb]),
+        "title": plain(form.title),
+        "submit": plain(form.submit),
         "close": plain("Cancel"),
         "private_metadata": json.dumps({"channel": request.channel, WORKSPACE: request.workspace}),
-        "blocks": [*_workspaces(request), *blocks],
+        "blocks": [*_workspaces(request), *form.blocks(request)],
     }
 
 
 def verb_of(view: Mapping[str, Any]) -> str:
+    """The command of a form; empty where it is none of these."""
     verb = str(view.get("callback_id") or "").removeprefix(f"{FORM}:")
     verb = ALIASES.get(verb, verb)
-    return verb if verb in _TITLES else ""
-
-
-def _workspaces(request: FormRequest) -> list[Block]:
-    """Another choice updates the form with its sequences."""
-    if not request.workspaces:
-        return []
-    names = [name for name in request.workspaces if len(name) <= OPTION_VALUE][:OPTIONS]
-    if request.workspace not in names:
-        names[-1:] = [request.workspace]
-    offered = [_option(name, name) for name in names]
-    element = {
-        "type": "static_select",
-        "action_id": WORKSPACE,
-        "options": offered,
-        "initial_option": _option(request.workspace, request.workspace),
-    }
-    return [_input(WORKSPACE, "Outreach workspace", element) | {"dispatch_action": True}]
+    return verb if verb in _FORMS else ""
 
 
 def answer_view(card: Card, *, items: Sequence[Card] = (), channel: str = "") -> View:
@@ -129,77 +123,66 @@ def _metadata(view: Mapping[str, Any], name: str) -> str:
     return str(metadata.get(name) or "") if isinstance(metadata, dict) else ""
 
 
-def _pause(request: FormRequest) -> list[Block]:
-    lengths = [_option(label, value or "none") for value, label in _LENGTHS]
+# -- the fields
+
+
+def _workspaces(request: FormRequest) -> list[Block]:
+    """Another choice updates the form with its sequences."""
+    if not request.workspaces:
+        return []
+    names = [name for name in request.workspaces if len(name) <= OPTION_VALUE][:OPTIONS]
+    if request.workspace not in names:
+        names[-1:] = [request.workspace]
+    element = _select(WORKSPACE, [(name, name) for name in names], first=names.index(request.workspace))
+    return [_input(WORKSPACE, "Outreach workspace", element) | {"dispatch_action": True}]
+
+
+def _pause_fields(request: FormRequest) -> list[Block]:
     return [
         _sequence_menu("Sequence", request),
-        _input(
-            "length",
-            "For how long",
-            {
-                "type": "static_select",
-                "action_id": "length",
-                "options": lengths,
-                "initial_option": lengths[0],
-            },
-        ),
+        _input("length", "For how long", _select("length", _LENGTHS)),
         _input("reason", "Reason", _line(300, hint="Shown in the channel"), optional=True),
     ]
 
 
-def _subscribe(request: FormRequest) -> list[Block]:
-    channel = request.channel
+def _subscribe_fields(request: FormRequest) -> list[Block]:
     kinds = [_option(kind.label, kind.name) for kind in EVENTS.values()]
-    forms = [_option("One card per event", "full"), _option("One line per event", "condensed")]
+    menu: dict[str, Any] = {
+        "type": "conversations_select",
+        "action_id": "channel",
+        "placeholder": plain("Choose a channel"),
+        "filter": {"include": ["public", "private"], "exclude_bot_users": True},
+    }
+    if request.channel[:1] in {"C", "G"}:
+        menu["initial_conversation"] = request.channel
     return [
         _input("events", "Events", {"type": "checkboxes", "action_id": "events", "options": kinds}),
-        _input(
-            "channel",
-            "Channel",
-            {
-                "type": "conversations_select",
-                "action_id": "channel",
-                "placeholder": plain("Choose a channel"),
-                **({"initial_conversation": channel} if channel[:1] in {"C", "G"} else {}),
-                "filter": {"include": ["public", "private"], "exclude_bot_users": True},
-            },
-        ),
+        _input("channel", "Channel", menu),
         _sequence_menu("Only for this sequence", request, optional=True),
         _input("inbox", "Only for this inbox or domain", _line(250), optional=True),
-        _input(
-            "form",
-            "How",
-            {"type": "radio_buttons", "action_id": "form", "options": forms, "initial_option": forms[0]},
-        ),
+        _input("form", "How", _select("form", _SIZES, kind="radio_buttons")),
     ]
 
 
-def _add(request: FormRequest) -> list[Block]:
+def _add_fields(request: FormRequest) -> list[Block]:
+    more = _line(1_000, hint="plan=pro city=Oslo") | {"multiline": True}
     return [
         _input("email", "Email", _line(254)),
         _sequence_menu("Sequence", request),
-        _input("first_name", "First name", _line(100), optional=True),
-        _input("last_name", "Last name", _line(100), optional=True),
-        _input("company", "Company", _line(100), optional=True),
-        _input(
-            "more",
-            "Other fields",
-            _line(1_000, hint="plan=pro city=Oslo") | {"multiline": True},
-            optional=True,
-        ),
+        *(_input(name, label, _line(100), optional=True) for name, label in _NAMES.items()),
+        _input("more", "Other fields", more, optional=True),
     ]
 
 
-_BLOCKS: Mapping[str, Callable[[FormRequest], list[Block]]] = {
-    "pause": _pause,
-    "subscribe": _subscribe,
-    "add": _add,
-}
+_NAMES = {"first_name": "First name", "last_name": "Last name", "company": "Company"}
 
 
-def _select(name: str, offered: list[dict[str, Any]], *, first: int = 0) -> dict[str, Any]:
-    chosen = offered[first]
-    return {"type": "static_select", "action_id": name, "options": offered, "initial_option": chosen}
+def _select(
+    name: str, offered: Iterable[tuple[str, str]], *, first: int = 0, kind: str = "static_select"
+) -> dict[str, Any]:
+    """A choice of values with their labels, one of which is chosen."""
+    drawn = [_option(label, value) for value, label in offered]
+    return {"type": kind, "action_id": name, "options": drawn, "initial_option": drawn[first]}
 
 
 def _sequence_menu(label: str, request: FormRequest, *, optional: bool = False) -> Block:
@@ -249,3 +232,97 @@ def options(sequences: Iterable[Campaign], text: str = "") -> list[dict[str, Any
 def _info(one: Campaign) -> str:
     status = f" · {one.status}" if one.status and one.status != "active" else ""
     return f"{cut(one.label, LABEL - len(status) - 1)}{status}"
+
+
+# -- what was submitted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormInput:
+    """The arguments of a form, or its errors by block."""
+
+    arguments: Arguments | None = None
+    errors: Mapping[str, str] = field(default_factory=dict)
+    workspace: str = ""
+    channel: str = ""
+    blocks: Mapping[str, str] = field(default_factory=dict)
+    """The name of a field -> the id of its block."""
+
+    def errors_of(self, answer: Answer) -> Errors:
+        """The answer's problem at the field that is to blame; empty if there is none, or the answer offers a choice."""
+        argument = answer.problem.argument if answer.problem and not answer.card.buttons else ""
+        block = self.blocks.get(_FIELD_OF.get(argument, argument))
+        why = " ".join((f"{answer.card.title.rstrip('.')}.", *answer.card.text))
+        return {block: visible(cut(why, LONGEST_ERROR))} if block else {}
+
+
+_FIELD_OF = {"target": SEQUENCE, "duration": "length", "until": "length", "fields": "more"}
+"""Arguments whose field has another name."""
+
+
+def read_form(view: Mapping[str, Any]) -> FormInput | None:
+    """The submitted values; None for an unknown form."""
+    form = _FORMS.get(verb_of(view))
+    if form is None:
+        return None
+    submitted = (view.get("state") or {}).get("values") or {}
+    blocks = {name.partition(":")[0]: name for name in submitted}
+    values = {name: _value(submitted[block]) for name, block in blocks.items()}
+    made = form.read(values)
+    if isinstance(made, dict):
+        return FormInput(errors={blocks.get(name, name): why for name, why in made.items()})
+    channel = values.get("channel") or channel_of(view)
+    return FormInput(arguments=made, workspace=workspace_of(view), channel=channel, blocks=blocks)
+
+
+def _value(elements: Mapping[str, Any]) -> Any:
+    for element in elements.values():
+        if element.get("selected_options") is not None:
+            return [one["value"] for one in element["selected_options"]]
+        chosen = (element.get("selected_option") or {}).get("value")
+        return chosen or element.get("selected_conversation") or (element.get("value") or "").strip()
+    return ""
+
+
+def _read_pause(values: Values) -> Arguments | Errors:
+    if not values.get(SEQUENCE):
+        return {SEQUENCE: "Choose a sequence."}
+    length = parse_duration(values.get("length") or "")
+    return Pause(target=(values[SEQUENCE],), duration=length, reason=values.get("reason") or "")
+
+
+def _read_subscribe(values: Values) -> Arguments | Errors:
+    if not values.get("events"):
+        return {"events": "Choose at least one."}
+    return Subscribe(
+        events=tuple(values["events"]),
+        sequence=values.get(SEQUENCE) or "",
+        inbox=values.get("inbox") or "",
+        channel=values.get("channel") or HERE,
+        condensed=values.get("form") == "condensed",
+    )
+
+
+def _read_add(values: Values) -> Arguments | Errors:
+    errors = {}
+    if not is_email(values.get("email") or ""):
+        errors["email"] = "Enter a valid email address."
+    if not values.get(SEQUENCE):
+        errors[SEQUENCE] = "Choose a sequence."
+    more = split(values.get("more") or "")
+    if wrong := next((word for word in more if not word.key), None):
+        errors["more"] = f"Use name=value, like city=Oslo. “{cut(wrong.text, 40)}” isn't in this form."
+    if errors:
+        return errors
+    named = {key: values[key] for key in _NAMES if values.get(key)}
+    fields = {**named, **{word.key: word.value for word in more}}
+    return Add(email=values["email"], target=(values[SEQUENCE],), fields=fields)
+
+
+_FORMS: Mapping[str, _Form] = {
+    "pause": _Form(title="Pause a sequence", submit="Pause", blocks=_pause_fields, read=_read_pause),
+    "subscribe": _Form(
+        title="Subscribe a channel", submit="Subscribe", blocks=_subscribe_fields, read=_read_subscribe
+    ),
+    "add": _Form(title="Add a lead", submit="Add", blocks=_add_fields, read=_read_add),
+}

@@ -24,7 +24,6 @@ from bot.commands.dispatch import CommandDispatcher
 from bot.interactions import forms
 from bot.interactions.event_listeners import EventListeners
 from bot.interactions.fallbacks import Fallbacks
-from bot.interactions.form_input import read_form
 from bot.interactions.modals import UPDATE_DELAY, ModalResponder, Modals, SilentResponder
 from bot.interactions.responders import Address, Responder, places_of, run_and_reply, thread_of
 from bot.runtime.supervisor import ActiveTasks
@@ -194,7 +193,7 @@ class Listeners:
 
     async def submitted(self, ack: AsyncAck, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
         """A form, however late: its command runs, and the modal shows the answer, or the error at its field."""
-        form_input = read_form(view)
+        form_input = forms.read_form(view)
         if form_input is None:
             return await self._fallbacks.outdated_view(ack)
         if form_input.arguments is None:

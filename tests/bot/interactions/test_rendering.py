@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from bot.blockkit import card_blocks, elements
 from bot.interactions import forms, home_view
-from bot.interactions.form_input import read_form
 from bot.interactions.forms import FormRequest
 from bot.interactions.home_view import (
     HomeState,
@@ -131,13 +130,13 @@ def test_a_submitted_form_round_trips_through_its_line(reason: str, company: str
         "callback_id": "form:pause",
         "state": {"values": {"sequence": chosen, "length": length, "reason": field(reason)}},
     }
-    form = read_form(view)
+    form = forms.read_form(view)
     assert form is not None
     pause = form.arguments
     assert isinstance(pause, Pause)
     assert (pause.target, pause.duration) == (("sq_1",), timedelta(hours=4))
     values_ = {"email": field("a@b.example"), "sequence": chosen, "company": field(company)}
-    added = read_form({"callback_id": "form:add", "state": {"values": values_}})
+    added = forms.read_form({"callback_id": "form:add", "state": {"values": values_}})
     assert added is not None
     add = added.arguments
     assert isinstance(add, Add)
@@ -171,9 +170,9 @@ def test_a_sentence_of_ours_shows_its_commands_as_code_and_outside_words_as_they
 
 
 def test_a_form_of_an_unknown_kind_or_without_values_is_no_crash() -> None:
-    assert read_form({"callback_id": "form:dance"}) is None
+    assert forms.read_form({"callback_id": "form:dance"}) is None
     for verb in ("pause", "subscribe", "add"):
-        form = read_form({"callback_id": f"form:{verb}", "private_metadata": "{"})
+        form = forms.read_form({"callback_id": f"form:{verb}", "private_metadata": "{"})
         assert form is not None
         assert form.errors
         checked(forms.form_view(verb, FormRequest(channel="C0ALERTS01")))
