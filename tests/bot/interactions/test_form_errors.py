@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bot.commands.answer import Answer
-from bot.interactions.form_input import FormInput
-from bot.interactions.forms import FormRequest, form_view
+from bot.interactions.forms import FormInput, FormRequest, form_view
 from shared.commands.base import Problem
 from shared.commands.status import Status
 from shared.domain.card import Button, Card
