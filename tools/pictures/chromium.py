@@ -1,4 +1,4 @@
-"""Draws in chromium: the Slack stand-in's page with the bot's messages, and the report's page."""
+"""Draws the Slack stand-in's page with the bot's messages, in chromium."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.shared.harness import NOW
 from tools.pictures.dashboard import recording
 from tools.pictures.slack import Shown
 
-CHANNEL, MOMENT, HOME, REPORT = (1160, 700), (1010, 470), (1160, 990), (940, 1085)
-"""Sizes of a channel, of a moment of a recording, of Home, and of a report."""
+CHANNEL, MOMENT, HOME = (1160, 700), (1010, 470), (1160, 990)
+"""Sizes of a channel, of a moment of a recording, and of Home."""
 SIDEBAR = 251
 DOTS = """() => {
   const colors = {"🟢": "#2e9e5b", "🟠": "#e8912d", "🔴": "#d64545", "⚪": "#b8b8b8"};
@@ -55,7 +55,7 @@ async def draw(folder: Path, pictures: Mapping[str, Sequence[Shown]]) -> None:
 
 
 async def _drawn(browser: Browser, shown: Shown, *, moving: bool) -> bytes:
-    width, height = REPORT if shown.html else HOME if shown.home else MOMENT if moving else CHANNEL
+    width, height = HOME if shown.home else MOMENT if moving else CHANNEL
     context = await browser.new_context(
         viewport={"width": width, "height": height}, timezone_id="UTC", locale="en-GB"
     )
@@ -70,10 +70,6 @@ async def _drawn(browser: Browser, shown: Shown, *, moving: bool) -> bytes:
 
 @asynccontextmanager
 async def _opened(page: Page, shown: Shown) -> AsyncIterator[None]:
-    if shown.html:
-        await page.set_content(shown.html)
-        yield
-        return
     moments = count()  # each look at the clock is a millisecond later: messages keep their order
     clock = Clock(source=lambda: NOW.timestamp() + next(moments) / 1000)
     async with SlackStandIn(settings=Settings(request_url=None, messages_per_second=0), clock=clock) as slack:

@@ -24,19 +24,14 @@ from shared.records.audit import Actor, AuditEntry, Before
 from tests.shared.harness import NOW
 
 SENT = "Q3 Founders"
-LOGO = (
-    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40"><rect width="40" height="40" rx="8" fill="#0f766e"/>'
-    b'<path d="M10 26 20 12l10 14" fill="none" stroke="#fff" stroke-width="5"/></svg>'
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A moment of Slack: messages of the alert channel, or Home; or a page of HTML."""
+    """A moment of Slack: messages of the alert channel, or Home."""
 
     messages: Sequence[Message] = ()
     home: Mapping[str, Any] = field(default_factory=dict)
-    html: str = ""
 
 
 def reply(first: str, last: str, company: str, words: str, *, ago: float, **changed: Any) -> Alert:

@@ -1,4 +1,4 @@
-"""Ten thousand inboxes, how they move, and how long they hold up an event loop."""
+"""An account of ten thousand inboxes, and how long they hold up an event loop."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def large_snapshot() -> Snapshot:
     return replace(account(), inboxes=Reading(value=boxes, read_at=moment()))
 
 
-def with_random_changes(snapshot: Snapshot, dice: random.Random, *, changed: int = CHANGED) -> Snapshot:
-    """Every inbox as a new object, as a poll brings them, and one in a hundred different."""
+def with_random_changes(snapshot: Snapshot, dice: random.Random) -> Snapshot:
+    """Return every inbox as a new object, as a poll brings them, and one in a hundred changed."""
     boxes = [replace(box) for box in snapshot.inboxes.value or ()]
-    for _ in range(changed):
+    for _ in range(CHANGED):
         at = dice.randrange(len(boxes))
         boxes[at] = replace(boxes[at], health_score=float(dice.randrange(40, 100)))
     return replace(snapshot, inboxes=Reading(value=tuple(boxes), read_at=moment()))

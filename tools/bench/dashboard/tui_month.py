@@ -26,8 +26,7 @@ from shared.domain.snapshot import Reading
 from shared.history import History
 from shared.storage.database import parse_url
 from tests.kit.clock import moment
-from tools.bench.dashboard.large_account import CHANGED, Lag, large_snapshot
-from tools.bench.dashboard.tui_terminal import dashboard
+from tools.bench.dashboard.large_account import Lag, large_snapshot
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller, PollIntervals, Tick
@@ -36,13 +35,8 @@ from tui.system.process import tuned_gc
 
 DAYS = 30
 SECONDS = 36.0
-OFTEN = 5
-"""Seconds: six times as often as by itself."""
-FASTEST = 2
-"""Seconds, for the share of a core from outside; inboxes are read at twice the base interval."""
-INBOXES_EVERY = 2 * FASTEST
-BEFORE = 14
-"""Days of which the history knows: as far back as the charts of rows go."""
+DAYS_BEFORE = 14
+"""The history knows as many days as the charts of rows show."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,30 +54,8 @@ class Month:
     late: float
 
 
-def largest(seconds: float) -> float:
-    """The most memory in MB that the real program takes in its first so many seconds."""
-    with tempfile.TemporaryDirectory() as folder, _service() as port:
-        asyncio.run(_simulate_fortnight(folder, workspace="default"))
-        place, service = Path(folder), f"http://127.0.0.1:{port}/v1"
-        with dashboard(
-            place, base_url=service, database=f"sqlite:///{folder}/outreach.db", poll_seconds=OFTEN
-        ) as terminal:
-            return terminal.largest(seconds=seconds)
-
-
-def share(seconds: float, *, settled: float) -> float:
-    """The share of a core that the real program takes, polling every two seconds while 1% changes a second."""
-    with tempfile.TemporaryDirectory() as folder, _service(CHANGED * INBOXES_EVERY) as port:
-        asyncio.run(_simulate_fortnight(folder, workspace="default"))
-        place, service = Path(folder), f"http://127.0.0.1:{port}/v1"
-        database = f"sqlite:///{folder}/outreach.db"
-        with dashboard(place, base_url=service, database=database, poll_seconds=FASTEST) as terminal:
-            terminal.largest(seconds=settled)
-            return terminal.share(seconds=seconds)
-
-
 def measure(seconds: float = SECONDS) -> Month:
-    """A month in so many seconds, in its own process."""
+    """Let a month pass in so many seconds, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder, _service() as port:
         asyncio.run(_simulate_fortnight(folder))
         command = [sys.executable, "-m", "tools.bench.dashboard.tui_month", folder, str(port), str(seconds)]
@@ -93,8 +65,8 @@ def measure(seconds: float = SECONDS) -> Month:
 
 
 @contextlib.contextmanager
-def _service(changed: int = CHANGED) -> Iterator[int]:
-    command = [sys.executable, "-m", "tools.bench.dashboard.tui_service", str(changed)]
+def _service() -> Iterator[int]:
+    command = [sys.executable, "-m", "tools.bench.dashboard.tui_service"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
@@ -103,11 +75,11 @@ def _service(changed: int = CHANGED) -> Iterator[int]:
             process.terminate()
 
 
-async def _simulate_fortnight(folder: str, *, workspace: str = "acme") -> None:
-    """Health moves daily, of each inbox."""
-    dice, snapshot = random.Random(5), replace(large_snapshot(), workspace=workspace)
+async def _simulate_fortnight(folder: str) -> None:
+    """Fill the history with a health score of each inbox a day."""
+    dice, snapshot = random.Random(5), large_snapshot()
     async with _history(folder) as history:
-        for days in range(BEFORE, 0, -1):
+        for days in range(DAYS_BEFORE, 0, -1):
             at = moment() - timedelta(days=days)
             boxes = (
                 replace(b, health_score=float(dice.randrange(40, 100))) for b in snapshot.inboxes.value or ()
@@ -120,7 +92,7 @@ def _history(folder: str) -> History:
 
 
 class Dashboard:
-    """What is measured, while a month flies by in so many seconds."""
+    """The dashboard while a month flies by in so many seconds, and what is measured of it."""
 
     def __init__(self, *, seconds: float) -> None:
         self._began, self._real, self._seconds = moment(), time.monotonic(), seconds
@@ -137,7 +109,6 @@ class Dashboard:
         self._app.post_message(self._app.Ticked(tick))
 
     async def live(self, folder: str, *, port: int) -> Month:
-        """The month."""
         async with contextlib.AsyncExitStack() as stack:
             client = await stack.enter_async_context(
                 OutreachClient(

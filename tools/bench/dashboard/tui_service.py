@@ -1,6 +1,4 @@
-"""A service of ten thousand inboxes in a process of its own: answers made beforehand, so many inboxes moving.
-
-    python -m tools.bench.dashboard.tui_service [CHANGED]
+"""A service of ten thousand inboxes in a process of its own: answers made beforehand, some inboxes moving.
 
 The sandbox would do, but for its own work, which takes the cores from what is measured.
 """
@@ -15,27 +13,26 @@ from collections.abc import Iterator
 from itertools import cycle
 
 from shared.api.models import Inbox
-from tools.bench.dashboard.large_account import CHANGED, large_snapshot, with_random_changes
+from tools.bench.dashboard.large_account import large_snapshot, with_random_changes
 
 COUNTS = {"sends": 900, "replies": 31, "positive_replies": 9, "meetings": 2}
 NOBODY = b'{"data": [], "next_cursor": null}'
 
 
 class Service:
-    """Says the same of everything but the inboxes."""
+    """A service that always gives the same answers, except about inboxes."""
 
-    def __init__(self, *, changed: int) -> None:
+    def __init__(self) -> None:
         dice, shown = random.Random(9), large_snapshot()
         bodies = []
         for _ in range(4):
-            shown = with_random_changes(shown, dice, changed=changed)
+            shown = with_random_changes(shown, dice)
             bodies.append(json.dumps([_sent(box) for box in shown.inboxes.value or ()]).encode())
         rows = [{**COUNTS, "group": box.email} for box in shown.inboxes.value or ()]
         self._inboxes: Iterator[bytes] = cycle(bodies)
         self._stats = {True: json.dumps(rows).encode(), False: json.dumps(rows[:6]).encode()}
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, until it is closed."""
         try:
             while asked := await reader.readuntil(b"\r\n\r\n"):
                 body = self._answer(asked.split(b" ", 2)[1].decode())
@@ -59,13 +56,13 @@ def _sent(box: Inbox) -> dict[str, object]:
     return {name: getattr(box, name) for name in ("email", "health_score", "daily_limit", "status")}
 
 
-async def main(changed: int = CHANGED) -> None:
-    """Serve until ended; the port is on stdout."""
-    server = await asyncio.start_server(Service(changed=changed).serve, "127.0.0.1", 0)
+async def main() -> None:
+    """Serve until ended, and print the port on stdout."""
+    server = await asyncio.start_server(Service().serve, "127.0.0.1", 0)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*map(int, sys.argv[1:])))
+    asyncio.run(main())

@@ -16,8 +16,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminal:
@@ -35,27 +33,9 @@ class Terminal:
                 raise TimeoutError(seen[-2000:])
             seen = (seen + os.read(self.descriptor, 65536))[-200_000:]
 
-    def share(self, *, seconds: float) -> float:
-        """The share of a core that the whole process takes for so many seconds."""
-        process = psutil.Process(self.process)
-        before, began = process.cpu_times(), time.monotonic()
-        self.largest(seconds=seconds)
-        after = process.cpu_times()
-        return (after.user + after.system - before.user - before.system) / (time.monotonic() - began)
-
-    def largest(self, *, seconds: float) -> float:
-        """The most resident memory in MB within so many seconds, looked at twenty times a second."""
-        process, most = psutil.Process(self.process), 0
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if select.select([self.descriptor], [], [], 0.05)[0]:
-                os.read(self.descriptor, 65536)
-            most = max(most, process.memory_info().rss)
-        return most / 2**20
-
 
 @contextlib.contextmanager
-def dashboard(folder: Path, *, base_url: str, database: str, poll_seconds: int = 30) -> Iterator[Terminal]:
+def dashboard(folder: Path, *, base_url: str, database: str) -> Iterator[Terminal]:
     """`outreach dashboard` on 200 by 50 cells, until the block ends; nothing is configured but this."""
     environ = {k: v for k, v in os.environ.items() if not k.startswith("OUTREACH_")}
     environ |= {
@@ -63,7 +43,6 @@ def dashboard(folder: Path, *, base_url: str, database: str, poll_seconds: int =
         "OUTREACH_BASE_URL": base_url,
         "OUTREACH_API_KEY": "live_bench",
         "OUTREACH_DATABASE_URL": database,
-        "OUTREACH_POLL_SECONDS": str(poll_seconds),
         "TERM": "xterm-256color",
         "XDG_STATE_HOME": str(folder),
     }
