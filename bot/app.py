@@ -203,7 +203,7 @@ async def _open_core(
     )
     outbox = Outbox(
         store,
-        MessageSender(slack, timeout=store.leases.timings.patience),
+        MessageSender(slack, timeout=store.posting.timings.patience),
         settings=settings,
         routes=routes,
         directory=directory,
@@ -278,7 +278,7 @@ async def _begin(store: Store, settings: Settings, *, alone: bool) -> None:
     """Put what is due from the start; a bot that is `alone` on its database need not wait for the leases of a dead one."""
     if alone:
         await store.jobs.take_over()
-        await store.dead_letters.take_over()
+        await store.posting.try_given_up()
     await store.alerts.note_times(times_of(settings.alerts))
     await store.jobs.keep_going(EVALUATE, settings.workspaces)
 

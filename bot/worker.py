@@ -20,7 +20,8 @@ from bot.runtime.wakeup import Wakeup
 from shared.api.pace import boot_time
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.jobs import Again, End, Job, Room
+from shared.store.jobs import Again, End, Job
+from shared.store.slack_limits import Pace
 
 POLL_SECONDS = 0.5
 """How soon a bot sees what another process has put: a claim in the dashboard is on its card within a second."""
@@ -65,7 +66,7 @@ class Kind:
     lease: float = LEASE_SECONDS
     farthest: float = math.inf
     """Seconds that a job is put off at most; what is due later was put off before the clock was set back."""
-    room: Room | None = None
+    pace: Pace | None = None
     alone: bool = False
     """One at a time over all bots."""
     renewed: bool = False
@@ -148,7 +149,7 @@ class Worker:
             limit=1 if kind.alone else free * kind.batch,
             workspaces=self._workspaces,
             alone=kind.alone,
-            room=kind.room,
+            pace=kind.pace,
         )
         for group in _groups(kind, claimed):
             task = asyncio.create_task(self._serve(kind, group, deadline), name=f"job-{kind.name}")

@@ -82,11 +82,11 @@ class Outbox:
     async def post(self, channels: Sequence[Job], deadline: float) -> Mapping[Job, End]:
         """Post one message in each of these channels."""
         for job in channels:
-            if lease := await self._store.leases.turn(job):
+            if lease := await self._store.posting.turn(job):
                 outcome = await self._post(lease, deadline=deadline)
                 if isinstance(outcome, ChannelRefused):
                     await self._directory.channel_name(lease.channel)  # the report names it
-                await self._store.outcomes.settle(lease, outcome, report=self.report)
+                await self._store.posting.settle(lease, outcome, report=self.report)
                 self._note_outcome(lease, outcome)
         return {}  # each ends with its outcome
 
@@ -132,7 +132,7 @@ class Outbox:
     async def look_up(self, places: Sequence[Job], deadline: float) -> Mapping[Job, End]:
         """Look for the posts that are uncertain in these places."""
         for job in places:
-            if lookup := await self._store.lookups.place(job):
+            if lookup := await self._store.posting.place(job):
                 await self._look_up(lookup, deadline=deadline)
         return {}  # each ends with what was seen
 
@@ -152,7 +152,7 @@ class Outbox:
             look = Look(error=type(error).__name__)
         if look.found:
             await self._directory.channel_name(lookup.channel)
-        await self._store.lookups.settle(lookup, look, report=self.report)
+        await self._store.posting.settle_lookup(lookup, look, report=self.report)
         write = log.warning if look.error else log.info
         write(
             "looked up",

@@ -134,9 +134,9 @@ class ReadinessProbe:
                 await self._check_intake()
                 return _DatabaseState(
                     unrouted=await self._store.deliveries.oldest_unrouted_age(),
-                    channels=await self._store.leases.broken(),
+                    channels=await self._store.posting.broken(),
                     refused=_counted(await self._store.records.refusals()),
-                    unconfirmed=await self._store.lookups.counts(),
+                    unconfirmed=await self._store.posting.counts(),
                 )
         except (RecordsUnavailable, TimeoutError) as error:
             return _DatabaseState(problem=str(error) or "no response")

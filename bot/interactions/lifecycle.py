@@ -133,8 +133,8 @@ class Lifecycle:
 
         A channel that takes nothing and that nothing names any more, because its rule left the settings, is forgotten.
         """
-        await self._store.outcomes.forget_unused_channels(self._set, errors=_CURED_BY_PEOPLE)
-        broken = await self._store.leases.broken()
+        await self._store.posting.forget_unused_channels(self._set, errors=_CURED_BY_PEOPLE)
+        broken = await self._store.posting.broken()
         for channel in sorted(self._set):
             place = await self._directory.find_place(channel)
             if place.error:
@@ -146,14 +146,14 @@ class Lifecycle:
     async def reopen(self, channel: str) -> None:
         """A channel takes posts again."""
         self._directory.forget_channel(channel)
-        await self._store.outcomes.open_channel(channel, report=self._report)
+        await self._store.posting.open_channel(channel, report=self._report)
         self._changed()
 
     async def _close(self, channel: str, error: str) -> None:
         if not channel:
             return
         await self._directory.channel_name(channel)  # while Slack still tells it
-        await self._store.outcomes.close_channel(
+        await self._store.posting.close_channel(
             channel, error, report=self._report, used=channel in self._set
         )
         self._changed()

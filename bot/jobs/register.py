@@ -51,9 +51,9 @@ from shared.store.jobs import (
     End,
     Job,
 )
-from shared.store.messages import LONGEST_SECONDS, Updates
+from shared.store.messages import LONGEST_SECONDS
 from shared.store.posting import LONGEST_TRIAL
-from shared.store.slack_limits import Posts
+from shared.store.slack_limits import POSTS, UPDATES
 
 RESUMED_TOGETHER = 300
 """Pauses whose ends one message may tell of."""
@@ -107,14 +107,14 @@ def kinds(
 
 def slack_kinds(store: Store, slack: Outbox) -> Sequence[Kind]:
     """What Slack is asked for, each beside the others: no alert waits for an update or a look-up."""
-    lease = store.leases.timings.lease
+    lease = store.posting.timings.lease
     post = Kind(name=POST, handle=slack.post, group=_each, parallel=MAX_CHANNELS, lease=lease)
     look = Kind(name=LOOKUP, handle=slack.look_up, group=_each, parallel=MAX_LOOKUPS, lease=lease)
     paint = Kind(name=PAINT, handle=slack.paint, group=_each, parallel=MAX_PAINTS)
     return (
-        replace(post, farthest=LONGEST_TRIAL, room=Posts()),
+        replace(post, farthest=LONGEST_TRIAL, pace=POSTS),
         replace(look, farthest=posting.FARTHEST_LOOKUP),
-        replace(paint, farthest=LONGEST_SECONDS, room=Updates()),
+        replace(paint, farthest=LONGEST_SECONDS, pace=UPDATES),
     )
 
 
@@ -154,7 +154,7 @@ def add_jobs(
         watch=checks.watch if checks else None,
     )
     scheduler.every(samples.EVERY, counting.sample, name="guardrail counts", at_once=True)
-    scheduler.every(REVIVE_SECONDS, store.dead_letters.revive, name="revive")
+    scheduler.every(REVIVE_SECONDS, store.posting.revive, name="revive")
     scheduler.every(PRUNE_SECONDS, partial(_prune, store, contexts.settings), name="retention")
     scheduler.every(PRUNE_SECONDS, store.slack_events.forget_old, name="slack_events")
 

@@ -388,7 +388,7 @@ class Incidents(Repository):
         posted: the card of its pause shows it, or the message about it is drawn again by `together`.
         """
         # Two who evaluate a workspace begin one after the other: limits hold, and one trouble of a domain is told once.
-        jobs.lock(tx, EVALUATE, claim.workspace)
+        jobs.find(tx, EVALUATE, claim.workspace, "", locked=True)
         if refusal := _refusal(tx, claim):
             return Begun(refusal=refusal)
         told = post.dedupe if post else ""
@@ -458,10 +458,9 @@ class Incidents(Repository):
         """
         if _is_off(tx, incident.workspace, incident.rule):
             return False
-        row = jobs.held(tx, job)
-        if row is None:
+        if not jobs.hold(tx, job):
             return False
-        jobs.note(tx, row, {**job.payload, "asked": [*sequences]}, due_at=None)
+        jobs.note(tx, job, {**job.payload, "asked": [*sequences]}, due_at=None)
         return True
 
     @writes

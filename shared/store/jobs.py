@@ -12,13 +12,14 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from shared.store import facts
 from shared.store.db.engine import AT_ONCE, Repository, Transaction, portions, probes, writes
 from shared.store.db.schema import NOW, jobs
+from shared.store.slack_limits import Pace
 
 ACT, EVALUATE = "act", "evaluate"
 DIGEST, DOMAIN, LATE, RELEASE = "digest", "domain", "late", "release"
@@ -50,6 +51,8 @@ class Job:
     attempts: int = 1
     """How often it was claimed since it was put, or since it last came to an end: crashes count."""
     revision: int = 0
+    due_at: float | None = None
+    """When it is due, or when the lease of whoever has it ends; None: it sleeps."""
     payload: Mapping[str, Any]
     error: str = ""
 
@@ -69,18 +72,6 @@ class Again:
     """None: as they are."""
 
 
-class Room(Protocol):
-    """How many jobs of a kind may begin now, because Slack or the service takes no more."""
-
-    def free(self, tx: Transaction) -> Mapping[int, int]:
-        """How many of each rank and those before it."""
-        ...
-
-    def took(self, tx: Transaction, count: int) -> None:
-        """So many begin."""
-        ...
-
-
 End = Done | Again
 
 _c = jobs.c
@@ -92,7 +83,6 @@ _SECONDS = sa.bindparam("seconds", type_=sa.Double)
 _OF_ANY_RANK = _c.rank.in_((ASKED_FOR, ORDINARY))
 """In the words of the index, which has the rank before the time."""
 _OURS = (_c.id == sa.bindparam("job")) & (_c.token == sa.bindparam("held"))
-_NAMED = sa.and_(*(_c[name] == sa.bindparam(f"{name}_") for name in ("kind", "workspace", "key")))
 _DUE = (
     sa.select(_c.id)
     .where(_c.kind == sa.bindparam("of_kind"), _c.rank == sa.bindparam("of_rank"), _c.due_at <= NOW, _KNOWN)
@@ -118,13 +108,11 @@ _AGAIN = (
         rank=sa.bindparam("kept_rank"),
         attempts=sa.bindparam("tried"),
         error=sa.bindparam("why"),
+        # As it stands, where nothing else is given: it may have been changed under the lease.
         payload=sa.func.coalesce(sa.bindparam("kept", type_=sa.Text), _c.payload),
         due_at=_AT,
     )
 )
-_FIND = sa.select(jobs).where(_NAMED)
-_FIND_LOCKED = _FIND.with_for_update()
-_HELD = sa.select(jobs).where(_OURS).with_for_update()
 _RENEW = sa.update(jobs).where(_OURS).values(due_at=NOW + _SECONDS)
 # Each kind is found from the one before it in the index, however many jobs it has.
 _FIRST = sa.select(sa.func.min(_c.kind).label("kind")).cte("kinds", recursive=True)
@@ -172,7 +160,7 @@ class Jobs(Repository):
         limit: int,
         workspaces: Collection[str],
         alone: bool = False,
-        room: Room | None = None,
+        pace: Pace | None = None,
     ) -> Sequence[Job]:
         """Lease what is due of a kind in these workspaces, first what a person waits for.
 
@@ -183,16 +171,16 @@ class Jobs(Repository):
         if alone and tx.scalar(_LEASED_OF, same) is not None:
             return ()
         claimed: list[Job] = []
-        free = room.free(tx) if room else {}
-        for rank in (ASKED_FOR, ORDINARY):
-            most = min(limit, free.get(rank, limit)) - len(claimed)
+        free = pace.free(tx) if pace else None
+        for rank, may_begin in zip((ASKED_FOR, ORDINARY), free or (limit, limit), strict=True):
+            most = min(limit, may_begin) - len(claimed)
             if most > 0:
                 token = 1 + secrets.randbits(TOKEN_BITS)
                 values = {**same, **_lower(workspaces), "of_rank": rank, "limit": most, "new_token": token}
                 rows = tx.execute(_claim(is_postgresql=tx.is_postgresql), values).all()
                 claimed += [_read(row) for row in sorted(rows, key=lambda row: int(row.id))]
-        if room and claimed:
-            room.took(tx, len(claimed))
+        if pace and claimed:
+            pace.take(tx, len(claimed))
         return claimed
 
     @probes
@@ -241,7 +229,7 @@ class Jobs(Repository):
         for kind, (lease, farthest) in leases.items():
             for which, seconds in ((_c.token != 0, lease), (_c.token == 0, farthest)):
                 too_far = (_c.kind == kind) & _OF_ANY_RANK & which & (_c.due_at > tx.now + seconds)
-                tx.execute(sa.update(jobs).where(too_far).values(due_at=tx.now, token=0))
+                tx.update(jobs, too_far, due_at=tx.now, token=0)
 
     @writes
     def take_over(self, tx: Transaction) -> None:
@@ -249,9 +237,9 @@ class Jobs(Repository):
 
         By whose clock it was put off is not known: it may have been set back since.
         """
-        tx.execute(sa.update(jobs).where(_c.token != 0).values(due_at=tx.now, token=0))
+        tx.update(jobs, _c.token != 0, due_at=tx.now, token=0)
         put_off = _c.kind.in_(TRIED_AT_START) & _OF_ANY_RANK & (_c.due_at > tx.now)
-        tx.execute(sa.update(jobs).where(put_off).values(due_at=tx.now))
+        tx.update(jobs, put_off, due_at=tx.now)
 
     @writes
     def forget_orphans(self, tx: Transaction, workspaces: Collection[str]) -> int:
@@ -321,53 +309,48 @@ def look_now(tx: Transaction, alerts: Collection[str]) -> None:
 def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
     """Have those of these looked at now that there are, before all that is merely due."""
     sooner = sa.case((_c.due_at <= tx.now, _c.due_at), else_=tx.now)
-    values = {
-        "rank": ASKED_FOR,
-        "revision": _c.revision + 1,  # whoever looks at one just now does it again
-        "due_at": sa.case((_c.token != 0, _c.due_at), else_=sooner),
-    }
+    due = sa.case((_c.token != 0, _c.due_at), else_=sooner)
     for some in portions(sorted({*keys})):
         these = (_c.kind == kind) & (_c.workspace == "") & _c.key.in_(some)
-        tx.execute(sa.update(jobs).where(these).values(values))
+        # By its revision, whoever looks at one just now does it again.
+        tx.update(jobs, these, rank=ASKED_FOR, revision=_c.revision + 1, due_at=due)
 
 
-def move_all(
-    tx: Transaction, kind: str, place: str, *, sooner: float | None = None, later: float | None = None
-) -> int:
-    """Have a portion of the jobs whose key begins with a place and a slash looked at sooner, or later; returns how many."""
+def move_all(tx: Transaction, kind: str, place: str, *, at: float, later: bool) -> int:
+    """Have a portion of the jobs whose key begins with a place and a slash looked at later, or sooner; returns how many."""
     mine = (_c.kind == kind) & (_c.workspace == "") & _c.key.between(f"{place}/", f"{place}{SLASH_AFTER}")
-    at = sooner if later is None else later
-    moved = (_c.due_at > at) if later is None else (_c.due_at < at)
+    moved = _c.due_at < at if later else _c.due_at > at
     some = sa.select(_c.id).where(mine, moved, _c.token == 0).limit(AT_ONCE)
-    return tx.execute(sa.update(jobs).where(_c.id.in_(some)).values(due_at=at)).rowcount
+    return tx.update(jobs, _c.id.in_(some), due_at=at)
 
 
 def wake_all(tx: Transaction, kind: str) -> None:
     """Have all jobs of a kind looked at now that nobody has."""
-    tx.execute(sa.update(jobs).where(_c.kind == kind, _c.token == 0).values(due_at=tx.now))
-
-
-def lock(tx: Transaction, kind: str, workspace: str, key: str = "") -> None:
-    """Let nobody else who locks this job go on before the end of the transaction, whoever has it."""
-    find(tx, kind, workspace, key, locked=True)
+    tx.update(jobs, (_c.kind == kind) & (_c.token == 0), due_at=tx.now)
 
 
 def drop(tx: Transaction, kind: str, workspace: str, key: str) -> bool:
     """Forget a job, whoever has it; returns whether there was one."""
-    named = {"kind_": kind, "workspace_": workspace, "key_": key}
-    return tx.execute(sa.delete(jobs).where(_NAMED), named).rowcount > 0
+    return tx.delete(jobs, kind=kind, workspace=workspace, key=key)
 
 
-def find(tx: Transaction, kind: str, workspace: str, key: str, *, locked: bool = False) -> sa.Row[Any] | None:
-    """The row of a job; `locked` until the end of the transaction, whoever has the job."""
-    named = {"kind_": kind, "workspace_": workspace, "key_": key}
-    return tx.execute(_FIND_LOCKED if locked else _FIND, named).one_or_none()
+def find(tx: Transaction, kind: str, workspace: str, key: str, *, locked: bool = False) -> Job | None:
+    """A job as it stands; `locked` until the end of the transaction, whoever has it."""
+    row = tx.find(jobs, kind=kind, workspace=workspace, key=key, locked=locked)
+    return _read(row) if row else None
 
 
-def held(tx: Transaction, job: Job) -> sa.Row[Any] | None:
-    """The row of a job that is still ours, locked until the end of the transaction."""
-    row: sa.Row[Any] | None = tx.execute(_HELD, {"job": job.id, "held": job.token}).one_or_none()
-    return row
+def listed(tx: Transaction, kind: str, workspace: str) -> list[Job]:
+    """The jobs of a kind in a workspace."""
+    return [
+        _read(row) for row in tx.execute(sa.select(jobs).where(_c.kind == kind, _c.workspace == workspace))
+    ]
+
+
+def held(tx: Transaction, job: Job) -> Job | None:
+    """A job that is still ours, as it stands, locked until the end of the transaction."""
+    row = tx.find(jobs, id=job.id, token=job.token, locked=True)
+    return _read(row) if row else None
 
 
 def hold(tx: Transaction, job: Job) -> bool:
@@ -375,11 +358,10 @@ def hold(tx: Transaction, job: Job) -> bool:
     return held(tx, job) is not None
 
 
-def note(tx: Transaction, row: Any, payload: Mapping[str, Any], *, due_at: float | None) -> None:
+def note(tx: Transaction, job: Job, payload: Mapping[str, Any], *, due_at: float | None) -> None:
     """Change what a job carries and when it is due, whoever has it; a lease goes on."""
     due = sa.case((_c.token != 0, _c.due_at), else_=sa.literal(due_at, sa.Double))
-    changed = sa.update(jobs).where(_c.id == row.id)
-    tx.execute(changed.values(payload=json.dumps(dict(payload)), due_at=due))
+    tx.update(jobs, _c.id == job.id, payload=json.dumps(dict(payload)), due_at=due)
 
 
 def done(tx: Transaction, job: Job) -> bool:
@@ -426,8 +408,5 @@ def unknown_kinds(tx: Transaction) -> Sequence[str]:
     return [kind for kind in tx.scalars(_ALL_KINDS) if kind not in KINDS]
 
 
-_SAME = ("id", "kind", "key", "token", "workspace", "rank", "attempts", "revision", "error")
-
-
 def _read(row: sa.Row[Any]) -> Job:
-    return Job(**{name: getattr(row, name) for name in _SAME}, payload=facts.read(row.payload))
+    return Job(**{**row._asdict(), "payload": facts.read(row.payload)})

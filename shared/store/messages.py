@@ -30,7 +30,7 @@ from shared.store.db.schema import jobs as job_rows
 from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, POST, RELEASE, Job
 from shared.store.post_kinds import ALERT, CURRENT, HISTORY, POSTS, REPLACED, TURNED, names
 from shared.store.rows import AlertRow
-from shared.store.slack_limits import UPDATE, UPDATES
+from shared.store.slack_limits import UPDATE
 
 INCIDENT = 3
 """The urgency of a message that is posted separately, before all others, and never shares a message."""
@@ -214,25 +214,27 @@ class ChannelState:
     """How many it had."""
 
 
-_STATE = tuple(field.name for field in fields(ChannelState))
+def state_of(payload: Mapping[str, Any]) -> ChannelState:
+    """The state of a channel from what its job carries; a newer version may have put more there."""
+    return ChannelState(**{field.name: payload[field.name] for field in _STATE if field.name in payload})
 
 
-def state_of(row: Any) -> ChannelState:
-    """The state of a channel from the row of its job; None: of a channel that has none."""
-    payload = facts.read(row.payload) if row else {}
-    return ChannelState(**{name: payload[name] for name in _STATE if name in payload})
+_STATE = fields(ChannelState)
 
 
-def channel_job(tx: Transaction, channel: str, *, locked: bool = True) -> Any:
-    """The row of a channel's job, `locked` until the end of the transaction; None: it has none."""
-    return jobs.find(tx, POST, "", channel, locked=locked)
+def channel_of(
+    tx: Transaction, channel: str, *, locked: bool = True
+) -> tuple[Job, ChannelState] | tuple[None, ChannelState]:
+    """The job of a channel, `locked` until the end of the transaction, and its state; None: it has no job."""
+    job = jobs.find(tx, POST, "", channel, locked=locked)
+    return (job, state_of(job.payload)) if job else (None, ChannelState())
 
 
 def broken_channels(tx: Transaction) -> dict[str, str]:
     """Channels that reject posts, and what Slack says of each."""
     channels = sa.select(job_rows.c.key, job_rows.c.payload).where(job_rows.c.kind == POST)
-    states = {row.key: state_of(row) for row in tx.execute(channels)}
-    return {channel: state.trouble for channel, state in sorted(states.items()) if state.trouble}
+    troubles = {row.key: state_of(facts.read(row.payload)).trouble for row in tx.execute(channels)}
+    return {channel: trouble for channel, trouble in sorted(troubles.items()) if trouble}
 
 
 _AGAIN = {
@@ -298,35 +300,36 @@ async def give_up(database: Database, channel: str) -> None:
 
     What waits for a channel under its old id is posted under the new one.
     """
-    while await database.write(lambda tx: _give_up_some(tx, channel)):
-        pass
+    await database.drain(lambda tx: _readdress_some(tx, channel))
+    await database.drain(lambda tx: _drop_some(tx, channel))
 
 
-def _give_up_some(tx: Transaction, channel: str) -> bool:
-    """Drop a portion of it; returns whether more is left."""
-    trouble = state_of(channel_job(tx, channel)).trouble
-    if not trouble:
-        return False
-    if (new := new_id(trouble)) and _readdress(tx, channel, new) == AT_ONCE:
-        return True
-    some = sa.select(_c.id).where(_c.channel == channel, ANY_UNSENT).limit(AT_ONCE)
-    if tx.execute(sa.delete(posts).where(_c.id.in_(some))).rowcount == AT_ONCE:
-        return True
-    jobs.drop(tx, POST, "", channel)  # an attempt under way says nothing any more
-    return False
+def _readdress_some(tx: Transaction, old: str) -> int:
+    """Have a portion of what waits for an old id posted under the new one; returns how many.
 
-
-def _readdress(tx: Transaction, old: str, new: str) -> int:
-    """Have a portion of what waits for `old` posted in `new`, unless the alert is there already; returns how many."""
+    Where an alert is there already, it stays.
+    """
+    new = new_id(channel_of(tx, old)[1].trouble)
     there = posts.alias()
     is_there = sa.exists().where(there.c.channel == new, there.c.alert_id == _c.alert_id)
     moves = sa.or_(_c.alert_id == "", sa.not_(is_there))
     some = sa.select(_c.id).where(_c.channel == old, ANY_UNSENT, moves).limit(AT_ONCE)
     again = {"channel": new, "state": State.READY, "error": "", "attempts": 0, "refusals": 0}
-    moved = tx.execute(sa.update(posts).where(_c.id.in_(some)).values(again)).rowcount
+    moved = tx.update(posts, _c.id.in_(some), **again) if new else 0
     if moved:
         wake(tx, [new])
     return moved
+
+
+def _drop_some(tx: Transaction, channel: str) -> int:
+    """Drop a portion of what a broken channel never took; returns how many."""
+    if not channel_of(tx, channel)[1].trouble:
+        return 0
+    some = sa.select(_c.id).where(_c.channel == channel, ANY_UNSENT).limit(AT_ONCE)
+    dropped = tx.execute(sa.delete(posts).where(_c.id.in_(some))).rowcount
+    if dropped < AT_ONCE:
+        jobs.drop(tx, POST, "", channel)  # an attempt under way says nothing any more
+    return dropped
 
 
 _HELD = _OF_CHANNEL & (_c.state == State.HELD)
@@ -360,28 +363,30 @@ class Outbox(Repository):
     def reaches(self, tx: Transaction, channel: str) -> bool:
         """True if the bot has posted in a channel, and Slack did not refuse it since."""
         sent = sa.select(_c.id).where(_c.channel == channel, _c.ts > "").limit(1)
-        broken = state_of(channel_job(tx, channel, locked=False)).trouble
-        return tx.scalar(sent) is not None and not broken
+        _, state = channel_of(tx, channel, locked=False)
+        return tx.scalar(sent) is not None and not state.trouble
 
 
 def renew_unsure(tx: Transaction, ids: Collection[int]) -> None:
     """Post again what may be in Slack as the card of a less specific event, and can't be looked up."""
     unsure = (_c.state == State.DEAD) & _c.unsure & _c.turned
     for row in tx.execute(sa.select(posts).where(_c.id.in_(ids), unsure).with_for_update()).all():
-        _set(tx, row, kind=REPLACED, state=State.SENT, unsure=False)  # it stays, for repeats of its event
+        tx.update(
+            posts, _c.id == row.id, kind=REPLACED, state=State.SENT, unsure=False
+        )  # it stays, for repeats of its event
         _plan_card(tx, row)
 
 
 def _renew(tx: Transaction, row: sa.Row[Any]) -> bool:
     """Plan what is posted instead of a post that nobody can edit; False: nothing is."""
     if row.turned and row.kind == ALERT:
-        _set(tx, row, kind=REPLACED, turned=False)
+        tx.update(posts, _c.id == row.id, kind=REPLACED, turned=False)
         _plan_card(tx, row)
         return True
     if not row.clicked or row.frozen or row.kind not in {ALERT, CURRENT}:
         return False
     # The card stays the head of its thread, which is where its successor and all follow-ups go.
-    _set(tx, row, **({"frozen": True} if row.kind == ALERT else {"kind": REPLACED}))
+    tx.update(posts, _c.id == row.id, **({"frozen": True} if row.kind == ALERT else {"kind": REPLACED}))
     successor = PlannedPost(
         dedupe=f"{row.dedupe}:{CURRENT}",
         channel=row.channel,
@@ -391,10 +396,6 @@ def _renew(tx: Transaction, row: sa.Row[Any]) -> bool:
     )
     plan(tx, successor, workspace=row.workspace)
     return True
-
-
-def _set(tx: Transaction, row: sa.Row[Any], **values: Any) -> None:
-    tx.execute(sa.update(posts).where(_c.id == row.id).values(values))
 
 
 def _plan_card(tx: Transaction, row: sa.Row[Any]) -> None:
@@ -427,24 +428,6 @@ _TELLS = sa.select(_c.id).where(
 )
 
 
-class Updates:
-    """As many repaints as Slack takes, over all bots; a part of the burst is kept for those that a person waits for."""
-
-    def free(self, tx: Transaction) -> Mapping[int, int]:
-        """How many of each rank may begin now."""
-        limit = slack_limits.read(tx, UPDATE)
-        closed = slack_limits.closed_for(limit, now=tx.now) > 0.0
-        bursts = {ASKED_FOR: UPDATES.burst, ORDINARY: slack_limits.BACKGROUND}
-        return {
-            rank: 0 if closed else slack_limits.free(limit, UPDATES, burst=burst, now=tx.now)
-            for rank, burst in bursts.items()
-        }
-
-    def took(self, tx: Transaction, count: int) -> None:
-        """So many begin."""
-        slack_limits.take(tx, UPDATE, UPDATES, count=count)
-
-
 class Repaints(Repository):
     """Posted messages that no longer show the present state."""
 
@@ -469,7 +452,7 @@ class Repaints(Repository):
         jobs.finish(tx, job)
         mine = _c.id.in_([post.id for post in message])
         refused = tx.execute(sa.select(posts).where(mine).order_by(_c.id).with_for_update()).all()
-        tx.execute(sa.update(posts).where(mine).values(clicked=sa.false()))
+        tx.update(posts, mine, clicked=False)
         renewed = [_renew(tx, row) for row in refused]  # each, also after the first
         return any(renewed)
 
@@ -482,8 +465,8 @@ class Repaints(Repository):
     async def failed(self, job: Job, channel: str, *, channel_refuses: bool) -> None:
         """Try again later: all of a channel that refuses it, or everything when Slack does not answer."""
         until = await self._fail(job, channel if channel_refuses else "")
-        while channel_refuses and await self._put_off(channel, until) == AT_ONCE:
-            pass
+        if channel_refuses:
+            await self.database.drain(lambda tx: jobs.move_all(tx, PAINT, channel, at=until, later=True))
 
     @writes
     def _fail(self, tx: Transaction, job: Job, channel: str) -> float:
@@ -495,10 +478,6 @@ class Repaints(Repository):
             slack_limits.fail(tx, UPDATE, first=1.0, longest=60.0)
         jobs.again(tx, job, after=min(seconds, LONGEST_SECONDS), rank=job.rank)
         return tx.now + seconds
-
-    @writes
-    def _put_off(self, tx: Transaction, channel: str, until: float) -> int:
-        return jobs.move_all(tx, PAINT, channel, later=until)
 
     @writes
     def request(self, tx: Transaction, places: Collection[str], ts: str) -> bool:

@@ -28,7 +28,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from shared.store import facts, jobs, messages, slack_limits
-from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, portions, probes, reads, writes
+from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, portions, probes, writes
 from shared.store.db.schema import NOW, posts
 from shared.store.db.schema import jobs as job_rows
 from shared.store.facts import DIGEST, SUBSCRIPTION
@@ -42,7 +42,7 @@ from shared.store.messages import (
     PlannedPost,
     Post,
     State,
-    channel_job,
+    channel_of,
     drawable,
     is_in,
     is_of_kind,
@@ -57,9 +57,7 @@ BUNDLE = 13
 ALONE = 5
 """Alerts that may wait for a channel and still get a message each: it takes them in five seconds."""
 OTHERS_EVERY = 4
-"""Where alerts share messages, or many incidents wait, every fourth message is for something else, like a reminder."""
-MANY_INCIDENTS = 5
-"""From so many on, replies must not wait for all incidents."""
+"""Where alerts share messages, every fourth message is for something else, like a reminder."""
 FARTHEST_SECONDS = 3600.0
 """So far ahead may a channel be due at most."""
 SET_BACK_SECONDS = 60.0
@@ -234,25 +232,24 @@ _IN = _c.channel == sa.bindparam("of")
 _IDS = _c.id.in_(sa.bindparam("ids", expanding=True))
 IS_GIVEN_UP = _c.refusals >= sa.literal(MOST_REFUSALS, literal_execute=True)
 """Slack refuses this very post, for good. Nothing tries it again but a new start of the bot, or of its channel."""
-_CAN_BE_RAISED = sa.not_(_c.keyless)
 
 # The queries over what is not sent are built once: this takes longer than their execution. Each reads an index in its
 # own order, and so what it returns, however much waits in the channel.
 _BEFORE = posts.alias("before")
+# What belongs into the thread of an uncertain card, or tells how something went on of which an uncertain post tells,
+# comes after it, or it would be misread.
 _FOLLOWS_UNCERTAIN = (
     sa.exists()
     .where(
         _BEFORE.c.channel == _c.channel,
         _BEFORE.c.state == sa.literal(State.UNCERTAIN.value, literal_execute=True),
         _BEFORE.c.id < _c.id,
-        _BEFORE.c.alert_id + ""
-        == _c.alert_id,  # so that no engine reads all that an alert, or none, ever had
+        # As an expression, so that no engine reads all that an alert, or none, ever had.
+        _BEFORE.c.alert_id + "" == _c.alert_id,
         sa.or_(_c.alert_id != "", (_BEFORE.c.kind == _c.kind) & _c.kind.in_(names(in_order=True))),
     )
     .correlate(posts)
 )
-"""What belongs into the thread of an uncertain card, or tells how something went on of which an uncertain post tells:
-after it, or it would be misread."""
 
 
 def _first(*which: sa.ColumnElement[bool], by: Sequence[Any], most: int = 1) -> sa.Select[Any]:
@@ -263,18 +260,17 @@ def _waiting(*which: sa.ColumnElement[bool], by: Sequence[Any], most: int = 1) -
     return _first(UNSENT, is_in(State.READY), *which, sa.not_(_FOLLOWS_UNCERTAIN), by=by, most=most)
 
 
-_IS_INCIDENT = _c.urgency >= INCIDENT
 _BY_URGENCY = (_c.urgency.desc(), _c.id)
 _IS_AWAITED = sa.or_(*(is_of_kind(kind) for kind in names(awaited=True)))
 _NO_ALERT = _c.kind != sa.literal(ALERT, literal_execute=True)
 # None whose fate is unknown; the one that was tried least, so that another is tried each time.
 _DEAD_LETTER = _first(_DEAD, sa.not_(_c.unsure), by=(_c.attempts, _c.id))
 _ANSWER = _first(is_in(State.READY), _IS_AWAITED, by=(_c.id,))
-_INCIDENTS = _waiting(_IS_INCIDENT, by=_BY_URGENCY, most=MANY_INCIDENTS)
-_ALERTS = _waiting(is_of_kind(ALERT), sa.not_(_IS_INCIDENT), by=_BY_URGENCY, most=BUNDLE)
-# Of an expression, for which there is no index: SQLite would take that by urgency, and sort all that waits.
+_INCIDENT = _waiting(_c.urgency >= INCIDENT, by=_BY_URGENCY)
+_ALERTS = _waiting(is_of_kind(ALERT), _c.urgency < INCIDENT, by=_BY_URGENCY, most=BUNDLE)
+# By an expression, for which there is no index: SQLite would take that by urgency, and sort all that waits.
 _REST = _waiting(_NO_ALERT, _c.urgency + 0 < INCIDENT, by=(_c.id,))
-_SENDING = sa.update(posts).where(_IDS).values(state=State.SENDING, attempts=_c.attempts + 1)
+_SENDING = sa.update(posts).where(_IDS).values(state=State.SENDING, attempts=_c.attempts + 1, turned=False)
 _THREAD = sa.select(sa.case((_c.thread_ts != "", _c.thread_ts), else_=_c.ts)).where(
     _c.alert_id == sa.bindparam("alert"), _IN, _c.kind == ALERT
 )
@@ -282,9 +278,8 @@ _THREAD = sa.select(sa.case((_c.thread_ts != "", _c.thread_ts), else_=_c.ts)).wh
 
 def _doubted(which: sa.ColumnElement[bool]) -> Any:
     """The statement with which `_look_for` finds these posts."""
-    doubted = sa.update(posts).where(which)
     values = {"state": State.UNCERTAIN, "unsure": True, "lookups": 0, "doubted_at": NOW}
-    return doubted.values(values).returning(_c.channel, _c.thread_ts)
+    return sa.update(posts).where(which).values(values).returning(_c.channel, _c.thread_ts)
 
 
 _LEFT = _doubted(_IN & UNSENT & (_c.state == State.SENDING))
@@ -296,35 +291,18 @@ _REFUSED_ITSELF = _MARK.values(state=State.DEAD, refusals=_c.refusals + 1)
 _MARK_SENT = (
     sa.update(posts)
     .where(_MINE, _c.state.in_([State.SENDING, State.UNCERTAIN, State.READY, State.DEAD]))
+    .values(state=State.SENT, unsure=False, error="")
     .returning(_c.alert_id, _c.kind)
 )
 _DRAWN = sa.select(_c.id, _c.version, _c.clicked).where(_IDS, _c.state == State.SENT)
 # In the order of their index: without it, PostgreSQL reads all that waits there for each portion.
-_PORTION = sa.select(_c.id).where(READY_IN).order_by(_c.urgency.desc(), _c.id).limit(AT_ONCE)
+_PORTION = sa.select(_c.id).where(READY_IN).order_by(*_BY_URGENCY).limit(AT_ONCE)
 _REFUSED = sa.update(posts).where(_c.id.in_(_PORTION)).values(state=State.DEAD)
+_TRIED_AT = sa.func.coalesce(_c.tried_until, _c.created_at)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Turn:
-    """A channel that someone has, as it stands."""
-
-    job: Job
-    until: float
-    """The end of the lease."""
-    state: ChannelState
-    timings: LeaseTimings
-
-    @property
-    def channel(self) -> str:
-        return self.job.key
-
-    def wait(self, now: float) -> float:
-        """Seconds until the channel may have its next message, its burst considered."""
-        return max(0.0, self.state.tat - self.timings.burst * self.timings.period - now)
-
-
-class ChannelLeases(Repository):
-    """The channels and who posts to each."""
+class Posting(Repository):
+    """The channels, who posts to each, and the places with uncertain posts."""
 
     def __init__(self, database: Database, timings: LeaseTimings) -> None:
         super().__init__(database)
@@ -333,92 +311,31 @@ class ChannelLeases(Repository):
     @writes
     def turn(self, tx: Transaction, job: Job) -> ChannelLease | None:
         """What is to be posted to a channel; None: nothing for now, or someone else has it."""
-        turn = _held(tx, job, self.timings)
-        if turn is None:
+        state = _held(tx, job)
+        if state is None:
             return None
         # What was being sent when its lease ended may be in the channel, or still arrive.
-        _look_for(tx, _LEFT, {"of": turn.channel}, after=self.timings.read_pause / 2)
-        if wait := turn.wait(tx.now):
-            jobs.again(tx, job, after=wait, changed_after=wait, attempts=0)
+        _look_for(tx, _LEFT, {"of": job.key}, after=self.timings.read_pause / 2)
+        wait = self._wait(state, tx.now)
+        chosen = () if wait else _next(tx, job.key, state)
+        if not chosen:
+            jobs.again(tx, job, after=wait or None, changed_after=wait, attempts=0)
             return None
-        lease = _next(tx, turn)
-        if lease is None:
-            jobs.again(tx, job, after=None, attempts=0)
-        return lease
+        # The token makes the key new for each attempt's set of alerts: one that is tried again may have others.
+        bundle = f"b{job.token}-{chosen[0].mark}" if len(chosen) > 1 else ""
+        shared: dict[str, Any] = {"bundle": bundle, "thread_ts": _thread_of(tx, chosen[0])}
+        until = (job.due_at or tx.now) + self.timings.doubt
+        values = {"ids": [post.id for post in chosen], "token": job.token, "tried_until": until, **shared}
+        tx.execute(_SENDING, values)
+        taken = tuple(replace(post, **shared) for post in chosen)
+        return ChannelLease(
+            channel=job.key, token=job.token, job=job, posts=taken, thread_ts=shared["thread_ts"]
+        )
 
     @probes
     def broken(self, tx: Transaction) -> dict[str, str]:
         """Channels that reject posts, and what Slack says of each."""
         return messages.broken_channels(tx)
-
-
-def _held(tx: Transaction, job: Job, timings: LeaseTimings) -> _Turn | None:
-    """A channel that is still ours, locked until the end of the transaction."""
-    row = jobs.held(tx, job)
-    if row is None:
-        return None
-    state = state_of(row)
-    if state.tat > tx.now + SET_BACK_SECONDS:
-        state = replace(state, tat=0.0)
-    return _Turn(job=job, until=row.due_at, state=state, timings=timings)
-
-
-def _next(tx: Transaction, turn: _Turn) -> ChannelLease | None:
-    """What the channel gets next: in trouble a dead letter; then what a person waits for, incidents, everything else."""
-    of = {"of": turn.channel}
-    if turn.state.trouble and (dead := read_posts(tx, _DEAD_LETTER, of)):
-        return _take(tx, turn, dead)
-    if answer := read_posts(tx, _ANSWER, of):  # in a message of its own, where the person asked
-        return _take(tx, turn, answer, thread_ts=answer[0].thread_ts)
-    incidents = read_posts(tx, _INCIDENTS, of)
-    for_others = turn.state.turns % OTHERS_EVERY == OTHERS_EVERY - 1
-    if incidents and not (for_others and len(incidents) == MANY_INCIDENTS):
-        return _take(tx, turn, incidents[:1])
-    alerts, rest = read_posts(tx, _ALERTS, of), read_posts(tx, _REST, of)
-    if len(alerts) <= ALONE or (for_others and rest):
-        oldest = sorted(rest if len(alerts) > ALONE else (*alerts, *rest), key=lambda post: post.id)
-        return _take(tx, turn, tuple(oldest[:1]) or incidents[:1])
-    fresh = tuple(post for post in alerts if not post.refusals)
-    if len(fresh) < 2:  # what Slack has refused must not take others with it
-        return _take(tx, turn, fresh or alerts[:1])
-    # The token makes the key new for each attempt's set of alerts: one that is tried again may have others.
-    return _take(tx, turn, fresh, bundle=f"b{turn.job.token}-{fresh[0].mark}")
-
-
-def _take(
-    tx: Transaction, turn: _Turn, chosen: tuple[Post, ...], *, bundle: str = "", thread_ts: str = ""
-) -> ChannelLease | None:
-    if not chosen:
-        return None
-    thread = thread_ts or _thread_of(tx, chosen[0])
-    values = {
-        "ids": [post.id for post in chosen],
-        "bundle": bundle,
-        "thread_ts": thread,
-        "token": turn.job.token,
-        "tried_until": turn.until + turn.timings.doubt,
-        "turned": False,  # it is drawn after this
-    }
-    tx.execute(_SENDING, values)
-    taken = tuple(replace(post, bundle=bundle, thread_ts=thread) for post in chosen)
-    return ChannelLease(
-        channel=turn.channel, token=turn.job.token, job=turn.job, posts=taken, thread_ts=thread
-    )
-
-
-def _thread_of(tx: Transaction, post: Post) -> str:
-    """What follows an alert belongs under its card, and the history of a change under its message."""
-    if not (kind_of(post.kind).in_thread and post.alert_id):
-        return post.thread_ts
-    return tx.scalar(_THREAD, {"alert": post.alert_id, "of": post.channel}) or ""
-
-
-class Outcomes(Repository):
-    """The outcome of each lease, and what Slack says of channels."""
-
-    def __init__(self, database: Database, timings: LeaseTimings) -> None:
-        super().__init__(database)
-        self._timings = timings
 
     async def settle(self, turn: ChannelLease, outcome: Outcome, *, report: Report | None = None) -> Settled:
         """Record an outcome and plan its reports.
@@ -428,21 +345,82 @@ class Outcomes(Repository):
         """
         settled = await self._settle(turn, outcome, report)
         if settled.held and isinstance(outcome, ChannelRefused):
-            await self._refuse_all(turn.channel)
+            await self.database.drain(partial(_refuse_some, channel=turn.channel))
         if settled.recovered:
-            await _raise_dead(self.database, turn.channel)
+            await self._raise(_c.channel == turn.channel, refusals=0)
         return settled
 
     @writes
     def _settle(
         self, tx: Transaction, turn: ChannelLease, outcome: Outcome, report: Report | None
     ) -> Settled:
-        settled = _settle(tx, turn, outcome, timings=self._timings)
+        """Write the outcome. A turn whose lease was lost changes only what it knows for sure: that it was sent."""
+        state = _held(tx, turn.job) if turn.job else None
+        if isinstance(outcome, Sent):
+            _mark_sent(tx, turn, outcome.ts)
+        settled = Settled(held=False)
+        if turn.job and state:
+            settled = self._settle_held(tx, turn, turn.job, state, outcome)
+        else:
+            messages.wake(tx, [turn.channel])  # what waited because this was uncertain
         if isinstance(outcome, NotSent) and outcome.error == RATE_LIMITED:
             slack_limits.throttled_post(tx, turn.channel, outcome.after)
-        if report and (planned := report(turn, outcome, settled)):
-            messages.plan(tx, planned, workspace=turn.posts[0].workspace)
+        _report(tx, report, turn, outcome, settled)
         return settled
+
+    def _settle_held(
+        self, tx: Transaction, turn: ChannelLease, job: Job, before: ChannelState, outcome: Outcome
+    ) -> Settled:
+        ours = {"ids": [post.id for post in turn.posts], "held": turn.token}
+        state = replace(before, turns=before.turns + 1)
+        trial = min(LONGEST_TRIAL, max(FIRST_TRIAL, tx.now - (state.trouble_since or tx.now)))
+        match outcome:
+            case Sent():
+                recovered = bool(state.trouble)
+                state = replace(state, trouble="", trouble_since=0.0)
+                self._go_on(tx, job, state)
+                return Settled(held=True, recovered=recovered)
+            case NotSent():
+                tx.execute(_MARK, {**ours, "state": State.READY, "error": outcome.error})
+                _free(tx, job, state, after=outcome.after)
+            case Unknown():
+                over = {"tried_until": tx.now} if outcome.answered else {}
+                pause = self.timings.read_pause / 2
+                _look_for(tx, _DOUBTED, {**ours, "error": outcome.error, **over}, after=pause)
+                # With each uncertain message it is likelier that Slack is down.
+                longer = min(LONGEST_DOUBT_SECONDS, pause * 2.0 ** (_uncertain(tx, turn.channel) - 1))
+                _free(tx, job, state, after=trial if state.trouble else longer)
+            case Unpostable():
+                keyless = {"unsure": True, "keyless": True} if outcome.keyless else {}
+                tx.execute(_REFUSED_ITSELF, {**ours, "error": outcome.error, **keyless})
+                if outcome.keyless:
+                    _free(tx, job, state, after=0.0)
+                    return Settled(held=True)
+                self._go_on(tx, job, state, trial=trial)
+                return Settled(held=True, gave_up=turn.posts[0].refusals + 1 == MOST_REFUSALS)
+            case ChannelRefused():
+                tx.execute(_MARK, {**ours, "state": State.DEAD, "error": outcome.error})
+                # Slack answers that there is no channel of an old id; its new one is what helps.
+                trouble = state.trouble if new_id(state.trouble) else outcome.error
+                since = state.trouble_since if state.trouble else tx.now
+                _free(tx, job, replace(state, trouble=trouble, trouble_since=since), after=trial)
+                return Settled(held=True, broke=not state.trouble)
+        return Settled(held=True)
+
+    def _wait(self, state: ChannelState, now: float) -> float:
+        """Seconds until the channel may have its next message, its burst considered."""
+        return max(0.0, state.tat - self.timings.burst * self.timings.period - now)
+
+    def _go_on(self, tx: Transaction, job: Job, state: ChannelState, *, trial: float = 0.0) -> None:
+        """Pace the channel after an answer; it sleeps where nothing waits."""
+        state = replace(state, tat=max(state.tat, tx.now) + self.timings.period)
+        slot = self._wait(state, tx.now)
+        after: float | None = slot
+        if state.trouble:
+            after = trial
+        elif tx.scalar(sa.select(_c.id).where(READY_IN).limit(1), {"of": job.key}) is None:
+            after = None
+        _free(tx, job, state, after=after, slot=slot)
 
     async def close_channel(self, channel: str, error: str, *, report: Report, used: bool) -> None:
         """Slack says that a channel takes nothing any more, before anything was posted there.
@@ -450,38 +428,22 @@ class Outcomes(Repository):
         One that is not `used` by the settings matters only where something was subscribed or posted.
         """
         if await self._close(channel, error, report, used=used):
-            await self._refuse_all(channel)
-
-    async def _refuse_all(self, channel: str) -> None:
-        while await self._refuse_some(channel) == AT_ONCE:
-            pass
-
-    @writes
-    def _refuse_some(self, tx: Transaction, channel: str) -> int:
-        """Mark a portion of what waits in a broken channel as refused; returns how many."""
-        trouble = state_of(channel_job(tx, channel)).trouble
-        if not trouble:  # it took a post meanwhile
-            return 0
-        return tx.execute(_REFUSED, {"of": channel, "error": trouble}).rowcount
+            await self.database.drain(partial(_refuse_some, channel=channel))
 
     @writes
     def _close(self, tx: Transaction, channel: str, error: str, report: Report, *, used: bool) -> bool:
         """Returns whether it broke just now."""
-        row = channel_job(tx, channel)
-        if row is None:
-            if not (used or channel in _named(tx)):
-                return False
+        job, state = channel_of(tx, channel)
+        if job is None and (used or channel in _named(tx)):
             messages.wake(tx, [channel])
-            row = channel_job(tx, channel)
-        state = state_of(row)
-        if state.trouble and not new_id(error):
+            job, state = channel_of(tx, channel)
+        if job is None or (state.trouble and not new_id(error)):
             return False
         waits = tx.scalar(sa.select(sa.exists().where(_c.channel == channel, ANY_UNSENT)))
         broken = asdict(replace(state, trouble=error, trouble_since=tx.now))
-        jobs.note(tx, row, broken, due_at=tx.now + FIRST_TRIAL if waits else None)
-        settled = Settled(held=True, broke=True)
-        if planned := report(ChannelLease(channel=channel), ChannelRefused(error=error), settled):
-            messages.plan(tx, planned, workspace="")
+        jobs.note(tx, job, broken, due_at=tx.now + FIRST_TRIAL if waits else None)
+        refused = ChannelRefused(error=error)
+        _report(tx, report, ChannelLease(channel=channel), refused, Settled(held=True, broke=True))
         return True
 
     async def forget_unused_channels(self, used: Collection[str], *, errors: Collection[str]) -> None:
@@ -489,47 +451,189 @@ class Outcomes(Repository):
 
         Only those with one of these errors, and those that have another id now.
         """
-        for channel in await self._unused(used, errors):
-            await messages.give_up(self.database, channel)
-
-    @reads
-    def _unused(self, tx: Transaction, used: Collection[str], errors: Collection[str]) -> Sequence[str]:
-        kept = {*used, *_named(tx)}
-        return [
-            channel
-            for channel, trouble in messages.broken_channels(tx).items()
-            if channel not in kept and (trouble in errors or new_id(trouble))
-        ]
+        kept = {*used, *await self.database.read(_named)}
+        for channel, trouble in (await self.broken()).items():
+            if channel not in kept and (trouble in errors or new_id(trouble)):
+                await messages.give_up(self.database, channel)
 
     async def open_channel(self, channel: str, *, report: Report) -> None:
         """Slack says that a channel takes posts again: what was refused there is posted and repainted now."""
-        while await self._repaint(channel) == AT_ONCE:
-            pass
+        await self.database.drain(lambda tx: jobs.move_all(tx, PAINT, channel, at=tx.now, later=False))
         if await self._open(channel, report):
-            await _raise_dead(self.database, channel)
-
-    @writes
-    def _repaint(self, tx: Transaction, channel: str) -> int:
-        return jobs.move_all(tx, PAINT, channel, sooner=tx.now)
+            await self._raise(_c.channel == channel, refusals=0)
 
     @writes
     def _open(self, tx: Transaction, channel: str, report: Report) -> bool:
         """Returns whether it was broken."""
-        if not _reopen(tx, channel):
-            return False
-        settled = Settled(held=True, recovered=True)
-        if planned := report(ChannelLease(channel=channel), Sent(ts=""), settled):
-            messages.plan(tx, planned, workspace="")
-        return True
+        was_broken = _reopen(tx, channel)
+        if was_broken:
+            recovered = Settled(held=True, recovered=True)
+            _report(tx, report, ChannelLease(channel=channel), Sent(ts=""), recovered)
+        return was_broken
+
+    @writes
+    def try_given_up(self, tx: Transaction) -> None:
+        """Try again what Slack refused for good; only at a start."""
+        tx.update(posts, _DEAD & IS_GIVEN_UP, refusals=0)
+
+    async def revive(self) -> int:
+        """Give single dead letters another try, in a broken channel only a look; returns how many."""
+        healthy = _c.channel.not_in(await self.broken())
+        return await self._raise(sa.or_(healthy & sa.not_(IS_GIVEN_UP), _c.unsure))
+
+    async def _raise(self, which: sa.ColumnElement[bool], **anew: Any) -> int:
+        """Have these dead letters sent, or looked for, again: in portions, because thousands may have been refused.
+
+        What a process that dies meanwhile leaves is revived as single ones are.
+        """
+        raised = sa.select(_c.id).where(_DEAD, sa.not_(_c.keyless), which)
+        # Sorted here: for an order by id SQLite would read the whole table.
+        ids = sorted(await self.database.read(lambda tx: tx.scalars(raised).all()))
+        return sum(
+            [await self.database.write(partial(_raise_some, ids=some, **anew)) for some in portions(ids)]
+        )
+
+    @writes
+    def place(self, tx: Transaction, job: Job) -> Lookup | None:
+        """What is to be looked for where; None: nothing for now, or someone else has it."""
+        if not jobs.hold(tx, job):
+            return None
+        channel, _, thread_ts = job.key.partition("/")
+        mine = _uncertain_at(channel, thread_ts)
+        # Further ahead than it can be: the clock was set back, and the wait starts again.
+        for column, latest in ((_c.tried_until, tx.now + self.timings.longest), (_c.doubted_at, tx.now)):
+            tx.update(posts, mine & (column > latest), **{column.name: latest})
+        around, began_at, position = (job.payload.get(name) for name in ("around", "began_at", "position"))
+        group = _group(tx, mine, around) if position and around else ()
+        if not group:
+            first = sa.select(_TRIED_AT).where(mine).order_by(_c.failed_lookups, _TRIED_AT.desc()).limit(1)
+            around, began_at, position = tx.scalar(first), tx.now, ""
+            if around is None:
+                jobs.finish(tx, job)
+                return None
+            group = _group(tx, mine, around)
+        if wait := _closed_for(tx, job, thread_ts):
+            jobs.again(tx, job, after=wait, changed_after=wait, attempts=0)
+            return None
+        since = min(post.tried_until or post.created_at for post in group) - self.timings.longest
+        return Lookup(
+            job=job,
+            channel=channel,
+            thread_ts=thread_ts,
+            posts=group,
+            since=since,
+            age=max(0.0, tx.now - since),
+            position=position or "",
+            began_at=began_at or tx.now,
+            around=around or tx.now,
+        )
+
+    @probes
+    def counts(self, tx: Transaction) -> dict[str, int]:
+        """How many posts are uncertain, and how many of them are unsure because they can't be looked up."""
+        counted = {"uncertain": _UNCERTAIN, "unsure": _DEAD & _c.unsure}
+        query = sa.select(sa.func.count()).select_from(posts)
+        return {name: tx.scalar(query.where(which)) or 0 for name, which in counted.items()}
+
+    async def settle_lookup(self, lookup: Lookup, look: Look, *, report: Report | None = None) -> Settled:
+        """Record what was seen, and let the channel go on with what waited for it.
+
+        A process that lost its lease meanwhile tells only what it found.
+        """
+        settled = await self._settle_lookup(lookup, look, report)
+        if settled.recovered:
+            await self._raise(_c.channel == lookup.channel, refusals=0)
+        return settled
+
+    @writes
+    def _settle_lookup(self, tx: Transaction, lookup: Lookup, look: Look, report: Report | None) -> Settled:
+        there = {post.id: look.found[post.key] for post in lookup.posts if post.key in look.found}
+        _mark_found(tx, there)
+        held = jobs.hold(tx, lookup.job)
+        if held:
+            missing = [post.id for post in lookup.posts if post.id not in there]
+            _mark_missing(tx, lookup, look, missing)
+            messages.renew_unsure(tx, missing)
+            self._put_off(tx, lookup, look)
+        tried = [post.tried_until or post.created_at for post in lookup.posts if post.id in there]
+        recovered = bool(there) and _reopen(tx, lookup.channel, proven_at=max(tried) - self.timings.longest)
+        settled = Settled(held=held, recovered=recovered)
+        if recovered:
+            lease = ChannelLease(channel=lookup.channel, posts=lookup.posts)
+            _report(tx, report, lease, Sent(ts=next(iter(there.values()))), settled)
+        return settled
+
+    def _put_off(self, tx: Transaction, lookup: Lookup, look: Look) -> None:
+        """Free the place until it is due again."""
+        failed = min(post.failed_lookups for post in lookup.posts)
+        pause = 0.0 if look.position else self.timings.read_pause
+        if look.after is not None:
+            pause = look.after
+            slack_limits.throttled_read(tx, _method(lookup.thread_ts), look.after)
+        elif look.failed:
+            pause = min(LONGEST_LOOKUP_PAUSE, self.timings.read_pause * 2.0**failed)
+        if tx.scalar(sa.select(_c.id).where(_uncertain_at(lookup.channel, lookup.thread_ts)).limit(1)):
+            after, position = min(pause, FARTHEST_LOOKUP), "" if look.hidden else look.position
+            payload = {"position": position, "began_at": lookup.began_at, "around": lookup.around}
+            jobs.again(tx, lookup.job, after=after, changed_after=after, attempts=0, payload=payload)
+        else:
+            jobs.finish(tx, lookup.job)
+        messages.wake(tx, [lookup.channel])
+
+
+def _held(tx: Transaction, job: Job) -> ChannelState | None:
+    """The state of a channel that is still ours, locked until the end of the transaction; None: it isn't."""
+    held = jobs.held(tx, job)
+    if held is None:
+        return None
+    state = state_of(held.payload)
+    return replace(state, tat=0.0) if state.tat > tx.now + SET_BACK_SECONDS else state
+
+
+def _next(tx: Transaction, channel: str, state: ChannelState) -> tuple[Post, ...]:
+    """What the channel gets next: in trouble a dead letter; then what a person waits for, incidents, everything else."""
+    of = {"of": channel}
+    for query in (*([_DEAD_LETTER] if state.trouble else ()), _ANSWER, _INCIDENT):
+        if first := read_posts(tx, query, of):
+            return first
+    alerts, rest = read_posts(tx, _ALERTS, of), read_posts(tx, _REST, of)
+    are_many = len(alerts) > ALONE
+    if not are_many or (rest and state.turns % OTHERS_EVERY == OTHERS_EVERY - 1):
+        waiting = rest if are_many else (*alerts, *rest)
+        return tuple(sorted(waiting, key=lambda post: post.id)[:1])
+    fresh = tuple(post for post in alerts if not post.refusals)
+    # What Slack has refused must not take others with it.
+    return fresh if len(fresh) > 1 else (fresh or alerts)[:1]
+
+
+def _thread_of(tx: Transaction, post: Post) -> str:
+    """What follows an alert belongs under its card, and the history of a change under its message."""
+    if not (kind_of(post.kind).in_thread and post.alert_id):
+        return post.thread_ts
+    return tx.scalar(_THREAD, {"alert": post.alert_id, "of": post.channel}) or ""
+
+
+def _report(
+    tx: Transaction, report: Report | None, lease: ChannelLease, outcome: Outcome, settled: Settled
+) -> None:
+    if report and (planned := report(lease, outcome, settled)):
+        messages.plan(tx, planned, workspace=lease.posts[0].workspace if lease.posts else "")
+
+
+def _refuse_some(tx: Transaction, channel: str) -> int:
+    """Mark a portion of what waits in a broken channel as refused; returns how many."""
+    trouble = channel_of(tx, channel)[1].trouble
+    if not trouble:  # it took a post meanwhile
+        return 0
+    return tx.execute(_REFUSED, {"of": channel, "error": trouble}).rowcount
 
 
 def _reopen(tx: Transaction, channel: str, *, proven_at: float = math.inf) -> bool:
     """End the trouble of a channel that took a post at this time; False: it had none, or has it since."""
-    row = channel_job(tx, channel)
-    state = state_of(row)
-    if not state.trouble or proven_at < state.trouble_since:
+    job, state = channel_of(tx, channel)
+    if job is None or not state.trouble or proven_at < state.trouble_since:
         return False
-    jobs.note(tx, row, asdict(replace(state, trouble="", trouble_since=0.0)), due_at=tx.now)
+    jobs.note(tx, job, asdict(replace(state, trouble="", trouble_since=0.0)), due_at=tx.now)
     return True
 
 
@@ -539,89 +643,22 @@ def _named(tx: Transaction) -> set[str]:
     return subscribed | {fact.key.partition("/")[2] for fact in facts.listed(tx, DIGEST)}
 
 
-def _settle(tx: Transaction, lease: ChannelLease, outcome: Outcome, *, timings: LeaseTimings) -> Settled:
-    """Write the outcome. A turn whose lease was lost changes only what it knows for sure: that it was sent."""
-    turn = _held(tx, lease.job, timings) if lease.job else None
-    if isinstance(outcome, Sent):
-        _mark_sent(tx, lease, outcome.ts)
-    if turn is not None:
-        return _settle_held(tx, turn, lease, outcome)
-    messages.wake(tx, [lease.channel])  # what waited because this was uncertain
-    return Settled(held=False)
-
-
-def _settle_held(tx: Transaction, turn: _Turn, lease: ChannelLease, outcome: Outcome) -> Settled:
-    state = turn.state
-    turn = replace(turn, state=replace(state, turns=state.turns + 1))
-    match outcome:
-        case Sent():
-            return _go_on(tx, turn, works=True)
-        case NotSent():
-            _mark(tx, lease, state=State.READY, error=outcome.error)
-            return _pause(tx, turn, outcome.after)
-        case Unknown():
-            over = {"tried_until": tx.now} if outcome.answered else {}
-            pause = turn.timings.read_pause / 2
-            _look_for(tx, _DOUBTED, {**_ours(lease), "error": outcome.error, **over}, after=pause)
-            # With each uncertain message it is likelier that Slack is down.
-            longer = min(LONGEST_DOUBT_SECONDS, pause * 2.0 ** (_uncertain(tx, turn.channel) - 1))
-            return _pause(tx, turn, _until_trial(state, now=tx.now) if state.trouble else longer)
-        case Unpostable():
-            keyless = {"unsure": True, "keyless": True} if outcome.keyless else {}
-            tx.execute(_REFUSED_ITSELF, {**_ours(lease), "error": outcome.error, **keyless})
-            gave_up = lease.posts[0].refusals + 1 == MOST_REFUSALS
-            if outcome.keyless:
-                return _pause(tx, turn, 0.0)
-            return replace(_go_on(tx, turn, works=False), gave_up=gave_up)
-        case ChannelRefused():
-            _mark(tx, lease, state=State.DEAD, error=outcome.error)
-            return _break(tx, turn, outcome.error)
-
-
-def _break(tx: Transaction, turn: _Turn, error: str) -> Settled:
-    state = turn.state
-    # Slack answers that there is no channel of an old id; its new one is what helps.
-    trouble = state.trouble if new_id(state.trouble) else error
-    since = state.trouble_since if state.trouble else tx.now
-    broken = replace(turn, state=replace(state, trouble=trouble, trouble_since=since))
-    _free(tx, broken, after=_until_trial(state, now=tx.now))
-    return Settled(held=True, broke=not state.trouble)
-
-
-def _free(tx: Transaction, turn: _Turn, *, after: float | None, slot: float = 0.0) -> None:
+def _free(tx: Transaction, job: Job, state: ChannelState, *, after: float | None, slot: float = 0.0) -> None:
     """Give the channel back; it has its next turn after so many seconds, or when something is planned for it.
 
     `slot`: where something was planned meanwhile, it waits so long: for its pace.
     """
-    changed = slot if after is None else after
-    jobs.again(tx, turn.job, after=after, changed_after=changed, attempts=0, payload=asdict(turn.state))
+    at = None if after is None else min(after, FARTHEST_SECONDS)
+    jobs.again(tx, job, after=at, changed_after=slot if at is None else at, attempts=0, payload=asdict(state))
 
 
-def _pause(tx: Transaction, turn: _Turn, seconds: float) -> Settled:
-    _free(tx, turn, after=min(seconds, FARTHEST_SECONDS))
-    return Settled(held=True)
-
-
-def _go_on(tx: Transaction, turn: _Turn, *, works: bool) -> Settled:
-    """After an answer: pace the channel, and end its trouble when it `works` again."""
-    state = replace(turn.state, tat=max(turn.state.tat, tx.now) + turn.timings.period)
-    recovered = bool(state.trouble) and works
-    if recovered:
-        state = replace(state, trouble="", trouble_since=0.0)
-    turn = replace(turn, state=state)
-    slot = turn.wait(tx.now)
-    after: float | None = slot
-    if state.trouble:
-        after = _until_trial(state, now=tx.now)
-    elif tx.scalar(sa.select(_c.id).where(READY_IN).limit(1), {"of": turn.channel}) is None:
-        after = None
-    _free(tx, turn, after=after, slot=slot)
-    return Settled(held=True, recovered=recovered)
-
-
-def _until_trial(state: ChannelState, *, now: float) -> float:
-    since = state.trouble_since if state.trouble else now
-    return min(LONGEST_TRIAL, max(FIRST_TRIAL, now - since))
+def _raise_some(tx: Transaction, ids: Sequence[int], **anew: Any) -> int:
+    these = _c.id.in_(ids) & _DEAD
+    sure = sa.update(posts).where(these, sa.not_(_c.unsure)).values(state=State.READY, **anew)
+    channels = [*tx.scalars(sure.returning(_c.channel))]
+    channels += _look_for(tx, _doubted(these & _c.unsure), {}, after=0.0)
+    messages.wake(tx, channels)
+    return len(channels)
 
 
 def _uncertain(tx: Transaction, channel: str) -> int:
@@ -634,18 +671,9 @@ def _uncertain(tx: Transaction, channel: str) -> int:
     return len(tx.scalars(which).all())
 
 
-def _ours(lease: ChannelLease) -> dict[str, Any]:
-    return {"ids": [post.id for post in lease.posts], "held": lease.token}
-
-
-def _mark(tx: Transaction, lease: ChannelLease, **values: Any) -> None:
-    tx.execute(_MARK, {**_ours(lease), **values})
-
-
 def _mark_sent(tx: Transaction, lease: ChannelLease, ts: str) -> None:
-    values = {"state": State.SENT, "ts": ts, "sent_at": tx.now, "unsure": False, "error": ""}
-    sent = tx.execute(_MARK_SENT, {**_ours(lease), **values}).all()
     drawn = {post.id: post.version for post in lease.posts}
+    sent = tx.execute(_MARK_SENT, {"ids": [*drawn], "held": lease.token, "ts": ts, "sent_at": tx.now}).all()
     stale = [row for row in tx.execute(_DRAWN, {"ids": [*drawn]}) if row.version != drawn[row.id]]
     if stale:  # it was changed while it was posted
         messages.put_paint(tx, {(lease.channel, ts)}, clicked=any(row.clicked for row in stale))
@@ -654,145 +682,14 @@ def _mark_sent(tx: Transaction, lease: ChannelLease, ts: str) -> None:
 
 def _look_for(tx: Transaction, doubted: Any, values: Mapping[str, Any], *, after: float) -> list[str]:
     """Have posts looked for `after` so many seconds, or as soon as others there; returns their channels."""
-    places = [(row.channel, row.thread_ts) for row in tx.execute(doubted, {**values, "now": tx.now})]
-    keys = [f"{channel}/{thread_ts}" for channel, thread_ts in places]
+    rows = tx.execute(doubted, {**values, "now": tx.now}).all()
+    keys = [f"{row.channel}/{row.thread_ts}" for row in rows]
     jobs.put_all(tx, LOOKUP, keys, at=tx.now + after, how="sooner")
-    return [channel for channel, _ in places]
-
-
-class DeadLetters(Repository):
-    """What was refused. It is tried again now and then; what Slack refuses for good is given up after a few times."""
-
-    @writes
-    def take_over(self, tx: Transaction) -> None:
-        """Try again what was given up; only at a start."""
-        tx.execute(sa.update(posts).where(_DEAD, IS_GIVEN_UP).values(refusals=0))
-
-    async def revive(self) -> int:
-        """Give single dead letters another try, in a broken channel only a look; returns how many."""
-        return await _raise(self.database, await self._revivable())
-
-    @reads
-    def _revivable(self, tx: Transaction) -> Sequence[int]:
-        healthy = _c.channel.not_in(messages.broken_channels(tx))
-        return _dead(tx, sa.or_(healthy & sa.not_(IS_GIVEN_UP), _c.unsure))
-
-
-async def _raise_dead(database: Database, channel: str) -> None:
-    """Have the dead letters of a channel that takes posts again sent, or looked for, again.
-
-    What a process that dies meanwhile leaves is revived as single ones are.
-    """
-    ids = await database.read(lambda tx: _dead(tx, _c.channel == channel))
-    await _raise(database, ids, refusals=0)
-
-
-def _dead(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[int]:
-    """These of the dead letters that may be raised, the oldest first."""
-    # Sorted here: for an order by id SQLite would read the whole table.
-    return sorted(tx.scalars(sa.select(_c.id).where(_DEAD, _CAN_BE_RAISED, which)))
-
-
-async def _raise(database: Database, ids: Sequence[int], **anew: Any) -> int:
-    """Have these sent, or looked for, again: in portions, because thousands may have been refused; returns how many."""
-    return sum([await database.write(partial(_raise_some, ids=some, **anew)) for some in portions(ids)])
-
-
-def _raise_some(tx: Transaction, ids: Sequence[int], **anew: Any) -> int:
-    these = _c.id.in_(ids) & _DEAD
-    sure = sa.update(posts).where(these, sa.not_(_c.unsure)).values(state=State.READY, **anew)
-    channels = tx.scalars(sure.returning(_c.channel)).all()
-    channels = [*channels, *_look_for(tx, _doubted(these & _c.unsure), {}, after=0.0)]
-    messages.wake(tx, channels)
-    return len(channels)
-
-
-class Lookups(Repository):
-    """The places with uncertain posts."""
-
-    def __init__(self, database: Database, timings: LeaseTimings) -> None:
-        super().__init__(database)
-        self._timings = timings
-
-    @writes
-    def place(self, tx: Transaction, job: Job) -> Lookup | None:
-        """What is to be looked for where; None: nothing for now, or someone else has it."""
-        return _place(tx, job, timings=self._timings) if jobs.hold(tx, job) else None
-
-    @probes
-    def counts(self, tx: Transaction) -> dict[str, int]:
-        """How many posts are uncertain, and how many of them are unsure because they can't be looked up."""
-        counted = {"uncertain": _UNCERTAIN, "unsure": _DEAD & _c.unsure}
-        query = sa.select(sa.func.count()).select_from(posts)
-        return {name: tx.scalar(query.where(which)) or 0 for name, which in counted.items()}
-
-    async def settle(self, lookup: Lookup, look: Look, *, report: Report | None = None) -> Settled:
-        """Record what was seen, and let the channel go on with what waited for it.
-
-        A process that lost its lease meanwhile tells only what it found.
-        """
-        settled = await self._settle(lookup, look, report)
-        if settled.recovered:
-            await _raise_dead(self.database, lookup.channel)
-        return settled
-
-    @writes
-    def _settle(self, tx: Transaction, lookup: Lookup, look: Look, report: Report | None) -> Settled:
-        there = {post.id: look.found[post.key] for post in lookup.posts if post.key in look.found}
-        _mark_found(tx, there)
-        held = jobs.hold(tx, lookup.job)
-        if held:
-            missing = [post.id for post in lookup.posts if post.id not in there]
-            _mark_missing(tx, lookup, look, missing)
-            messages.renew_unsure(tx, missing)
-            _put_off(tx, lookup, look, timings=self._timings)
-        tried = [post.tried_until or post.created_at for post in lookup.posts if post.id in there]
-        recovered = bool(there) and _reopen(tx, lookup.channel, proven_at=max(tried) - self._timings.longest)
-        settled = Settled(held=held, recovered=recovered)
-        if recovered and report:
-            lease = ChannelLease(channel=lookup.channel, posts=lookup.posts)
-            if planned := report(lease, Sent(ts=next(iter(there.values()))), settled):
-                messages.plan(tx, planned, workspace=lookup.posts[0].workspace)
-        return settled
+    return [row.channel for row in rows]
 
 
 def _uncertain_at(channel: str, thread_ts: str) -> sa.ColumnElement[bool]:
     return (_c.channel == channel) & (_c.thread_ts == thread_ts) & _UNCERTAIN
-
-
-_TRIED_AT = sa.func.coalesce(_c.tried_until, _c.created_at)
-
-
-def _place(tx: Transaction, job: Job, *, timings: LeaseTimings) -> Lookup | None:
-    channel, _, thread_ts = job.key.partition("/")
-    mine = _uncertain_at(channel, thread_ts)
-    # Further ahead than it can be: the clock was set back, and the wait starts again.
-    for column, latest in ((_c.tried_until, tx.now + timings.longest), (_c.doubted_at, tx.now)):
-        tx.execute(sa.update(posts).where(mine, column > latest).values({column: latest}))
-    around, began_at, position = (job.payload.get(name) for name in ("around", "began_at", "position"))
-    group = _group(tx, mine, around) if position and around else ()
-    if not group:
-        first = sa.select(_TRIED_AT).where(mine).order_by(_c.failed_lookups, _TRIED_AT.desc()).limit(1)
-        around, began_at, position = tx.scalar(first), tx.now, ""
-        if around is None:
-            jobs.finish(tx, job)
-            return None
-        group = _group(tx, mine, around)
-    if wait := _wait(tx, job, thread_ts):
-        jobs.again(tx, job, after=wait, changed_after=wait, attempts=0)
-        return None
-    since = min(post.tried_until or post.created_at for post in group) - timings.longest
-    return Lookup(
-        job=job,
-        channel=channel,
-        thread_ts=thread_ts,
-        posts=group,
-        since=since,
-        age=max(0.0, tx.now - since),
-        position=position or "",
-        began_at=began_at or tx.now,
-        around=around or tx.now,
-    )
 
 
 def _group(tx: Transaction, mine: sa.ColumnElement[bool], around: float) -> tuple[Post, ...]:
@@ -804,7 +701,7 @@ def _method(thread_ts: str) -> str:
     return slack_limits.REPLIES if thread_ts else slack_limits.HISTORY
 
 
-def _wait(tx: Transaction, job: Job, thread_ts: str) -> float:
+def _closed_for(tx: Transaction, job: Job, thread_ts: str) -> float:
     """Seconds that a place must wait: Slack closed the method, or has throttled it, and another place is being read."""
     limit = slack_limits.read(tx, _method(thread_ts))
     if closed := slack_limits.closed_for(limit, now=tx.now):
@@ -813,10 +710,9 @@ def _wait(tx: Transaction, job: Job, thread_ts: str) -> float:
         return 0.0
     row = job_rows.c
     read_now = (row.kind == LOOKUP) & (row.token != 0) & (row.due_at > tx.now)
-    before = sa.select(row.id).where(
-        read_now, row.id < job.id
-    )  # of two that are claimed together, one goes on
-    return SLOW_SECONDS if tx.scalar(before.limit(1)) else 0.0
+    # Of two that are claimed together, one goes on.
+    before = sa.select(row.id).where(read_now, row.id < job.id).limit(1)
+    return SLOW_SECONDS if tx.scalar(before) else 0.0
 
 
 def _mark_found(tx: Transaction, there: Mapping[int, str]) -> None:
@@ -857,22 +753,3 @@ def _mark_missing(tx: Transaction, lookup: Lookup, look: Look, missing: Collecti
     else:
         return
     tx.execute(lost)
-
-
-def _put_off(tx: Transaction, lookup: Lookup, look: Look, *, timings: LeaseTimings) -> None:
-    """Free the place until it is due again."""
-    failed = min(post.failed_lookups for post in lookup.posts)
-    pause = 0.0 if look.position else timings.read_pause
-    if look.after is not None:
-        pause = look.after
-        slack_limits.throttled_read(tx, _method(lookup.thread_ts), look.after)
-    elif look.failed:
-        pause = min(LONGEST_LOOKUP_PAUSE, timings.read_pause * 2.0**failed)
-    position = "" if look.hidden else look.position
-    if tx.scalar(sa.select(_c.id).where(_uncertain_at(lookup.channel, lookup.thread_ts)).limit(1)):
-        after = min(pause, FARTHEST_LOOKUP)
-        payload = {"position": position, "began_at": lookup.began_at, "around": lookup.around}
-        jobs.again(tx, lookup.job, after=after, changed_after=after, attempts=0, payload=payload)
-    else:
-        jobs.finish(tx, lookup.job)
-    messages.wake(tx, [lookup.channel])

@@ -23,10 +23,9 @@ from shared.records.sequence_changes import (
     Status,
     Timer,
 )
-from shared.store import facts, jobs, messages
+from shared.store import jobs, messages
 from shared.store.audit import add_entry, is_told
 from shared.store.db.engine import Repository, Transaction, reads, writes
-from shared.store.db.schema import jobs as job_rows
 from shared.store.db.schema import sequence_changes
 from shared.store.jobs import LATE, RESUME, Job
 from shared.store.messages import PlannedPost
@@ -81,10 +80,7 @@ class Timers(Repository):
     @reads
     def timers(self, tx: Transaction, workspace: str, kind: str) -> Sequence[Timer]:
         """The timers of a workspace, the next one first."""
-        rows = tx.execute(
-            sa.select(job_rows).where(job_rows.c.kind == kind, job_rows.c.workspace == workspace)
-        )
-        return sorted(map(_read_timer, rows), key=lambda timer: timer.due_at)
+        return sorted(map(timer_of, jobs.listed(tx, kind, workspace)), key=lambda timer: timer.due_at)
 
 
 def _put(tx: Transaction, workspace: str, timer: Timer) -> None:
@@ -98,22 +94,15 @@ def _put(tx: Transaction, workspace: str, timer: Timer) -> None:
 
 
 def _find(tx: Transaction, workspace: str, kind: str, key: str) -> Timer | None:
-    row = jobs.find(tx, kind, workspace, key)
-    return None if row is None else _read_timer(row)
-
-
-def _read_timer(row: sa.Row[Any]) -> Timer:
-    return _timer(row.kind, row.key, facts.read(row.payload), due_at=row.due_at)
+    job = jobs.find(tx, kind, workspace, key)
+    return timer_of(job) if job else None
 
 
 def timer_of(job: Job) -> Timer:
     """The timer that a job is the end of."""
-    return _timer(job.kind, job.key, job.payload, due_at=0.0)
-
-
-def _timer(kind: str, key: str, payload: Mapping[str, Any], *, due_at: float) -> Timer:
-    said = {name: text for name, text in payload.items() if isinstance(text, str)}
-    return Timer(kind=kind, key=key, due_at=moment(payload.get(ENDS_AT, due_at)), payload=said)
+    said = {name: text for name, text in job.payload.items() if isinstance(text, str)}
+    ends_at = moment(job.payload.get(ENDS_AT, job.due_at or 0.0))
+    return Timer(kind=job.kind, key=job.key, due_at=ends_at, payload=said)
 
 
 ENDS_AT = "ends_at"

@@ -9,13 +9,11 @@ in its key.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 
 from shared.store import facts
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.facts import LIMIT, REQUEST
-from shared.store.jobs import ASKED_FOR, ORDINARY
 
 KEPT_SECONDS = 3 * 86_400.0
 """How long an event is known again; Slack sends one again for about an hour."""
@@ -31,23 +29,6 @@ CHANNEL_WAIT_SECONDS = 3.0
 """A longer `Retry-After` is not the single second of a channel."""
 FARTHEST_SECONDS = 3600.0
 """What is further ahead was written before the clock was set back."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """`period` seconds between calls in the long run, and how many may come at once."""
-
-    period: float
-    burst: int
-
-
-UPDATES = Pace(period=60 / 45, burst=40)
-"""Tier 3 promises 50 calls a minute, with sporadic bursts (https://docs.slack.dev/reference/methods/chat.update)."""
-BACKGROUND = 20
-"""The share of the burst for repaints that no person waits for."""
-POSTS = Pace(period=0.2, burst=5)
-"""Once throttled: "several hundred messages per minute" is all that Slack promises for a workspace
-(https://docs.slack.dev/reference/methods/chat.postMessage#rate_limiting)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,16 +76,42 @@ def is_slow(limit: Limit, *, now: float) -> bool:
     return now < limit.slow_until <= now + FARTHEST_SECONDS + SLOW_SECONDS
 
 
-def free(limit: Limit, pace: Pace, *, burst: int, now: float) -> int:
-    """How many calls may be made at once now."""
-    return max(0, math.floor(burst - _until(limit.tat, now=now) / pace.period + 1e-6))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How many calls of a method Slack takes, over all bots: `period` seconds between them in the long run."""
+
+    method: str
+    period: float
+    burst: int
+    """Calls at once for what a person waits for."""
+    background: int
+    """The share of the burst for all other calls."""
+    only_slow: bool = False
+    """Any number may be made until Slack has throttled the method."""
+
+    def free(self, tx: Transaction) -> tuple[int, int] | None:
+        """How many calls may begin now that a person waits for, and how many others; None: any number."""
+        limit = read(tx, self.method)
+        if self.only_slow and not is_slow(limit, now=tx.now):
+            return None
+        if closed_for(limit, now=tx.now):
+            return 0, 0
+        taken = _until(limit.tat, now=tx.now) / self.period - 1e-6
+        return max(0, math.floor(self.burst - taken)), max(0, math.floor(self.background - taken))
+
+    def take(self, tx: Transaction, count: int) -> None:
+        """Note so many calls."""
+        limit = read(tx, self.method)
+        if not self.only_slow or is_slow(limit, now=tx.now):
+            tat = tx.now + _until(limit.tat, now=tx.now) + count * self.period
+            _write(tx, self.method, replace(limit, tat=tat))
 
 
-def take(tx: Transaction, key: str, pace: Pace, *, count: int) -> None:
-    """Note so many calls."""
-    limit = read(tx, key)
-    tat = tx.now + _until(limit.tat, now=tx.now) + count * pace.period
-    _write(tx, key, replace(limit, tat=tat))
+UPDATES = Pace(method=UPDATE, period=60 / 45, burst=40, background=20)
+"""Tier 3 promises 50 calls a minute, with sporadic bursts (https://docs.slack.dev/reference/methods/chat.update)."""
+POSTS = Pace(method=POST, period=0.2, burst=5, background=5, only_slow=True)
+"""Once throttled: "several hundred messages per minute" is all that Slack promises for a workspace
+(https://docs.slack.dev/reference/methods/chat.postMessage#rate_limiting)."""
 
 
 def close(tx: Transaction, key: str, seconds: float) -> None:
@@ -146,25 +153,6 @@ def throttled_read(tx: Transaction, method: str, seconds: float) -> None:
 
 def _slowed(limit: Limit, seconds: float, *, now: float) -> Limit:
     return replace(limit, closed_until=now + seconds, slow_until=now + seconds + SLOW_SECONDS)
-
-
-class Posts:
-    """As many posts as Slack takes, over all bots: any number, until it has throttled them."""
-
-    def free(self, tx: Transaction) -> Mapping[int, int]:
-        """How many channels of each rank may post now."""
-        limit = read(tx, POST)
-        if not is_slow(limit, now=tx.now):
-            return {}
-        closed = closed_for(limit, now=tx.now) > 0.0
-        return dict.fromkeys(
-            (ASKED_FOR, ORDINARY), 0 if closed else free(limit, POSTS, burst=POSTS.burst, now=tx.now)
-        )
-
-    def took(self, tx: Transaction, count: int) -> None:
-        """So many post."""
-        if is_slow(read(tx, POST), now=tx.now):
-            take(tx, POST, POSTS, count=count)
 
 
 class SlackEvents(Repository):

@@ -19,7 +19,7 @@ from shared.store.instance import Instance
 from shared.store.jobs import Jobs
 from shared.store.messages import Outbox, Repaints
 from shared.store.people import Turns
-from shared.store.posting import ChannelLeases, DeadLetters, LeaseTimings, Lookups, Outcomes
+from shared.store.posting import LeaseTimings, Posting
 from shared.store.sequences import SequenceChanges, Timers
 from shared.store.slack_limits import SlackEvents
 from shared.store.subscriptions import Digests
@@ -34,7 +34,6 @@ class Store:
         self.arrivals = Arrivals(database)
         self.changes = SequenceChanges(database)
         self.confirmations = Confirmations(database)
-        self.dead_letters = DeadLetters(database)
         self.deliveries = Deliveries(database)
         self.digests = Digests(database)
         self.domains = Domains(database)
@@ -44,10 +43,8 @@ class Store:
         self.incidents = Incidents(database)
         self.instance = Instance(database)
         self.jobs = Jobs(database)
-        self.leases = ChannelLeases(database, timings)
-        self.lookups = Lookups(database, timings)
         self.outbox = Outbox(database)
-        self.outcomes = Outcomes(database, timings)
+        self.posting = Posting(database, timings)
         self.records = Records(database)
         self.repaints = Repaints(database)
         self.retention = Retention(database)

@@ -8,9 +8,9 @@ from bot.worker import Kind, Worker
 from shared.store import Store
 from shared.store.domains import DueDomain
 from shared.store.jobs import ACT, DOMAIN, EVALUATE, LOOKUP, PAINT, POST, Job, wake_all
-from shared.store.messages import Post, Updates
+from shared.store.messages import Post
 from shared.store.posting import FARTHEST_LOOKUP, LONGEST_TRIAL, ChannelLease, Lookup
-from shared.store.slack_limits import Posts
+from shared.store.slack_limits import POSTS, UPDATES
 
 WORKSPACES = ("default", "acme", "beta", "work", "w")
 """Those of the tests."""
@@ -45,7 +45,7 @@ async def due_domain(store: Store) -> DueDomain | None:
 
 async def claim_paints(store: Store, *, limit: int = 10) -> list[Job]:
     """The jobs of the messages that are to be updated now, as far as Slack takes updates."""
-    return [*await store.jobs.claim(PAINT, lease=10.0, limit=limit, workspaces=(), room=Updates())]
+    return [*await store.jobs.claim(PAINT, lease=10.0, limit=limit, workspaces=(), pace=UPDATES)]
 
 
 async def claim_repaints(store: Store, *, limit: int = 10) -> list[tuple[Post, ...]]:
@@ -59,17 +59,17 @@ async def claim_repaints(store: Store, *, limit: int = 10) -> list[tuple[Post, .
 
 async def claim_turns(store: Store, *, limit: int = 16) -> list[ChannelLease]:
     """What is to be posted now, one message for each channel that may have one."""
-    lease = store.leases.timings.lease
-    claimed = await store.jobs.claim(POST, lease=lease, limit=limit, workspaces=(), room=Posts())
-    turns = [await store.leases.turn(job) for job in claimed]
+    lease = store.posting.timings.lease
+    claimed = await store.jobs.claim(POST, lease=lease, limit=limit, workspaces=(), pace=POSTS)
+    turns = [await store.posting.turn(job) for job in claimed]
     return [turn for turn in turns if turn]
 
 
 async def claim_lookups(store: Store, *, limit: int = 5) -> list[Lookup]:
     """The places that are to be read now."""
-    lease = store.leases.timings.lease
+    lease = store.posting.timings.lease
     claimed = await store.jobs.claim(LOOKUP, lease=lease, limit=limit, workspaces=())
-    places = [await store.lookups.place(job) for job in claimed]
+    places = [await store.posting.place(job) for job in claimed]
     return [place for place in places if place]
 
 
@@ -81,5 +81,5 @@ async def next_in(store: Store, kind: str) -> float | None:
 
 async def sweep_jobs(store: Store) -> None:
     """Look for what no clock can have meant, as a bot does each minute."""
-    lease = store.leases.timings.lease
+    lease = store.posting.timings.lease
     await store.jobs.sweep({POST: (lease, LONGEST_TRIAL), LOOKUP: (lease, FARTHEST_LOOKUP)})

@@ -54,7 +54,7 @@ async def post_all(store: Store, clock: ManualClock) -> list[Post]:
     for _ in range(400):
         turns = await claim_turns(store)
         for turn in turns:
-            await store.outcomes.settle(turn, Sent(ts=f"{clock.now}{len(posted)}"))
+            await store.posting.settle(turn, Sent(ts=f"{clock.now}{len(posted)}"))
             posted += turn.posts
             clock.now += 1.0
         waits = await next_in(store, POST)

@@ -127,10 +127,10 @@ async def _turn(store: Store) -> float:
     await store.database.write(lambda tx: wake(tx, [CHANNEL]))
     began = time.perf_counter()
     (job,) = await store.jobs.claim(POST, lease=10.0, limit=1, workspaces=["w"])
-    lease = await store.leases.turn(job)
+    lease = await store.posting.turn(job)
     spent = time.perf_counter() - began
     assert lease
-    await store.outcomes.settle(lease, NotSent(after=0.0))
+    await store.posting.settle(lease, NotSent(after=0.0))
     return spent
 
 

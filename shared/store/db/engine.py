@@ -26,6 +26,8 @@ from shared.store.db import migrate
 P = ParamSpec("P")
 R = TypeVar("R", bound="Repository")
 T = TypeVar("T")
+AT_ONCE = 500
+"""Rows that one transaction changes where there may be many: a running bot waits for each."""
 CONTENDED = {"40P01", "23505"}
 """A deadlock, or a hash that is there: another process was first, and the work is to see what that has left."""
 TRIES = 5
@@ -123,6 +125,23 @@ class Transaction:
     def now(self) -> float:
         return self._clock(self.connection)
 
+    def find(self, table: sa.Table, *, locked: bool = False, **key: Any) -> Any:
+        """The row with this unique key, `locked` until the end of the transaction; None: there is none."""
+        query = sa.select(table).where(_named(table, tuple(key)))
+        return self.execute(query.with_for_update() if locked else query, key).one_or_none()
+
+    def delete(self, table: sa.Table, **key: Any) -> bool:
+        """Delete the row with this key; returns whether there was one."""
+        return self.execute(sa.delete(table).where(_named(table, tuple(key))), key).rowcount > 0
+
+    def update(self, table: sa.Table, which: sa.ColumnElement[bool], **values: Any) -> int:
+        """Set columns of these rows; returns how many there were."""
+        return self.execute(sa.update(table).where(which).values(values)).rowcount
+
+    def read(self, kind: Callable[..., T], query: sa.Select[Any], values: Any = None) -> list[T]:
+        """The rows of a query, each as an object whose fields are its columns."""
+        return [kind(**row._asdict()) for row in self.execute(query, values)]
+
     def insert(self, table: sa.Table) -> Any:
         return self.dialect.insert(table)
 
@@ -132,6 +151,11 @@ class Transaction:
     def upsert(self, table: sa.Table, *names: str) -> Any:
         """Insert a row, or set these columns of the one with the same primary key."""
         return _upsert(self.dialect, table, names)
+
+
+@cache
+def _named(table: sa.Table, names: tuple[str, ...]) -> sa.ColumnElement[bool]:
+    return sa.and_(*(table.c[name] == sa.bindparam(name) for name in names))
 
 
 @cache
@@ -189,6 +213,11 @@ class Database:
     async def write(self, work: Work[T]) -> T:
         """Run the work in one transaction. Raises `RecordsUnavailable` when the database refuses."""
         return await self._run(self._writers, lambda: self._checked(lambda: self._write(work)))
+
+    async def drain(self, work: Work[int]) -> None:
+        """Write portions until one isn't full, with the writes of others between them."""
+        while await self.write(work) == AT_ONCE:
+            pass
 
     async def append(self, work: Work[T]) -> T:
         """Run work of one statement, which is its own transaction. Raises `RecordsUnavailable`."""
@@ -287,10 +316,6 @@ class Repository:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-
-
-AT_ONCE = 500
-"""Rows that one transaction changes where there may be many: a running bot waits for each."""
 
 
 def portions(values: Sequence[T], size: int = AT_ONCE) -> Sequence[Sequence[T]]:

@@ -82,7 +82,7 @@ async def drive_post() -> None:
         assert turn.thread_ts, "under the card"
         assert rendering.broadcasts(turn.posts)
         assert "<@U1>" in rendering.message(turn.posts, several=False).text
-        await store.outcomes.settle(turn, Sent(ts="9.9"))
+        await store.posting.settle(turn, Sent(ts="9.9"))
         await store.alerts.act(card.alert_id, "claim", ANN)
         repainted = {post.kind: post for (post,) in await claim_repaints(store, limit=9)}
         assert rendering.card_of(repainted["kudos"], several=False).text == ("✓ Claimed by @ann.",)

@@ -86,7 +86,7 @@ async def test_the_trouble_of_a_removed_subscription_leaves_status(connected_bot
         return (now.broken_channels, now.dead, now.waiting) == ({}, 0, 0)
 
     await until(gone)  # a slow command is answered before it has ended
-    assert await store.leases.broken() == {}
+    assert await store.posting.broken() == {}
 
 
 async def test_channels_are_shown_by_their_names(connected_bot: BotHarness) -> None:

@@ -64,7 +64,7 @@ async def test_a_post_that_cannot_be_looked_up_is_unsure_and_settled_when_slack_
     assert "1 unsure" in json.dumps(shown["blocks"], ensure_ascii=False)
     await bot.control("faults", clear=True)
     assert bot.running is not None
-    await bot.running.store.dead_letters.revive()
+    await bot.running.store.posting.revive()
 
     async def settled() -> bool:
         return await unconfirmed(bot) == {"uncertain": 0, "unsure": 0}

@@ -30,7 +30,7 @@ async def subscribed(bot: BotHarness, channel: str) -> None:
 
 async def broken(bot: BotHarness) -> dict[str, str]:
     assert bot.running is not None
-    return await bot.running.store.leases.broken()
+    return await bot.running.store.posting.broken()
 
 
 async def until_broken(bot: BotHarness, expected: dict[str, str]) -> bool:
@@ -172,7 +172,7 @@ async def test_what_interrupts_an_event_about_a_channel_has_slack_send_it_again(
 ) -> None:
     await subscribed(connected_bot, seed.SALES)
     assert connected_bot.running is not None
-    outcomes, attempts = connected_bot.running.store.outcomes, list[str]()
+    outcomes, attempts = connected_bot.running.store.posting, list[str]()
     close = outcomes.close_channel
 
     async def interrupted_once(channel: str, error: str, **options: Any) -> None:

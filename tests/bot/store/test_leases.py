@@ -37,20 +37,20 @@ async def take(store: Store) -> ChannelLease:
 async def meet(store: Store, outcome: Outcome) -> tuple[ChannelLease, Settled]:
     """One turn, and what it came to."""
     turn = await take(store)
-    return turn, await store.outcomes.settle(turn, outcome)
+    return turn, await store.posting.settle(turn, outcome)
 
 
 async def look(store: Store, seen: Look) -> tuple[Lookup, Settled]:
     """One look-up, and what it came to."""
     (lookup,) = await claim_lookups(store, limit=5)
-    return lookup, await store.lookups.settle(lookup, seen)
+    return lookup, await store.posting.settle_lookup(lookup, seen)
 
 
 async def find(store: Store, ts: str) -> Settled:
     """A look-up that finds all it looks for."""
     (lookup,) = await claim_lookups(store, limit=5)
     found = {post.key: ts for post in lookup.posts}
-    return await store.lookups.settle(lookup, Look(found=found, pages=1, complete=True))
+    return await store.posting.settle_lookup(lookup, Look(found=found, pages=1, complete=True))
 
 
 async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store, clock: ManualClock) -> None:
@@ -61,9 +61,9 @@ async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store,
     await sweep_jobs(store)
     assert (await claim_turns(store, limit=5)) == []
     while not (await claim_turns(store, limit=5)):
-        clock.now += store.leases.timings.read_pause
+        clock.now += store.posting.timings.read_pause
         await look(store, ABSENT)
-    assert clock.now - began >= store.leases.timings.longest
+    assert clock.now - began >= store.posting.timings.longest
 
 
 async def test_a_clock_set_back_by_minutes_delays_nothing(store: Store, clock: ManualClock) -> None:
@@ -90,12 +90,12 @@ async def test_taking_over_from_a_dead_bot_needs_no_waiting(store: Store, clock:
 async def test_a_late_outcome_counts_unless_the_post_was_retried(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     late = await take(store)
-    clock.now += store.leases.timings.longest + 1
+    clock.now += store.posting.timings.longest + 1
     assert (await claim_turns(store, limit=5)) == []
     for _ in range(2):
-        clock.now += store.leases.timings.read_pause
+        clock.now += store.posting.timings.read_pause
         await look(store, ABSENT)
-    assert not (await store.outcomes.settle(late, Sent(ts="1"))).held
+    assert not (await store.posting.settle(late, Sent(ts="1"))).held
     assert (await claim_turns(store, limit=5)) == []
 
 
@@ -108,7 +108,7 @@ async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
     await look(store, HIDDEN)
     assert (await meet(store, REFUSED))[1].broke
     clock.now += 60
-    await store.dead_letters.revive()
+    await store.posting.revive()
     assert not (await find(store, "1")).recovered
     assert (await store.records.summary("default")).dead == 1
     clock.now += 60
@@ -139,7 +139,7 @@ async def test_a_broken_channel_whose_only_letter_is_in_doubt_is_looked_at_again
     await look(store, HIDDEN)
     assert (await claim_turns(store, limit=5)) == []
     assert await claim_lookups(store, limit=5) == []
-    assert await store.dead_letters.revive() == 1
+    assert await store.posting.revive() == 1
     await find(store, "1")
     summary = await store.records.summary("default")
     assert (summary.dead, summary.unsure) == (0, 0)
@@ -163,7 +163,7 @@ async def test_the_note_about_a_broken_channel_is_planned_in_the_same_transactio
     def report(turn: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
         return PlannedPost(dedupe="note", channel="C2", kind="note") if settled.broke else None
 
-    await store.outcomes.settle(await take(store), REFUSED, report=report)
+    await store.posting.settle(await take(store), REFUSED, report=report)
     assert (await take(store)).channel == "C2"
 
 

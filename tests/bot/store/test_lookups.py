@@ -45,14 +45,14 @@ async def post_next(store: Store, clock: ManualClock, ts: str) -> Post | None:
     clock.now += 1.0
     turn = await take(store)
     if turn is not None:
-        await store.outcomes.settle(turn, Sent(ts=ts))
+        await store.posting.settle(turn, Sent(ts=ts))
     return turn.posts[0] if turn else None
 
 
 async def doubt(store: Store, *, answered: bool = True) -> Post:
     turn = await take(store)
     assert turn is not None
-    await store.outcomes.settle(turn, Unknown(answered=answered))
+    await store.posting.settle(turn, Unknown(answered=answered))
     return turn.posts[0]
 
 
@@ -64,7 +64,7 @@ async def claim(store: Store) -> Lookup:
 async def find(store: Store, *posts: Post, ts: str = "9.1") -> None:
     lookup = await claim(store)
     found = {post.key: ts for post in posts}
-    await store.lookups.settle(lookup, Look(found=found, pages=1, complete=True))
+    await store.posting.settle_lookup(lookup, Look(found=found, pages=1, complete=True))
 
 
 def note(number: int) -> PlannedPost:
@@ -78,7 +78,7 @@ async def test_other_posts_go_on_while_one_is_looked_up(store: Store, clock: Man
     posted = [await post_next(store, clock, ts) for ts in ("2", "3")]
     assert all(posted)
     assert uncertain.id not in {post.id for post in posted if post}
-    await store.lookups.settle(lookup, Look(found={uncertain.key: "1"}, pages=1))
+    await store.posting.settle_lookup(lookup, Look(found={uncertain.key: "1"}, pages=1))
     assert (await store.records.summary("default")).uncertain == 0
     assert await post_next(store, clock, "4") is None
 
@@ -116,7 +116,7 @@ async def test_notes_keep_their_order(store: Store, clock: ManualClock) -> None:
     assert await post_next(store, clock, "2") is None
     for _ in range(2):
         clock.now += 2
-        await store.lookups.settle(await claim(store), ABSENT)
+        await store.posting.settle_lookup(await claim(store), ABSENT)
     posted = [await post_next(store, clock, ts) for ts in ("1", "2")]
     assert [post and post.dedupe for post in posted] == [first.dedupe, "note:2"]
 
@@ -128,12 +128,12 @@ async def test_what_shares_an_uncertain_message_waits_for_it_and_the_rest_goes_o
     turn = await take(store)
     assert turn is not None
     assert len(turn.posts) == BUNDLE
-    await store.outcomes.settle(turn, Unknown())
+    await store.posting.settle(turn, Unknown())
     clock.now += 2
     following = await take(store)
     assert following is not None
     assert not {post.id for post in following.posts} & {post.id for post in turn.posts}
-    await store.outcomes.settle(following, Sent(ts="2.0"))
+    await store.posting.settle(following, Sent(ts="2.0"))
     (lookup,) = await claim_lookups(store, limit=5)
     found = {post.id: "1.0" for post in lookup.posts}
     assert {post.key for post in lookup.posts} == {turn.posts[0].key}, "one key finds them all"
@@ -156,14 +156,14 @@ async def test_a_post_that_cannot_be_looked_up_is_unsure_after_a_bounded_time(
     await doubt(store)
     began = clock.now
     for _ in range(MOST_FAILED):
-        await store.lookups.settle(await claim_when_due(store, clock), look)
+        await store.posting.settle_lookup(await claim_when_due(store, clock), look)
     assert clock.now - began < 400
     summary = await store.records.summary("default")
     assert (summary.uncertain, summary.unsure, summary.dead) == (0, 1, 0)
-    assert await store.lookups.counts() == {"uncertain": 0, "unsure": 1}
+    assert await store.posting.counts() == {"uncertain": 0, "unsure": 1}
     assert await claim_lookups(store, limit=5) == []
-    assert await store.dead_letters.revive() == 1
-    await store.lookups.settle(await claim_when_due(store, clock), look)
+    assert await store.posting.revive() == 1
+    await store.posting.settle_lookup(await claim_when_due(store, clock), look)
     assert (await store.records.summary("default")).unsure == 1, "one more look is enough"
 
 
@@ -175,14 +175,14 @@ async def test_a_reading_that_is_throttled_after_each_page_goes_on_until_its_end
     for page in range(3 * MOST_FAILED):
         lookup = await claim_when_due(store, clock)
         assert lookup.position == (f"page {page}" if page else "")
-        await store.lookups.settle(lookup, replace(THROTTLED, pages=1, position=f"page {page + 1}"))
+        await store.posting.settle_lookup(lookup, replace(THROTTLED, pages=1, position=f"page {page + 1}"))
     await find_when_due(store, clock, card)
-    assert await store.lookups.counts() == {"uncertain": 0, "unsure": 0}
+    assert await store.posting.counts() == {"uncertain": 0, "unsure": 0}
 
 
 async def find_when_due(store: Store, clock: ManualClock, post: Post) -> None:
     lookup = await claim_when_due(store, clock)
-    await store.lookups.settle(lookup, Look(found={post.key: "1"}, pages=1, complete=True))
+    await store.posting.settle_lookup(lookup, Look(found={post.key: "1"}, pages=1, complete=True))
 
 
 async def test_a_reading_that_began_before_an_attempt_proves_nothing_about_it(
@@ -191,16 +191,16 @@ async def test_a_reading_that_began_before_an_attempt_proves_nothing_about_it(
     await arrive(store, interested(1), interested(2))
     first = await doubt(store)
     lookup = await claim_when_due(store, clock)
-    await store.lookups.settle(lookup, replace(THROTTLED, pages=1, position="page 2"))
+    await store.posting.settle_lookup(lookup, replace(THROTTLED, pages=1, position="page 2"))
     clock.now += 1
     second = await doubt(store)
     reads = 0
     while not (turn := await take(store)):
-        await store.lookups.settle(await claim_when_due(store, clock), ABSENT)
+        await store.posting.settle_lookup(await claim_when_due(store, clock), ABSENT)
         reads += 1
     assert (turn.posts[0].id, reads) == (first.id, 2)
-    await store.outcomes.settle(turn, Sent(ts="1"))
-    assert await store.lookups.counts() == {"uncertain": 1, "unsure": 0}
+    await store.posting.settle(turn, Sent(ts="1"))
+    assert await store.posting.counts() == {"uncertain": 1, "unsure": 0}
     await find_when_due(store, clock, second)
 
 
@@ -210,11 +210,11 @@ async def test_an_attempt_that_may_be_under_way_is_not_repeated_by_a_reading_tha
     await arrive(store, interested(1))
     await doubt(store, answered=False)
     clock.now += 2
-    await store.lookups.settle(await claim(store), ABSENT)
-    clock.now += store.leases.timings.longest - 5
+    await store.posting.settle_lookup(await claim(store), ABSENT)
+    clock.now += store.posting.timings.longest - 5
     lookup = await claim(store)
     clock.now += 9  # a long reading: the message may have come behind it
-    await store.lookups.settle(lookup, ABSENT)
+    await store.posting.settle_lookup(lookup, ABSENT)
     assert await take(store) is None
 
 
@@ -240,7 +240,7 @@ async def test_while_slack_answers_nothing_a_channel_tries_ever_fewer_posts(
         clock.now += 1
         if turn := await take(store):
             tried += 1
-            await store.outcomes.settle(turn, Unknown())
+            await store.posting.settle(turn, Unknown())
     assert 5 <= tried <= 16
 
 
@@ -248,10 +248,10 @@ async def test_throttled_readings_of_a_slack_workspace_take_turns(store: Store, 
     for channel in ("C1", "C2", "C3"):
         await store.outbox.plan("default", replace(note(0), dedupe=channel, channel=channel))
     for turn in await claim_turns(store, limit=5):
-        await store.outcomes.settle(turn, Unknown(answered=True))
+        await store.posting.settle(turn, Unknown(answered=True))
     clock.now += 2
     first, *_others = await claim_lookups(store, limit=5)
-    await store.lookups.settle(first, THROTTLED)
+    await store.posting.settle_lookup(first, THROTTLED)
     clock.now += 30
     assert await claim_lookups(store, limit=5) == [], "Slack closed the method for all of them"
     clock.now += 31
@@ -264,9 +264,9 @@ async def test_a_post_without_a_key_is_neither_looked_up_nor_repeated(
     await arrive(store, interested(1))
     turn = await take(store)
     assert turn is not None
-    await store.outcomes.settle(turn, Unpostable(error="connection lost", keyless=True))
+    await store.posting.settle(turn, Unpostable(error="connection lost", keyless=True))
     clock.now += 60
-    assert await store.dead_letters.revive() == 0
+    assert await store.posting.revive() == 0
     assert (await store.records.summary("default")).unsure == 1
 
 

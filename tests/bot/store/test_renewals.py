@@ -143,16 +143,16 @@ async def test_an_interested_reply_whose_card_may_be_in_slack_is_posted_anew(
 ) -> None:
     await arrive(store, REPLIED, by=EVERYTHING)
     (lease,) = await claim_turns(store, limit=5)
-    await store.outcomes.settle(lease, Unknown(answered=True))
+    await store.posting.settle(lease, Unknown(answered=True))
     await arrive(store, INTERESTED, by=EVERYTHING)
     for _ in range(MOST_FAILED):
         clock.now += 70
         (lookup,) = await claim_lookups(store, limit=5)
-        await store.lookups.settle(lookup, Look(error="HTTP 500"))
+        await store.posting.settle_lookup(lookup, Look(error="HTTP 500"))
     clock.now += 1
     (card,) = await post_all(store, clock)
     assert title(card) == "Ada is interested"
-    assert await store.dead_letters.revive() == 0
+    assert await store.posting.revive() == 0
 
 
 async def test_an_interested_reply_whose_card_is_unsure_already_is_posted_at_once(
@@ -160,10 +160,10 @@ async def test_an_interested_reply_whose_card_is_unsure_already_is_posted_at_onc
 ) -> None:
     await arrive(store, REPLIED, by=EVERYTHING)
     (lease,) = await claim_turns(store, limit=5)
-    await store.outcomes.settle(lease, Unknown(answered=True))
+    await store.posting.settle(lease, Unknown(answered=True))
     clock.now += 2
     (lookup,) = await claim_lookups(store, limit=5)
-    await store.lookups.settle(lookup, Look(error="missing_scope", hidden=True))
+    await store.posting.settle_lookup(lookup, Look(error="missing_scope", hidden=True))
     await arrive(store, INTERESTED, by=EVERYTHING)
     (card,) = await post_all(store, clock)
     assert title(card) == "Ada is interested"

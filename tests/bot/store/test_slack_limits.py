@@ -108,7 +108,7 @@ async def test_repaints_that_fail_are_tried_less_and_less(
 async def test_one_throttled_channel_does_not_hold_up_the_others(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     (turn,) = await claim_turns(store, limit=5)
-    await store.outcomes.settle(turn, NotSent(after=1.0, error="ratelimited"))
+    await store.posting.settle(turn, NotSent(after=1.0, error="ratelimited"))
     by = routes()
     await arrive(store, interested(2), by=type(by)(alert_channels={"default": "C2"}))
     (other,) = await claim_turns(store, limit=5)
@@ -122,13 +122,13 @@ async def test_a_throttled_workspace_is_waited_for_and_then_posted_to_at_a_stead
     for number in range(40):
         await arrive(store, interested(number), by=type(by)(alert_channels={"default": f"C{number}"}))
     (turn,) = await claim_turns(store, limit=1)
-    await store.outcomes.settle(turn, NotSent(after=30.0, error="ratelimited"))
+    await store.posting.settle(turn, NotSent(after=30.0, error="ratelimited"))
     assert await claim_turns(store) == []
     clock.now += 31
     posted, began = 0, clock.now
     while posted < 40:
         for one in await claim_turns(store):
-            await store.outcomes.settle(one, Sent(ts=f"{posted}"))
+            await store.posting.settle(one, Sent(ts=f"{posted}"))
             posted += 1
         clock.now += 0.05
     assert 6 <= clock.now - began <= 9
@@ -149,13 +149,13 @@ async def test_channels_and_events_are_kept_on_either_engine(url: sa.URL, clock:
         await arrive(store, interested(1))
         posted = await post_all(store, clock)
         assert sorted(post.channel for post in posted) == ["C1", "C3"]
-        await store.outcomes.close_channel("C3", "is_archived", report=report, used=False)
-        await store.outcomes.close_channel("C9", "is_archived", report=report, used=False)
-        assert await store.leases.broken() == {"C3": "is_archived"}
-        await store.outcomes.open_channel("C3", report=report)
-        assert await store.leases.broken() == {}
+        await store.posting.close_channel("C3", "is_archived", report=report, used=False)
+        await store.posting.close_channel("C9", "is_archived", report=report, used=False)
+        assert await store.posting.broken() == {"C3": "is_archived"}
+        await store.posting.open_channel("C3", report=report)
+        assert await store.posting.broken() == {}
         await store.alerts.act(posted[0].alert_id, "claim", ANN)
         assert len(await claim_paints(store, limit=4)) == 2
-        await store.outcomes.close_channel("C3", "is_archived", report=report, used=False)
+        await store.posting.close_channel("C3", "is_archived", report=report, used=False)
         await store.records.give_up_channel("C3")
-        assert await store.leases.broken() == {}
+        assert await store.posting.broken() == {}

@@ -97,16 +97,16 @@ async def test_a_process_that_hangs_with_a_channel_in_its_hands_loses_it(store: 
 async def test_a_lost_lease_changes_nothing(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     (late,) = await claim_turns(store, limit=5)
-    clock.now += store.leases.timings.lease + 1
+    clock.now += store.posting.timings.lease + 1
     assert (await claim_turns(store, limit=5)) == [], "a dead process's attempt is looked up first"
     clock.now += 1
     (slow,) = await claim_lookups(store, limit=5)
-    assert not (await store.outcomes.settle(late, NotSent(after=0))).held
+    assert not (await store.posting.settle(late, NotSent(after=0))).held
     assert (await store.records.summary("default")).uncertain == 1
-    clock.now += store.leases.timings.lease + 1
+    clock.now += store.posting.timings.lease + 1
     (now,) = await claim_lookups(store, limit=5)
-    assert not (await store.lookups.settle(slow, ABSENT)).held
-    assert (await store.lookups.settle(now, ABSENT)).held
+    assert not (await store.posting.settle_lookup(slow, ABSENT)).held
+    assert (await store.posting.settle_lookup(now, ABSENT)).held
     assert (await store.records.summary("default")).uncertain == 1
 
 
@@ -120,12 +120,12 @@ async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_an
 ) -> None:
     await arrive(store, interested(1))
     (turn,) = await claim_turns(store, limit=5)
-    await store.outcomes.settle(turn, outcome)
+    await store.posting.settle(turn, outcome)
     for _ in range(look_ups):
         assert (await claim_turns(store, limit=5)) == []
         clock.now += 5
         (lookup,) = await claim_lookups(store, limit=5)
-        await store.lookups.settle(lookup, ABSENT)
+        await store.posting.settle_lookup(lookup, ABSENT)
     assert [turn.posts[0].id for turn in (await claim_turns(store, limit=5))] == [turn.posts[0].id]
 
 
@@ -136,7 +136,7 @@ async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, 
     for _ in range(60):
         for turn in await claim_turns(store, limit=5):
             sent.append(clock.now - began)
-            await store.outcomes.settle(turn, Sent(ts=str(len(sent))))
+            await store.posting.settle(turn, Sent(ts=str(len(sent))))
         clock.now += 0.1
     assert sent[:2] == pytest.approx([0, 0.1])
     gaps = [later - earlier for earlier, later in itertools.pairwise(sent[1:])]
@@ -147,11 +147,11 @@ async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, 
 async def test_a_clock_that_was_set_back_by_a_week_stops_no_channel(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1), interested(2))
     (turn,) = await claim_turns(store, limit=5)
-    await store.outcomes.settle(turn, Sent(ts="1"))
+    await store.posting.settle(turn, Sent(ts="1"))
     clock.now -= 7 * 86_400
     await sweep_jobs(store)
     (turn,) = await claim_turns(store, limit=5)
-    assert (await store.outcomes.settle(turn, Sent(ts="2"))).held
+    assert (await store.posting.settle(turn, Sent(ts="2"))).held
 
 
 def test_the_steady_clock_never_goes_back_and_follows_forwards() -> None:
@@ -222,7 +222,7 @@ async def test_bodies_are_pruned_before_hashes_and_unsent_alerts_keep_both(
 ) -> None:
     await arrive(store, interested(1), b"no json")
     (turn,) = await claim_turns(store, limit=5)
-    await store.outcomes.settle(turn, Sent(ts="1"))
+    await store.posting.settle(turn, Sent(ts="1"))
     await arrive(store, interested(2))
     clock.now += 100
     first = await store.retention.prune(bodies_after=50, hashes_after=1_000)

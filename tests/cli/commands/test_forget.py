@@ -37,7 +37,7 @@ async def _post(store: Store, ts: str) -> None:
     await store.arrivals.append(batch)
     await store.deliveries.route(Routes(alert_channels={"default": seed.ALERTS}).decide)
     lease = (await claim_turns(store, limit=1))[0]
-    await store.outcomes.settle(lease, Sent(ts=ts))
+    await store.posting.settle(lease, Sent(ts=ts))
 
 
 @pytest.fixture
