@@ -250,7 +250,7 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
     scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
     scheduler.every(FORGET_SECONDS, core.secrets.refresh, name="webhook_secrets")
     own = register.kinds(
-        store, contexts, planned=signals.changed, people=core.people, guard=guard, checks=checks
+        store, contexts, planned=signals.changed, routes=core.routes, guard=guard, checks=checks
     )
     kinds = [*own, *register.slack_kinds(store, core.outbox)]
     return scheduler, Worker(store, kinds, workspaces=contexts.clients, wakeup=signals.jobs)

@@ -7,22 +7,22 @@ this module writes the texts.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TypeVar
 
-from bot.alerts import rota
-from bot.alerts.interested import crm_button, excerpt
+from bot.alerts import interested, rota
+from bot.alerts.links import Links
 from bot.alerts.notes import write_note
-from bot.alerts.rota import People
-from bot.alerts.wording import about, answer_link, campaign_of, facts_of
-from bot.blockkit.actions import ACK, DETAILS, OnAlert
+from bot.alerts.rendering import NO_LINKS, alert_of_row
+from bot.alerts.routing import Routes
+from bot.alerts.wording import about
+from bot.blockkit.actions import ACK, OnAlert
 from shared.api.event_kinds import kind_of
 from shared.commands.leads import Lead
 from shared.commands.replies import Replies
-from shared.domain.card import Button, Card, Fact, Tone
-from shared.settings.sections import AlertPolicy, Routing
+from shared.domain.card import Button, Card, Tone
+from shared.settings.sections import AlertPolicy
 from shared.store import Store
 from shared.store.alerts import Due, Passed, ReminderTimes, ReminderWords
 from shared.store.jobs import End, Job
@@ -31,7 +31,6 @@ from shared.store.people import Candidates
 from shared.store.post_kinds import NOTE, TURN, UNACKNOWLEDGED, UNFINISHED
 from shared.store.rows import AlertRow
 from shared.text.formats import clip, show_exact_span, show_number
-from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
 
 TOGETHER = 5
@@ -42,7 +41,6 @@ MOST_NAMES = 5
 
 Planned = tuple[str, PlannedPost]
 """A message to come, with its workspace."""
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,14 +128,13 @@ class Reminders:
         self,
         store: Store,
         alert_policy: AlertPolicy,
-        routing: Routing,
-        people: People,
+        routes: Routes,
         *,
         planned: Callable[[], None],
-        link: str = "",
+        links: Links = NO_LINKS,
     ) -> None:
-        self._store, self._alert_policy, self._routing, self._people = store, alert_policy, routing, people
-        self._planned, self._link = planned, link
+        self._store, self._policy, self._routes = store, alert_policy, routes
+        self._planned, self._links = planned, links
         self._words = ReminderWords(
             times=times_of(alert_policy), due=self.plan, passed=self._plan_turns, candidates=self._candidates
         )
@@ -150,66 +147,42 @@ class Reminders:
 
     def plan(self, due: Sequence[Due], now: float) -> list[Planned]:
         """The messages to come. Pure."""
-        said = {(one.alert.id, one.channel) for one in due}
-        planned: list[Planned] = []
-        for group in _grouped(due, lambda one: (one.alert.workspace, one.channel, what_of(one))):
-            together = len(group) > TOGETHER or any(one.bundled for one in group)
-            if together and not _WORDS[what_of(group[0])].to_person:
-                posts = [self._summary(group, now)]
-            else:
-                posts = [self._reminder(one, now) for one in group]
-            posts += self._elsewhere(group, now, said=said)
-            planned += [(group[0].alert.workspace, post) for post in posts]
-        return planned
-
-    def _reminder(self, due: Due, now: float) -> PlannedPost:
-        is_incident = due.what == UNACKNOWLEDGED
-        number = due.alert.ack_reminders if is_incident else due.round
-        return PlannedPost(
-            dedupe=f"{due.alert.id}:{due.channel}:{due.what}:{number}",
-            channel=due.channel,
-            kind=_WORDS[what_of(due)].kind,
-            urgency=INCIDENT if is_incident else 2,
-            note=write_note(reminder_card(due, now=now, link=self._link)),
-            condensed=due.what != "escalate",
-            mention=self._mention(due, now, channel=due.channel),
-            held_until=self._held_until(due, now),
-            alert_id=due.alert.id,
-        )
-
-    def _summary(self, group: Sequence[Due], now: float) -> PlannedPost:
-        first = group[0]
-        return PlannedPost(
-            dedupe=f"{first.what}:{first.alert.workspace}:{first.channel}:{now // SUMMARY_SECONDS:.0f}",
-            channel=first.channel,
-            kind=NOTE,
-            urgency=2,
-            note=write_note(summary_card(group, now=now)),
-            mention="" if first.what == "unfinished" else self._mention(first, now, channel=first.channel),
-            held_until=self._held_until(first, now),
-        )
-
-    def _elsewhere(
-        self, group: Sequence[Due], now: float, *, said: Collection[tuple[str, str]]
-    ) -> list[PlannedPost]:
-        """An escalation also goes to `escalate_to`, unless it is posted there anyway."""
-        channel, first = self._alert_policy.escalate_to, group[0]
-        if channel is None or first.what != "escalate" or (first.alert.id, channel) in said:
-            return []
-        post = self._reminder(first, now) if len(group) == 1 else self._summary(group, now)
-        since = first.alert.waiting_since or 0.0
-        return [
-            replace(
-                post,
-                dedupe=f"escalate:{channel}:{first.alert.id}:{since:.0f}",
-                channel=channel,
-                mention=self._mention(first, now, channel=channel),
-            )
+        elsewhere = self._policy.escalate_to
+        escalated = {one.alert.id: one for one in due if elsewhere and one.what == "escalate"}
+        there = {one.alert.id for one in due if one.channel == elsewhere}
+        copies = [
+            replace(one, channel=elsewhere or "", bundled=False)
+            for alert, one in escalated.items()
+            if alert not in there
         ]
+        return [post for group in _grouped([*due, *copies]) for post in self._messages(group, now)]
 
-    def _mention(self, due: Due, now: float, *, channel: str) -> str:
+    def _messages(self, group: Sequence[Due], now: float) -> list[Planned]:
+        """A message for each, or one for all where they are many."""
+        if _is_one_message(group) and not _WORDS[what_of(group[0])].to_person:
+            first = group[0]
+            mention = "" if first.what == "unfinished" else self._mention(first, now)
+            key, card = f"{now // SUMMARY_SECONDS:.0f}", summary_card(group, now=now)
+            return [_together(first, card, key=key, mention=mention, held_until=self._held_until(first, now))]
+        return [self._reminder(one, now) for one in group]
+
+    def _reminder(self, due: Due, now: float) -> Planned:
+        is_incident = due.what == UNACKNOWLEDGED
+        workspace, post = _alone(
+            due,
+            reminder_card(due, now=now, links=self._links),
+            kind=_WORDS[what_of(due)].kind,
+            number=due.alert.ack_reminders if is_incident else due.round,
+            mention=self._mention(due, now),
+        )
+        urgency = INCIDENT if is_incident else post.urgency
+        condensed, held_until = due.what != "escalate", self._held_until(due, now)
+        return workspace, replace(post, urgency=urgency, condensed=condensed, held_until=held_until)
+
+    def _mention(self, due: Due, now: float) -> str:
         """Whom to mention: the claimer, or who asked; otherwise no one during the channel's quiet hours."""
-        what, policy = what_of(due), self._routing.channel_policy(channel)
+        what, routing = what_of(due), self._routes.routing
+        policy = routing.channel_policy(due.channel)
         if what == "returned":
             return ""
         if what in {"unfinished", "asked"}:
@@ -219,67 +192,82 @@ class Reminders:
         if policy.quiet_until(now):
             return ""
         if what == "escalate":
-            follows_rota = due.alert.rota in self._routing.rotas
-            usual = ("" if follows_rota else due.mention) or policy.mention
-            return self._alert_policy.escalate_mention or usual
+            usual = due.mention if due.alert.rota not in routing.rotas else ""
+            return self._policy.escalate_mention or usual or policy.mention
         return policy.mention if what == UNACKNOWLEDGED else due.mention or policy.mention
 
     def _held_until(self, due: Due, now: float) -> float | None:
         """Reminders to claimers wait until quiet hours end."""
-        return (
-            self._routing.channel_policy(due.channel).quiet_until(now) if due.what == "unfinished" else None
-        )
+        policy = self._routes.routing.channel_policy(due.channel)
+        return policy.quiet_until(now) if due.what == "unfinished" else None
 
     def _candidates(self, alert: AlertRow, now: float) -> Candidates | None:
         """Who may get the next turn; None where the rota isn't in the settings any more. Pure."""
-        named = self._routing.rotas.get(alert.rota)
-        if named is None:
-            return None
-        policy = self._routing.channel_policy(named.name)
-        return rota.candidates_of(named, policy=policy, people=self._people, now=now)
+        rota = self._routes.routing.rotas.get(alert.rota)
+        return self._routes.candidates(rota, rota.name, now) if rota else None
 
     def _plan_turns(self, passed: Sequence[Passed], now: float) -> list[Planned]:
         """The messages of turns that passed on. Pure."""
+        by_due = {(one.due.alert.id, one.due.channel): one for one in passed}
         planned: list[Planned] = []
-        for group in _grouped(passed, lambda one: (one.due.alert.workspace, one.due.channel)):
-            first = group[0].due
-            if len(group) > TOGETHER or any(one.due.bundled for one in group):
-                called = filter(None, (self._called(one, now) for one in group))
-                post = PlannedPost(
-                    dedupe=f"{TURN}:{first.alert.workspace}:{first.channel}:{first.alert.id}:{now:.0f}",
-                    channel=first.channel,
-                    kind=NOTE,
-                    urgency=2,
-                    note=write_note(rota.summary_card(group)),
-                    mention=" ".join(dict.fromkeys(called)),
-                )
-                planned.append((first.alert.workspace, post))
+        for group in _grouped([one.due for one in passed]):
+            turns = [by_due[due.alert.id, due.channel] for due in group]
+            called = [self._called(one, now) for one in turns]
+            if _is_one_message(group):
+                card, key = rota.summary_card(turns), f"{group[0].alert.id}:{now:.0f}"
+                mention = " ".join(dict.fromkeys(filter(None, called)))
+                planned.append(_together(group[0], card, key=key, mention=mention))
                 continue
-            for one in group:
-                post = PlannedPost(
-                    dedupe=f"{one.due.alert.id}:{one.due.channel}:{TURN}:{one.due.round}",
-                    channel=one.due.channel,
-                    kind=TURN,
-                    urgency=2,
-                    note=write_note(rota.passed_card(one)),
-                    condensed=True,
-                    mention=self._called(one, now),
-                    alert_id=one.due.alert.id,
-                )
-                planned.append((first.alert.workspace, post))
+            for due, turn, mention in zip(group, turns, called, strict=True):
+                card = rota.passed_card(turn)
+                planned.append(_alone(due, card, kind=TURN, number=due.round, mention=mention))
         return planned
 
     def _called(self, passed: Passed, now: float) -> str:
         """Whose turn it is now, or the group; nobody in the quiet hours of the channel."""
-        if self._routing.channel_policy(passed.due.channel).quiet_until(now):
+        if self._routes.routing.channel_policy(passed.due.channel).quiet_until(now):
             return ""
         return passed.turn.owner or passed.candidates.group
 
 
-def _grouped(items: Iterable[T], key: Callable[[T], Hashable]) -> Iterable[list[T]]:
-    groups: defaultdict[Hashable, list[T]] = defaultdict(list)
-    for item in items:
-        groups[key(item)].append(item)
+def _alone(due: Due, card: Card, *, kind: str, number: int, mention: str) -> Planned:
+    """A message in the thread of the alert's card."""
+    post = PlannedPost(
+        dedupe=f"{due.alert.id}:{due.channel}:{due.what}:{number}",
+        channel=due.channel,
+        kind=kind,
+        urgency=2,
+        note=write_note(card),
+        condensed=True,
+        mention=mention,
+        alert_id=due.alert.id,
+    )
+    return due.alert.workspace, post
+
+
+def _together(first: Due, card: Card, *, key: str, mention: str, held_until: float | None = None) -> Planned:
+    """A message in the channel of several alerts."""
+    post = PlannedPost(
+        dedupe=f"{first.what}:{first.alert.workspace}:{first.channel}:{key}",
+        channel=first.channel,
+        kind=NOTE,
+        urgency=2,
+        note=write_note(card),
+        mention=mention,
+        held_until=held_until,
+    )
+    return first.alert.workspace, post
+
+
+def _is_one_message(group: Sequence[Due]) -> bool:
+    return len(group) > TOGETHER or any(one.bundled for one in group)
+
+
+def _grouped(due: Iterable[Due]) -> Iterable[list[Due]]:
+    """What one message may tell of, together."""
+    groups: defaultdict[tuple[str, str, str], list[Due]] = defaultdict(list)
+    for one in due:
+        groups[one.alert.workspace, one.channel, what_of(one)].append(one)
     return groups.values()
 
 
@@ -299,25 +287,22 @@ def _span(since: float, now: float) -> str:
     return show_exact_span(timedelta(seconds=now - since))
 
 
-def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
-    """The card of one reminder."""
+def reminder_card(due: Due, *, now: float, links: Links = NO_LINKS) -> Card:
+    """The card of one reminder; an escalation is the whole card, for it may be in a channel that doesn't have it."""
     alert, words = due.alert, _WORDS[what_of(due)]
-    event = alert.event
     values = {
-        "who": "A lead" if alert.is_pruned else about(event),
+        "who": "A lead" if alert.is_pruned else about(alert.event),
         "domain": clip(alert.domain or "A domain"),
         "waited": _span(alert.received_at, now),
         "claimed": _span(alert.claimed_at or alert.received_at, now),
         "claimer": alert.claimed_name,
         "by": alert.snoozed_name,
     }
-    card = Card(
-        title=words.title.format(**values),
-        tone=words.tone,
-        text=(words.text.format(**values),),
-        buttons=_buttons(words.button, alert),
-    )
-    return card if due.what != "escalate" else _whole(card, alert, link=link)
+    title, text = words.title.format(**values), (words.text.format(**values),)
+    if due.what == "escalate":
+        whole = interested.card(alert_of_row(alert, several=False, links=links))
+        return replace(whole, title=title, tone=words.tone, text=text)
+    return Card(title=title, tone=words.tone, text=text, buttons=_buttons(words.button, alert))
 
 
 def _buttons(verb: str, alert: AlertRow) -> tuple[Button, ...]:
@@ -327,22 +312,6 @@ def _buttons(verb: str, alert: AlertRow) -> tuple[Button, ...]:
     email = alert.event.lead.email
     lead = Lead(who=email or "", status=kind_of(alert.event.kind).lead_status)
     return (Button(label="View lead", action=lead),) if email else ()
-
-
-def _whole(card: Card, alert: AlertRow, *, link: str) -> Card:
-    """An escalation has everything needed for a reply, because it may be in another channel than the alert's card."""
-    event = alert.event
-    quote, is_cut = excerpt(event.reply or "")
-    email = event.lead.email
-    page = lead_link(link, email)
-    buttons = [*card.buttons]
-    if is_cut:
-        buttons.append(Button(label="Show all", action=OnAlert(verb=DETAILS, alert=alert.id)))
-    if page:
-        buttons.append(crm_button(page))
-    reply = (Fact(label="Reply by email", value=email, url=answer_link(event)),) if email else ()
-    details = (*reply, *facts_of(("Sequence", campaign_of(event))))
-    return replace(card, details=details, quote=quote, buttons=tuple(buttons), notifies=True)
 
 
 def summary_card(group: Sequence[Due], *, now: float) -> Card:

@@ -12,43 +12,16 @@ from bot.blockkit.actions import OnAlert
 from shared.api.events import Event
 from shared.commands.replies import Replies
 from shared.domain.card import Button, Card, Tone
-from shared.settings.sections import ChannelPolicy, Rota
 from shared.store.alerts import PASSES, Passed
-from shared.store.people import Candidates
 from shared.store.rows import AlertRow
 from shared.text.formats import show_exact_span, show_number
 
 
 class People(Protocol):
-    """What is known of the people in a rota; who isn't known can take turns."""
+    """Tells about the people in rotas; someone unknown has no name and can take turns."""
 
     def name(self, person: str) -> str: ...
-    def is_gone(self, person: str) -> bool:
-        """True for those who are known not to be members any more."""
-        ...
-
-
-class Unknown:
-    """Nothing is known of anybody."""
-
-    def name(self, _person: str) -> str:
-        return ""
-
-    def is_gone(self, _person: str) -> bool:
-        return False
-
-
-def candidates_of(rota: Rota, *, policy: ChannelPolicy, people: People, now: float) -> Candidates:
-    """Who may get a turn now."""
-    return Candidates(
-        rota=rota.name,
-        people=rota.people,
-        gone=frozenset(person for person in rota.people if people.is_gone(person)),
-        names={person: people.name(person) for person in rota.people},
-        group=policy.mention,
-        pass_after=None if rota.pass_after is None else rota.pass_after.total_seconds(),
-        quiet_until=policy.quiet_until(now),
-    )
+    def is_gone(self, person: str) -> bool: ...
 
 
 def passed_card(passed: Passed) -> Card:

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from bot.alerts import kinds, model, rota
 from bot.alerts.notes import write_note
-from bot.alerts.rota import People, Unknown
+from bot.alerts.rota import People
 from shared.api.event_kinds import DNS, kind_of
 from shared.api.events import Event, read_event
 from shared.records.records import Subscription
@@ -17,6 +17,7 @@ from shared.settings.sections import ChannelPolicy, Rota, Routing
 from shared.store.alerts import NAME_LETTERS
 from shared.store.deliveries import Decision, PendingDelivery, TurnPlan
 from shared.store.messages import INCIDENT, PlannedPost
+from shared.store.people import Candidates
 from shared.store.post_kinds import TURN
 
 
@@ -40,8 +41,21 @@ class Routes:
     routing: Routing = field(default_factory=Routing)
     remind_after: timedelta | None = None
     """How long a paused domain may stay unacknowledged."""
-    people: People = field(default_factory=Unknown)
-    """What is known of the people in rotas."""
+    people: People | None = None
+    """Tells about the people in rotas."""
+
+    def candidates(self, rota: Rota, channel: str, now: float) -> Candidates:
+        """Who may get a turn now, and until when the channel's quiet hours mention nobody."""
+        policy, people = self.routing.channel_policy(channel), self.people
+        return Candidates(
+            rota=rota.name,
+            people=rota.people,
+            gone=frozenset(person for person in rota.people if people and people.is_gone(person)),
+            names={person: people.name(person) for person in rota.people} if people else {},
+            group=policy.mention,
+            pass_after=None if rota.pass_after is None else rota.pass_after.total_seconds(),
+            quiet_until=policy.quiet_until(now),
+        )
 
     def broadcasts(self, channel: str) -> bool:
         """True where a channel wants to see what is posted in its threads."""
@@ -145,7 +159,7 @@ class Routes:
             held_until=until,
         )
         return TurnPlan(
-            candidates=rota.candidates_of(first.rota, policy=first.policy, people=self.people, now=now),
+            candidates=self.candidates(first.rota, first.channel, now),
             channels=quiet,
             late=late if until else None,
         )

@@ -35,8 +35,6 @@ RETRY_SECONDS = 5.0
 ATTEMPTS = 20
 TOO_LATE_SECONDS = 3600.0
 """The age at which a decision that nobody began to carry out is void."""
-SETTLED_SECONDS = 120.0
-"""How long after a pause a list of sequences may still be from before it."""
 
 TURNED_OFF = "Guardrails were turned off before it had paused everything."
 TOO_LATE = "The bot was down for more than an hour: the decision was too old."
@@ -254,21 +252,6 @@ class GuardrailActs:
     def _context(self, about: Claim | Incident) -> CommandContext:
         actor = replace(actor_of(about), channel=place_of(self._contexts, about.workspace))
         return self._contexts.at(self._contexts.settings.workspace(about.workspace), actor)
-
-
-async def release_timers(store: Store, workspace: str, active: frozenset[str], *, seen_at: float) -> None:
-    """Delete the timers of pauses whose sequences were seen active: someone ended them elsewhere.
-
-    Such a timer would end the pause that they begin after that.
-    """
-    for incident in await store.incidents.timed():
-        if (
-            incident.workspace == workspace
-            and incident.resumes_at
-            and seen_at >= incident.began_at + SETTLED_SECONDS
-        ):
-            names = active.intersection(incident.sequences)
-            await store.timers.release(workspace, names, due_at=incident.resumes_at)
 
 
 async def _ending_earlier(context: CommandContext, resumes_at: float | None) -> frozenset[str]:

@@ -10,7 +10,6 @@ import structlog
 
 from bot.commands.context import CommandContexts
 from bot.guardrails.account import Account
-from bot.guardrails.acts import release_timers
 from bot.runtime.pacing import visit
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
@@ -74,8 +73,6 @@ class GuardrailSampler:
             samples.append(CountSample(scope=POLL, key="", day=number_of(today), at=now))
             await self._keep(workspace, [one for one in samples if self._is_new(workspace, one)])
             self._accounts[workspace].sequences = sequences
-            active = frozenset(one.id for one in sequences if one.status == "active")
-            await release_timers(self._store, workspace, active, seen_at=now)
             await self._fill_in(workspace, today, sequences, inboxes)
         except OutreachError as error:
             log.warning("counts not read", workspace=workspace, error=type(error).__name__)

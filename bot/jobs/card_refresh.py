@@ -50,13 +50,15 @@ class CardRefresher:
     ) -> None:
         self._store, self._contexts = store, contexts
         self._soon, self._planned = soon, planned
+        self._active: dict[str, Mapping[str, int]] = {}
+        """The sequences that the last look saw active though they were paused here, with their revisions."""
 
     async def run(self) -> None:
         """Compare the open cards with the service regularly."""
         while True:
             try:
-                watched = await self._store.alerts.with_subjects()
-                await visit(set(watched) & self._contexts.clients.keys(), self._try)
+                watched = {*await self._store.alerts.with_subjects(), *await self._store.changes.pausing()}
+                await visit(watched & self._contexts.clients.keys(), self._try)
             except RecordsUnavailable as error:
                 log.warning("cards not refreshed", error=type(error).__name__)
             await asyncio.sleep(LEAST)
@@ -72,10 +74,12 @@ class CardRefresher:
         """Compare the open cards of a workspace with the service. Raises `OutreachError`, `RecordsUnavailable`."""
         client, alerts = self._contexts.clients[workspace], self._store.alerts
         sequences, paused_domains = await alerts.sequences(workspace), await alerts.paused_domains(workspace)
-        if not (sequences or paused_domains):
+        # Before the list: what is changed after this isn't trusted to be as the list says.
+        at, held = self._store.database.clock(), await self._store.changes.paused(workspace)
+        if not (sequences or paused_domains or held):
             return
-        changed = 0
-        paused = _paused_names(await client.list_sequences())
+        listed = await client.list_sequences()
+        changed, paused = int(await self._note_resumed(workspace, held, listed, at=at)), _paused_names(listed)
         for sequence in sequences:
             state = PAUSED_STATE if sequence.name.casefold() in paused else ""
             changed += await self._turn(workspace, sequence, state=state)
@@ -84,6 +88,16 @@ class CardRefresher:
             changed += await self._refresh_domain(workspace, alert, inboxes, paused=paused)
         if changed:
             self._planned()
+
+    async def _note_resumed(
+        self, workspace: str, held: Mapping[str, int], listed: Sequence[Campaign], *, at: float
+    ) -> bool:
+        """Take note of what someone resumed at the service; one list may be wrong, so two must say it."""
+        before, labels = self._active.get(workspace, {}), {one.id: one.label for one in listed}
+        active = {one.id: held[one.id] for one in listed if one.id in held and one.status == "active"}
+        self._active[workspace] = active
+        twice = {name: revision for name, revision in active.items() if before.get(name) == revision}
+        return bool(twice) and await self._store.changes.note_resumed(workspace, twice, labels, at=at)
 
     async def _turn(self, workspace: str, sequence: ShownSequence, *, state: str) -> int:
         """Turn the cards that show another state, in portions, however many there are; usually there are none."""

@@ -10,8 +10,9 @@ from functools import partial
 
 import structlog
 
+from bot.alerts.links import links_of
 from bot.alerts.reminders import Reminders
-from bot.alerts.rota import People
+from bot.alerts.routing import Routes
 from bot.commands.context import CommandContexts
 from bot.delivery.outbox import MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS, Outbox
 from bot.guardrails import samples
@@ -73,16 +74,14 @@ def kinds(
     contexts: CommandContexts,
     *,
     planned: Callable[[], None],
-    people: People,
+    routes: Routes,
     guard: GuardrailWatch,
     checks: DomainChecks | None = None,
 ) -> Sequence[Kind]:
     """What is done when it is due, with its handler."""
     settings = contexts.settings
     resuming = AutoResume(store, contexts, planned=planned)
-    reminding = Reminders(
-        store, settings.alerts, settings.routes, people, planned=planned, link=settings.links.lead
-    )
+    reminding = Reminders(store, settings.alerts, routes, planned=planned, links=links_of(settings))
 
     async def release(claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
         """Post what was held until the end of the quiet hours."""

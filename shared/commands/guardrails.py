@@ -366,7 +366,13 @@ async def _turn_off(name: str, context: CommandContext) -> Result:
     what = f"Guardrail {name} is" if name else "All guardrails of all outreach workspaces are"
     text = "It does nothing until someone turns it on." if name else ALL_SILENT
     card = _switched(f"{what} off", text, STAY, name=name, tone=Tone.WARN)
-    return Result(card=card, audit=f"{what} off".lower(), setting=f"guardrail {name}")
+    return Result(card=card, audit=f"{what} off".lower(), setting=_setting(name))
+
+
+def _setting(name: str) -> str:
+    from shared.records.guardrails import ALL_RULES
+
+    return f"guardrail {name}" if name else ALL_RULES
 
 
 class AllOff(Act):
@@ -394,7 +400,7 @@ async def _turn_on(name: str, context: CommandContext) -> Result:
     what = f"Guardrail {name} is" if name else "All guardrails are"
     title = f"{what} on" if changed else f"{what} already on"
     card = Card(title=title, tone=Tone.GOOD, text=tuple(_off_text(one, context) for one in left[:1]))
-    return Result(card=card, audit=title.lower() if changed else "", setting=f"guardrail {name}")
+    return Result(card=card, audit=title.lower() if changed else "", setting=_setting(name))
 
 
 def _off_text(switch: Switch, context: CommandContext) -> str:

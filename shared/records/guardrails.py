@@ -10,6 +10,8 @@ POLL, HEALTH, CLOSED = "poll", "health", "closed"
 """Scopes of samples beside sequence and inbox: the reading itself, the score of an inbox, a day whose counts are whole."""
 ALL = ""
 """In place of a workspace and a rule: the switch of all guardrails."""
+ALL_RULES = "all guardrails"
+"""The setting that every workspace has in common: messages about it are one another's, whichever workspace they name."""
 _EPOCH = date(1970, 1, 1).toordinal()
 
 

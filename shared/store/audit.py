@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -73,9 +73,7 @@ class AuditLog(Repository):
         self, tx: Transaction, workspace: str, sequences: Sequence[str]
     ) -> Mapping[str, AuditEntry]:
         """The last pause or resumption of each sequence, as far as the audit goes back."""
-        newest = tx.scalar(sa.select(sa.func.max(_c.id))) or 0
-        last = _last_of_each(tx, workspace, _c.id > newest - LOOKED_BACK)
-        return {name: entry_of(last[name]) for name in sequences if name in last}
+        return last_changes(tx, workspace, sequences)
 
     @reads
     def last_undoable(
@@ -153,6 +151,13 @@ def _last_of_each(tx: Transaction, workspace: str, *which: sa.ColumnElement[bool
     """The last change of each sequence among these entries."""
     query = sa.select(audit).where(_c.workspace == workspace, _CHANGES, *which).order_by(_c.id)
     return {name: row for row in tx.execute(query) for name in json.loads(row.sequences)}
+
+
+def last_changes(tx: Transaction, workspace: str, sequences: Collection[str]) -> dict[str, AuditEntry]:
+    """The last pause or resumption of each sequence, as far as the audit goes back."""
+    newest = tx.scalar(sa.select(sa.func.max(_c.id))) or 0
+    last = _last_of_each(tx, workspace, _c.id > newest - LOOKED_BACK)
+    return {name: entry_of(last[name]) for name in sequences if name in last}
 
 
 def _with_later(tx: Transaction, row: sa.Row[Any] | None) -> Undoable | None:

@@ -440,11 +440,6 @@ class Incidents(Repository):
         return is_open and _redraw(tx, told, note)
 
     @reads
-    def timed(self, tx: Transaction) -> Sequence[Incident]:
-        """The incidents whose pauses end by themselves."""
-        return _read(tx, (incidents.c.resumes_at > tx.now) & (incidents.c.state == "done"))
-
-    @reads
     def decided(self, tx: Transaction, job: Job) -> Incident | None:
         """The incident that a job is to act on; None where that is over."""
         which = (incidents.c.id == int(job.key)) & (incidents.c.state == "decided")

@@ -14,7 +14,7 @@ from typing import Any, cast
 import sqlalchemy as sa
 
 from shared.domain.wall_clock import moment
-from shared.records.audit import AuditEntry
+from shared.records.audit import Actor, AuditEntry
 from shared.records.sequence_changes import (
     LOCK_SECONDS,
     UNDER_WAY,
@@ -24,14 +24,14 @@ from shared.records.sequence_changes import (
     Timer,
 )
 from shared.store import jobs, messages
-from shared.store.audit import add_entry, is_told
+from shared.store.audit import add_entry, is_told, last_changes
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.schema import sequence_changes
 from shared.store.jobs import LATE, RESUME, Job
 from shared.store.messages import PlannedPost
 
-MOMENT = 0.001
-"""Two times that are closer are the same one: a date is rounded on its way."""
+OUTSIDER = Actor(name="someone at the service", face="service")
+"""Who changes what this program didn't."""
 LATE_EVERY = 5.0
 """Seconds between two looks at a sequence that an unanswered request may still change."""
 
@@ -56,21 +56,6 @@ class Timers(Repository):
         if post and not (len(entry.sequences) == len(ours) and is_told(tx, entry)):
             messages.plan(tx, post, workspace=entry.workspace)
         return True
-
-    @writes
-    def release(self, tx: Transaction, workspace: str, keys: Collection[str], *, due_at: float) -> None:
-        """Delete the ends of a pause that someone else ended; one that was set again, or is about to be, stays."""
-        locked = set(
-            tx.scalars(
-                sa.select(c.sequence).where(
-                    c.workspace == workspace, c.sequence.in_(keys), c.locked_until.is_not(None)
-                )
-            )
-        )
-        for key in sorted(keys):
-            timer = None if key in locked else _find(tx, workspace, RESUME, key)
-            if timer and abs(timer.due_at.timestamp() - due_at) < MOMENT:
-                jobs.drop(tx, RESUME, workspace, key)
 
     @writes
     def set_timer(self, tx: Transaction, workspace: str, timer: Timer) -> None:
@@ -187,6 +172,58 @@ class SequenceChanges(Repository):
             timer=_find(tx, workspace, RESUME, sequence),
             confirmed=row.confirmed or "",
         )
+
+    @reads
+    def pausing(self, tx: Transaction) -> Sequence[str]:
+        """The workspaces in which a pause by this program was confirmed last for a sequence."""
+        return tx.scalars(sa.select(c.workspace).where(c.confirmed == "paused").distinct()).all()
+
+    @reads
+    def paused(self, tx: Transaction, workspace: str) -> Mapping[str, int]:
+        """The revisions of the sequences that this program paused, and that no request may change now."""
+        revisions = _revisions(tx, (c.workspace == workspace) & (c.confirmed == "paused"))
+        return {name: revision for name, revision in revisions.items() if revision != UNDER_WAY}
+
+    @writes
+    def note_resumed(
+        self,
+        tx: Transaction,
+        workspace: str,
+        seen: Mapping[str, int],
+        labels: Mapping[str, str],
+        *,
+        at: float,
+    ) -> bool:
+        """Write down that someone resumed sequences at the service, which were `seen` active at these revisions.
+
+        Their timers go, for they would end the next pause, and messages say that they are sending. One that was
+        paused shortly before `at` stays as it is: the list in which it was active may be older than its pause.
+        """
+        rows = tx.execute(_NAMED.with_for_update(), {"workspace": workspace, "sequences": sorted(seen)})
+        now_at = {row.sequence: row.revision for row in rows if row.locked_until is None}
+        unchanged = [name for name, revision in seen.items() if now_at.get(name) == revision]
+        over = [
+            name
+            for name, entry in last_changes(tx, workspace, unchanged).items()
+            if entry.effect == "paused" and entry.at.timestamp() < at - LATE_SECONDS
+        ]
+        if not over:
+            return False
+        for name in sorted(over):
+            jobs.drop(tx, RESUME, workspace, name)
+            resumed = {"confirmed": "active", "revision": c.revision + 1}
+            tx.execute(sa.update(sequence_changes).where(_which(workspace, name)).values(resumed))
+        entry = AuditEntry(
+            at=moment(tx.now),
+            actor=OUTSIDER,
+            workspace=workspace,
+            command="resume at the service",
+            result=f"{', '.join(f'{labels[name]} ({name})' for name in over)} resumed",
+            effect="resumed",
+            sequences=tuple(over),
+        )
+        add_entry(tx, entry)
+        return True
 
     @writes
     def renew(self, tx: Transaction, change: SequenceChange) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from shared.domain.wall_clock import MORNING, Recurrence, moment, parse_recurrence
+from shared.records.guardrails import ALL_RULES
 from shared.records.records import Subscription
 from shared.store import facts, jobs, messages
 from shared.store.db.engine import Repository, Transaction, reads, writes
@@ -82,7 +83,8 @@ class Subscriptions(Repository):
 
 def about_setting(workspace: str, setting: str) -> str:
     """How the `dedupe` of a message about a setting begins."""
-    return f"{ANSWER}:{workspace}:{setting}:"
+    place = "" if setting == ALL_RULES else workspace
+    return f"{ANSWER}:{place}:{setting}:"
 
 
 def _key(subscription: Subscription) -> str:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from bot.alerts import rendering
 from bot.alerts.reminders import Reminders
-from bot.alerts.rota import People, Unknown
+from bot.alerts.rota import People
 from bot.alerts.routing import Routes
 from shared.domain.card import Card
 from shared.records.audit import Actor
@@ -73,17 +73,10 @@ async def look(
     rules: AlertPolicy | None = None,
     routing: Routing | None = None,
     people: People | None = None,
-    link: str = "",
 ) -> None:
     """Have each open alert and all held posts looked at, as a bot with these settings would."""
-    reminders = Reminders(
-        store,
-        rules or AlertPolicy(),
-        routing or Routing(mention="S0SALES"),
-        people or Unknown(),
-        planned=lambda: None,
-        link=link,
-    )
+    routes = Routes(alert_channels={}, routing=routing or Routing(mention="S0SALES"), people=people)
+    reminders = Reminders(store, rules or AlertPolicy(), routes, planned=lambda: None)
     await store.database.write(lambda tx: wake_all(tx, REMIND))
     await reminders(await store.jobs.claim(REMIND, lease=10.0, limit=10_000, workspaces=[]), 0.0)
     while held := await store.jobs.claim(RELEASE, lease=10.0, limit=100, workspaces=[]):

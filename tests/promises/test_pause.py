@@ -218,6 +218,41 @@ async def test_the_card_of_a_pause_says_that_a_person_resumed(team: Team) -> Non
     assert await team.until(over)
 
 
+async def test_the_card_of_a_pause_says_that_someone_resumed_at_the_service(team: Team) -> None:
+    """And the end of that pause is gone: it would end the next one."""
+    card = await team.ask(f'pause "{NAME}" for 2h')
+    await team.pass_time(minutes=5)
+    await team.account.change(NAME, "active")
+
+    async def over() -> bool:
+        await team.pass_time(seconds=10)
+        return "is sending again" in (await team.present(card)).title
+
+    assert await team.until(over)
+    assert "Someone at the service resumed it" in (await team.in_thread(card, "resumed")).shown
+    await team.ask(f'pause "{NAME}"')
+    await team.ask(f'pause "{OTHER}" for 1h')
+    await team.pass_time(hours=3)
+    assert await team.until(lambda: is_active(team, OTHER)), "the timers of that time have fired"
+    assert await team.account.is_paused(NAME)
+
+
+async def test_one_list_in_which_a_paused_sequence_is_active_changes_nothing(team: Team) -> None:
+    card = await team.ask(f'pause "{NAME}" for 2h')
+    await team.pass_time(minutes=5)
+    paused = await team.account.sequences()
+    wrong = [{**one, "status": "active"} for one in paused]
+    asked = len(team.account.asked("GET", "/sequences"))
+    team.account.answer("GET /sequences", {"data": wrong}, times=1)
+
+    async def looked_thrice() -> bool:
+        await team.pass_time(seconds=10)
+        return len(team.account.asked("GET", "/sequences")) > asked + 2
+
+    assert await team.until(looked_thrice)
+    assert "paused until" in (await team.present(card)).title
+
+
 async def test_a_pause_names_its_end_to_each_reader_in_their_zone(team: Team) -> None:
     card = await team.ask(f'pause "{NAME}" for 2h')
     end = moment() + timedelta(hours=2)

@@ -124,6 +124,22 @@ async def test_subscriptions_lists_every_workspace_of_a_channel(agency: Agency) 
         assert words in text
 
 
+async def test_the_message_that_all_guardrails_are_off_says_that_they_were_turned_on_elsewhere(
+    agency: Agency,
+) -> None:
+    await agency.bot.say("guardrails off @acme")
+    (question,) = [one for one in await agency.bot.messages() if "Turn off all guardrails" in one["text"]]
+    at = {"channel": CHANNEL, "ts": question["ts"], "text": "Turn all off"}
+    await agency.bot.control("click", **at, wait=5)
+    await agency.bot.public_message("All guardrails of all outreach workspaces are off")
+    await agency.bot.say("guardrails on @globex", channel=seed.SALES)
+
+    async def is_true_again() -> bool:
+        return not any("workspaces are off" in one["text"] for one in await agency.bot.messages())
+
+    await until(is_true_again)
+
+
 async def test_a_table_becomes_lines_in_the_modal_of_a_shortcut(agency: Agency) -> None:
     await agency.bot.control("shortcut", callback_id="status", **BEN, wait=5)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.alerts.reminders import Reminders
-from bot.alerts.rota import Unknown
+from bot.alerts.routing import Routes
 from shared.settings.sections import AlertPolicy, Routing
 from shared.store import Store
 from shared.store.alerts import Due
@@ -73,6 +73,8 @@ async def test_two_workspaces_with_one_channel_have_a_summary_each(store: Store)
         )
         for n in range(12)
     ]  # fmt: skip
-    planned = Reminders(store, AlertPolicy(), Routing(), Unknown(), planned=lambda: None).plan(many, 900.0)
+    planned = Reminders(store, AlertPolicy(), Routes(alert_channels={}), planned=lambda: None).plan(
+        many, 900.0
+    )
     assert {workspace for workspace, _ in planned} == {"acme", "globex"}
     assert len({post.dedupe for _, post in planned}) == 2

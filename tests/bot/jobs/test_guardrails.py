@@ -40,21 +40,6 @@ async def test_a_new_incident_begins_only_after_the_condition_was_over(guarded: 
     assert len(guarded.remote.patched) == 2
 
 
-async def test_a_timer_is_forgotten_when_a_person_resumed_elsewhere(guarded: GuardedWorkspace) -> None:
-    """Else it would resume what they pause after that."""
-    await guarded.rule("pause sequence for 8h when bounces > 4 in 24h")
-    guarded.sent(100)
-    await guarded.bounce(6)
-    (card,) = await guarded.advance()
-    assert "until" in card.title
-    assert [one.key for one in await guarded.store.records.timers("default", "resume")] == [guarded.sequence]
-    await guarded.advance(10 * MINUTE)
-    assert await guarded.store.records.timers("default", "resume") != []
-    guarded.remote.sequences[guarded.sequence]["status"] = "active"
-    await guarded.advance(10 * MINUTE)
-    assert await guarded.store.records.timers("default", "resume") == []
-
-
 async def test_an_unknown_outcome_is_looked_up_and_reported_once(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts import rendering
-from bot.alerts.rota import People, Unknown
+from bot.alerts.rota import People
 from bot.alerts.routing import Routes
 from shared.domain.rota import next_of
 from shared.records.audit import Actor
@@ -138,13 +138,6 @@ async def test_all_away_is_the_groups_and_the_card_says_so(store: Store, clock: 
     (post,) = await post_all(store, clock)
     assert post.mention == GROUP
     assert "Everyone in the rota is away" in words(post)
-
-
-async def test_unknown_people_are_there(store: Store, clock: ManualClock) -> None:
-    await arrive(store, interested(1), by=routes(people=Unknown()))
-    (post,) = await post_all(store, clock)
-    assert post.mention == ANN
-    assert f"@{ANN}'s turn" in words(post)
 
 
 async def test_an_unclaimed_reply_passes_to_the_next_then_to_the_group(

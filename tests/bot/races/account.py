@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import httpx
 import sqlalchemy as sa
 
-from bot.alerts.rota import Unknown
+from bot.alerts.routing import Routes
 from bot.commands.context import CommandContexts
 from bot.guardrails.acts import GuardrailActs
 from bot.guardrails.watch import GuardrailWatch
@@ -181,6 +181,8 @@ async def open_process(
         settings = shared_settings.load(environ=environ)
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
         guard = GuardrailWatch(store, contexts, planned=lambda: None)
-        kinds = register.kinds(store, contexts, planned=lambda: None, people=Unknown(), guard=guard)
+        kinds = register.kinds(
+            store, contexts, planned=lambda: None, routes=Routes(alert_channels={}), guard=guard
+        )
         worker = Worker(store, kinds, workspaces=["default"], wakeup=Wakeup())
         yield Process(store=store, contexts=contexts, worker=worker, clock=clock, acts=guard.acts)

@@ -11,10 +11,8 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts import notes
-from bot.guardrails.acts import release_timers
 from shared.domain.card import Card
 from shared.guardrails import sentence
-from shared.records.guardrails import Incident
 from shared.store.guardrails import Claim
 from tests.bot.manual_clock import HOUR, ManualClock, post_all
 from tests.bot.races.account import Process, Remote, Request, open_process, pass_on
@@ -106,23 +104,4 @@ async def test_a_person_who_pauses_while_a_guardrail_decides_keeps_the_pause(
     remote.after = meanwhile
     await fire(process)
     assert remote.applied == [(ONE, "paused")]
-    assert await hours_left(process) == {}
-
-
-async def test_a_timer_that_a_person_set_since_is_not_released(
-    process: Process, remote: Remote, clock: ManualClock
-) -> None:
-    remote.statuses = {ONE: "active"}
-    await fire(process)
-    (incident,) = await process.store.incidents.timed()
-    assert isinstance(incident, Incident)
-    await process.say(f"resume {ONE}")
-    await process.say(f"pause {ONE} for 2h")
-    clock.now += 300
-    await release_timers(process.store, "default", frozenset([ONE]), seen_at=clock.now)
-    assert await hours_left(process) == {ONE: 2}
-    due_at = incident.resumes_at
-    assert due_at is not None
-    await process.plan([ONE], seconds=due_at - clock.now, by="guardrail rule")
-    await release_timers(process.store, "default", frozenset([ONE]), seen_at=clock.now)
     assert await hours_left(process) == {}
