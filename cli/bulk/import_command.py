@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shutil
 import sys
 import tempfile
@@ -14,19 +13,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.bulk.journal import OUTCOMES, ImportBusy, Journal, Report, open_journal
+from cli.bulk.journal import OUTCOMES, ImportBusy, Journal, RowResult, open_journal
 from cli.bulk.lead_file import (
     DELIMITERS,
     Batch,
-    Candidate,
     LeadFile,
-    RowResult,
+    LeadRow,
     UnclearColumns,
     UnusableFile,
     read_lead_file,
 )
 from cli.console import card_output, exit_codes
-from cli.console.progress import ProgressCallback, ProgressUpdate, progress_bar
+from cli.console.progress import ProgressUpdate, progress_bar
 from shared.api.errors import InvalidRequest, OutreachError
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
@@ -60,16 +58,15 @@ def _run(options: Namespace) -> int:
     try:
         file = read_lead_file(options.file, encoding=options.encoding, pairs=options.pairs)
         card_output.show(_columns_card(file), stream=sys.stderr)
-        if options.dry_run:
-            return card_output.answer(_dry_run(file), as_json=options.json)
-        return asyncio.run(_import(options, file))
+        result = _dry_run(file) if options.dry_run else asyncio.run(_import(options, file))
     except UnclearColumns as fault:
         raise exit_codes.WrongUsage(str(fault)) from None
     except (UnusableFile, ImportBusy) as fault:
         raise exit_codes.Failed(str(fault)) from None
+    return card_output.answer(result, as_json=options.json)
 
 
-async def _import(options: Namespace, file: LeadFile) -> int:
+async def _import(options: Namespace, file: LeadFile) -> Result:
     from cli.console.interactive import attended, confirm, stopping
     from cli.console.resources import named_sequence, record
     from shared.api.pace import Priority
@@ -83,18 +80,15 @@ async def _import(options: Namespace, file: LeadFile) -> int:
         add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
         target = (workspace.base_url, workspace.name, sequence.id)
         with open_journal(settings.state_dir / "imports", file, target=target) as journal, stopping() as stop:
-            report = Report(journal, source=file.path, wanted=options.report)
             if attended() and not journal.sent:
-                count = show_number(sum(len(batch.leads) for batch in file.batches()), "lead")
+                count = show_number(sum(len(batch.sendable) for batch in file.batches()), "lead")
                 confirm(f"Add {count} to {sequence.label} in {workspace.name}?", yes=options.yes)
+            journal.open_report(source=file.path, wanted=options.report)
             if journal.done:
-                text = f"continuing after row {journal.done:,}, where it was interrupted"
-                exit_codes.print_error(text)
+                exit_codes.print_error(f"continuing after row {journal.done:,}, where it was interrupted")
             is_complete = False
             try:
-                with contextlib.closing(report), progress_bar() as show:
-                    settle = partial(_settle, journal, report, show=show, size=file.size)
-                    is_complete = await _send_all(file, journal, add=add, settle=settle, stop=stop)
+                is_complete = await _send_all(file, journal, add=add, stop=stop)
             except OutreachError as fault:
                 fault.own_hint = f"{fault.own_hint} {_resumable(journal)}".strip()
                 raise
@@ -106,106 +100,84 @@ async def _import(options: Namespace, file: LeadFile) -> int:
             if not is_complete:
                 raise exit_codes.Interrupted(_resumable(journal))
             journal.remove()
-    return card_output.answer(_result(journal, sequence=sequence.label), as_json=options.json)
+    return _result(journal, sequence=sequence.label)
 
 
-async def _send_all(
-    file: LeadFile,
-    journal: Journal,
-    *,
-    add: AddLeads,
-    settle: Callable[[Batch, Sequence[RowResult]], None],
-    stop: asyncio.Event,
-) -> bool:
+async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: asyncio.Event) -> bool:
     """Send what is left, several requests at once, and settle each in order; False when it was stopped.
 
     Raises what `add` raises.
     """
     sent_before = journal.sent
     sending: deque[tuple[Batch, asyncio.Task[list[RowResult]]]] = deque()
+    with progress_bar() as show:
 
-    async def settle_oldest() -> None:
-        settle(sending[0][0], await sending[0][1])
-        sending.popleft()
+        async def settle_oldest() -> None:
+            batch, task = sending[0]
+            journal.settle(batch.last_row, await task)
+            sending.popleft()
+            detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
+            part = batch.position / file.size
+            show(ProgressUpdate(count=journal.rows, what="rows", part=part, detail=detail))
 
-    is_stopped = False
-    try:
-        for batch in file.batches(after=journal.done):
-            if is_stopped := stop.is_set():
-                break
-            if batch.last_row > journal.sent:
-                journal.sent = batch.last_row
-                journal.save()
-            sending.append((batch, asyncio.create_task(_outcomes(batch, add, sent_before))))
-            if len(sending) == REQUESTS_AT_ONCE:
+        is_stopped = False
+        try:
+            for batch in file.batches(after=journal.done):
+                if is_stopped := stop.is_set():
+                    break
+                if batch.last_row > journal.sent:
+                    journal.sent = batch.last_row
+                    journal.save()
+                sending.append((batch, asyncio.create_task(_outcomes(batch, add, sent_before))))
+                if len(sending) == REQUESTS_AT_ONCE:
+                    await settle_oldest()
+            while sending:
                 await settle_oldest()
-        while sending:
-            await settle_oldest()
-    finally:
-        for _, task in sending:
-            task.cancel()
-        await asyncio.gather(*(task for _, task in sending), return_exceptions=True)
-    return not is_stopped
-
-
-def _settle(
-    journal: Journal,
-    report: Report,
-    batch: Batch,
-    results: Sequence[RowResult],
-    *,
-    show: ProgressCallback,
-    size: int,
-) -> None:
-    """The report is written first, then the journal, which says how much of it counts."""
-    journal.report_size = report.append(results)
-    journal.done = batch.last_row
-    journal.counts.update(result.kind for result in results)
-    journal.save()
-    detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
-    show(ProgressUpdate(count=journal.rows, what="rows", part=batch.position / size, detail=detail))
+        finally:
+            for _, task in sending:
+                task.cancel()
+            await asyncio.gather(*(task for _, task in sending), return_exceptions=True)
+        return not is_stopped
 
 
 async def _outcomes(batch: Batch, add: AddLeads, sent_before: int) -> list[RowResult]:
-    added = []
-    if batch.leads:
-        added = await _add(batch.leads, add, is_repeat=batch.leads[0].row <= sent_before)
-    return sorted([*batch.refusals, *added])
+    refused = [RowResult(row.number, row.email, "refused", row.problem) for row in batch.rows if row.problem]
+    rows = batch.sendable
+    added = await _add(rows, add, is_repeat=rows[0].number <= sent_before) if rows else []
+    return sorted([*refused, *added])
 
 
-async def _add(leads: Sequence[Candidate], add: AddLeads, *, is_repeat: bool) -> list[RowResult]:
+async def _add(rows: Sequence[LeadRow], add: AddLeads, *, is_repeat: bool) -> list[RowResult]:
     """One bad lead fails a whole request: then each half is tried alone, until it stands alone."""
     try:
-        result = await add([candidate.lead for candidate in leads])
+        result = await add([row.lead for row in rows])
     except InvalidRequest as refusal:
         if (refusal.field or "").startswith("sequence"):  # it concerns them all
             raise
-        if len(leads) == 1:
+        if len(rows) == 1:
             reason = f"by the service: {refusal.message}"
-            return [RowResult(leads[0].row, leads[0].email, "refused", reason)]
-        middle = len(leads) // 2
-        first = await _add(leads[:middle], add, is_repeat=is_repeat)
-        return first + await _add(leads[middle:], add, is_repeat=is_repeat)
-    return _results(leads, result, is_repeat=is_repeat)
+            return [RowResult(rows[0].number, rows[0].email, "refused", reason)]
+        middle = len(rows) // 2
+        first = await _add(rows[:middle], add, is_repeat=is_repeat)
+        return first + await _add(rows[middle:], add, is_repeat=is_repeat)
+    return _results(rows, result, is_repeat=is_repeat)
 
 
-def _results(leads: Sequence[Candidate], result: AddResult, *, is_repeat: bool) -> list[RowResult]:
+def _results(rows: Sequence[LeadRow], result: AddResult, *, is_repeat: bool) -> list[RowResult]:
     """The outcome of each lead of one request. What a repeated one skips may be our own doing."""
     note = "; sent before the interruption and possibly added" if is_repeat or result.repeated else ""
     reasons: defaultdict[str, list[str]] = defaultdict(list)
     for skipped in result.skipped:
         reasons[(skipped.email or "").casefold()].append((skipped.reason or "no reason given") + note)
-    skips = len(result.skipped)
-    is_certain = result.added == len(leads) or (
-        "" not in reasons and result.added in {None, len(leads) - skips}
-    )
+    is_counted = "" not in reasons and result.added in {None, len(rows) - len(result.skipped)}
+    is_certain = is_counted or result.added == len(rows)
     results = []
-    for candidate in reversed(leads):  # of two rows with one address the later is the duplicate
-        if named := reasons.get(candidate.email.casefold()):
-            results.append(RowResult(candidate.row, candidate.email, "skipped", named.pop()))
+    for row in reversed(rows):  # of two rows with one address the later is the duplicate
+        if named := reasons.get(row.email.casefold()):
+            results.append(RowResult(row.number, row.email, "skipped", named.pop()))
         else:
-            results.append(RowResult(candidate.row, candidate.email, "added" if is_certain else "unknown"))
-    return results[::-1]
+            results.append(RowResult(row.number, row.email, "added" if is_certain else "unknown"))
+    return results
 
 
 def _resumable(journal: Journal) -> str:
@@ -231,10 +203,10 @@ def _dry_run(file: LeadFile) -> Result:
     sendable, refused = 0, 0
     examples: list[Row] = []
     for batch in file.batches():
-        sendable += len(batch.leads)
-        refused += len(batch.refusals)
-        some = batch.refusals[: EXAMPLES - len(examples)]
-        examples += [Row(cells=(r.row, r.email, r.reason)) for r in some]
+        refusals = [row for row in batch.rows if row.problem]
+        refused += len(refusals)
+        sendable += len(batch.rows) - len(refusals)
+        examples += [Row(cells=(r.number, r.email, r.problem)) for r in refusals[: EXAMPLES - len(examples)]]
     titles = columns(number("Row"), "Email", "Reason")
     card = Card(
         title=f"{show_number(sendable, 'lead')} can be sent, {show_number(refused, 'row')} can't",

@@ -17,11 +17,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, NamedTuple
 
-from cli.bulk.lead_file import LeadFile, Outcome, RowResult
+from cli.bulk.lead_file import LeadFile
 from cli.console.resources import write_private
 from shared.storage.private_file import make_private_folder
 from shared.text.csv_cells import guarded
+
+Outcome = Literal["added", "skipped", "refused", "unknown"]
 
 HEADING = ("row", "email", "outcome", "reason")
 OUTCOMES: tuple[Outcome, ...] = ("added", "skipped", "refused", "unknown")
@@ -29,6 +32,15 @@ OUTCOMES: tuple[Outcome, ...] = ("added", "skipped", "refused", "unknown")
 
 class ImportBusy(Exception):
     """The same file is being imported into the same sequence right now."""
+
+
+class RowResult(NamedTuple):
+    """The outcome of one row."""
+
+    row: int
+    email: str
+    kind: Outcome
+    reason: str = ""
 
 
 @dataclass(kw_only=True)
@@ -51,11 +63,40 @@ class Journal:
         stored = {name: value for name, value in vars(self).items() if name != "path"}
         write_private(self.path, json.dumps(stored))
 
+    def settle(self, last_row: int, results: Sequence[RowResult]) -> None:
+        """Write the report first, and then the journal, which says how much of the report counts."""
+        self._append((r.row, guarded(r.email), r.kind, guarded(r.reason)) for r in results)
+        self.done = last_row
+        self.counts.update(result.kind for result in results)
+        self.save()
+
+    def open_report(self, *, source: Path, wanted: Path | None) -> None:
+        """Cut the report back to what counts, or begin a new one; raises `FileExistsError` rather than overwrite."""
+        if self.report and Path(self.report).exists():
+            os.truncate(self.report, min(self.report_size, Path(self.report).stat().st_size))
+            return
+        path = (wanted or _free_path(source)).absolute()
+        if path.exists():
+            raise FileExistsError(f"{path} already exists. Use another file with --report.")
+        self.report = str(path)
+        self._append([HEADING])
+        self.save()
+
     def remove(self) -> None:
         """Delete it, and what a process that was killed while it wrote left behind."""
         unfinished = self.path.parent.glob(f".{self.path.name}.*")
         for path in (*unfinished, self.path, self.path.with_suffix(".lock")):
             path.unlink(missing_ok=True)
+
+    def _append(self, rows: Iterable[Sequence[object]]) -> None:
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows(rows)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        with os.fdopen(os.open(self.report, flags, 0o600), "ab") as file:
+            file.write(text.getvalue().encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
+            self.report_size = file.tell()
 
 
 @contextlib.contextmanager
@@ -79,42 +120,6 @@ def open_journal(folder: Path, file: LeadFile, *, target: Sequence[str]) -> Iter
         raise ImportBusy(str(ImportBusy.__doc__)) from None
     finally:
         os.close(lock)
-
-
-class Report:
-    """The report file: appended batch by batch, cut back to what was committed when a run goes on."""
-
-    def __init__(self, journal: Journal, *, source: Path, wanted: Path | None) -> None:
-        """Open the journal's, or a new file; raises `FileExistsError` rather than overwrite one."""
-        path, size = Path(journal.report), 0
-        if journal.report and path.exists():
-            size = min(journal.report_size, path.stat().st_size)
-        else:
-            path = (wanted or _free_path(source)).absolute()
-            if path.exists():
-                raise FileExistsError(f"{path} already exists. Use another file with --report.")
-            journal.report, journal.report_size = str(path), 0
-            journal.save()
-        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
-        self._file.truncate(size)
-        self._file.seek(size)
-        if not size:
-            self._write([HEADING])
-
-    def append(self, results: Iterable[RowResult]) -> int:
-        """Write the rows to disk and return the size of the file in bytes."""
-        self._write((r.row, guarded(r.email), r.kind, guarded(r.reason)) for r in results)
-        return self._file.tell()
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _write(self, rows: Iterable[Sequence[object]]) -> None:
-        text = io.StringIO(newline="")
-        csv.writer(text).writerows(rows)
-        self._file.write(text.getvalue().encode("utf-8", "replace"))
-        self._file.flush()
-        os.fsync(self._file.fileno())
 
 
 def _free_path(source: Path) -> Path:

@@ -12,11 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from shared.text.csv_cells import unguarded
-
-Outcome = Literal["added", "skipped", "refused", "unknown"]
 
 LEADS_PER_REQUEST = 1000
 CHUNK_BYTES = 1 << 20
@@ -29,15 +27,13 @@ BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 LEFT_OUT = "-"
-SERVICES_OWN = {"id", "leadid", "status", "leadstatus", "sequenceid", "createdat", "updatedat"}
+SERVICES_OWN = {"", "id", "leadid", "status", "leadstatus", "sequenceid", "createdat", "updatedat"}
 """Columns of an exported file that comes back: they must not become custom fields."""
 TITLES = {
-    "email": "email emailaddress mail workemail businessemail emailwork contactemail emailadresse mailadresse "
-    "epost correo correoelectronico adresseemail courriel indirizzoemail emailadres",
-    "first_name": "firstname first givenname forename vorname nombre prenom nome voornaam imie fornamn fornavn",
+    "email": "email emailaddress mail workemail businessemail contactemail emailadresse epost correo adresseemail courriel",
+    "first_name": "firstname first givenname forename vorname nombre prenom nome voornaam",
     "last_name": "lastname last surname familyname nachname apellido apellidos nomdefamille cognome achternaam",
-    "company": "company companyname organization organisation account employer business firma unternehmen empresa "
-    "entreprise societe azienda bedrijf",
+    "company": "company companyname organization organisation account employer firma unternehmen empresa entreprise azienda",
 }
 """The usual titles of the standard fields, as `_key` spells them; `--map` is for all others."""
 _LABEL = r"[^\W_](?:[\w-]{0,61}[^\W_])?"
@@ -46,6 +42,7 @@ _ADDRESS = re.compile(
 )
 LONGEST_ADDRESS = 254
 _UNREADABLE = re.compile("[\udc80-\udcff]")
+"""The characters that stand for bytes which are no text, by Python's `surrogateescape`."""
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -57,35 +54,31 @@ class UnclearColumns(Exception):
     """No column holds the addresses, or a `--map` names a column that isn't there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A row that can be sent; `row` counts the records of the file from 1, the header included."""
+class LeadRow(NamedTuple):
+    """One row; `number` counts the records of the file from 1, header included. One with a `problem` isn't sent."""
 
-    row: int
+    number: int
     lead: dict[str, str]
+    problem: str
 
     @property
     def email(self) -> str:
         return self.lead["email"]
 
 
-class RowResult(NamedTuple):
-    """The outcome of one row."""
+class Batch(NamedTuple):
+    """The rows of one request; `position` is in bytes, for the progress."""
 
-    row: int
-    email: str
-    kind: Outcome
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Up to 1,000 leads, and the rows among them that can't be sent; `position` is in bytes, for the progress."""
-
-    leads: Sequence[Candidate]
-    refusals: Sequence[RowResult]
-    last_row: int
+    rows: Sequence[LeadRow]
     position: int
+
+    @property
+    def sendable(self) -> list[LeadRow]:
+        return [row for row in self.rows if not row.problem]
+
+    @property
+    def last_row(self) -> int:
+        return self.rows[-1].number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +89,6 @@ class LeadFile:
     size: int
     fingerprint: str
     encoding: str
-    has_damage: bool
     delimiter: str
     titles: tuple[str, ...]
     fields: tuple[str | None, ...]
@@ -105,50 +97,40 @@ class LeadFile:
 
     def batches(self, *, after: int = 0) -> Iterator[Batch]:
         """The rows after row `after`. Raises `UnusableFile` where the file is broken."""
-        leads: list[Candidate] = []
-        refusals: list[RowResult] = []
-        row, position = after, self.size
-        errors = _error_handler(self.encoding)
         with (
             self.path.open("rb") as raw,
-            io.TextIOWrapper(raw, self.encoding, errors=errors, newline="") as text,
+            io.TextIOWrapper(raw, self.encoding, errors=_error_handler(self.encoding), newline="") as text,
         ):
-            try:
-                for row, cells in enumerate(csv.reader(text, delimiter=self.delimiter), start=1):
-                    if row <= max(after, self.rows_before) or not any(cells):
-                        continue
-                    judged = self._judge(row, cells)
-                    if isinstance(judged, Candidate):
-                        leads.append(judged)
-                    else:
-                        refusals.append(judged)
-                    if LEADS_PER_REQUEST in {len(leads), len(refusals)}:
-                        yield Batch(leads, refusals, row, raw.tell())
-                        leads, refusals = [], []
-            except (csv.Error, UnicodeDecodeError) as fault:
-                why = str(fault)
-                if "field larger" in why:
-                    why = "a cell has more than 131,072 characters. Is its closing quote missing?"
-                raise UnusableFile(f"{self.path}, row {row + 1}: {why}") from None
-        if leads or refusals:
-            yield Batch(leads, refusals, row, position)
+            rows = self._rows(text, after=max(after, self.rows_before))
+            while some := list(islice(rows, LEADS_PER_REQUEST)):
+                yield Batch(some, raw.tell())
 
-    def _judge(self, row: int, cells: Sequence[str]) -> Candidate | RowResult:
-        lead = {
-            field: value
-            for field, cell in zip(self.fields, cells, strict=False)
-            if field and (value := unguarded(cell.strip()))
+    def _rows(self, text: Iterable[str], *, after: int) -> Iterator[LeadRow]:
+        number = 0
+        try:
+            for number, cells in enumerate(csv.reader(text, delimiter=self.delimiter), start=1):
+                if number > after and any(cells):
+                    lead = self._lead(cells)
+                    yield LeadRow(number, lead, self._problem(cells, lead["email"]))
+        except (csv.Error, UnicodeDecodeError) as fault:
+            why = str(fault)
+            if "field larger" in why:
+                why = "a cell has more than 131,072 characters. Is its closing quote missing?"
+            raise UnusableFile(f"{self.path}, row {number + 1}: {why}") from None
+
+    def _lead(self, cells: Sequence[str]) -> dict[str, str]:
+        values = {
+            field: unguarded(cell.strip()) for field, cell in zip(self.fields, cells, strict=False) if field
         }
-        email = lead.get("email", "")
-        lead["email"] = email = email[7:] if email[:7].lower() == "mailto:" else email
-        reason = self._fault(cells, email)
-        return RowResult(row, email, "refused", reason) if reason else Candidate(row, lead)
+        email = values.get("email", "")
+        bare = email[7:] if email[:7].lower() == "mailto:" else email
+        return {field: value for field, value in values.items() if value} | {"email": bare}
 
-    def _fault(self, cells: Sequence[str], email: str) -> str:
+    def _problem(self, cells: Sequence[str], email: str) -> str:
         width = len(self.fields)
         if any(cell.strip() for cell in cells[width:]):
             return f"has {len(cells)} cells where the header has {width}. Is a quote or delimiter missing?"
-        if self.has_damage and any(map(_UNREADABLE.search, cells)):
+        if any(map(_UNREADABLE.search, cells)):
             return f"has bytes that aren't {self.encoding}"
         if not email:
             return "no email address"
@@ -164,14 +146,10 @@ def read_lead_file(path: Path, *, encoding: str | None, pairs: Iterable[str] = (
     digest, size, start, damaged, foreign = hashlib.sha256(), 0, b"", 0, 0
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     with path.open("rb") as file:
-        while True:
-            chunk = file.read(CHUNK_BYTES)
-            text = decoder.decode(chunk, final=not chunk)
-            if not text.isascii():
-                damaged += len(_UNREADABLE.findall(text))
-                foreign += len(_BEYOND_ASCII.findall(text))
-            if not chunk:
-                break
+        while chunk := file.read(CHUNK_BYTES):
+            text = decoder.decode(chunk)
+            damaged += len(_UNREADABLE.findall(text))
+            foreign += len(_BEYOND_ASCII.findall(text))
             start = start or chunk[:SAMPLE_BYTES]
             digest.update(chunk)
             size += len(chunk)
@@ -196,13 +174,12 @@ def read_lead_file(path: Path, *, encoding: str | None, pairs: Iterable[str] = (
         raise UnusableFile(f"{path} has no rows")
     has_titles = not any("@" in cell for cell in rows[0])
     titles = tuple(cell.strip() if has_titles else f"column {n}" for n, cell in enumerate(rows[0], start=1))
-    sample = tuple(tuple(row) for row in rows[has_titles:])
+    sample = tuple(rows[has_titles:])
     return LeadFile(
         path=path,
         size=size,
         fingerprint=digest.hexdigest(),
         encoding=encoding,
-        has_damage=damaged > 0,
         delimiter=delimiter,
         titles=titles,
         fields=assign_fields(titles, sample, pairs),
@@ -230,58 +207,42 @@ def assign_fields(
     titles: Sequence[str], sample: Sequence[Sequence[str]], pairs: Iterable[str]
 ) -> tuple[str | None, ...]:
     """The field that each column fills, by `--map COLUMN=FIELD`, by its title, or by its cells."""
-    chosen = _chosen(titles, pairs)
-    taken = set(chosen.values())
-    fields: list[str | None] = []
-    for place, title in enumerate(titles):
-        field = chosen.get(place) or _guess(title, taken)
-        if place not in chosen and field in taken - {LEFT_OUT}:
-            field = f"{field} {place + 1}"
-        taken.add(field)
-        fields.append(None if field == LEFT_OUT else field)
-    if "email" not in fields:
-        counts = [
-            sum("@" in row[place] for row in sample if place < len(row)) for place in range(len(titles))
-        ]
-        best = max(range(len(titles)), key=counts.__getitem__)
-        if not counts[best] or counts[best] * 2 < len(sample):
-            listed = ", ".join(f"“{title}”" for title in titles)
-            raise UnclearColumns(
-                f"no column contains email addresses; the file has {listed}. Choose one with --map COLUMN=email"
-            )
-        fields[best] = "email"
-    return tuple(fields)
-
-
-def _guess(title: str, taken: set[str]) -> str:
-    key = _key(title)
-    if not key or key in SERVICES_OWN:
-        return LEFT_OUT
-    for field, usual in TITLES.items():
-        if key in usual.split() and field not in taken:
-            return field
-    return title
-
-
-def _chosen(titles: Sequence[str], pairs: Iterable[str]) -> dict[int, str]:
-    """The fields by the places of their columns; a column is named by its title or its number from 1."""
-    chosen: dict[int, str] = {}
+    places = range(len(titles))
+    listed = ", ".join(f"“{title}”" for title in titles)
     keys = [_key(title) for title in titles]
+    chosen: dict[int, str] = {}
     for pair in pairs:
         column, _, field = (part.strip() for part in pair.rpartition("="))
         if not column or not field:
             raise UnclearColumns(f"--map takes COLUMN=FIELD, which “{pair}” isn't")
-        if _key(column) in keys:
-            place = keys.index(_key(column))
-        elif column.isdecimal() and 1 <= int(column) <= len(titles):
-            place = int(column) - 1
-        else:
-            listed = ", ".join(f"“{title}”" for title in titles)
-            raise UnclearColumns(f"unknown column “{column}”; the file has {listed}")
         if field != LEFT_OUT and field in chosen.values():
             raise UnclearColumns(f"--map fills “{field}” from two columns")
-        chosen[place] = field
-    return chosen
+        if _key(column) in keys:
+            chosen[keys.index(_key(column))] = field
+        elif column.isdecimal() and int(column) - 1 in places:
+            chosen[int(column) - 1] = field
+        else:
+            raise UnclearColumns(f"unknown column “{column}”; the file has {listed}")
+    fields: list[str] = []
+    for place in places:
+        taken = {*chosen.values(), *fields}
+        guess = LEFT_OUT if keys[place] in SERVICES_OWN else _standard(keys[place]) or titles[place]
+        if guess != LEFT_OUT and guess in taken:
+            guess = titles[place] if titles[place] not in taken else f"{titles[place]} {place + 1}"
+        fields.append(chosen.get(place, guess))
+    if "email" not in fields:
+        counts = [sum("@" in row[place] for row in sample if place < len(row)) for place in places]
+        best = max(places, key=counts.__getitem__)
+        if not counts[best] or counts[best] * 2 < len(sample):
+            raise UnclearColumns(
+                f"no column contains email addresses; the file has {listed}. Choose one with --map COLUMN=email"
+            )
+        fields[best] = "email"
+    return tuple(None if field == LEFT_OUT else field for field in fields)
+
+
+def _standard(key: str) -> str | None:
+    return next((field for field, usual in TITLES.items() if key in usual.split()), None)
 
 
 def _key(title: str) -> str:
