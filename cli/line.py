@@ -108,7 +108,6 @@ def _add_options(parser: ArgumentParser, command: Command) -> None:
     parser.add_argument("--quiet", action="store_true", help=silences)
     if prints_list:
         form.add_argument("--csv", action="store_true", help="print the data as CSV")
-        parser.add_argument("-o", "--output", type=path, metavar="FILE", help="write to a file (-: stdout)")
     if command.newest_only:
         length = parser.add_mutually_exclusive_group()
         length.add_argument("--limit", type=count, metavar="N", help="number of newest entries to show")

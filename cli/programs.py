@@ -294,11 +294,8 @@ _ALL = (
         SET_UP,
         "Check settings, keys, channel, webhook address, database and clock",
         "cli.doctor.run:run",
-        (
-            flag("--json", "print the results as JSON"),
-            flag("--shapes", "print the format of the service's responses: paths and types"),
-        ),
-        ("doctor", "doctor --json", "doctor --shapes"),
+        (flag("--json", "print the results as JSON"),),
+        ("doctor", "doctor --json"),
     ),
     Program(
         "completion",

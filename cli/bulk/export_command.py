@@ -11,7 +11,6 @@ import contextlib
 import csv
 import json
 import os
-import shutil
 import sys
 import tempfile
 from argparse import Namespace
@@ -20,11 +19,15 @@ from pathlib import Path
 from typing import IO
 
 from cli.console import exit_codes
+from cli.console.card_output import data_output
 from cli.console.interactive import stopping
 from cli.console.progress import ProgressUpdate, progress_bar
-from cli.console.resources import is_device, named_sequence
+from cli.console.resources import named_sequence
 from shared.api.pace import Priority
 from shared.commands.leads import STANDARD, record_of
+from shared.commands.run import open_client
+from shared.settings import Need, load
+from shared.storage.private_file import create_private_file
 from shared.text.csv_cells import csv_cell
 from shared.text.sanitize import visible_json, visible_lines
 
@@ -38,40 +41,28 @@ def run(options: Namespace) -> int:
     form = options.format or FORMATS.get(target.suffix.lower())
     if form is None:
         raise exit_codes.WrongUsage(f"name the format for {target}: --format csv or --format jsonl")
-    if str(target) == STDOUT or is_device(target):
-        _write_through(options, form)
+    if str(target) == STDOUT:
+        with tempfile.TemporaryDirectory(prefix="outreach-export-") as folder:
+            whole = Path(folder) / "leads"
+            asyncio.run(_export(options, whole, form))
+            output = data_output(visible_lines if form == "csv" else visible_json)
+            with whole.open(encoding="utf-8", newline="") as written:
+                for text in written:
+                    output.write(text)
         return exit_codes.DONE
     if not target.absolute().parent.is_dir():
         raise exit_codes.Failed(f"no such folder: {target.absolute().parent}")
     if target.exists() and not options.force:
         raise exit_codes.Failed(f"{target} already exists. Add --force to overwrite it.")
+    if target.exists() and not target.is_file():
+        raise exit_codes.Failed(f"{target} isn't a file. Use - for stdout.")
     count = asyncio.run(_export(options, target, form))
     print(f"Wrote {count:,} leads to {target}.", file=sys.stderr)
     return exit_codes.DONE
 
 
-def _write_through(options: Namespace, form: str) -> None:
-    """Write to stdout, a device or a pipe, but only once all leads are there."""
-    from cli.console.card_output import data_output
-
-    with tempfile.TemporaryDirectory(prefix="outreach-export-") as folder:
-        whole = Path(folder) / f"leads.{form}"
-        asyncio.run(_export(options, whole, form))
-        with whole.open(encoding="utf-8") as written:
-            if str(options.file) != STDOUT:
-                with options.file.open("w", encoding="utf-8") as device:
-                    shutil.copyfileobj(written, device)
-                return
-            output = data_output(visible_lines if form == "csv" else visible_json)
-            for text in written:
-                output.write(text)
-
-
 async def _export(options: Namespace, target: Path, form: str) -> int:
     """Write the leads to `target` and return how many they are."""
-    from shared.commands.run import open_client
-    from shared.settings import Need, load
-
     settings = load(config=options.config, needs=(Need.API,))
     titles, count = dict.fromkeys(STANDARD), 0
     async with open_client(settings, settings.workspace(options.workspace)) as client:
@@ -80,23 +71,28 @@ async def _export(options: Namespace, target: Path, form: str) -> int:
             command = ("export", str(options.file), "--sequence")
             sequence_id = (await named_sequence(client, options.sequence, command=command)).id
         pages = client.iter_pages(sequence_id=sequence_id, status=options.status, priority=Priority.BULK)
-        with _beside(target, "leads") as gathered, stopping() as stop:
-            with progress_bar() as show:
-                async for page in pages:
-                    for lead in page.items:
-                        record = record_of(lead)
-                        titles |= dict.fromkeys(record)
-                        gathered.write(json.dumps(record, ensure_ascii=False) + "\n")
-                    count += len(page.items)
-                    show(ProgressUpdate(count=count))
-                    if stop.is_set():
-                        raise exit_codes.Interrupted("stopped, so no file was written")
+        with (
+            _beside(target, "leads") as gathered,
+            _beside(target, "csv") as table,
+            stopping() as stop,
+            progress_bar() as show,
+        ):
+            async for page in pages:
+                for lead in page.items:
+                    record = record_of(lead)
+                    titles |= dict.fromkeys(record)
+                    gathered.write(json.dumps(record, ensure_ascii=False) + "\n")
+                count += len(page.items)
+                show(ProgressUpdate(count=count))
+                if stop.is_set():
+                    raise exit_codes.Interrupted("stopped, so no file was written")
+            whole = gathered
             if form == "csv":
-                with _beside(target, "csv") as table:
-                    _tabulate(gathered, table, list(titles))
-                    _put(table, target)
-            else:
-                _put(gathered, target)
+                _tabulate(gathered, table, list(titles))
+                whole = table
+            whole.flush()
+            os.fsync(whole.fileno())
+            Path(whole.name).replace(target)
     return count
 
 
@@ -114,14 +110,8 @@ def _beside(file: Path, what: str) -> Iterator[IO[str]]:
     """A private file beside `file`, gone with the block unless it was put in its place."""
     path = file.with_name(f".{file.name}.{os.getpid()}.{what}")
     try:
-        with path.open("x+", encoding="utf-8", errors="replace", newline="") as opened:
-            path.chmod(0o600)
+        os.close(create_private_file(path))
+        with path.open("r+", encoding="utf-8", errors="replace", newline="") as opened:
             yield opened
     finally:
         path.unlink(missing_ok=True)
-
-
-def _put(written: IO[str], file: Path) -> None:
-    written.flush()
-    os.fsync(written.fileno())
-    Path(written.name).replace(file)

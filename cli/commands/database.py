@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sqlite3
@@ -26,52 +27,42 @@ from shared.store.db.lock import sole_owner
 
 def run(options: Namespace) -> int:
     """`status`, `backup`, `restore` or `upgrade`."""
-    url = load(config=options.config).database
-    if options.action in {"backup", "restore"} and options.file is None:
-        raise exit_codes.WrongUsage(f"name a file: outreach database {options.action} FILE")
+    url, file = load(config=options.config).database, options.file
     if options.action == "status":
         return _status(url, as_json=options.json)
     if options.action == "upgrade":
         return _upgrade(url)
-    if url.get_backend_name() != "sqlite":
+    if file is None:
+        raise exit_codes.WrongUsage(f"name a file: outreach database {options.action} FILE")
+    if not _is_sqlite(url):
         verb = "backed up" if options.action == "backup" else "restored"
         exit_codes.print_error(f"a PostgreSQL database is {verb} by its own program. Run this:")
-        print(_postgresql_command(url, options.action, options.file))
+        print(_postgresql_command(url, options.action, file))
         return exit_codes.FAILED
     if options.action == "backup":
-        return _backup(_path(url), options.file, overwrite=options.yes)
-    return _restore(url, options.file)
+        return _backup(_path(url), file, overwrite=options.yes)
+    return _restore(url, file)
 
 
 def _status(url: URL, *, as_json: bool) -> int:
-    shown = url.render_as_string(hide_password=True)
-    state = _state(url)
+    state, database = _state(url), url.render_as_string(hide_password=True)
+    tone = Tone.BAD if state.problem else Tone.GOOD if state.revision == migrate.HEAD else Tone.INFO
     facts = [
-        Fact(label="Database", value=shown),
-        Fact(label="Schema", value=_standing(state), tone=_tone(state)),
+        Fact(label="Database", value=database),
+        Fact(label="Schema", value=_standing(state), tone=tone),
     ]
     if state.made_by:
         facts.append(Fact(label="Made by version", value=state.made_by))
-    data: dict[str, object] = {
-        "database": shown,
-        "schema": state.revision,
-        "newest": migrate.HEAD,
-        "made_by": state.made_by,
-    }
-    card = Result(card=Card(title="The bot's database", tone=_tone(state), facts=tuple(facts)), rows=(data,))
-    code = card_output.answer(card, as_json=as_json)
-    return exit_codes.FAILED if state.problem else code
+    row = {"database": database, "schema": state.revision, "newest": migrate.HEAD, "made_by": state.made_by}
+    card = Card(title="The bot's database", tone=tone, facts=tuple(facts))
+    card_output.answer(Result(card=card, rows=(row,)), as_json=as_json)
+    return exit_codes.FAILED if state.problem else exit_codes.DONE
 
 
 def _state(url: URL) -> migrate.SchemaState:
-    if url.get_backend_name() == "sqlite" and not _path(url).exists():
+    if _is_sqlite(url) and not _path(url).exists():
         return migrate.SchemaState()
-    with temporary_engine(url) as engine:
-        return _read_state(engine)
-
-
-def _read_state(engine: sa.Engine) -> migrate.SchemaState:
-    with engine.connect() as connection:
+    with temporary_engine(url) as engine, engine.connect() as connection:
         return migrate.read_state(connection)
 
 
@@ -85,18 +76,16 @@ def _standing(state: migrate.SchemaState) -> str:
     return f"{state.revision}, the newest"
 
 
-def _tone(state: migrate.SchemaState) -> Tone:
-    return Tone.BAD if state.problem else Tone.GOOD if state.revision == migrate.HEAD else Tone.INFO
-
-
 def _upgrade(url: URL) -> int:
     before = _state(url).revision
     with temporary_engine(url) as engine:
         migrate.upgrade(engine)
     text = "already the newest" if before == migrate.HEAD else f"upgraded from {before or 'empty'}"
-    return card_output.answer(
-        Result(card=Card(title=f"The schema is at {migrate.HEAD}: {text}", tone=Tone.GOOD))
-    )
+    return _done(f"The schema is at {migrate.HEAD}: {text}")
+
+
+def _done(title: str, *text: str) -> int:
+    return card_output.answer(Result(card=Card(title=title, tone=Tone.GOOD, text=text)))
 
 
 def _backup(source: Path, target: Path, *, overwrite: bool) -> int:
@@ -111,7 +100,7 @@ def _backup(source: Path, target: Path, *, overwrite: bool) -> int:
         )
     with closing(sqlite3.connect(source)) as database:
         _copy(database, target)
-    return card_output.answer(Result(card=Card(title=f"Backed up to {target}", tone=Tone.GOOD)))
+    return _done(f"Backed up to {target}")
 
 
 def _restore(url: URL, source: Path) -> int:
@@ -119,32 +108,30 @@ def _restore(url: URL, source: Path) -> int:
     _must_be_usable(source)
     target = _path(url)
     make_private_folder(target.parent)
+    text: list[str] = []
     with sole_owner(url) as owned:
         if not owned:
             raise exit_codes.Failed("A bot is running on this database. Stop it, then try again.")
-        text: tuple[str, ...] = ()
         if target.exists():
             kept = target.with_name(f"{target.name}.replaced-{datetime.now(UTC):%Y%m%d%H%M%S%f}")
             with closing(sqlite3.connect(target)) as replaced:
                 _copy(replaced, kept)
-            text = (f"What was there before is kept as {kept}.",)
+            text.append(f"What was there before is kept as {kept}.")
         # They belong to the file that is replaced, and would be read into the new one.
         stale = [target.with_name(target.name + ending) for ending in ("-wal", "-shm")]
         with closing(_open_backup(source)) as backup:
             _copy(backup, target, stale=stale)
-    return card_output.answer(Result(card=Card(title=f"Restored from {source}", tone=Tone.GOOD, text=text)))
+    return _done(f"Restored from {source}", *text)
 
 
 def _must_be_usable(source: Path) -> None:
     if not source.is_file():
         raise exit_codes.Failed(f"There is no file {source}.")
-    try:
-        with closing(_open_backup(source)) as backup:
-            intact = backup.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    except sqlite3.Error:
-        intact = False
-    opened = sa.create_engine("sqlite://", creator=lambda: _open_backup(source), poolclass=sa.NullPool)
-    state = _read_state(opened) if intact else migrate.SchemaState()
+    state = migrate.SchemaState()
+    engine = sa.create_engine("sqlite://", creator=lambda: _open_backup(source), poolclass=sa.NullPool)
+    with contextlib.suppress(sa.exc.DatabaseError), engine.connect() as connection:
+        if connection.scalar(sa.text("PRAGMA integrity_check")) == "ok":
+            state = migrate.read_state(connection)
     if not state.revision:
         raise exit_codes.Failed(f"{source} is not an intact backup of the bot's database.")
     state.check()
@@ -156,7 +143,7 @@ def _open_backup(file: Path) -> sqlite3.Connection:
     `immutable` is for files that no process has open (https://www.sqlite.org/uri.html): those without a journal.
     """
     journals = (file.with_name(file.name + ending) for ending in ("-wal", "-journal"))
-    how = "mode=ro" if any(one.exists() for one in journals) else "mode=ro&immutable=1"
+    how = "mode=ro" if any(journal.exists() for journal in journals) else "mode=ro&immutable=1"
     return sqlite3.connect(f"{file.absolute().as_uri()}?{how}", uri=True)
 
 
@@ -169,14 +156,18 @@ def _copy(old: sqlite3.Connection, target: Path, *, stale: Iterable[Path] = ()) 
         with closing(sqlite3.connect(fresh)) as new:
             old.backup(new)
             new.execute("PRAGMA journal_mode=DELETE")  # one file, nothing beside it
-        for one in stale:
-            one.unlink(missing_ok=True)
+        for journal in stale:
+            journal.unlink(missing_ok=True)
         fresh.replace(target)
     except OSError as error:
         # The name of the file beside it means nothing to a person.
         raise OSError(error.errno, error.strerror, str(target)) from None
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def _is_sqlite(url: URL) -> bool:
+    return url.get_backend_name() == "sqlite"
 
 
 def _path(url: URL) -> Path:

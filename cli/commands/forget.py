@@ -6,14 +6,13 @@ import asyncio
 import contextlib
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from bot.slack.web_api import SlackError
 from cli.console import card_output, exit_codes
-from cli.console.interactive import attended, confirm
+from cli.console.interactive import confirm
 from cli.console.resources import audit_entry, open_bot_store
 from cli.console.slack_channels import open_web_api
 from shared.commands.base import Result
@@ -33,6 +32,10 @@ from shared.text.formats import show_number
 ROUNDS = 3
 """A running bot may write about the person meanwhile; after so many looks, that is said."""
 GONE = "message_not_found"
+ELSEWHERE = (
+    "Not reached: backups of the database, files of `import`, `export` and `report`, and the outreach service. Remove the "
+    "lead there too (`outreach remove ADDRESS`), or its next event is stored again."
+)
 
 
 def run(options: Namespace) -> int:
@@ -40,23 +43,26 @@ def run(options: Namespace) -> int:
     email = options.address.strip()
     if "@" not in email.strip("@") or any(sign.isspace() for sign in email):
         raise exit_codes.WrongUsage(f"{email or 'an empty text'} isn't an email address")
-    return asyncio.run(_forget(email, load(config=options.config), options))
+    result = asyncio.run(_forget(email, load(config=options.config), options))
+    return card_output.answer(result, as_json=options.json)
 
 
-async def _forget(email: str, settings: Settings, options: Namespace) -> int:
+async def _forget(email: str, settings: Settings, options: Namespace) -> Result:
     redaction = Redaction(address(email))
     async with open_bot_store(settings) as store:
         traces = await store.erasure.find(email)
         if not traces and not await asyncio.to_thread(_mentions, settings, redaction):
             title = f"Nothing is stored about {email}"
-            card = Card(title=title, text=tuple(_unreached(settings, redaction)))
-            return card_output.answer(Result(card=card), as_json=options.json)
-        own = [one for one in traces.messages if not one.shared]
-        stay = "" if options.slack or not own else _stay(own)
+            return Result(card=Card(title=title, text=tuple(_unreached(settings, redaction))))
+        own = [message for message in traces.messages if not message.shared]
+        stay = ""
+        if own and not options.slack:
+            count = show_number(len(own), "message")
+            stay = f" Afterwards the bot can't find its {count} in Slack (--slack deletes them)."
         confirm(f"Erase {_listed(traces)} of {email}? It can't be undone.{stay}", yes=options.yes)
-        delete = bool(own) and (options.slack or _wants_messages_deleted(own, options))
         # Before the records, which alone know where the messages are: interrupted here, it can be run again.
-        deleted, kept = await _delete_messages(own if delete else (), settings)
+        refusals = await _delete_messages(own, settings) if own and options.slack else []
+        deleted = len(own) - len(refusals) if options.slack else 0
         left = await _erase(store, traces)
         quoted = await asyncio.to_thread(_redact, settings, redaction)
         for some in portions([number for (number,) in quoted.get(deliveries.name, ())]):
@@ -64,22 +70,37 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> int:
         result = f"erased a person: {_listed(traces)}, and {show_number(deleted, 'message')} in Slack"
         workspace = settings.workspace().name
         await store.records.record(audit_entry(workspace, "forget", result))
-    unreached = (*await asyncio.to_thread(_clear, settings), *_unreached(settings, redaction))
-    outcome = _result(
-        traces, quoted=sum(map(len, quoted.values())), deleted=deleted, refusals=kept, left=left
+    texts = [
+        *_told(traces, quoted=sum(map(len, quoted.values())), deleted=deleted, refusals=refusals, left=left),
+        *await asyncio.to_thread(_clear, settings),
+        *_unreached(settings, redaction),
+    ]
+    card = Card(
+        title=f"Erased what was stored about {email}",
+        tone=Tone.WARN if left or refusals else Tone.GOOD,
+        text=tuple(texts),
+        facts=(Fact(label="Erased", value=_listed(traces)),),
     )
-    card = replace(outcome.card, text=(*outcome.card.text, *unreached))
-    return card_output.answer(replace(outcome, card=card), as_json=options.json)
+    row = {
+        "alerts": len(traces.alerts),
+        "deliveries": len(traces.deliveries),
+        "messages": len(traces.posts),
+        "audit": len(traces.audit),
+        "quoted": sum(map(len, quoted.values())),
+        "slack_messages_deleted": deleted,
+        "slack_messages_left": len(traces.messages) - deleted,
+        "complete": not left,
+    }
+    return Result(card=card, rows=(row,))
 
 
 @contextlib.contextmanager
 def _databases(settings: Settings) -> Iterator[Sequence[tuple[sa.Engine, sa.MetaData]]]:
     """The bot's database and the dashboard's history, as far as they are there."""
-    found = ((settings.database, metadata), (settings.history_database, history))
     with contextlib.ExitStack() as opened:
         yield [
             (opened.enter_context(temporary_engine(url)), tables)
-            for url, tables in found
+            for url, tables in ((settings.database, metadata), (settings.history_database, history))
             if url.get_backend_name() != "sqlite" or Path(url.database or "").exists()
         ]
 
@@ -91,22 +112,26 @@ def _mentions(settings: Settings, redaction: Redaction) -> int:
 
 def _redact(settings: Settings, redaction: Redaction) -> Mapping[str, Sequence[Key]]:
     """Remove the address from what stays: other people's texts, the history of leads, notes."""
-    found: dict[str, Sequence[Key]] = {}
+    changed: dict[str, Sequence[Key]] = {}
     with _databases(settings) as databases:
         for engine, tables in databases:
-            found |= redact(engine, tables, redaction)
-    return found
+            changed |= redact(engine, tables, redaction)
+    return changed
 
 
-def _clear(settings: Settings) -> Iterator[str]:
-    """Overwrite what SQLite keeps of deleted rows; what could not be, because a program uses the file."""
+def _clear(settings: Settings) -> list[str]:
+    """Overwrite what SQLite keeps of deleted rows; names what could not be, because a program uses the file."""
+    texts = []
     with sole_owner(settings.database) as is_free, _databases(settings) as databases:
         for engine, tables in databases:
             # A running bot would have to wait for it, and with it the deliveries.
             may_wait = tables is history or is_free or engine.dialect.name != "sqlite"
             if not may_wait or not clear_free_space(engine):
                 name = Path(engine.url.database or "").name
-                yield f"{name}: its free space is overwritten when nothing uses it. Stop the bot and run it again."
+                texts.append(
+                    f"{name}: its free space is overwritten when nothing uses it. Stop the bot and run it again."
+                )
+    return texts
 
 
 def _unreached(settings: Settings, redaction: Redaction) -> Iterator[str]:
@@ -115,11 +140,10 @@ def _unreached(settings: Settings, redaction: Redaction) -> Iterator[str]:
     databases = [url.database or "" for url in urls if url.get_backend_name() == "sqlite"]
     searched = {Path(name + ending).resolve() for name in databases for ending in ("", "-wal", "-shm")}
     for file in sorted(path for path in settings.state_dir.rglob("*") if path.is_file()):
-        if file.resolve() not in searched:
-            with contextlib.suppress(OSError):
-                if redaction.is_in(file):
-                    yield f"Not reached: {file}. Delete it."
-    yield _ELSEWHERE
+        with contextlib.suppress(OSError):
+            if file.resolve() not in searched and redaction.is_in(file):
+                yield f"Not reached: {file}. Delete it."
+    yield ELSEWHERE
 
 
 async def _erase(store: Store, traces: Traces) -> bool:
@@ -132,38 +156,20 @@ async def _erase(store: Store, traces: Traces) -> bool:
     return True
 
 
-def _wants_messages_deleted(own: Sequence[PostedMessage], options: Namespace) -> bool:
-    if options.yes or not attended():
-        return False
-    try:
-        confirm(f"Also delete {show_number(len(own), 'message')} that the bot posted in Slack?", yes=False)
-    except exit_codes.Failed:
-        return False
-    return True
-
-
-async def _delete_messages(own: Sequence[PostedMessage], settings: Settings) -> tuple[int, Sequence[str]]:
-    """Return how many messages are gone, and what Slack said of the others.
+async def _delete_messages(own: Sequence[PostedMessage], settings: Settings) -> list[str]:
+    """Delete the messages; returns what Slack said of those that it kept.
 
     https://docs.slack.dev/reference/methods/chat.delete
     """
-    if not own:
-        return 0, ()
-    deleted, refusals = 0, list[str]()
+    refusals = []
     async with open_web_api(settings) as slack:
-        for one in own:
+        for message in own:
             try:
-                await slack.call("chat.delete", channel=one.channel, ts=one.ts)
+                await slack.call("chat.delete", channel=message.channel, ts=message.ts)
             except SlackError as error:
                 if error.code != GONE:
-                    refusals.append(f"{one.channel} {one.ts}: {error.code}")
-                    continue
-            deleted += 1
-    return deleted, refusals
-
-
-def _stay(own: Sequence[PostedMessage]) -> str:
-    return f" Afterwards the bot can't find its {show_number(len(own), 'message')} in Slack (--slack deletes them)."
+                    refusals.append(f"{message.channel} {message.ts}: {error.code}")
+    return refusals
 
 
 def _listed(traces: Traces) -> str:
@@ -178,42 +184,19 @@ def _listed(traces: Traces) -> str:
     return ", ".join(texts) or "every mention"
 
 
-def _result(traces: Traces, *, quoted: int, deleted: int, refusals: Sequence[str], left: bool) -> Result:
-    """What was done about a person, and what is left; `quoted` rows stay, and had the address in their text."""
-    own = [message for message in traces.messages if not message.shared]
-    remaining, shared = len(own) - deleted, len(traces.messages) - len(own)
-    texts = [f"Slack refused to delete {one}." for one in refusals]
-    if remaining:
+def _told(traces: Traces, *, quoted: int, deleted: int, refusals: Sequence[str], left: bool) -> Iterator[str]:
+    """What is left of the person; `quoted` rows stay, and had the address in their text."""
+    shared = sum(message.shared for message in traces.messages)
+    for refusal in refusals:
+        yield f"Slack refused to delete {refusal}."
+    if remaining := len(traces.messages) - shared - deleted:
         count = show_number(remaining, "message")
-        texts.append(f"Not deleted in Slack: {count} about this person. Delete them there.")
+        yield f"Not deleted in Slack: {count} about this person. Delete them there."
     if shared:
         count = show_number(shared, "message")
-        texts.append(f"{count} also show other people: the bot redraws them without this one.")
+        yield f"{count} also show other people: the bot redraws them without this one."
     if quoted:
         count = show_number(quoted, "other record")
-        texts.append(f"The address was removed from {count}; the bot redraws messages that quote it.")
+        yield f"The address was removed from {count}; the bot redraws messages that quote it."
     if left:
-        texts.append("A running bot has stored something new about the person. Run it again.")
-    card = Card(
-        title=f"Erased what was stored about {traces.email}",
-        tone=Tone.WARN if left or refusals else Tone.GOOD,
-        text=tuple(texts),
-        facts=(Fact(label="Erased", value=_listed(traces)),),
-    )
-    row = {
-        "alerts": len(traces.alerts),
-        "deliveries": len(traces.deliveries),
-        "messages": len(traces.posts),
-        "audit": len(traces.audit),
-        "quoted": quoted,
-        "slack_messages_deleted": deleted,
-        "slack_messages_left": remaining + shared,
-        "complete": not left,
-    }
-    return Result(card=card, rows=(row,))
-
-
-_ELSEWHERE = (
-    "Not reached: backups of the database, files of `import`, `export` and `report`, and the outreach service. Remove the "
-    "lead there too (`outreach remove ADDRESS`), or its next event is stored again."
-)
+        yield "A running bot has stored something new about the person. Run it again."

@@ -13,7 +13,6 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from cli.commands.manifest import slack_address
 from cli.commands.webhooks import PATH
 from cli.console import exit_codes
 from cli.console.interactive import attended
-from cli.doctor import configuration, run, slack
+from cli.doctor import configuration, run
 from cli.doctor.finding import Finding
 from shared.domain.card import Tone
 from shared.settings import DEFAULT, Settings, SettingsError, load
@@ -32,16 +31,36 @@ Answers = dict[str, str]
 """The answers by the variable of the setting."""
 Check = Callable[[Settings], Coroutine[Any, Any, list[Finding]]]
 
+QUESTIONS = {
+    "OUTREACH_BASE_URL": "Address of the service, ends in /v1",
+    "OUTREACH_API_KEY": "API key, from the account settings",
+    "OUTREACH_DATABASE_URL": "Database URL (Enter: SQLite in your state folder)",
+    "SLACK_BOT_TOKEN": "Bot token (xoxb-…), from OAuth & Permissions",
+    "SLACK_APP_TOKEN": "App-level token (xapp-…) with connections:write",
+    "SLACK_SIGNING_SECRET": "Signing secret, from Basic Information",
+    "OUTREACH_ALERT_CHANNEL": "Id of the alert channel (C…), at the end of its details",
+}
+SECRET = ("OUTREACH_API_KEY", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET")
+TAKEN = ("SLACK_API_URL", "OUTREACH_STATE_DIR")
+"""The checks need these, and no question asks for them: they are saved with the answers."""
+
 
 def ask_settings() -> tuple[Mapping[SettingPath, str], str]:
     """Every answer by its place in the file, and the bot's public address."""
-    answers = _addresses_in_use()
+    answers = {name: value for name in TAKEN if (value := os.environ.get(name, "").strip())}
+    for name, value in answers.items():
+        _say(f"From the environment, and saved too: {name} = {visible(value)}")
     _say("The outreach service")
+    service = ("OUTREACH_BASE_URL", "OUTREACH_API_KEY")
     _until_good(
-        answers, _ask_service, lambda settings: run.service_findings(settings, settings.workspaces[DEFAULT])
+        answers, service, lambda settings: run.service_findings(settings, settings.workspaces[DEFAULT])
     )
     _say("The database")
-    _until_good(answers, _ask_database, lambda settings: run.listed(configuration.database(settings)))
+    _until_good(
+        answers,
+        ("OUTREACH_DATABASE_URL",),
+        lambda settings: run.listed(configuration.database(settings)),
+    )
     _say("Slack (for alerts and commands; the shell and the dashboard work without it)")
     public = _ask_address()
     if public:
@@ -56,24 +75,9 @@ def _connect_slack(answers: Answers, public: str) -> None:
     _say(
         f"On api.slack.com/apps create an app from a manifest, and paste the output of: outreach manifest {how}"
     )
-    _until_good(
-        answers,
-        partial(_ask_slack, socket_mode=socket_mode),
-        lambda settings: run.listed(slack.examine(settings)),
-    )
+    way_in = "SLACK_APP_TOKEN" if socket_mode else "SLACK_SIGNING_SECRET"
+    _until_good(answers, ("SLACK_BOT_TOKEN", way_in, "OUTREACH_ALERT_CHANNEL"), run.slack_findings)
     answers["OUTREACH_SECRET_KEY"] = base64.b64encode(secrets.token_bytes(32)).decode()
-
-
-def _addresses_in_use() -> Answers:
-    """Take from the environment what the checks need and no question asks for; it is saved with the answers."""
-    taken = {
-        name: os.environ[name].strip()
-        for name in ("SLACK_API_URL", "OUTREACH_STATE_DIR")
-        if os.environ.get(name, "").strip()
-    }
-    for name, value in taken.items():
-        _say(f"From the environment, and saved too: {name} = {visible(value)}")
-    return taken
 
 
 def next_steps(public: str) -> Sequence[str]:
@@ -88,24 +92,6 @@ def next_steps(public: str) -> Sequence[str]:
     )
 
 
-def _ask_service(answers: Answers) -> None:
-    _ask(answers, "OUTREACH_BASE_URL", "Address of the service, ends in /v1")
-    _ask(answers, "OUTREACH_API_KEY", "API key, from the account settings", secret=True)
-
-
-def _ask_database(answers: Answers) -> None:
-    _ask(answers, "OUTREACH_DATABASE_URL", "Database URL (Enter: SQLite in your state folder)", optional=True)
-
-
-def _ask_slack(answers: Answers, *, socket_mode: bool) -> None:
-    _ask(answers, "SLACK_BOT_TOKEN", "Bot token (xoxb-…), from OAuth & Permissions", secret=True)
-    if socket_mode:
-        _ask(answers, "SLACK_APP_TOKEN", "App-level token (xapp-…) with connections:write", secret=True)
-    else:
-        _ask(answers, "SLACK_SIGNING_SECRET", "Signing secret, from Basic Information", secret=True)
-    _ask(answers, "OUTREACH_ALERT_CHANNEL", "Id of the alert channel (C…), at the end of its details")
-
-
 def _ask_address() -> str:
     """The bot's public address; empty where Slack is left out for now."""
     while address := _read("Public https address of the bot (Enter: without Slack)"):
@@ -116,10 +102,11 @@ def _ask_address() -> str:
     return ""
 
 
-def _until_good(answers: Answers, ask: Callable[[Answers], None], check: Check) -> None:
+def _until_good(answers: Answers, names: Sequence[str], check: Check) -> None:
     """Ask, check and show what was found, until nothing is wrong or the person keeps it."""
     while True:
-        ask(answers)
+        for name in names:
+            answers[name] = _ask(name, before=answers.get(name, ""))
         try:
             settings = load(config=Path(os.devnull), environ=answers)
         except SettingsError as refusal:
@@ -129,18 +116,18 @@ def _until_good(answers: Answers, ask: Callable[[Answers], None], check: Check) 
         for finding in findings:
             fix = f" {finding.fix}" if finding.fix else ""
             _say(visible(f"  {run.WORDS[finding.tone]}: {finding.check}: {finding.found}.{fix}"))
-        if not any(finding.tone is Tone.BAD for finding in findings) or not _yes(
-            "Enter these again? (n: keep them)"
-        ):
+        is_wrong = any(finding.tone is Tone.BAD for finding in findings)
+        if not is_wrong or not _yes("Enter these again? (n: keep them)"):
             return
 
 
-def _ask(answers: Answers, name: str, question: str, *, secret: bool = False, optional: bool = False) -> None:
-    before = answers.get(name, "")
+def _ask(name: str, *, before: str) -> str:
     hint = " (Enter: as before)" if before else ""
-    while not (answer := _read(question + hint, secret=secret) or before) and not optional:
+    while True:
+        answer = _read(QUESTIONS[name] + hint, secret=name in SECRET) or before
+        if answer or name == "OUTREACH_DATABASE_URL":
+            return answer
         _say("  A value is required.")
-    answers[name] = answer
 
 
 def _yes(question: str) -> bool:
@@ -148,7 +135,7 @@ def _yes(question: str) -> bool:
 
 
 def _read(question: str, *, secret: bool = False) -> str:
-    """A line; a secret is not shown while it is typed. Raises `Interrupted` at the end of the input."""
+    """A line; a secret is not shown while it is typed. Raises `Failed` at the end of the input."""
     prompt = f"{question}: "
     try:
         if secret and attended():

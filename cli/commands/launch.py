@@ -9,7 +9,6 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Coroutine
-from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +20,7 @@ from shared.text.tokenize import parse_duration
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings
-    from shared.store.history import Records
 
 NO_TERMINAL = (
     "no terminal for the dashboard: run it in a terminal, print a snapshot with `outreach dashboard --once`, or serve "
@@ -65,6 +62,7 @@ def dashboard(options: Namespace) -> int:
             "--incident needs a file: `outreach dashboard --once --incident --svg incident.svg`"
         )
     if options.once:
+        from cli.console.resources import open_records
         from tui.entrypoints.once import print_once
 
         once = print_once(
@@ -72,7 +70,7 @@ def dashboard(options: Namespace) -> int:
             as_json=options.json,
             svg=options.svg,
             incident=parse_duration(options.incident) if options.incident else None,
-            open_records=_records,
+            open_records=open_records,
             workspace=options.workspace,
         )
         return asyncio.run(once)
@@ -110,26 +108,15 @@ def _settings(options: Namespace) -> Settings:
     return settings
 
 
-def _records(settings: Settings) -> AbstractAsyncContextManager[Records]:
-    from cli.console.resources import open_records
-
-    return open_records(settings)
-
-
-def _replies(settings: Settings, workspace: str) -> AbstractAsyncContextManager[ReplyQueue]:
-    from cli.console.resources import open_replies
-
-    return open_replies(settings, workspace)
-
-
 async def _front(options: Namespace) -> int:
     gc.disable()  # nothing loaded at startup is garbage; the dashboard turns collection on when it is up
+    from cli.console.resources import open_records, open_replies
     from tui.app.run import run_dashboard
 
     return await run_dashboard(
         lambda: _settings(options),
-        open_records=_records,
-        open_replies=_replies,
+        open_records=open_records,
+        open_replies=open_replies,
         wall=options.wall,
         is_viewer=options.viewer,
         workspace=options.workspace,
@@ -183,11 +170,10 @@ async def _serve_slack_standin(options: Namespace) -> None:
     from sandbox.slack.server import SlackStandIn
     from sandbox.slack.settings import Manifest, Settings
 
-    manifest = _read_manifest(options.manifest) if options.manifest else None
     try:
         settings = Settings(request_url=options.request_url)
-        if manifest is not None:
-            settings.apply(Manifest.model_validate(manifest))
+        if options.manifest:
+            settings.apply(Manifest.model_validate(_read_manifest(options.manifest)))
     except ValidationError as fault:
         first = fault.errors()[0]
         place = ".".join(map(str, first["loc"]))
@@ -199,28 +185,20 @@ async def _serve_slack_standin(options: Namespace) -> None:
 
 
 def _read_manifest(file: Path) -> dict[str, Any]:
-    """An app manifest; raises `WrongUsage`."""
-    manifest = _read_object(file)
-    if "settings" not in manifest:
-        raise exit_codes.WrongUsage(f"{file} isn't an app manifest: it has no settings")
-    return manifest
-
-
-def _read_object(file: Path) -> dict[str, Any]:
-    """An object in YAML or JSON, which YAML holds; raises `WrongUsage`."""
+    """An app manifest in YAML, which JSON is too; raises `WrongUsage`."""
     import yaml
 
     try:
-        read = yaml.safe_load(file.read_bytes())
+        manifest = yaml.safe_load(file.read_bytes())
     except OSError as fault:
         raise exit_codes.WrongUsage(f"{file} can't be read: {exit_codes.os_error_text(fault)}") from None
     except yaml.YAMLError as fault:
         where = getattr(fault, "problem_mark", None)
         line = f" near line {where.line + 1}" if where else ""
         raise exit_codes.WrongUsage(f"{file} isn't YAML or JSON{line}") from None
-    if not isinstance(read, dict):
-        raise exit_codes.WrongUsage(f"{file} doesn't hold names and values")
-    return read
+    if not isinstance(manifest, dict) or "settings" not in manifest:
+        raise exit_codes.WrongUsage(f"{file} isn't an app manifest: it has no settings")
+    return manifest
 
 
 async def _stopped_or_orphaned(stop: asyncio.Event) -> None:

@@ -6,16 +6,12 @@ Only the protocol is on stdout.
 from __future__ import annotations
 
 import asyncio
-import sys
 from argparse import Namespace
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, BinaryIO, cast
+from typing import Any
 
-import anyio
-import anyio.to_thread
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
@@ -35,8 +31,6 @@ from shared.settings import Need, Settings, load
 
 NAME = "outreach"
 INSTRUCTIONS = f"Tools of an email outreach account, which only read. {NOTICE}"
-LONGEST_LINE = 256 * 1024
-"""Bytes of a message on stdio."""
 
 
 def run(options: Namespace) -> int:
@@ -70,7 +64,7 @@ def _server(session: AssistantSession) -> Server[Any]:
     async def list_tools(
         _context: ServerRequestContext[Any, Any], _page: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(one) for one in session.tools()])
+        return types.ListToolsResult(tools=[_tool(tool) for tool in session.tools()])
 
     async def call_tool(
         _context: ServerRequestContext[Any, Any], call: types.CallToolRequestParams
@@ -88,31 +82,8 @@ def _server(session: AssistantSession) -> Server[Any]:
 
 async def _serve_stdio(server: Server[Any]) -> None:
     """Serve one client until it leaves."""
-    lines = cast("anyio.AsyncFile[str]", _Lines(sys.stdin.buffer))
-    async with stdio_server(lines) as (reading, writing):
+    async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
-
-
-class _Lines:
-    """The lines of stdin; one over the limit is never held, and reads as no message."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def __aiter__(self) -> AsyncIterator[str]:
-        return self._read()
-
-    async def _read(self) -> AsyncIterator[str]:
-        while line := await anyio.to_thread.run_sync(self._line, abandon_on_cancel=True):
-            yield line
-
-    def _line(self) -> str:
-        line = self._stream.readline(LONGEST_LINE)
-        if len(line) < LONGEST_LINE or line.endswith(b"\n"):
-            return line.decode(errors="replace")
-        while line and not line.endswith(b"\n"):
-            line = self._stream.readline(LONGEST_LINE)
-        return "too long\n"
 
 
 def _tool(tool: Tool) -> types.Tool:

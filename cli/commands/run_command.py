@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 import re
 import sys
 from argparse import Namespace
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
-from cli.console.resources import write_private
 from cli.console.slack_channels import place_finder, with_channel_id, with_channel_names
 from shared.api.errors import OutreachError
 from shared.commands import Command, Invocation, parse
@@ -25,9 +23,9 @@ from shared.text.tokenize import quote
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
 
-STDOUT = "-"
 PAGES_SEARCHED = 500
 """About a minute at the key's rate, with progress, and interruptible."""
+Print = Callable[[Sequence[Mapping[str, object]]], None]
 
 
 def run(command: Command, options: Namespace) -> int:
@@ -35,10 +33,9 @@ def run(command: Command, options: Namespace) -> int:
     invocation = parse(line(command.name, options.words))
     if options.workspace:
         invocation = replace(invocation, workspace=options.workspace)
-    if invocation.changes and any(vars(options).get(name) for name in ("csv", "output")):
-        raise exit_codes.WrongUsage(
-            f"--csv and -o work only with commands that read, like {command.name} list"
-        )
+    as_csv = getattr(options, "csv", False)
+    if invocation.changes and as_csv:
+        raise exit_codes.WrongUsage(f"--csv works only with commands that read, like {command.name} list")
     try:
         result = asyncio.run(_answer(invocation, options))
     except OutreachError as error:
@@ -46,19 +43,10 @@ def run(command: Command, options: Namespace) -> int:
 
         card_output.show(failed_card(error, invocation), stream=sys.stderr)
         return exit_codes.FAILED
+    form: Print | None = card_output.print_data if options.json else card_output.print_csv if as_csv else None
     if invocation.changes:
-        form = card_output.print_data if options.json else None
         return _show(_with_change(result, invocation.arguments), form=form, quiet=options.quiet)
-    form = card_output.print_data if options.json else card_output.print_csv if options.csv else None
-    result = _first(result, options.limit)
-    if options.output is None or str(options.output) == STDOUT:
-        return _show(result, form=form, bare=options.quiet)
-    text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
-    with contextlib.redirect_stdout(text):
-        code = _show(result, form=form, bare=options.quiet)
-    text.seek(0)
-    write_private(options.output, text.read())
-    return code
+    return _show(_first(result, options.limit), form=form, bare=options.quiet)
 
 
 def line(name: str, words: Sequence[str]) -> str:
@@ -92,15 +80,14 @@ async def _answer(invocation: Invocation, options: Namespace) -> Result:
             pages_searched=PAGES_SEARCHED,
             find_place=place_finder(settings),
         )
-        with (
-            progress_bar()
-            if isinstance(invocation.arguments, Lead | Remove)
-            else contextlib.nullcontext(_unseen) as show
-        ):
-            seen = replace(
-                context, progress=lambda count: show(ProgressUpdate(count=count, what="leads searched"))
-            )
-            done = await run_command(invocation, seen)
+        is_search = isinstance(invocation.arguments, Lead | Remove)
+        with progress_bar() if is_search else contextlib.nullcontext() as show:
+
+            def searched(count: int) -> None:
+                if show:
+                    show(ProgressUpdate(count=count, what="leads searched"))
+
+            done = await run_command(invocation, replace(context, progress=searched))
         if isinstance(done, Question):
             done = await _confirmed(done, context, yes=context.unseen)
         if names_channel:
@@ -136,10 +123,6 @@ def _with_change(result: Result, arguments: Arguments) -> Result:
     return replace(result, rows=tuple({**about, **row, **ends} for row in result.rows or ({},)))
 
 
-def _unseen(_mark: object) -> None:
-    """Nothing takes long."""
-
-
 def _first(result: Result, limit: int | None) -> Result:
     """The answer with its first entries alone, where `--limit` says how many."""
     if limit is None or result.refused:
@@ -154,7 +137,7 @@ def _first(result: Result, limit: int | None) -> Result:
 def _show(
     result: Result,
     *,
-    form: Callable[[Sequence[Mapping[str, object]]], None] | None = None,
+    form: Print | None = None,
     quiet: bool = False,
     bare: bool = False,
 ) -> int:

@@ -169,16 +169,8 @@ async def record(settings: Settings, workspace: Workspace, command: str, result:
             exit_codes.print_error(f"not in the audit log: {fault}")
 
 
-def is_device(path: Path) -> bool:
-    """Return True for a device, a pipe or an open file of this process: they are written to, never replaced."""
-    return path.exists() and (path.parent in {Path("/dev"), Path("/dev/fd")} or not path.is_file())
-
-
 def write_private(path: Path, text: str) -> None:
     """Write the file whole or not at all, on disk before this returns, readable for its owner alone."""
-    if is_device(path):
-        path.write_text(text, encoding="utf-8")
-        return
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with os.fdopen(create_private_file(fresh), "w", encoding="utf-8") as file:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from cli.console.resources import open_records
 from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.domain.card import Tone
-from shared.domain.dns_facts import dns_fact, problems_of
+from shared.domain.dns_facts import dns_fact
 from shared.domain_health.lookup import system_resolvers
 from shared.records.records import AlertsSummary, RecordsUnavailable
 from shared.settings import Need, Settings, SettingsError, load
@@ -101,13 +101,9 @@ async def domains(settings: Settings) -> AsyncIterator[Finding]:
     except RecordsUnavailable as error:
         yield doubtful("DNS", f"unknown: {error}", fix="See Database above.")
         return
-    now = datetime.now(UTC)
-    broken = [name for name, report in reports.items() if problems_of(report, now=now)]
-    unknown = [
-        name
-        for name, report in reports.items()
-        if name not in broken and dns_fact(report, now=now).tone is Tone.UNKNOWN
-    ]
+    facts = {name: dns_fact(report, now=datetime.now(UTC)) for name, report in reports.items()}
+    broken = [name for name, fact in facts.items() if fact.tone is Tone.BAD]
+    unknown = [name for name, fact in facts.items() if fact.tone is Tone.UNKNOWN]
     if not reports:
         yield doubtful("DNS", "no domain checked yet", fix="A running bot checks them within minutes.")
     elif broken:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import aiohttp
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,7 +20,6 @@ from shared.api.models import Subscription
 from shared.api.pace import Priority
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, Workspace
-from shared.storage.webhook_file import WebhookFileUnreadable, read_webhook_file
 from shared.store.db.engine import Database
 from shared.store.instance import Instance, SeenBot
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
@@ -30,6 +30,7 @@ NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0
 """Slack refuses requests that are five minutes old, and signs with its own clock."""
 TIMEOUT = aiohttp.ClientTimeout(total=PATIENCE)
 START = "Start it: outreach bot"
+RESTART = "Start it again: outreach bot"
 SUBSCRIBE = "outreach webhooks create --url https://YOUR-HOST/webhooks/outreach"
 
 
@@ -42,8 +43,7 @@ async def key(client: OutreachClient, workspace: Workspace) -> AsyncIterator[Fin
         fix = "Create a key in the account settings and set OUTREACH_API_KEY."
         yield bad(check, "rejected: missing or revoked", fix=fix)
     except Unreadable as fault:
-        fix = "`outreach doctor --shapes` shows the response format. Set [fields] to match it."
-        yield doubtful(check, str(fault), fix=fix)
+        yield doubtful(check, str(fault), fix="Set [fields] to match the response.")
     except OutreachError as fault:
         fix = f"Check that {workspace.base_url} is the right address and reachable from here."
         yield bad(check, str(fault), fix=fix)
@@ -69,18 +69,11 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
     Only forged signatures are sent: a delivery with a good one would be stored and shown in `status`.
     """
     contents = await _look(settings)
-    imported: dict[str, tuple[Subscription, ...]] = {}
-    for file in settings.webhook_files:
-        try:
-            for name, some in (await asyncio.to_thread(read_webhook_file, file)).items():
-                imported[name] = (*imported.get(name, ()), *some)
-        except WebhookFileUnreadable as fault:
-            yield bad("Webhook secrets", str(fault), fix="The bot imports it when it can be read.")
     async with aiohttp.ClientSession(timeout=TIMEOUT, trust_env=True) as http:
         async for finding in _bot(http, settings, contents):
             yield finding
         for name, workspace in settings.workspaces.items():
-            subscribed = (*contents.subscriptions.get(name, ()), *imported.get(name, ()))
+            subscribed = contents.subscriptions.get(name, ())
             count = len(subscribed) + len(workspace.webhook_secrets)
             check = f"Webhook secrets of {name}"
             if problem := contents.problems.get(name):
@@ -124,8 +117,8 @@ async def _look(settings: Settings) -> _Contents:
 async def _bot(
     http: aiohttp.ClientSession, settings: Settings, contents: _Contents
 ) -> AsyncIterator[Finding]:
-    """Check that a bot runs, and on the database that this shell looks at."""
-    address, seen = settings.details_url, contents.seen
+    """Check that a bot runs, on the database that this shell looks at, and that Slack reaches it."""
+    address, seen, state = settings.details_url, contents.seen, dict[str, Any]()
     try:
         async with http.get(f"{address}/readyz") as answer:
             status, text = answer.status, await answer.text()
@@ -135,25 +128,38 @@ async def _bot(
         else:
             yield doubtful("Bot", f"not running at {address}", fix=START)
         return
+    with contextlib.suppress(ValueError, TypeError):  # some other program may listen there
+        state = dict(json.loads(text))
     if status == 200:
         yield good("Bot", f"ready at {address}")
     else:
         yield bad("Bot", f"not ready: {text[:200]}", fix="See its log.")
-    check, theirs = "Bot's database", _instance(text)
-    if theirs and theirs == contents.instance:
-        yield good(check, "same as this shell's")
-    elif theirs:
-        own = settings.database.render_as_string(hide_password=True)
-        differs = f"the bot at {address} uses another ({theirs}) than this shell ({contents.instance or 'new'}, {own})"
-        fix = "Set the same OUTREACH_DATABASE_URL for both, or OUTREACH_STATE_DIR with SQLite."
-        yield bad(check, differs, fix=fix)
+    if theirs := visible(str(state.get("instance") or "")):
+        yield _same_database(settings, theirs, contents.instance)
+    connection = state.get("socket_mode")
+    if isinstance(connection, dict):
+        yield socket_mode(connection)
+    elif connection and settings.slack.app_token:
+        yield bad("Slack connection", "the running bot has no app token", fix=RESTART)
 
 
-def _instance(readiness: str) -> str:
-    try:
-        return visible(str(json.loads(readiness)["instance"]))
-    except (ValueError, KeyError, TypeError):
-        return ""
+def _same_database(settings: Settings, theirs: str, own: str | None) -> Finding:
+    check = "Bot's database"
+    if theirs == own:
+        return good(check, "same as this shell's")
+    place = f"{own or 'new'}, {settings.database.render_as_string(hide_password=True)}"
+    fix = "Set the same OUTREACH_DATABASE_URL for both, or OUTREACH_STATE_DIR with SQLite."
+    return bad(check, f"{settings.details_url} uses another ({theirs}) than this shell ({place})", fix=fix)
+
+
+def socket_mode(state: Mapping[str, Any]) -> Finding:
+    """The `socket_mode` of a bot's /readyz as a finding."""
+    check = "Slack connection"
+    if not state["connected"]:
+        return bad(check, visible(str(state["trouble"])), fix="The bot keeps retrying. See its log.")
+    last = f" (last reason: {visible(str(state['last_loss']))})" if state["rebuilds"] else ""
+    age = f"last message {state['last_message_age']} s ago"
+    return good(check, f"{age}, reconnected {state['rebuilds']}×{last}")
 
 
 async def _refuses(http: aiohttp.ClientSession, url: str) -> Finding:

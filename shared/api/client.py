@@ -21,7 +21,6 @@ from .messages import Request, check_api_key, check_base_url
 from .pace import BudgetState, LocalBudget, Pacer, Priority
 from .paging import pages
 from .pipeline import ATTEMPTS, LARGE_LIST_ROWS, Answer, Limits, Pipeline, RequestCounts, decode_in_thread
-from .shapes import MOST_PATHS, shape
 from .transport import Http, Transport
 
 T = TypeVar("T")
@@ -72,7 +71,6 @@ class OutreachClient:
         limits = Limits(timeout=timeout, total=total_timeout, retries=retries)
         self._pacer: Pacer = pacer or LocalBudget()
         self._fields = fields or {}
-        self._shapes: dict[str, set[str]] = {}
         self._explain = explain
         self._http = Http(self.base_url, api_key=key, transport=transport)
         self._pipeline = Pipeline(self._http, pacer=self._pacer, limits=limits, jitter=jitter)
@@ -104,11 +102,6 @@ class OutreachClient:
     def service_time(self) -> datetime | None:
         """The service's clock at its last response."""
         return self._pipeline.service_time
-
-    @property
-    def shapes(self) -> Mapping[str, frozenset[str]]:
-        """The format of responses by endpoint: `path: type`, never a value."""
-        return {endpoint: frozenset(lines) for endpoint, lines in self._shapes.items()}
 
     async def list_leads(
         self,
@@ -249,14 +242,9 @@ class OutreachClient:
 
     async def _send(self, request: Request, priority: Priority) -> Answer:
         try:
-            answer = await self._pipeline.send(request, priority=priority)
+            return await self._pipeline.send(request, priority=priority)
         except OutreachError as error:
             raise self._explained(error) from error.__cause__
-        lines = self._shapes.setdefault(request.endpoint, set())
-        for line in shape(answer.value):
-            if len(lines) < MOST_PATHS:
-                lines.add(line)
-        return answer
 
     def _explained(self, error: OutreachError) -> OutreachError:
         if error.argument and self._explain is not None:

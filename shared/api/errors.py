@@ -137,4 +137,4 @@ class Uncertain(OutreachError):
 class Unreadable(OutreachError):
     """The service's response isn't in a known format."""
 
-    advice = "Compare it with `shapes` of the client, and name the paths in `fields`."
+    advice = "Compare it with the error's `body`, and name the paths in `fields`."

@@ -162,11 +162,8 @@ def _fields_of(kind: type[Any]) -> tuple[str, ...]:
 fields_of: Callable[[type[Any]], tuple[str, ...]] = cast("Any", cache(_fields_of))
 
 
-def names_of(*kinds: type[Model]) -> frozenset[str]:
-    """The names under which the values of these models are read."""
-    names: set[str] = set()
-    for kind in kinds:
-        for value in kind.__pydantic_fields__.values():  # type: ignore[union-attr] # all of them have it
-            for alias in getattr(value.validation_alias, "choices", ()):
-                names.add(alias if isinstance(alias, str) else alias.path[-1])
-    return frozenset(names)
+def names_of(kind: type[Model]) -> frozenset[str]:
+    """The names under which the values of a model are read."""
+    values = kind.__pydantic_fields__.values()  # type: ignore[union-attr] # all of them have it
+    aliases = [alias for value in values for alias in getattr(value.validation_alias, "choices", ())]
+    return frozenset(alias if isinstance(alias, str) else alias.path[-1] for alias in aliases)

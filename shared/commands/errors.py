@@ -40,7 +40,7 @@ MESSAGES: dict[type[Exception], tuple[str, str]] = {
     ),
     Unreadable: (
         "The service's response isn't in a known format",
-        "`outreach doctor --shapes` shows the response format.",
+        "Set [fields] to match the response.",
     ),
     OutreachError: ("The service couldn't do this", "Try again in a moment."),
     RecordsUnavailable: (

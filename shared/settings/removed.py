@@ -20,6 +20,7 @@ REMOVED: dict[str, str] = {
     "OUTREACH_MCP_ENABLED": "use `outreach mcp` on your own machine, which can't change anything",
     "SLACK_CLIENT_ID": "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN",
     "SLACK_CLIENT_SECRET": "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN",
+    "SLACK_CONFIG_TOKEN": "paste the manifest into Slack, which checks it",
     "alerts.spike_count": "the guardrail domain-bounces-10-1h counts bounces; add a rule of its name for another number",
     "alerts.spike_percent": "the guardrail domain-bounces-5-1h has the share; add a rule of its name for another",
     "alerts.spike_window": "the guardrails domain-bounces-10-1h and domain-bounces-5-1h look at the last hour",
@@ -47,6 +48,7 @@ REMOVED: dict[str, str] = {
     "routes.rota.passes": "a reply passes to one other person, and then to `mention`",
     "slack.client_id": "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN",
     "slack.client_secret": "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN",
+    "slack.config_token": "paste the manifest into Slack, which checks it",
 }
 
 

@@ -128,12 +128,6 @@ class SlackSettings(Section):
         variable="SLACK_APP_TOKEN",
         example="xapp-your-token",
     )
-    config_token: of.Secret | None = setting(
-        None,
-        "An app configuration token, for `outreach doctor` to have Slack validate the manifest. Valid for 12 hours.",
-        variable="SLACK_CONFIG_TOKEN",
-        example="xoxe.xoxp-your-token",
-    )
     api_url: of.WebAddress | None = setting(
         None,
         "The Web API's base. Default: Slack's.",

@@ -14,7 +14,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import open_web_api
-from cli.doctor import slack as doctor
+from cli.doctor import service as doctor
 from cli.doctor.finding import Finding
 from shared.domain.card import Tone
 from shared.settings import load
@@ -66,7 +66,7 @@ async def while_connected(bot: BotHarness) -> dict[str, Any] | None:
 async def diagnosed(bot: BotHarness) -> Finding:
     """What `outreach doctor` says of the running bot's connection."""
     settings = load(environ=bot.environ)
-    (found,) = [one async for one in doctor.examine(settings) if one.check == "Slack connection"]
+    (found,) = [one async for one in doctor.deliveries(settings) if one.check == "Slack connection"]
     return found
 
 

@@ -64,8 +64,7 @@ def request(number: int, method: str, **params: Any) -> dict[str, Any]:
 
 CLIENT = {"name": "an older client", "version": "1"}
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-HUGE = request(9, "tools/list", x="x" * 3_000_000)
-NO_MESSAGES = ('{"jsonrpc": "2.0", "id": 8, "meth', "[]", "[" * 20_000, json.dumps(HUGE))
+NO_MESSAGES = ('{"jsonrpc": "2.0", "id": 8, "meth', "[]", "[" * 20_000)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,6 @@ async def test_every_revision_is_served_whatever_stands_between_its_messages(
         if process.returncode is None:
             process.kill()
             await process.wait()
-    assert 9 not in answers
     assert answers[1]["result"]["protocolVersion"] == revision
     assert answers[1]["result"]["serverInfo"]["name"] == "outreach"
     assert "quoted_from_outside" in answers[1]["result"]["instructions"]

@@ -248,22 +248,6 @@ async def test_a_person_is_served_before_a_bulk_job(
     assert pacer.reserved == [Priority.INTERACTIVE, Priority.NORMAL, Priority.BULK]
 
 
-async def test_shapes_have_types_and_no_values(client: OutreachClient, server: ScriptedServer) -> None:
-    server.play = lambda _: Answer(body={"data": {"sq_9z": {"name": "Top secret", "steps": "4", "x": None}}})
-    with pytest.raises(Unreadable, match=r"its keys are: data"):
-        await client.list_sequences()
-    assert client.shapes == {
-        "GET /sequences": {
-            ".: object",
-            "data: object",
-            "data.*: object",
-            "data.*.name: string",
-            "data.*.steps: string",
-            "data.*.x: null",
-        }
-    }
-
-
 async def test_an_error_has_the_headers_and_the_body_of_the_answer(
     client: OutreachClient, server: ScriptedServer
 ) -> None:
