@@ -86,13 +86,9 @@ async def _export(options: Namespace, target: Path, form: str) -> int:
                 show(ProgressUpdate(count=count))
                 if stop.is_set():
                     raise exit_codes.Interrupted("stopped, so no file was written")
-            whole = gathered
             if form == "csv":
                 _tabulate(gathered, table, list(titles))
-                whole = table
-            whole.flush()
-            os.fsync(whole.fileno())
-            Path(whole.name).replace(target)
+            _put(table if form == "csv" else gathered, target)
     return count
 
 
@@ -103,6 +99,12 @@ def _tabulate(gathered: IO[str], table: IO[str], titles: list[str]) -> None:
     for line in gathered:
         record = json.loads(line)
         rows.writerow(csv_cell(record.get(title)) for title in titles)
+
+
+def _put(written: IO[str], target: Path) -> None:
+    written.flush()
+    os.fsync(written.fileno())
+    Path(written.name).replace(target)
 
 
 @contextlib.contextmanager
