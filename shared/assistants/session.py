@@ -115,7 +115,7 @@ class AssistantSession:
             return await self._refuse(invocation)
         except (OutreachError, RecordsUnavailable, UnknownWorkspace) as error:
             await self._record(invocation, f"failed: {type(error).__name__}", "failed")
-            failed = Result(card=error_card(error), problem=Problem(text="failed"))
+            failed = Result(error_card(error), problem=Problem("failed"))
             return outcome(invocation.command, failed)
         except Exception as error:  # an error of ours; the client is told no more than that
             await self._record(invocation, f"failed: {type(error).__name__}", "failed")

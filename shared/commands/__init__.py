@@ -127,10 +127,10 @@ def _unknown(words: tuple[Word, ...], workspace: str | None) -> UsageError:
             continue
         line = arguments.line
         label = clip(f"{line[0].upper()}{line[1:]}", length=LABEL_LENGTH)
-        button = Button(label=label, action=arguments, workspace=workspace or "")
+        button = Button(label, arguments, workspace=workspace or "")
         return _refused(title, f"Did you mean “{line}”?", buttons=(button,))
     hint = f"Did you mean {' or '.join(one.name for one in near)}?" if near else "`help` lists all commands."
-    buttons = tuple(map(_try, near)) or (Button(label="Help", action=Help()),)
+    buttons = tuple(map(_try, near)) or (Button("Help", Help()),)
     return _refused(title, hint, buttons=buttons)
 
 
@@ -150,15 +150,15 @@ def _try(command: Command) -> Button:
     runs = command.bare and not command.changes
     label = command.name if runs else f"help {command.name}"
     action = command.arguments() if runs else Help(command=command.name)
-    return Button(label=f"{label[0].upper()}{label[1:]}", action=action)
+    return Button(f"{label[0].upper()}{label[1:]}", action)
 
 
 def _misused(command: Command, error: ArgumentError) -> UsageError:
     """The refusal of a command's words, with how to use it and one example."""
-    usage = Fact(label="Usage", value=command.synopsis)
+    usage = Fact("Usage", command.synopsis)
     line = error.example or next(iter(command.examples), "")
-    example = (Fact(label="Example", value=line),) if line else ()
-    button = Button(label=f"Help {command.name}", action=Help(command=command.name))
+    example = (Fact("Example", line),) if line else ()
+    button = Button(f"Help {command.name}", Help(command=command.name))
     return _refused(error.problem, error.hint, facts=(usage, *example), buttons=(button,))
 
 
@@ -166,7 +166,7 @@ def _refused(
     title: str, *text: str, facts: tuple[Fact, ...] = (), buttons: tuple[Button, ...] = ()
 ) -> UsageError:
     lines = tuple(line for line in text if line)
-    return UsageError(Card(title=title.rstrip("."), tone=Tone.WARN, text=lines, facts=facts, buttons=buttons))
+    return UsageError(Card(title.rstrip("."), tone=Tone.WARN, text=lines, facts=facts, buttons=buttons))
 
 
 discover(__name__, __path__)

@@ -48,16 +48,16 @@ async def _audit(_: Audit, context: CommandContext) -> Result:
         if one.effect == "refused":
             why = one.result.removeprefix("refused: ")
             told = f"{when}, {who}: {one.command}{f' ({why})' if why else ''}"
-            facts.append(Fact(label="Refused", value=told))
+            facts.append(Fact("Refused", told))
         elif one.effect == "read":
             told = f"{when}, for {who}: {one.command} ({one.result})"
-            facts.append(Fact(label="Assistant", value=told))
+            facts.append(Fact("Assistant", told))
         else:
-            rows.append(Row(cells=(when, who, where(one.actor), one.command, one.result)))
+            rows.append(Row((when, who, where(one.actor), one.command, one.result)))
     title = f"Last {show_number(len(rows), 'change')}" if rows else "No changes yet"
-    table = Table(columns=AUDIT_COLUMNS, rows=tuple(rows)) if rows else None
+    table = Table(AUDIT_COLUMNS, tuple(rows)) if rows else None
     return Result(
-        card=Card(title=title, facts=tuple(facts), table=table),
+        Card(title, facts=tuple(facts), table=table),
         rows=tuple(
             {
                 "at": one.at.isoformat(),
@@ -101,10 +101,10 @@ async def _whoami(_: Whoami, context: CommandContext) -> Result:
         "Can view": ", ".join(one.name for one in may if not one.changes),
     }
     return Result(
-        card=Card(
-            title=f"You are {context.actor.name} ({context.role})",
-            facts=tuple(Fact(label=label, value=value) for label, value in facts.items()),
-            buttons=(Button(label="Help", action=COMMANDS["help"].arguments()),),
+        Card(
+            f"You are {context.actor.name} ({context.role})",
+            facts=tuple(Fact(label, value) for label, value in facts.items()),
+            buttons=(Button("Help", COMMANDS["help"].arguments()),),
         ),
         rows=(
             {

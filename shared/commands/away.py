@@ -64,15 +64,15 @@ async def _away(arguments: Away, context: CommandContext) -> Result:
     await context.need_records().turns.leave(context.actor, until=until.timestamp() if until else None)
     shown = f"until {context.show(until)}" if until else "until they are back"
     text = ("Others in the rota get the turns. `back` ends it.",)
-    card = Card(title=f"@{context.actor.name} is away {shown}", text=text)
-    return Result(card=card, audit=f"away {shown}", until=until)
+    card = Card(f"@{context.actor.name} is away {shown}", text=text)
+    return Result(card, audit=f"away {shown}", until=until)
 
 
 async def _back(_: Back, context: CommandContext) -> Result:
     """The person gets turns again."""
     if not await context.need_records().turns.come_back(context.actor.id):
-        return Result(card=Card(title="You aren't away", text=("Nothing was changed.",)))
-    return Result(card=Card(title=f"@{context.actor.name} is back", tone=Tone.GOOD), audit="back")
+        return Result(Card("You aren't away", text=("Nothing was changed.",)))
+    return Result(Card(f"@{context.actor.name} is back", tone=Tone.GOOD), audit="back")
 
 
 def has_rota(context: CommandContext) -> bool:

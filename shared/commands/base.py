@@ -39,7 +39,7 @@ class ArgumentError(Exception):
         super().__init__(problem)
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True)
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 class Data:
     """A frozen dataclass that is given by keyword, without what `dataclass` compiles for each class.
 
@@ -51,7 +51,8 @@ class Data:
     def __init_subclass__(cls) -> None:
         dataclass(init=False, eq=False, repr=False)(cls)
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, *values: Any, **given: Any) -> None:
+        given |= zip((one.name for one in fields(self)), values, strict=False)
         for one in fields(self):
             if one.name in given:
                 value = given.pop(one.name)
@@ -212,14 +213,14 @@ Rows = tuple[Mapping[str, object], ...]
 class Problem(Data):
     """Why nothing was done, and the argument that is to blame for it, if one is."""
 
-    text: str
-    argument: str = ""
+    text: str = field(kw_only=False)
+    argument: str = field(kw_only=False, default="")
 
 
 class Result(Data):
     """What a command came to. No front end reads the card to learn it."""
 
-    card: Card
+    card: Card = field(kw_only=False)
     rows: Rows = ()
     """The same as objects, with the service's names as keys, for `--json`."""
     audit: str = ""
@@ -272,8 +273,8 @@ class Act(Data, ABC):
 class Choice(Data):
     """One answer to a question: the label of its button, and what it carries out."""
 
-    label: str
-    act: Act
+    label: str = field(kw_only=False)
+    act: Act = field(kw_only=False)
 
 
 class Question(Data):
@@ -294,24 +295,24 @@ class Question(Data):
 
 def ask(title: str, *text: str, label: str, act: Act) -> Question:
     """The question whether to carry one act out."""
-    card = Card(title=title, tone=Tone.WARN, text=text)
-    return Question(card=card, choices=(Choice(label=label, act=act),))
+    card = Card(title, tone=Tone.WARN, text=text)
+    return Question(card=card, choices=(Choice(label, act),))
 
 
 def refused(title: str, *text: str, why: str, argument: str = "") -> Result:
     """The result of a command that may not or can't be carried out; nothing was changed."""
-    return refusal(Card(title=title, tone=Tone.WARN, text=text), why=why, argument=argument)
+    return refusal(Card(title, tone=Tone.WARN, text=text), why=why, argument=argument)
 
 
 def refusal(card: Card, *, why: str, argument: str = "") -> Result:
-    problem = Problem(text=why, argument=argument)
-    return Result(card=card, audit=f"refused: {why}", effect="refused", problem=problem)
+    problem = Problem(why, argument)
+    return Result(card, audit=f"refused: {why}", effect="refused", problem=problem)
 
 
 def not_done(title: str, *text: str, why: str, argument: str = "") -> Result:
     """The same where there was nothing to do or to show, which the audit needn't have."""
-    card = Card(title=title, tone=Tone.WARN, text=text)
-    return Result(card=card, problem=Problem(text=why, argument=argument))
+    card = Card(title, tone=Tone.WARN, text=text)
+    return Result(card, problem=Problem(why, argument))
 
 
 Run = Callable[[Any, Any], Awaitable[Result | Question]]

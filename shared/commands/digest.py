@@ -87,7 +87,7 @@ def _read_recurrence(words: Words) -> Recurrence:
 async def _run(arguments: Digest, context: CommandContext) -> Result:
     """Show a digest or the schedule; or change the schedule, which the channel sees only where that is news."""
     if arguments.action in {"now", "today"}:
-        return Result(card=await digest_card(context, so_far=arguments.action == "today"))
+        return Result(await digest_card(context, so_far=arguments.action == "today"))
     channel = arguments.channel or context.actor.channel
     if not channel:
         return nowhere()
@@ -98,7 +98,7 @@ async def _run(arguments: Digest, context: CommandContext) -> Result:
         card = _schedule(before, channel, context)
         whole = replace(card, title=f"Digests of {mention_channel(channel)}") if several else card
         text = (await show_digests(context, channel),) if several else card.text
-        return Result(card=replace(whole, text=text))
+        return Result(replace(whole, text=text))
     at = None
     if arguments.at:
         place = await context.find_place(channel)
@@ -108,7 +108,7 @@ async def _run(arguments: Digest, context: CommandContext) -> Result:
         zone = str(getattr(context.zone, "key", "UTC"))  # the person's, where none was named
         at = " and ".join(str(replace(one, zone=one.zone or zone)) for one in _recurrences(arguments.at))
     if at == before:
-        return Result(card=_schedule(at, channel, context))
+        return Result(_schedule(at, channel, context))
     await records.set_digest(name, channel, at)
     if at is None:
         await forget_if_unused(context, channel)
@@ -116,20 +116,20 @@ async def _run(arguments: Digest, context: CommandContext) -> Result:
     title = f"{where} now gets a digest {show_times(at)}" if at else f"{where} no longer gets a digest"
     card = replace(card, title=title, tone=Tone.GOOD, text=tuple(filter(None, (*card.text, note))))
     audit = f"{channel}: digest {f'at {at}' if at else 'off'}"
-    return Result(card=card, audit=audit, setting=f"digest {channel}")
+    return Result(card, audit=audit, setting=f"digest {channel}")
 
 
 def _schedule(at: str | None, channel: str, context: CommandContext) -> Card:
     where = mention_channel(channel)
     buttons = [
-        Button(label="Show now", action=Digest(action="now")),
-        Button(label="Today so far", action=Digest(action="today")),
+        Button("Show now", Digest(action="now")),
+        Button("Today so far", Digest(action="today")),
     ]
     if at is None:
-        return Card(title=f"No digest is scheduled in {where}", buttons=tuple(buttons))
-    buttons.append(Button(label="Turn off", action=Digest(action="off", channel=channel)))
+        return Card(f"No digest is scheduled in {where}", buttons=tuple(buttons))
+    buttons.append(Button("Turn off", Digest(action="off", channel=channel)))
     text = (f"Next: {show_next(at, now=context.now(), zone=context.zone)}.",)
-    return Card(title=f"{where} gets a digest {show_times(at)}", text=text, buttons=tuple(buttons))
+    return Card(f"{where} gets a digest {show_times(at)}", text=text, buttons=tuple(buttons))
 
 
 async def show_digests(context: CommandContext, channel: str) -> str:
@@ -201,17 +201,17 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
         named = [f"{one.domain} ({', '.join(one.reasons)})" for one in bad[:DOMAINS_NAMED]]
         more = f"; {len(bad) - DOMAINS_NAMED} more" if len(bad) > DOMAINS_NAMED else ""
         value = "; ".join((verdict.text, *named)) + more
-        domains = Fact(label="Domains", value=value, tone=verdict.tone)
-    buttons = [Button(label="Stats", action=Stats())]
+        domains = Fact("Domains", value, tone=verdict.tone)
+    buttons = [Button("Stats", Stats())]
     if waiting.value is None or waiting.value.tone is not Tone.GOOD:
-        buttons.insert(0, Button(label="Show unclaimed", action=Replies()))
+        buttons.insert(0, Button("Show unclaimed", Replies()))
     if inboxes.value and verdict.tone is not Tone.GOOD:
-        buttons.append(Button(label="Unhealthy inboxes", action=Inboxes(filter=UNHEALTHY)))
+        buttons.append(Button("Unhealthy inboxes", Inboxes(filter=UNHEALTHY)))
     if not so_far:
-        buttons.append(Button(label="Today so far", action=Digest(action="today")))
+        buttons.append(Button("Today so far", Digest(action="today")))
     whose = "Digest" if context.workspace.name == DEFAULT else f"Digest of {context.workspace.name}"
     return Card(
-        title=f"{whose}, {'today so far' if so_far else days}",
+        f"{whose}, {'today so far' if so_far else days}",
         tone=Tone.UNKNOWN if inboxes.value is None else verdict.tone,
         text=(against,),
         facts=(
@@ -241,16 +241,16 @@ async def _events(days: DayRange, context: CommandContext) -> Fact:
         moved = evidence.show_count_change(came[kind], before.get(kind))
         counted = show_number(came[kind], EVENTS[kind].noun if kind in EVENTS else kind)
         counts.append(f"{counted} ({moved})" if moved not in {"", evidence.NO_CHANGE} else counted)
-    return Fact(label="New events", value=", ".join(counts) or "none")
+    return Fact("New events", ", ".join(counts) or "none")
 
 
 async def _unclaimed(context: CommandContext) -> Fact:
     label = "Unclaimed replies"
     waiting = await context.need_records().open_replies(context.workspace.name, most=0)
     if waiting.oldest_at is None:
-        return Fact(label=label, value="none", tone=Tone.GOOD)
+        return Fact(label, "none", tone=Tone.GOOD)
     value = f"{waiting.count:,}, the oldest for {show_span(context.now() - waiting.oldest_at)}"
-    return Fact(label=label, value=value, tone=Tone.WARN)
+    return Fact(label, value, tone=Tone.WARN)
 
 
 async def _claims(days: DayRange, context: CommandContext) -> list[Fact]:
@@ -263,7 +263,7 @@ async def _claims(days: DayRange, context: CommandContext) -> list[Fact]:
         return []
     count, median = spans[0]
     against = f", {spans[1][1]} before" if spans[1] else ""
-    return [Fact(label="Time to claim", value=f"median {median} ({show_number(count, 'claim')}){against}")]
+    return [Fact("Time to claim", f"median {median} ({show_number(count, 'claim')}){against}")]
 
 
 async def _held(context: CommandContext) -> list[Fact]:
@@ -272,7 +272,7 @@ async def _held(context: CommandContext) -> list[Fact]:
     held = await context.need_records().claim_counts(context.workspace.name, since)
     counted = ", ".join(f"@{name} {count:,}" for name, count in [*held.items()][:PEOPLE_NAMED])
     more = f" and {len(held) - PEOPLE_NAMED} more" if len(held) > PEOPLE_NAMED else ""
-    return [Fact(label="Claimed, not done", value=f"{counted}{more}")] if held else []
+    return [Fact("Claimed, not done", f"{counted}{more}")] if held else []
 
 
 COMMAND = ChangingCommand(

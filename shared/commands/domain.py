@@ -117,12 +117,12 @@ async def _run(arguments: Domain, context: CommandContext) -> Result:
 
 def _unknown(name: str, known: Sequence[str]) -> Result:
     card = Card(
-        title=f"No inboxes send from {clip(name)}",
+        f"No inboxes send from {clip(name)}",
         tone=Tone.WARN,
         text=(did_you_mean(name, known),) if known else (),
-        buttons=(Button(label="All inboxes", action=Inboxes()),),
+        buttons=(Button("All inboxes", Inboxes()),),
     )
-    return Result(card=card, problem=Problem(text="no such domain", argument="name"))
+    return Result(card, problem=Problem("no such domain", "name"))
 
 
 async def _recorded(name: str, context: CommandContext) -> Recorded:
@@ -217,21 +217,21 @@ class Page(NamedTuple):
 
         show, happened = self.context.show, self._happened(changed)
         facts = (self._inboxes(), self._sends(), self._bounces(), *self._dns(), self._sequences())
-        rows = (Row(cells=(show(one.at), one.what), tone=one.tone) for one in happened)
-        table = Table(columns=columns("Last changes", "What"), rows=tuple(rows))
+        rows = (Row((show(one.at), one.what), tone=one.tone) for one in happened)
+        table = Table(columns("Last changes", "What"), tuple(rows))
         pausing = Pause(target=(f"{DOMAIN}{self.name}",))
         troubled = not self.health.paused and self.health.tone in {Tone.BAD, Tone.WARN}
         why, steps = self._why(), self._next()
         return Result(
-            card=Card(
-                title=self._title(),
+            Card(
+                self._title(),
                 tone=worst(fact.tone for fact in facts if fact.tone is not Tone.INFO),
                 text=(*why, *(f"Next: {step}" for step in steps)),
                 facts=facts,
                 table=table if happened else None,
                 buttons=(
-                    Button(label="Show inboxes", action=Inboxes(filter=self.name)),
-                    *((Button(label="Pause all …", action=pausing, tone=Tone.BAD),) if troubled else ()),
+                    Button("Show inboxes", Inboxes(filter=self.name)),
+                    *((Button("Pause all …", pausing, tone=Tone.BAD),) if troubled else ()),
                 ),
                 footer=f"As of {show(self.context.now())}",
             ),
@@ -297,30 +297,30 @@ class Page(NamedTuple):
         counts = "paused" if health.paused else show_counts([health])
         lowest = f"lowest health {health.lowest:g}" if health.lowest is not None else "health unknown"
         value = f"{show_number(health.inboxes, 'inbox')}, {counts}; {lowest}"
-        return Fact(label="Inboxes", value=value, tone=health.tone)
+        return Fact("Inboxes", value, tone=health.tone)
 
     def _sends(self) -> Fact:
         label, row = "Sends, 7 days", self.sent.value
         if row is None:
             return self.sent.unknown(label)
         if row.sends is None:
-            return Fact(label=label, value="unknown", tone=Tone.UNKNOWN)
+            return Fact(label, "unknown", tone=Tone.UNKNOWN)
         replies = "" if row.replies is None else f", {show_number(row.replies, 'reply')}"
-        return Fact(label=label, value=f"{row.sends:,}{replies}")
+        return Fact(label, f"{row.sends:,}{replies}")
 
     def _bounces(self) -> Fact:
         label, week, since = "Bounces, 7 days", self.week, self.week.known_from
         if self.recorded.value is None:
             return self.recorded.unknown(label)
         if since is None:
-            return Fact(label=label, value="unknown: no delivery has come yet", tone=Tone.UNKNOWN)
+            return Fact(label, "unknown: no delivery has come yet", tone=Tone.UNKNOWN)
         hard = f" ({week.hard} hard)" if week.hard else ""
         text = f"{show_number(week.bounced, 'bounce')}{hard}, {show_number(week.opted_out, 'opt-out')}"
         if self.bounce_rate is not None:
             text += f"; {show_rate(self.bounce_rate)} of its sends bounced"
         if since > self.context.now() - WEEK:
             text += f"; known for {show_span(self.context.now() - since)} only"
-        return Fact(label=label, value=text, tone=Tone.BAD if self.bounces_much else Tone.INFO)
+        return Fact(label, text, tone=Tone.BAD if self.bounces_much else Tone.INFO)
 
     def _dns(self) -> tuple[Fact, ...]:
         from shared.domain.dns_facts import dns_facts
@@ -329,7 +329,7 @@ class Page(NamedTuple):
             return (self.recorded.unknown("DNS"),)
         if self.context.settings and not self.context.settings.dns.enabled:
             off = "off: [dns] enabled = false in the settings"
-            return (Fact(label="DNS", value=off, tone=Tone.UNKNOWN),)
+            return (Fact("DNS", off, tone=Tone.UNKNOWN),)
         return dns_facts(self.report, now=self.context.now(), zone=self.context.zone)
 
     def _sequences(self) -> Fact:
@@ -338,14 +338,14 @@ class Page(NamedTuple):
             return self.recorded.unknown(label)
         if not names:
             none = "unknown: no delivery named one in the last 30 days"
-            return Fact(label=label, value=none, tone=Tone.UNKNOWN)
+            return Fact(label, none, tone=Tone.UNKNOWN)
         paused = {one.label.casefold() for one in self.campaigns if one.status == "paused"}
         shown = (
             f"{clip(name, length=40)}{' (paused)' if name.casefold() in paused else ''}"
             for name in names[:MOST_SEQUENCES]
         )
         more = f" and {len(names) - MOST_SEQUENCES} more" if len(names) > MOST_SEQUENCES else ""
-        return Fact(label=label, value=" · ".join(shown) + more)
+        return Fact(label, " · ".join(shown) + more)
 
     def _happened(self, changed: Mapping[str, AuditEntry]) -> Sequence[Happened]:
         """The last changes of DNS, of the domain and of its sequences, the newest first."""

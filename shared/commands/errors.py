@@ -58,8 +58,8 @@ def failed_card(error: Exception, asked: Invocation, reference: str = "") -> Car
     card = error_card(error, reference)
     if not isinstance(error, Unavailable | RateLimited):
         return card
-    again = Button(label="Retry", action=asked.arguments, workspace=asked.workspace or "")
-    command = Fact(label="Command", value=asked.line)
+    again = Button("Retry", asked.arguments, workspace=asked.workspace or "")
+    command = Fact("Command", asked.line)
     return replace(card, facts=(command, *card.facts), buttons=(again, *card.buttons))
 
 
@@ -96,10 +96,10 @@ def _card(title: str, text: tuple[str, ...], *, error: Exception, reference: str
     footer.append(reference and f"Reference {reference}")
     mistyped = isinstance(error, UnknownWorkspace)  # a mistake in the command: nothing has failed
     return Card(
-        title=title,
+        title,
         tone=Tone.WARN if mistyped else Tone.BAD,
         failure=True,
         text=tuple(line for line in text if line),
-        facts=(Fact(label="Field", value=field),) if field else (),
+        facts=(Fact("Field", field),) if field else (),
         footer=" · ".join(filter(None, footer)),
     )

@@ -200,14 +200,14 @@ async def _list(rules: Mapping[str, NamedRule], context: CommandContext) -> Resu
         for one in rules.values()
     ]
     all_off = next((one for one in switches if one.rule == ALL and is_on(one, now=now)), None)
-    off = Button(label="Turn all off", action=Guard(act="off"), tone=Tone.BAD)
+    off = Button("Turn all off", Guard(act="off"), tone=Tone.BAD)
     return Result(
-        card=Card(
-            title=show_number(len(stands), "guardrail"),
+        Card(
+            show_number(len(stands), "guardrail"),
             tone=Tone.WARN if all_off else Tone.INFO,
             text=(_off_text(all_off, context),) if all_off else (),
             facts=tuple(_line(one, context) for one in stands),
-            buttons=(Button(label="Turn all on", action=Guard(act="on")) if all_off else off,),
+            buttons=(Button("Turn all on", Guard(act="on")) if all_off else off,),
             footer="guardrails test NAME shows what a rule would have done in the last 30 days.",
         ),
         rows=tuple(_data(one, rules[one.name].source) for one in stands),
@@ -220,7 +220,7 @@ def _line(one: Standing, context: CommandContext) -> Fact:
     fired = "" if one.last_fired is None else f"fired {context.show(moment(one.last_fired))}"
     sentence = str(replace(one.rule, per_day=0, at_once=0))
     tone = Tone.BAD if one.holds else TONES.get(one.state, Tone.UNKNOWN)
-    return Fact(label=one.name, value=" · ".join(filter(None, (state, sentence, fired))), tone=tone)
+    return Fact(one.name, " · ".join(filter(None, (state, sentence, fired))), tone=tone)
 
 
 def _data(one: Standing, source: str) -> dict[str, object]:
@@ -268,7 +268,7 @@ async def _add(
         return await act.carry_out(context)
     tested = await _backtest(name, rule, context)
     card = replace(tested.card, title=f"Let {name} pause without asking?", tone=Tone.WARN, buttons=())
-    return Question(card=card, choices=(Choice(label="Turn on", act=act),))
+    return Question(card=card, choices=(Choice("Turn on", act),))
 
 
 class AddRule(Act):
@@ -294,15 +294,15 @@ class AddRule(Act):
             Action.ACT: "It pauses without asking.",
         }[rule.action]
         card = Card(
-            title=f"Guardrail {name} is on",
+            f"Guardrail {name} is on",
             tone=Tone.GOOD,
             text=(f"Rule: {rule}.", does, *await _missing_sequence(rule, context)),
             buttons=(
-                Button(label="Test it", action=Guard(act="test", name=name)),
-                Button(label="Remove", action=Guard(act="remove", name=name)),
+                Button("Test it", Guard(act="test", name=name)),
+                Button("Remove", Guard(act="remove", name=name)),
             ),
         )
-        return Result(card=card, audit=f"guardrail {name}: {rule}", setting=f"guardrail {name}")
+        return Result(card, audit=f"guardrail {name}: {rule}", setting=f"guardrail {name}")
 
 
 async def _missing_sequence(rule: Rule, context: CommandContext) -> tuple[str, ...]:
@@ -329,27 +329,27 @@ async def _remove(rule: NamedRule, context: CommandContext) -> Result:
         text = f"{where} turn it off: `guardrails off {name}`."
         return refused(f"{name} was not removed", text, why="not added", argument="name")
     await context.need_records().guardrails.remove_rule(context.workspace.name, name)
-    again = Button(label="Add it again", action=Guard(act="add", rule=str(rule.rule), name=name))
-    card = Card(title=f"Guardrail {name} was removed", tone=Tone.GOOD, buttons=(again,))
-    return Result(card=card, audit=f"guardrail {name} removed", setting=f"guardrail {name}")
+    again = Button("Add it again", Guard(act="add", rule=str(rule.rule), name=name))
+    card = Card(f"Guardrail {name} was removed", tone=Tone.GOOD, buttons=(again,))
+    return Result(card, audit=f"guardrail {name} removed", setting=f"guardrail {name}")
 
 
 async def _snooze(name: str, duration: timedelta, context: CommandContext) -> Result:
     # What a person turned off stays off: a snooze would turn it on again at its end.
     switches = await context.need_records().guardrails.switches(context.workspace.name)
     if any(one.rule == name and one.until is None for one in switches):
-        return Result(card=_switched(f"Guardrail {name} is off", NOTHING_CHANGED, name=name, tone=Tone.INFO))
+        return Result(_switched(f"Guardrail {name} is off", NOTHING_CHANGED, name=name, tone=Tone.INFO))
     end = context.now() + duration
     await _switch_off(name, context, until=end)
     title = f"Guardrail {name} is snoozed until {context.show(end)}"
     card = _switched(title, f"Then it works again. {STAY}", name=name, tone=Tone.GOOD)
     audit = f"guardrail {name} snoozed until {context.show(end)}"
-    return Result(card=card, audit=audit, setting=f"guardrail {name}")
+    return Result(card, audit=audit, setting=f"guardrail {name}")
 
 
 def _switched(title: str, *text: str, name: str, tone: Tone) -> Card:
-    on = Button(label="Turn on", action=Guard(act="on", name=name), tone=Tone.GOOD)
-    return Card(title=title, tone=tone, text=text, buttons=(on,))
+    on = Button("Turn on", Guard(act="on", name=name), tone=Tone.GOOD)
+    return Card(title, tone=tone, text=text, buttons=(on,))
 
 
 async def _switch_off(name: str, context: CommandContext, *, until: datetime | None = None) -> None:
@@ -366,7 +366,7 @@ async def _turn_off(name: str, context: CommandContext) -> Result:
     what = f"Guardrail {name} is" if name else "All guardrails of all outreach workspaces are"
     text = "It does nothing until someone turns it on." if name else ALL_SILENT
     card = _switched(f"{what} off", text, STAY, name=name, tone=Tone.WARN)
-    return Result(card=card, audit=f"{what} off".lower(), setting=_setting(name))
+    return Result(card, audit=f"{what} off".lower(), setting=_setting(name))
 
 
 def _setting(name: str) -> str:
@@ -399,8 +399,8 @@ async def _turn_on(name: str, context: CommandContext) -> Result:
     left = [one for one in await records.switches(workspace) if name and one.rule == ALL]
     what = f"Guardrail {name} is" if name else "All guardrails are"
     title = f"{what} on" if changed else f"{what} already on"
-    card = Card(title=title, tone=Tone.GOOD, text=tuple(_off_text(one, context) for one in left[:1]))
-    return Result(card=card, audit=title.lower() if changed else "", setting=_setting(name))
+    card = Card(title, tone=Tone.GOOD, text=tuple(_off_text(one, context) for one in left[:1]))
+    return Result(card, audit=title.lower() if changed else "", setting=_setting(name))
 
 
 def _off_text(switch: Switch, context: CommandContext) -> str:
@@ -466,13 +466,13 @@ async def _backtest(name: str, rule: Rule, context: CommandContext) -> Result:
         metric = str(rule.condition.metric).capitalize()
         footer = f"{metric} before {context.show(moment(result.start))} are unknown: {since}."
     prevented = (
-        Fact(label="Sends", value=show_count(result.sends)),
-        Fact(label="Bounces", value=f"{result.bounces:,}"),
+        Fact("Sends", show_count(result.sends)),
+        Fact("Bounces", f"{result.bounces:,}"),
     )
-    add = Button(label="Add this rule", action=Guard(act="add", rule=str(rule)))
+    add = Button("Add this rule", Guard(act="add", rule=str(rule)))
     return Result(
-        card=Card(
-            title=title,
+        Card(
+            title,
             text=(f"Rule: {rule}.", *await _missing_sequence(rule, context), *_summary(rule, result)),
             facts=prevented if firings and rule.action is not Action.TELL else (),
             table=_firings(rule, result, context) if firings else None,
@@ -518,10 +518,10 @@ def _firings(rule: Rule, result: Backtest, context: CommandContext) -> Table:
         note = one.note + (" (limit reached)" if one.held_back else "")
         prevented = (None, None) if tells else (one.sends, one.bounces)
         cells = (context.show(moment(one.at)), one.label, note, *prevented)
-        rows.append(Row(cells=cells, tone=Tone.WARN))
+        rows.append(Row(cells, tone=Tone.WARN))
     titles = ("When", rule.scope.capitalize(), "Measured")
     counts = (number("Sends prevented"), number("Bounces prevented"))
-    return Table(columns=columns(*titles, *counts), rows=tuple(rows), total=len(result.firings))
+    return Table(columns(*titles, *counts), tuple(rows), total=len(result.firings))
 
 
 def _from_when(rule: Rule) -> str:

@@ -56,19 +56,19 @@ class Help(Arguments):
 
 async def _help(arguments: Help, context: CommandContext) -> Result:
     if arguments.command is None:
-        return Result(card=first_help(context))
+        return Result(first_help(context))
     if arguments.command == EVERYTHING:
-        return Result(card=_all(context))
-    return Result(card=_one(COMMANDS[arguments.command], context))
+        return Result(_all(context))
+    return Result(_one(COMMANDS[arguments.command], context))
 
 
 def first_help(context: CommandContext) -> Card:
     """The five lines, as far as the person may use them, and three buttons."""
     lines = tuple(f"`{line}`: {does}" for line, does in FIRST_LINES if _may(command_of(line), context))
     named = (("Status", "status"), ("Replies", "replies"))
-    shown = (Button(label=label, action=COMMANDS[name].arguments()) for label, name in named)
-    everything = Button(label="All commands", action=Help(command=EVERYTHING))
-    return Card(title="What you can do here", text=("\n".join(lines),), buttons=(*shown, everything))
+    shown = (Button(label, COMMANDS[name].arguments()) for label, name in named)
+    everything = Button("All commands", Help(command=EVERYTHING))
+    return Card("What you can do here", text=("\n".join(lines),), buttons=(*shown, everything))
 
 
 def _may(name: str, context: CommandContext) -> bool:
@@ -81,10 +81,10 @@ def _may(name: str, context: CommandContext) -> bool:
 def _all(context: CommandContext) -> Card:
     """The commands of a face that the person may use."""
     here = [one for one in COMMANDS.values() if _may(one.name, context)]
-    rows = tuple(Row(cells=(one.synopsis, one.summary)) for one in here)
+    rows = tuple(Row((one.synopsis, one.summary)) for one in here)
     return Card(
-        title="Commands",
-        table=Table(columns=columns("Command", "Does"), rows=rows),
+        "Commands",
+        table=Table(columns("Command", "Does"), rows),
         footer="`help COMMAND` shows details. @NAME selects a workspace.",
     )
 
@@ -92,14 +92,14 @@ def _all(context: CommandContext) -> Card:
 def _one(command: Command, context: CommandContext) -> Card:
     has = "you have it" if context.allows(command) else "you don't have it"
     runs = command.bare and not command.changes
-    buttons = (Button(label=command.name.capitalize(), action=command.arguments()),) if runs else ()
+    buttons = (Button(command.name.capitalize(), command.arguments()),) if runs else ()
     return Card(
-        title=command.synopsis,
+        command.synopsis,
         text=(f"{command.summary}.",),
         facts=(
-            *(Fact(label="Example", value=line) for line in command.examples),
-            *(Fact(label="Also", value=alias) for alias in command.aliases),
-            Fact(label="Role", value=f"{command.role} ({has})"),
+            *(Fact("Example", line) for line in command.examples),
+            *(Fact("Also", alias) for alias in command.aliases),
+            Fact("Role", f"{command.role} ({has})"),
         ),
         buttons=buttons,
     )

@@ -22,10 +22,10 @@ MOST_LINKS = 3
 INBOX_COLUMNS = columns(
     "Inbox",
     number("Health"),
-    Column(title="", bar=True),
+    Column("", bar=True),
     number("Daily limit", narrow="Limit"),
     "Status",
-    Column(title="Verdict", narrow=""),
+    Column("Verdict", narrow=""),
 )
 DOMAIN_COLUMNS = columns(
     "Domain",
@@ -80,11 +80,11 @@ async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
         members.setdefault(inbox.domain, []).append(inbox)
     rows = tuple(row for one in domains for row in _rows(one, members[one.domain], thresholds))
     return Result(
-        card=Card(
-            title=title,
+        Card(
+            title,
             tone=judge_domains(domains).tone if shown else Tone.GOOD if known else Tone.UNKNOWN,
             text=(f"{counts} · {show_number(len(domains), 'domain')}",) if shown else (),
-            table=Table(columns=INBOX_COLUMNS, rows=rows) if shown else None,
+            table=Table(INBOX_COLUMNS, rows) if shown else None,
             buttons=_links(domains, wanted) if known else (),
         ),
         rows=tuple(
@@ -96,12 +96,12 @@ async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
 
 def _no_such_domain(query: str, known: set[str]) -> Result:
     card = Card(
-        title=f"No inboxes match “{clip(query)}”",
+        f"No inboxes match “{clip(query)}”",
         tone=Tone.WARN,
         text=(did_you_mean(query, (*sorted(known), UNHEALTHY)),),
-        buttons=(Button(label="All inboxes", action=Inboxes()),),
+        buttons=(Button("All inboxes", Inboxes()),),
     )
-    return Result(card=card, problem=Problem(text="no such domain", argument="filter"))
+    return Result(card, problem=Problem("no such domain", "filter"))
 
 
 def _rows(domain: DomainHealth, members: Sequence[Inbox], thresholds: Thresholds) -> Iterable[Row]:
@@ -112,23 +112,20 @@ def _rows(domain: DomainHealth, members: Sequence[Inbox], thresholds: Thresholds
     limit = total([one.daily_limit for one in members])
     word, count = "; ".join(domain.reasons) or "healthy", show_number(domain.inboxes, "inbox")
     cells = (domain.domain, domain.lowest, rate(domain.lowest, 100), limit, count, word)
-    yield Row(cells=cells, tone=domain.tone)
+    yield Row(cells, tone=domain.tone)
     for one in sorted(members, key=lambda one: (one.health_score is None, one.health_score or 0, one.email)):
         score, found = one.health_score, verdict(one, thresholds=thresholds)
         shown = (f"  {one.email}", score, rate(score, 100), one.daily_limit, one.status, found.word)
-        yield Row(cells=shown, tone=found.tone)
+        yield Row(shown, tone=found.tone)
 
 
 def _links(domains: Sequence[DomainHealth], wanted: str | None) -> tuple[Button, ...]:
     if wanted is not None:
-        return (Button(label="All inboxes", action=Inboxes()),)
+        return (Button("All inboxes", Inboxes()),)
     if all(one.tone is Tone.GOOD for one in domains):
         return ()
-    unhealthy = Button(label="Unhealthy only", action=Inboxes(filter=UNHEALTHY))
-    links = (
-        Button(label=clip(one.domain, length=40), action=Inboxes(filter=one.domain))
-        for one in _troubled(domains)
-    )
+    unhealthy = Button("Unhealthy only", Inboxes(filter=UNHEALTHY))
+    links = (Button(clip(one.domain, length=40), Inboxes(filter=one.domain)) for one in _troubled(domains))
     return (unhealthy, *links)
 
 
@@ -144,16 +141,15 @@ async def _domains(_: Domains, context: CommandContext) -> Result:
     domains = roll_up(await context.inboxes(), thresholds=context.workspace.thresholds)
     bounces = await _bounces([one.domain for one in domains], context)
     lines = [(one, _state(one), bounces.get(one.domain)) for one in domains]
-    rows = (Row(cells=(one.domain, state, one.lowest, count), tone=one.tone) for one, state, count in lines)
+    rows = (Row((one.domain, state, one.lowest, count), tone=one.tone) for one, state, count in lines)
     missing = len(bounces) < len(domains)
     return Result(
-        card=Card(
-            title=show_number(len(domains), "domain") if domains else "No domains",
+        Card(
+            show_number(len(domains), "domain") if domains else "No domains",
             tone=judge_domains(domains).tone if domains else Tone.UNKNOWN,
-            table=Table(columns=DOMAIN_COLUMNS, rows=tuple(rows)) if domains else None,
+            table=Table(DOMAIN_COLUMNS, tuple(rows)) if domains else None,
             buttons=tuple(
-                Button(label=clip(one.domain, length=40), action=Domain(name=one.domain))
-                for one in _troubled(domains)
+                Button(clip(one.domain, length=40), Domain(name=one.domain)) for one in _troubled(domains)
             ),
             footer="Bounces are unknown where the bot has recorded less than 24 hours." if missing else "",
         ),

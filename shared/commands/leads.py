@@ -159,7 +159,7 @@ async def _leads(arguments: Leads, context: CommandContext) -> Result:
             if not found.fitting and not found.nearest:  # a status may have been meant
                 hint = f"As a status: {did_you_mean(found.query, LEAD_STATUSES)}"
                 card = replace(card, text=(*card.text, hint))
-            return Result(card=card, problem=Problem(text="no single sequence", argument="target"))
+            return Result(card, problem=Problem("no single sequence", "target"))
         name, of = found.only.id, f" in {found.only.label}"
     limit, shown, more = context.limit or PAGE, list[Any](), False
     urgency = Priority.INTERACTIVE if limit <= PAGE else Priority.NORMAL
@@ -174,8 +174,8 @@ async def _leads(arguments: Leads, context: CommandContext) -> Result:
     noun = f"{status} lead" if status else "lead"
     count = show_number(len(shown), noun) if shown else f"No {plural(noun)}"
     return Result(
-        card=Card(
-            title=f"{f'Newest {count}' if more else count}{of}",
+        Card(
+            f"{f'Newest {count}' if more else count}{of}",
             table=lead_table(shown) if shown else None,
             footer="There are more. Export them all with `outreach export`." if more else "",
         ),
@@ -186,12 +186,12 @@ async def _leads(arguments: Leads, context: CommandContext) -> Result:
 def lead_table(leads: Sequence[models.Lead]) -> Table:
     rows = (
         Row(
-            cells=(one.email, lead_name(one) or None, one.company, one.status, one.id),
+            (one.email, lead_name(one) or None, one.company, one.status, one.id),
             tone=TONES.get(one.status or "", Tone.UNKNOWN),
         )
         for one in leads
     )
-    return Table(columns=columns("Email", "Name", "Company", "Status", "Id"), rows=tuple(rows))
+    return Table(columns("Email", "Name", "Company", "Status", "Id"), tuple(rows))
 
 
 def lead_name(lead: models.Lead) -> str:
@@ -277,8 +277,8 @@ def _is(lead: models.Lead, who: str) -> bool:
 
 def _not_found(who: str, result: Search) -> Result:
     tone = Tone.WARN if result.complete else Tone.UNKNOWN
-    card = Card(title=f"No lead matches “{clip(who)}”", tone=tone, text=(result.looked_through,))
-    return Result(card=card, problem=Problem(text="not found", argument="who"))
+    card = Card(f"No lead matches “{clip(who)}”", tone=tone, text=(result.looked_through,))
+    return Result(card, problem=Problem("not found", "who"))
 
 
 # -- `lead`
@@ -296,33 +296,33 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
     if len(result.leads) > 1:
         buttons = tuple(
             Button(
-                label=f"Show {clip(lead_name(one) or one.id, length=40)}",
-                action=Lead(who=one.id, status=one.status or ""),
+                f"Show {clip(lead_name(one) or one.id, length=40)}",
+                Lead(who=one.id, status=one.status or ""),
             )
             for one in result.leads[:MOST_BUTTONS]
         )
         title, table = f"{len(result.leads)} leads match “{clip(who)}”", lead_table(result.leads)
         rows = tuple(map(record_of, result.leads))
-        return Result(card=Card(title=title, table=table, buttons=buttons), rows=rows)
+        return Result(Card(title, table=table, buttons=buttons), rows=rows)
     lead = result.leads[0] if result.leads else None
     reply = reply or (await _last_reply(lead.email, context) if lead else None)
     if lead is None and reply is None:
         return _not_found(who, result)
     email, words = (lead.email if lead else who) or "", reply.text if reply else ""
-    facts = [Fact(label="Email", value=email, url=answer_link(email, words))] if email else []
+    facts = [Fact("Email", email, url=answer_link(email, words))] if email else []
     buttons = await _links(email, reply, context)
     if lead:
         title = lead_name(lead) or lead.email or lead.id
         facts += (*_own_facts(lead), *_reply_facts(reply))
         facts += (*await _place(lead, reply, context), *_other_facts(lead))
         removal = Remove(who=lead.id, status=lead.status or "")
-        buttons = (*buttons, Button(label="Remove", action=removal, tone=Tone.BAD))
+        buttons = (*buttons, Button("Remove", removal, tone=Tone.BAD))
     else:
         title = " at ".join(filter(None, (reply.lead or who, reply.company))) if reply else who
         facts += _reply_facts(reply)
     return Result(
-        card=Card(
-            title=title,
+        Card(
+            title,
             tone=TONES.get(lead.status or "", Tone.UNKNOWN) if lead else Tone.UNKNOWN,
             text=() if lead else (result.looked_through,),
             facts=tuple(facts),
@@ -354,12 +354,12 @@ async def _links(email: str, reply: LeadReply | None, context: CommandContext) -
     template = context.settings.links.lead if context.settings else ""
     page = lead_link(template, email) if context.actor.face == "slack" else ""
     named = (("Open card", card), ("Open in CRM", page))
-    return tuple(Button(label=label, url=url) for label, url in named if url)
+    return tuple(Button(label, url=url) for label, url in named if url)
 
 
 def _own_facts(lead: models.Lead) -> tuple[Fact, ...]:
     known = (("Company", lead.company), ("Status", lead.status or "unknown"))
-    return tuple(Fact(label=label, value=value) for label, value in known if value)
+    return tuple(Fact(label, value) for label, value in known if value)
 
 
 def _reply_facts(reply: LeadReply | None) -> tuple[Fact, ...]:
@@ -367,8 +367,8 @@ def _reply_facts(reply: LeadReply | None) -> tuple[Fact, ...]:
         return ()
     step = "" if reply.step is None else str(reply.step)
     named = (("Sequence", reply.sequence), ("Step", step), ("Reply", reply.status))
-    when = Fact(label="Replied", value=f"{reply.received_at:%-d %b %H:%M} UTC", at=reply.received_at)
-    return (*(Fact(label=label, value=value) for label, value in named if value), when)
+    when = Fact("Replied", f"{reply.received_at:%-d %b %H:%M} UTC", at=reply.received_at)
+    return (*(Fact(label, value) for label, value in named if value), when)
 
 
 async def _place(lead: models.Lead, reply: LeadReply | None, context: CommandContext) -> tuple[Fact, ...]:
@@ -380,15 +380,15 @@ async def _place(lead: models.Lead, reply: LeadReply | None, context: CommandCon
     name, step = told.get("sequenceid"), told.get("step")
     if isinstance(name, str) and not (reply and reply.sequence):
         home = await _named_sequence(name, context)
-        facts.append(Fact(label="Sequence", value=home.label if home else name))
+        facts.append(Fact("Sequence", home.label if home else name))
     if isinstance(step, int) and not (reply and reply.step is not None):
-        facts.append(Fact(label="Step", value=str(step)))
+        facts.append(Fact("Step", str(step)))
     try:
         added = datetime.fromisoformat(str(told.get("createdat")))
     except ValueError:
         return tuple(facts)
     if added.tzinfo:
-        facts.append(Fact(label="Added", value=context.show(added), at=added))
+        facts.append(Fact("Added", context.show(added), at=added))
     return tuple(facts)
 
 
@@ -398,7 +398,7 @@ def _other_facts(lead: models.Lead) -> tuple[Fact, ...]:
 
     deeper = [pair for value in lead.raw.values() if isinstance(value, dict) for pair in value.items()]
     found = [
-        Fact(label=key, value=str(value))
+        Fact(key, str(value))
         for key, value in (*lead.raw.items(), *deeper)
         if key not in STANDARD
         and fold(key) not in PLACED
@@ -451,20 +451,20 @@ async def _add(arguments: Add, context: CommandContext) -> Result:
     lead = {"email": email, **arguments.fields}
     result = await context.client.add_leads(found.only.id, [lead], priority=Priority.INTERACTIVE)
     if result.added:
-        button = Button(label="Remove", action=Remove(who=email))
-        card = Card(title=f"Added {email} to {label}", tone=Tone.GOOD, buttons=(button,))
-        return Result(card=card, rows=({"email": email},), audit=f"added to {label}")
+        button = Button("Remove", Remove(who=email))
+        card = Card(f"Added {email} to {label}", tone=Tone.GOOD, buttons=(button,))
+        return Result(card, rows=({"email": email},), audit=f"added to {label}")
     if result.repeated:
         note = "The connection was lost and the request was sent again. The first attempt may have added it."
-        card = Card(title=f"{email} may already be in {label}", tone=Tone.WARN, text=(note,))
-        return Result(card=card, audit="uncertain: repeated")
+        card = Card(f"{email} may already be in {label}", tone=Tone.WARN, text=(note,))
+        return Result(card, audit="uncertain: repeated")
     if result.skipped:
         reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
         note, why = f"The service skipped it: {reasons}.", f"skipped: {reasons}"
         return refused(f"{email} wasn't added to {label}", note, why=why, argument="email")
     note = "The service didn't confirm whether it was added."
-    card = Card(title=f"{email} was sent to {label}", tone=Tone.WARN, text=(note,))
-    return Result(card=card, audit=f"sent to {label}; the service didn't confirm whether it was added")
+    card = Card(f"{email} was sent to {label}", tone=Tone.WARN, text=(note,))
+    return Result(card, audit=f"sent to {label}; the service didn't confirm whether it was added")
 
 
 class RemoveLead(Act):
@@ -484,8 +484,8 @@ class RemoveLead(Act):
             title = f"{label} isn't in this workspace"
             return refused(title, NOTHING_CHANGED, why="not found", argument="who")
         text = ("It is no longer in any sequence. The reply history is kept.",)
-        card = Card(title=f"Removed {label}", tone=Tone.GOOD, text=text)
-        return Result(card=card, rows=({"id": self.id},), audit=f"removed {self.id}")
+        card = Card(f"Removed {label}", tone=Tone.GOOD, text=text)
+        return Result(card, rows=({"id": self.id},), audit=f"removed {self.id}")
 
 
 async def _remove(arguments: Remove, context: CommandContext) -> Result | Question:
@@ -498,7 +498,7 @@ async def _remove(arguments: Remove, context: CommandContext) -> Result | Questi
         return _which_lead(who, result.leads)
     if result.leads:
         (one,) = result.leads
-        address = (Fact(label="Email", value=one.email),) if one.email else ()
+        address = (Fact("Email", one.email),) if one.email else ()
         facts = (*address, *_own_facts(one), *_other_facts(one))
         question = _question(one.id, one.email or one.id, name=lead_name(one))
         return replace(question, card=replace(question.card, facts=facts))
@@ -517,14 +517,14 @@ def _question(lead_id: str, label: str, *notes: str, name: str = "") -> Question
 def _which_lead(who: str, leads: Sequence[models.Lead]) -> Result:
     buttons = tuple(
         Button(
-            label=f"Remove {clip(one.id, length=40)}",
-            action=Remove(who=one.id, status=one.status or ""),
+            f"Remove {clip(one.id, length=40)}",
+            Remove(who=one.id, status=one.status or ""),
             tone=Tone.BAD,
         )
         for one in leads[:MOST_BUTTONS]
     )
     card = Card(
-        title=f"{len(leads)} leads match “{clip(who)}”",
+        f"{len(leads)} leads match “{clip(who)}”",
         tone=Tone.WARN,
         text=(f"{NOTHING_CHANGED} Which one?",),
         table=lead_table(leads),

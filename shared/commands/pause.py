@@ -241,9 +241,9 @@ def _named(arguments: OnSequences, plan: Plan) -> Result | Question:
         why = "The bot's database isn't reachable from here."
         text = ("Only the bot can end a timed pause, and its database isn't reachable from here.",)
         endless = replace(arguments, target=(match.only.id,), duration=None, until=None)
-        button = Button(label="Pause until resumed", action=endless)
+        button = Button("Pause until resumed", endless)
         title = f"{clip(match.only.label)} was not paused"
-        card = Card(title=title, tone=Tone.WARN, text=text, buttons=(button,))
+        card = Card(title, tone=Tone.WARN, text=text, buttons=(button,))
         return refusal(card, why=why, argument="until" if arguments.until else "duration")
     return _one(match.only, plan)
 
@@ -263,9 +263,9 @@ def _which_end(arguments: Pause, sequence: Sequence, words: tuple[str, ...]) -> 
     buttons: tuple[Button, ...] = ()
     if near := mistake.near:
         timed = replace(arguments, target=(sequence.id,), duration=near.duration, until=near.until)
-        buttons = (Button(label=f"Pause {clip(str(near), length=40)}", action=timed),)
+        buttons = (Button(f"Pause {clip(str(near), length=40)}", timed),)
     text = ("Nothing was paused.", f"{mistake.hint} A reason comes after `reason`.")
-    card = Card(title=mistake.problem.rstrip("."), tone=Tone.WARN, text=text, buttons=buttons)
+    card = Card(mistake.problem.rstrip("."), tone=Tone.WARN, text=text, buttons=buttons)
     return refusal(card, why="no duration", argument="duration")
 
 
@@ -320,7 +320,7 @@ class Scope(Data):
         able = self.able
         what = f"{word} {len(able)}" if len(able) != 1 else clip(able[0].label, length=40)
         label = f"{VERB[self.plan.act.status].capitalize()} {what}" if able else "Keep paused"
-        return Choice(label=label, act=self.plan.of([*able, *self.timed]))
+        return Choice(label, self.plan.of([*able, *self.timed]))
 
     def question(
         self, title: str, *choices: Choice, text: Iterable[str] = (), is_open: bool = False
@@ -334,7 +334,7 @@ class Scope(Data):
         longer = f"{kept} would resume earlier: kept paused{until}." if self.timed else ""
         listed = self.able or self.timed
         card = Card(
-            title=title if self.able else f"Keep {kept} paused?",
+            title if self.able else f"Keep {kept} paused?",
             tone=Tone.WARN,
             text=tuple(filter(None, (*text, "" if is_open else does, longer))),
             table=replace(sequence_table(listed[:SHOWN]), total=len(listed)),
@@ -404,7 +404,7 @@ async def _of_domain(domain: str, every: Scope) -> Result | Question:
     able, timed = ([one for one in some if one.id in seen] for some in (every.able, every.timed))
     if not (able or timed):
         title = f"No {WAS[status]} sequence is known to send from {domain}"
-        return Result(card=Card(title=title, text=(NOTHING_CHANGED,)))
+        return Result(Card(title, text=(NOTHING_CHANGED,)))
     these = replace(every, able=able, timed=timed)
     counted = show_number(len(able), f"{WAS[status]} sequence")
     text = f"{unknown} These used it in the last 30 days. Others may use it too."
@@ -414,8 +414,8 @@ async def _of_domain(domain: str, every: Scope) -> Result | Question:
 
 
 def _nothing_able(status: Status) -> Result:
-    card = Card(title=f"No {WAS[status]} sequences", text=(NOTHING_CHANGED,))
-    return Result(card=card, problem=Problem(text="nothing to change"))
+    card = Card(f"No {WAS[status]} sequences", text=(NOTHING_CHANGED,))
+    return Result(card, problem=Problem("nothing to change"))
 
 
 # -- what became of it
@@ -429,22 +429,22 @@ async def _result_of_one(tally: Tally, act: SetStatus, context: CommandContext) 
     rows = ({"id": target.id, "name": target.label, "status": status},)
     if tally.same and tally.note != FORGOTTEN and not act.reason:
         other = (Resume if status == "paused" else Pause)(target=(target.id,))
-        button = Button(label=other.verb.capitalize(), action=other)
+        button = Button(other.verb.capitalize(), other)
         title = f"{label} is already {status}"
-        card = Card(title=title, text=(NOTHING_CHANGED,), buttons=(button,), footer=tally.note)
-        return Result(card=card, rows=rows)
+        card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=tally.note)
+        return Result(card, rows=rows)
     state = f"{label} {'stays active' if stays else 'is sending again'}"
     if status == "paused":
         state = f"{label} {'stays' if stays else 'is'} paused{act.end(context)}"
-    facts = [Fact(label="Reason", value=act.reason)] if act.reason else []
+    facts = [Fact("Reason", act.reason)] if act.reason else []
     text: tuple[str, ...] = ()
     resumes = True
     if act.until:  # a fact for faces that know each reader's zone
-        facts.append(Fact(label="Until", value=context.show(act.until), at=act.until))
+        facts.append(Fact("Until", context.show(act.until), at=act.until))
         resumes = await _bot_runs(context)
         text = () if resumes else (NO_BOT,)
     tone = Tone.GOOD if resumes else Tone.WARN
-    card = Card(title=state, tone=tone, text=text, facts=tuple(facts), footer=tally.note)
+    card = Card(state, tone=tone, text=text, facts=tuple(facts), footer=tally.note)
     return _done(card, state, tally, act, ids=(target.id,), rows=rows)
 
 
@@ -458,7 +458,7 @@ def _done(
     rows: tuple[dict[str, str], ...],
 ) -> Result:
     return Result(
-        card=card,
+        card,
         rows=rows,
         audit=audit,
         effect=EFFECT[act.status] if ids else "failed",
@@ -481,18 +481,18 @@ async def _bot_runs(context: CommandContext) -> bool:
 def _result_of_many(tally: Tally, act: SetStatus, context: CommandContext) -> Result:
     status, left = act.status, leftovers(tally, act.status)
     if not (tally.touched or tally.has_failures):
-        return Result(card=Card(title=f"Nothing left to {VERB[status]}", text=left))
+        return Result(Card(f"Nothing left to {VERB[status]}", text=left))
     until = act.end(context) if tally.touched else ""
     reason = f"Reason: {act.reason}" if act.reason else ""
     text = (names_of(tally.changed), reason, _extended(tally, until), *left)
-    button = Button(label="Paused sequences", action=Sequences(status="paused"))
+    button = Button("Paused sequences", Sequences(status="paused"))
     parts = []
     for targets, what in ((tally.changed, DONE[status]), (tally.extended, "kept paused")):
         if targets or (targets is tally.changed and not tally.extended):
             ids = ", ".join(one.id for one in targets)
             parts.append(f"{show_number(len(targets), 'sequence')} {what}: {ids}")
     card = Card(
-        title=_title_of_many(tally, status) + until,
+        _title_of_many(tally, status) + until,
         tone=Tone.WARN if tally.has_failures else Tone.GOOD,
         text=tuple(filter(None, text)),
         buttons=(button,) if tally.uncertain else (),

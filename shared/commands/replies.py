@@ -72,9 +72,9 @@ async def _run(arguments: Replies, context: CommandContext) -> Result:
         title = show_number(waiting.count, "unclaimed reply")
         return _listed(title, waiting.replies, context, text=part if count < waiting.count else ())
     if await context.need_records().bot_is_running():
-        return Result(card=Card(title="No unclaimed replies", tone=Tone.GOOD))
+        return Result(Card("No unclaimed replies", tone=Tone.GOOD))
     why = "No bot is running, so new replies aren't recorded. Start it with `outreach bot`."
-    return Result(card=Card(title="No unclaimed replies recorded", tone=Tone.UNKNOWN, text=(why,)))
+    return Result(Card("No unclaimed replies recorded", tone=Tone.UNKNOWN, text=(why,)))
 
 
 def _listed(
@@ -90,10 +90,10 @@ def _listed(
         age = context.now() - one.received_at
         late = Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN
         cells = (show_span(age), one.lead, one.email, one.company, one.reply, one.sequence, one.permalink)
-        rows.append(Row(cells=cells, tone=tone or late))
-    table = Table(columns=OPEN_COLUMNS, rows=tuple(rows)) if rows else None
-    card = Card(title=title, tone=rows[0].tone if rows else Tone.INFO, text=text, table=table)
-    return Result(card=card, rows=tuple(map(_data, replies)))
+        rows.append(Row(cells, tone=tone or late))
+    table = Table(OPEN_COLUMNS, tuple(rows)) if rows else None
+    card = Card(title, tone=rows[0].tone if rows else Tone.INFO, text=text, table=table)
+    return Result(card, rows=tuple(map(_data, replies)))
 
 
 async def read_unclaimed(context: CommandContext, *, page: int = 0) -> UnclaimedReplies:

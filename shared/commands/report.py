@@ -62,7 +62,7 @@ class Report(Arguments):
 
 async def _run(arguments: Report, context: CommandContext) -> Result:
     made = await read_report(arguments.period, context)
-    return Result(card=summary(made), rows=(report_data(made),))
+    return Result(summary(made), rows=(report_data(made),))
 
 
 class Made(Data):
@@ -187,12 +187,12 @@ def summary(made: Made) -> Card:
         )
         values["Incidents"] = ", ".join(counts)
     facts = (
-        Fact(label=label, value=value or "unknown", tone=Tone.INFO if value else Tone.UNKNOWN)
+        Fact(label, value or "unknown", tone=Tone.INFO if value else Tone.UNKNOWN)
         for label, value in values.items()
     )
     change = [made.change.text] if made.change else []
     return Card(
-        title=f"Report{whose}, {made.days}{still}",
+        f"Report{whose}, {made.days}{still}",
         text=tuple(map(hide, (*change, *made.gaps))),
         facts=(*total_facts(made.total, made.change), *facts),
     )

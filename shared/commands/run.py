@@ -273,8 +273,8 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
         raise UnknownWorkspace(named, known=[own])
     command, line = asked.command, asked.line or asked.command.name
     if context.asks_always and asked.changes and not command.asks:
-        card = Card(title=f"{command.summary}?", tone=Tone.WARN, text=(asked.line,))
-        choice = Choice(label=command.name.capitalize(), act=RunCommand(arguments=asked.arguments))
+        card = Card(f"{command.summary}?", tone=Tone.WARN, text=(asked.line,))
+        choice = Choice(command.name.capitalize(), RunCommand(arguments=asked.arguments))
         return Question(card=card, choices=(choice,), line=asked.line)
     doing = command.run(asked.arguments, context)
     if command.asks or not asked.changes:
@@ -325,7 +325,7 @@ async def _recorded(
         done = await doing
     except (OutreachError, RecordsUnavailable) as error:
         if changes:
-            failed = Result(card=Card(title=""), audit=f"failed: {error}", effect="failed")
+            failed = Result(Card(""), audit=f"failed: {error}", effect="failed")
             await _write_audit(failed, line, context)
         raise
     if isinstance(done, Question) or not done.audit:
@@ -339,7 +339,7 @@ async def _recorded(
         return replace(done, card=replace(card, footer=footer))
     if not done.undoable:
         return done
-    undo = Button(label=UNDO, action=UndoChange(change=number))
+    undo = Button(UNDO, UndoChange(change=number))
     return replace(done, card=replace(card, buttons=(undo, *card.buttons)))
 
 
@@ -406,7 +406,7 @@ class Part(Generic[T]):
         return of_reading(self.error.message if isinstance(self.error, OutreachError) else str(self.error))
 
     def unknown(self, label: str) -> Fact:
-        return Fact(label=label, value=f"unknown: {self.why}", tone=Tone.UNKNOWN)
+        return Fact(label, f"unknown: {self.why}", tone=Tone.UNKNOWN)
 
 
 async def read_part(reading: Awaitable[T]) -> Part[T]:

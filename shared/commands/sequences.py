@@ -62,11 +62,11 @@ async def _run(arguments: Sequences, context: CommandContext) -> Result:
     text = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     others = [word for word in TONES if counts[word] and word != wanted]
     return Result(
-        card=Card(
-            title=show_number(len(shown), noun) if shown else f"No {plural(noun)}",
+        Card(
+            show_number(len(shown), noun) if shown else f"No {plural(noun)}",
             text=(text,) if known else (),
             table=sequence_table(shown) if shown else None,
-            buttons=tuple(Button(label=word.capitalize(), action=Sequences(status=word)) for word in others),
+            buttons=tuple(Button(word.capitalize(), Sequences(status=word)) for word in others),
         ),
         rows=tuple(map(as_dict, shown)),
     )
@@ -86,17 +86,17 @@ async def _paused(shown: Many[Sequence], context: CommandContext) -> Result:
         until = timer.due_at if timer else None
         who = actor.shown if actor and actor.name else None
         cells = (one.name, who, context.show(until) if until else None, why or None, one.id)
-        rows.append(Row(cells=cells, tone=Tone.WARN))
+        rows.append(Row(cells, tone=Tone.WARN))
         pause = {"paused_by": (actor.name if actor else "") or None, "pause_reason": why or None}
         data.append({**as_dict(one), **pause, "paused_until": until and until.isoformat()})
-    by, end = Column(title="Paused by", narrow="by"), Column(title="Until", narrow="until")
+    by, end = Column("Paused by", narrow="by"), Column("Until", narrow="until")
     unknown = any(row.cells[1] is None for row in rows)
     return Result(
-        card=Card(
-            title=show_number(len(shown), "paused sequence"),
+        Card(
+            show_number(len(shown), "paused sequence"),
             text=("Pauses made outside this program don't show who made them.",) if unknown else (),
-            table=Table(columns=columns("Name", by, end, "Reason", "Id"), rows=tuple(rows)),
-            buttons=(Button(label="Active", action=Sequences(status="active")),),
+            table=Table(columns("Name", by, end, "Reason", "Id"), tuple(rows)),
+            buttons=(Button("Active", Sequences(status="active")),),
         ),
         rows=tuple(data),
     )
@@ -127,12 +127,10 @@ async def _pauses(
 def sequence_table(sequences: Many[Sequence]) -> Table:
     """Name, status, steps and id of each."""
     rows = (
-        Row(cells=(s.name, s.status, s.steps, s.id), tone=TONES.get(s.status or "", Tone.UNKNOWN))
+        Row((s.name, s.status, s.steps, s.id), tone=TONES.get(s.status or "", Tone.UNKNOWN))
         for s in sequences
     )
-    return Table(
-        columns=columns("Name", "Status", number("Steps"), Column(title="Id", narrow="")), rows=tuple(rows)
-    )
+    return Table(columns("Name", "Status", number("Steps"), Column("Id", narrow="")), tuple(rows))
 
 
 # -- which sequence a person means: by its whole id, its name, or a part that fits only one; case never counts.
@@ -172,21 +170,21 @@ class Match(Data):
             text = "Did you mean one of these?" if offered else "`sequences` lists all of them."
             text = text if self.known else "This workspace has no sequences."
         count = Counter(one.label for one in offered)
-        rows = tuple(Row(cells=(one.id, one.name, one.status, one.steps)) for one in offered)
+        rows = tuple(Row((one.id, one.name, one.status, one.steps)) for one in offered)
         heads = columns("Id", "Name", "Status", number("Steps"))
         buttons = tuple(
             Button(
-                label=clip(one.label, length=40) + (f" ({one.id})" if count[one.label] > 1 else ""),
-                action=choice(one.id),
+                clip(one.label, length=40) + (f" ({one.id})" if count[one.label] > 1 else ""),
+                choice(one.id),
             )
             for one in offered
         )
         return Card(
-            title=title,
+            title,
             tone=Tone.WARN,
             text=(f"{NOTHING_CHANGED} {text}" if changes else text,),
-            table=Table(columns=heads, rows=rows, total=several or len(rows)) if rows else None,
-            buttons=buttons or (Button(label="All sequences", action=Sequences()),),
+            table=Table(heads, rows, total=several or len(rows)) if rows else None,
+            buttons=buttons or (Button("All sequences", Sequences()),),
         )
 
     def refusal(self, arguments: OnSequence) -> Result:

@@ -114,21 +114,17 @@ def _result(
     # Which days are counted is said where the reader's own day is another than the service's.
     is_other_day = context.local_day != asked.today
     days = f"{asked}. For the service, today is {asked.today:%-d %B}." if is_other_day else ""
-    table = Table(columns=COLUMNS, rows=tuple(map(_row, labels, rows)))
-    week = Button(label="Last 7 days", action=Stats(by=by, period=Period(days=7)))
+    table = Table(COLUMNS, tuple(map(_row, labels, rows)))
+    week = Button("Last 7 days", Stats(by=by, period=Period(days=7)))
     return Result(
-        card=Card(
-            title=f"Stats by {by}, {asked.name}",
+        Card(
+            f"Stats by {by}, {asked.name}",
             text=tuple(filter(None, (text, days))),
             facts=total_facts(totals(rows), change) if rows else (),
             table=table if rows else None,
             buttons=(
                 *((week,) if asked.name != "last 7 days" else ()),
-                *(
-                    Button(label=f"By {other}", action=Stats(by=other))
-                    for other in STATS_GROUPS
-                    if other != by
-                ),
+                *(Button(f"By {other}", Stats(by=other)) for other in STATS_GROUPS if other != by),
             ),
             footer=change.text if rows and change else "",
         ),
@@ -145,7 +141,7 @@ def _result(
 def _row(label: str, row: StatsRow) -> Row:
     counts = (row.sends, row.replies, _rate(row.replies, row.sends))
     positive = (row.positive_replies, _rate(row.positive_replies, row.sends))
-    return Row(cells=(label, *counts, *positive, row.meetings))
+    return Row((label, *counts, *positive, row.meetings))
 
 
 def _rate(part: int | None, sends: int | None) -> str:
@@ -245,7 +241,7 @@ def total_facts(total: StatsRow, change: Change | None) -> tuple[Fact, ...]:
         count = getattr(total, name)
         share = f" ({_rate(count, total.sends)})" if name != "sends" and count and total.sends else ""
         moved = change.of(name) if change else ""
-        facts.append(Fact(label=label, value=f"{show_count(count)}{share}{f', {moved}' if moved else ''}"))
+        facts.append(Fact(label, f"{show_count(count)}{share}{f', {moved}' if moved else ''}"))
     return tuple(facts)
 
 
@@ -272,22 +268,22 @@ async def _by_person(period: Period, context: CommandContext) -> Result:
     done = await records.done_counts(name, *span)
     people = [claims.get(person) or Waits(name=person) for person in {**claims, **done}]
     people.sort(key=lambda one: (-one.count, -done.get(one.name, 0), one.name))
-    rows = [Row(cells=(f"@{one.name}", *_waits(one), done.get(one.name, 0))) for one in people]
+    rows = [Row((f"@{one.name}", *_waits(one), done.get(one.name, 0))) for one in people]
     whole = (*_waits(total), sum(done.values()))
     if len(rows) > 1:
-        rows.append(Row(cells=("All", *whole)))
+        rows.append(Row(("All", *whole)))
     counted = show_number(total.count, "claim") if total.count else "no claims"
     value = f"{counted}, median {whole[1]}, {whole[3]} within 5 min, {whole[4]} done"
-    week = Button(label="Last 7 days", action=Stats(by=PERSON, period=Period(days=7)))
+    week = Button("Last 7 days", Stats(by=PERSON, period=Period(days=7)))
     return Result(
-        card=Card(
-            title=f"Stats by person, {asked.name}",
+        Card(
+            f"Stats by person, {asked.name}",
             text=() if people else ("No interested replies were claimed or marked done in this period.",),
-            facts=(Fact(label="Time to claim", value=value),) if people else (),
-            table=Table(columns=PERSON_COLUMNS, rows=tuple(rows)) if people else None,
+            facts=(Fact("Time to claim", value),) if people else (),
+            table=Table(PERSON_COLUMNS, tuple(rows)) if people else None,
             buttons=(
                 *((week,) if asked.name != "last 7 days" else ()),
-                Button(label="By sequence", action=Stats()),
+                Button("By sequence", Stats()),
             ),
         ),
         rows=tuple(

@@ -69,23 +69,23 @@ async def _run(_: Status, context: CommandContext) -> Result:
         *_alerts(seen, context),
         *away_facts(seen.absences.value or (), context),
         *_budget(context),
-        *((Fact(label="Bot", value=NO_BOT, tone=Tone.WARN),) if seen.bot.value is False else ()),
-        *(Fact(label="Bot", value=problem, tone=Tone.BAD) for problem in context.problems()),
+        *((Fact("Bot", NO_BOT, tone=Tone.WARN),) if seen.bot.value is False else ()),
+        *(Fact("Bot", problem, tone=Tone.BAD) for problem in context.problems()),
     )
     # DNS that nobody has checked yet makes nothing else unknown.
     judged = [one for one in facts if not (one in dns and one.tone is Tone.UNKNOWN)]
     links = (("Sequences", "sequences"), ("Domains", "domains"), ("Replies", "replies"), ("Stats", "stats"))
     return Result(
-        card=Card(
-            title="Status" if context.workspace.name == DEFAULT else f"Status of {context.workspace.name}",
+        Card(
+            "Status" if context.workspace.name == DEFAULT else f"Status of {context.workspace.name}",
             tone=worst(one.tone for one in judged if one.tone is not Tone.INFO),
             facts=facts,
             table=_troubled(verdict),
-            buttons=tuple(Button(label=label, action=COMMANDS[name].arguments()) for label, name in links),
+            buttons=tuple(Button(label, COMMANDS[name].arguments()) for label, name in links),
             footer=f"As of {context.show(context.now())}",
         ),
         rows=(_data(seen, verdict, context),),
-        problem=Problem(text="the service is unreachable") if len(seen.service_errors) == 3 else None,
+        problem=Problem("the service is unreachable") if len(seen.service_errors) == 3 else None,
     )
 
 
@@ -123,18 +123,18 @@ def _service(seen: Overview, verdict: WorkspaceVerdict) -> Iterator[Fact]:
 
     if errors := seen.service_errors:
         state = "not available" if len(errors) == 3 else "partly available"
-        yield Fact(label="Service", value=f"{state}: {of_reading(str(errors[0]))}", tone=Tone.BAD)
+        yield Fact("Service", f"{state}: {of_reading(str(errors[0]))}", tone=Tone.BAD)
     if seen.sequences.value is None:
         yield seen.sequences.unknown("Sequences")
     else:
         counts = Counter(one.status or "unknown" for one in seen.sequences.value)
         ordered = sorted(counts, key=lambda word: (word != "active", word != "paused", word))
         value = ", ".join(f"{counts[word]} {word}" for word in ordered) or "none"
-        yield Fact(label="Sequences", value=value)
+        yield Fact("Sequences", value)
     if seen.inboxes.value is None:
         yield seen.inboxes.unknown("Inboxes")
     else:
-        yield Fact(label="Inboxes", value=verdict.text if seen.inboxes.value else "none", tone=verdict.tone)
+        yield Fact("Inboxes", verdict.text if seen.inboxes.value else "none", tone=verdict.tone)
 
 
 def _dns(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> tuple[Fact, ...]:
@@ -162,7 +162,7 @@ def _today(part: Part[StatsRow]) -> Fact:
         (now.meetings, "meeting", "meetings"),
     )
     counted = (f"{show_count(count)} {one if count == 1 else many}" for count, one, many in counts)
-    return Fact(label="Today", value=", ".join(counted))
+    return Fact("Today", ", ".join(counted))
 
 
 def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:
@@ -173,9 +173,9 @@ def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:
         return
     if known.unclaimed:
         value = f"{known.unclaimed:,}{_oldest(known.oldest_unclaimed_at, now)}"
-        yield Fact(label="Unclaimed replies", value=value, tone=Tone.WARN)
+        yield Fact("Unclaimed replies", value, tone=Tone.WARN)
     elif seen.bot.value is False:
-        yield Fact(label="Unclaimed replies", value="none recorded", tone=Tone.UNKNOWN)
+        yield Fact("Unclaimed replies", "none recorded", tone=Tone.UNKNOWN)
     counts = (
         (known.dead, "undeliverable"),
         (known.uncertain, "uncertain: being looked up in Slack"),
@@ -188,16 +188,16 @@ def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:
     if waiting:
         is_stuck, is_odd = known.dead or known.unsure, known.uncertain or known.unreadable
         tone = Tone.BAD if is_stuck else Tone.WARN if is_odd else Tone.INFO
-        yield Fact(label="Alerts", value=", ".join(waiting), tone=tone)
+        yield Fact("Alerts", ", ".join(waiting), tone=tone)
     if known.last_delivery_at is None:
-        yield Fact(label="Last delivery", value="none so far", tone=Tone.UNKNOWN)
+        yield Fact("Last delivery", "none so far", tone=Tone.UNKNOWN)
     yield from _refusals(known)
     if known.unknown_timers:
         text = f"{', '.join(known.unknown_timers)}: due, but unknown to this version. Upgrade the bot."
-        yield Fact(label="Timers", value=text, tone=Tone.WARN)
+        yield Fact("Timers", text, tone=Tone.WARN)
     if context.settings and (orphaned := known.orphaned_timers(context.settings.workspaces)):
         label = "Timed pauses of unknown workspaces"
-        yield Fact(label=label, value=orphan_note(orphaned), tone=Tone.WARN)
+        yield Fact(label, orphan_note(orphaned), tone=Tone.WARN)
 
 
 def _oldest(at: datetime | None, now: datetime) -> str:
@@ -209,11 +209,11 @@ def _refusals(known: AlertsSummary) -> Iterator[Fact]:
     own = known.broken_channels
     if own:
         text = ", ".join(f"{channel} ({REJECTIONS.get(error, error)})" for channel, error in own.items())
-        yield Fact(label="Channels that reject posts", value=text, tone=Tone.BAD)
+        yield Fact("Channels that reject posts", text, tone=Tone.BAD)
     refused = {error: count for error, count in known.refusals.items() if error not in {*own.values()}}
     if refused:
         text = ", ".join(f"{show_number(count, 'message')} ({error})" for error, count in refused.items())
-        yield Fact(label="Refused by Slack", value=text, tone=Tone.BAD)
+        yield Fact("Refused by Slack", text, tone=Tone.BAD)
 
 
 def orphan_note(orphaned: Mapping[str, int]) -> str:
@@ -228,7 +228,7 @@ def away_facts(absences: Sequence[Absence], context: CommandContext) -> Iterator
             f"until {context.show(one.until)}" if one.until else "until they are back" for one in absences
         )
         named = (f"@{one.name} {end}" for one, end in zip(absences, ends, strict=True))
-        yield Fact(label="Away", value=", ".join(named))
+        yield Fact("Away", ", ".join(named))
 
 
 def _budget(context: CommandContext) -> Iterator[Fact]:
@@ -236,15 +236,15 @@ def _budget(context: CommandContext) -> Iterator[Fact]:
     budget, now = context.client.budget, context.now().timestamp()
     if budget.resumes_at and budget.resumes_at > now:
         stopped = f"stopped for {budget.resumes_at - now:.0f} s (429)"
-        yield Fact(label="Requests", value=stopped, tone=Tone.WARN)
+        yield Fact("Requests", stopped, tone=Tone.WARN)
     elif budget.waiting:
-        yield Fact(label="Requests", value=f"{budget.waiting} waiting, at {round(budget.rate, 1):g} a second")
+        yield Fact("Requests", f"{budget.waiting} waiting, at {round(budget.rate, 1):g} a second")
 
 
 def _troubled(verdict: WorkspaceVerdict) -> Table | None:
     troubled = [one for one in verdict.domains if one.tone is not Tone.GOOD]
-    rows = (Row(cells=(one.domain, "; ".join(one.reasons)), tone=one.tone) for one in troubled)
-    table = Table(columns=columns("Domain", "State"), rows=tuple(rows)[:DOMAINS_SHOWN], total=len(troubled))
+    rows = (Row((one.domain, "; ".join(one.reasons)), tone=one.tone) for one in troubled)
+    table = Table(columns("Domain", "State"), tuple(rows)[:DOMAINS_SHOWN], total=len(troubled))
     return table if troubled else None
 
 

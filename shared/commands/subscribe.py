@@ -289,10 +289,10 @@ async def _whole_set(title: str, context: CommandContext, channel: str, *, is_pu
         words = "all" if {*back.events} == {*EVENTS} else ", ".join(map(word_of, back.events))
         label = f"Unsubscribe {' · '.join(filter(None, (words, group[0].filter, where)))}"
         is_menu = len(typed) > MOST_IN_A_ROW
-        buttons.append(Button(label=label, action=back, workspace=where, menu=is_menu))
+        buttons.append(Button(label, back, workspace=where, menu=is_menu))
     return Result(
-        card=Card(
-            title=title,
+        Card(
+            title,
             text=tuple(text) or (f"This channel has no subscriptions.{always}",),
             buttons=tuple(buttons),
         ),
@@ -386,7 +386,7 @@ async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     text = (*card.text, place.note) if place.note else card.text
     audit = f"{channel}: {', '.join(arguments.events)}"
     setting = f"subscriptions {channel}"
-    return Result(card=replace(card, tone=Tone.GOOD, text=text), audit=audit, setting=setting)
+    return Result(replace(card, tone=Tone.GOOD, text=text), audit=audit, setting=setting)
 
 
 async def _inbox_problem(arguments: Subscribe, context: CommandContext) -> Result | None:
@@ -426,7 +426,7 @@ async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Resul
     title = f"{where} no longer gets {name_events(gone)}" if gone else removed
     card = (await _whole_set(title, context, channel)).card
     audit, setting = f"{channel}: {count} ended", f"subscriptions {channel}"
-    return Result(card=replace(card, tone=Tone.GOOD), audit=audit, setting=setting)
+    return Result(replace(card, tone=Tone.GOOD), audit=audit, setting=setting)
 
 
 def _is_meant(one: Subscription, arguments: Unsubscribe) -> bool:

@@ -119,8 +119,8 @@ def _refusal(found: Undoable, context: CommandContext) -> Result | None:
 
 
 def _undone_by(who: str) -> Result:
-    card = Card(title=f"Already undone by {who}", text=(NOTHING_CHANGED,))
-    return Result(card=card, problem=Problem(text="undone already"))
+    card = Card(f"Already undone by {who}", text=(NOTHING_CHANGED,))
+    return Result(card, problem=Problem("undone already"))
 
 
 def _left(found: Undoable) -> Mapping[str, Before]:
@@ -184,20 +184,20 @@ def _result(found: Undoable, tally: Tally, *, due: list[str], context: CommandCo
     failed = bool(tally.failed or tally.uncertain)
     if not done:
         card = Card(
-            title="Couldn't undo this" if failed else "Nothing left to undo",
+            "Couldn't undo this" if failed else "Nothing left to undo",
             tone=Tone.BAD if failed else Tone.WARN,
             text=text,
-            buttons=(Button(label="Sequences", action=Sequences()),) if tally.uncertain else (),
+            buttons=(Button("Sequences", Sequences()),) if tally.uncertain else (),
         )
         audit = f"failed: {' '.join(text)}" if failed else ""
-        return Result(card=card, audit=audit, effect="failed" if failed else "")
+        return Result(card, audit=audit, effect="failed" if failed else "")
     ends = {_end(one, context) for one in done.values()}
     labels = [one.label for one in done.values()]
     what = f"{clip(labels[0])} is" if len(labels) == 1 else f"{show_number(len(labels), 'sequence')} are"
     state = "sending again" if ends == {""} else f"paused again{min(ends)}"
     title = f"{what} {state if len(ends) == 1 else 'as before'}"
     return Result(
-        card=Card(title=title, tone=Tone.WARN if failed else Tone.GOOD, text=text),
+        Card(title, tone=Tone.WARN if failed else Tone.GOOD, text=text),
         rows=tuple({"id": name, "name": one.label, "status": one.status} for name, one in done.items()),
         audit=f"{title} ({', '.join(done)})",
         effect=EFFECT[status],

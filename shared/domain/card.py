@@ -6,7 +6,7 @@ command, as a typed line does, so a click, a key and a typed word go through one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
@@ -22,12 +22,13 @@ class Tone(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Fact:
     """A labelled value: `Health  91`."""
 
     label: str
     value: str
+    _: KW_ONLY
     tone: Tone = Tone.INFO
     at: datetime | None = None
     """The moment that `value` says, for faces that know their reader's time zone."""
@@ -37,11 +38,12 @@ class Fact:
     """It is part of the card's form in one line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table; `bar` says that its cells are fractions 0-1, to be drawn as bars."""
 
     title: str
+    _: KW_ONLY
     numeric: bool = False
     bar: bool = False
     narrow: str | None = None
@@ -50,27 +52,29 @@ class Column:
 
 def columns(*titles: str | Column) -> tuple[Column, ...]:
     """Columns of text by their titles, among others."""
-    return tuple(Column(title=one) if isinstance(one, str) else one for one in titles)
+    return tuple(Column(one) if isinstance(one, str) else one for one in titles)
 
 
 def number(title: str, *, narrow: str | None = None) -> Column:
-    return Column(title=title, numeric=True, narrow=narrow)
+    return Column(title, numeric=True, narrow=narrow)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """Cells in the order of the columns: text, a number, or None for what is unknown."""
 
     cells: tuple[str | float | None, ...]
+    _: KW_ONLY
     tone: Tone = Tone.INFO
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Table:
     """Rows under titles. `total` counts all rows when only the first are carried."""
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
+    _: KW_ONLY
     total: int | None = None
 
 
@@ -89,12 +93,13 @@ class Typed:
     line: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Button:
     """A label and what it does, in a workspace where there are several."""
 
     label: str
     action: Action | None = None
+    _: KW_ONLY
     workspace: str = ""
     tone: Tone = Tone.INFO
     """GOOD is drawn as the primary button, BAD as the dangerous one."""
@@ -114,11 +119,12 @@ class Button:
         return f"{line} @{self.workspace}" if line and self.workspace else line
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Card:
     """One message to a person. Order of showing: title, text, facts, quote, table, buttons, details and footer."""
 
     title: str
+    _: KW_ONLY
     tone: Tone = Tone.INFO
     text: tuple[str, ...] = ()
     """Paragraphs."""

@@ -44,19 +44,19 @@ def dns_fact(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) 
     problems = problems_of(report, now=now)
     if problems:
         text = "; ".join(problem_text(one, now=now, zone=zone) for one in problems)
-        return Fact(label="DNS", value=text, tone=Tone.BAD)
+        return Fact("DNS", text, tone=Tone.BAD)
     if report is None or report.checked_at is None:
-        return Fact(label="DNS", value=f"unknown: {NOT_CHECKED}", tone=Tone.UNKNOWN)
+        return Fact("DNS", f"unknown: {NOT_CHECKED}", tone=Tone.UNKNOWN)
     age = show_span(now - report.checked_at)
     if now - report.checked_at > OLD:
-        return Fact(label="DNS", value=f"unknown: last checked {age} ago", tone=Tone.UNKNOWN)
+        return Fact("DNS", f"unknown: last checked {age} ago", tone=Tone.UNKNOWN)
     if report.value is Value.GOOD:
-        return Fact(label="DNS", value=f"good, checked {age} ago", tone=Tone.GOOD)
+        return Fact("DNS", f"good, checked {age} ago", tone=Tone.GOOD)
     unread = [
         one for one in map(report.of, (Check.MX, Check.SPF, Check.DMARC)) if one.value is not Value.GOOD
     ]
     text = "; ".join(f"{name_of(one.check)}: {check_text(one, now=now, zone=zone)}" for one in unread)
-    return Fact(label="DNS", value=text, tone=Tone.UNKNOWN)
+    return Fact("DNS", text, tone=Tone.UNKNOWN)
 
 
 def check_text(one: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
@@ -83,8 +83,8 @@ def check_facts(report: DomainReport, *, now: datetime, zone: tzinfo = UTC) -> t
     checks = [one for one in report.checks if one.check in MAIN or one.value is not Value.GOOD]
     return tuple(
         Fact(
-            label=name_of(one.check),
-            value=check_text(one, now=now, zone=zone),
+            name_of(one.check),
+            check_text(one, now=now, zone=zone),
             tone=check_tone(one, now=now),
         )
         for one in checks
@@ -95,7 +95,7 @@ def dns_facts(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC)
     """All that a page shows of a domain's DNS: each check, and how old they are."""
     if report is None or report.checked_at is None:
         return (dns_fact(report, now=now, zone=zone),)
-    age = Fact(label="DNS checked", value=f"{show_span(now - report.checked_at)} ago")
+    age = Fact("DNS checked", f"{show_span(now - report.checked_at)} ago")
     return (*check_facts(report, now=now, zone=zone), age)
 
 
@@ -125,7 +125,7 @@ def dns_overview(
     if good:
         parts.append(f"{show_number(good, 'domain')} good")
     tone = Tone.BAD if wrong else Tone.UNKNOWN if unknown else Tone.GOOD
-    return Fact(label="DNS", value="; ".join(parts), tone=tone)
+    return Fact("DNS", "; ".join(parts), tone=tone)
 
 
 def broken_checks(reports: Mapping[str, DomainReport], *, now: datetime) -> dict[str, list[str]]:
