@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
@@ -30,7 +30,6 @@ from shared.records.sequence_changes import (
     Status,
     Timer,
 )
-from shared.text.formats import clip
 
 if TYPE_CHECKING:
     from shared.store.sequences import SequenceChanges
@@ -53,15 +52,20 @@ class NotCarriedOut(Unavailable):
     """The service accepted the change, but didn't make it."""
 
 
+Outcome = Literal["changed", "extended", "already", "kept", "moved", "gone", "uncertain", "failed"]
+FAILURES: Mapping[type[Exception], Outcome] = {Uncertain: "uncertain", NotFound: "gone"}
+
+
 class Changed(Data):
     """What became of a sequence."""
 
-    outcome: Literal["changed", "extended", "already", "kept", "moved"]
+    outcome: Outcome
     """`extended`: its pause got another end. `kept`: another pause lasts at least as long. `moved`: someone changed it
-    after what an Undo takes back."""
+    after what an Undo takes back. `uncertain`: a request was sent whose outcome is unknown."""
     before: Before | None = None
     """What an Undo takes it back to, where it was changed."""
     note: str = ""
+    """What else is to be said of it, or why the service refused it."""
 
 
 class Held:
@@ -268,63 +272,33 @@ async def _set_unlocked(target: Target, status: Status, context: CommandContext)
     return Changed(outcome="changed", before=Before(label=target.label, status=WAS[status]))
 
 
-@dataclass(slots=True)
-class Tally:
-    """Sequences by what became of them."""
+class Tally(Data):
+    """What became of each sequence."""
 
-    changed: list[Target] = field(default_factory=list)
-    extended: list[Target] = field(default_factory=list)
-    """Those whose pause got another end."""
-    same: list[Target] = field(default_factory=list)
-    moved: list[Target] = field(default_factory=list)
-    """Those that an Undo left as they are, because someone changed them since."""
-    gone: list[Target] = field(default_factory=list)
-    uncertain: list[Target] = field(default_factory=list)
-    """Those for which a request was sent whose outcome is unknown."""
-    failed: list[str] = field(default_factory=list)
-    """Those that the service refused, each with its reason."""
-    undoable: dict[str, Before] = field(default_factory=dict)
-    note: str = ""
-    """What is to be said of the only one."""
+    outcomes: Mapping[Target, Changed]
+
+    def of(self, *outcomes: Outcome) -> list[Target]:
+        return [target for target, changed in self.outcomes.items() if changed.outcome in outcomes]
 
     @property
-    def touched(self) -> list[Target]:
-        return [*self.changed, *self.extended]
-
-    @property
-    def has_failures(self) -> bool:
-        return bool(self.failed or self.uncertain or self.gone)
-
-    def count(self, target: Target, outcome: Changed | Exception) -> None:
-        if isinstance(outcome, Changed):
-            lists = {"changed": self.changed, "extended": self.extended, "moved": self.moved}
-            lists.get(outcome.outcome, self.same).append(target)
-            self.note = outcome.note
-            if outcome.before:
-                self.undoable[target.id] = outcome.before
-        elif isinstance(outcome, Uncertain):
-            self.uncertain.append(target)
-        elif isinstance(outcome, NotFound):
-            self.gone.append(target)
-        else:
-            why = outcome.message if isinstance(outcome, OutreachError) else str(outcome)
-            self.failed.append(f"{clip(target.label, length=40)}: {why}")
+    def undoable(self) -> Mapping[str, Before]:
+        return {target.id: one.before for target, one in self.outcomes.items() if one.before}
 
 
 async def change_each(targets: Sequence[Target], change: Callable[[Target], Awaitable[Changed]]) -> Tally:
     """Change each, a few at once; one of several that fails doesn't stop the others, and the only one raises."""
-    turns, tally = asyncio.Semaphore(CHANGED_AT_ONCE), Tally()
+    turns = asyncio.Semaphore(CHANGED_AT_ONCE)
 
-    async def attempt(target: Target) -> Changed | Exception:
+    async def attempt(target: Target) -> Changed:
         async with turns:
             try:
                 return await change(target)
             except (OutreachError, RecordsUnavailable) as error:
                 if len(targets) == 1:
                     raise
-                return error
+                outcome = next((word for kind, word in FAILURES.items() if isinstance(error, kind)), None)
+                why = error.message if isinstance(error, OutreachError) else str(error)
+                return Changed(outcome=outcome or "failed", note=why)
 
     outcomes = await asyncio.gather(*map(attempt, targets))
-    for target, outcome in zip(targets, outcomes, strict=True):
-        tally.count(target, outcome)
-    return tally
+    return Tally(outcomes=dict(zip(targets, outcomes, strict=True)))

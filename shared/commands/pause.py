@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -31,10 +31,10 @@ from shared.commands.base import (
     refused,
     texts,
 )
-from shared.commands.sequences import END_WORDS, Match, Sequences, resolve_sequence, sequence_table
+from shared.commands.sequences import END_WORDS, Sequences, resolve_sequence, sequence_table
 from shared.commands.times import UNTIL, End, Moment, end_mistake, read_end
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.text.formats import clip, show_number
+from shared.text.formats import clip, show_number, show_some
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
@@ -171,10 +171,7 @@ class SetStatus(Act):
             reason=self.reason,
             keep_longer=self.keep_longer,
         )
-        tally = await change_each(self.targets, change)
-        if len(self.targets) > 1:
-            return _result_of_many(tally, self, context)
-        return await _result_of_one(tally, self, context)
+        return await _result(await change_each(self.targets, change), self, context)
 
     def end(self, context: CommandContext) -> str:
         """` until 30 Nov 09:00 CET`; empty if the pause has no end."""
@@ -186,13 +183,33 @@ def _is_over(end: str) -> Result:
 
 
 class Plan(Data):
-    """The change that is meant, among the sequences that the service has now; `timers` end the pauses of some."""
+    """The change that is meant, among sequences as the service listed them; `timers` end the pauses of some."""
 
     act: SetStatus
     sequences: Many[Sequence]
     revisions: Mapping[str, int] | None
     timers: Mapping[str, Timer]
     context: CommandContext
+
+    @property
+    def until(self) -> str:
+        return self.act.end(self.context)
+
+    @property
+    def able(self) -> Many[Sequence]:
+        """Those whose status would change."""
+        return [one for one in self.sequences if one.status == WAS[self.act.status]]
+
+    @property
+    def timed(self) -> Many[Sequence]:
+        """Those that are paused and would resume before the pause ends."""
+        from shared.commands.hold import ends_earlier
+
+        paused = [one for one in self.sequences if self.act.status == one.status == "paused"]
+        return [one for one in paused if ends_earlier(self.timers.get(one.id), self.act.until)]
+
+    def among(self, ids: Container[str]) -> Plan:
+        return replace(self, sequences=[one for one in self.sequences if one.id in ids])
 
     def of(self, sequences: Iterable[Sequence], *others: Target) -> SetStatus:
         """The act on these."""
@@ -201,9 +218,30 @@ class Plan(Data):
         targets = (target_of(one, self.revisions) for one in sequences)
         return replace(self.act, targets=(*targets, *others))
 
-    @property
-    def until(self) -> str:
-        return self.act.end(self.context)
+    def choice(self, word: str) -> Choice:
+        """The button names what it changes: `Pause all 12`, `Pause these 3`, `Pause Q3 founders`."""
+        able = self.able
+        what = f"{word} {len(able)}" if len(able) != 1 else clip(able[0].label, length=40)
+        label = f"{VERB[self.act.status].capitalize()} {what}" if able else "Keep paused"
+        return Choice(label, self.of([*able, *self.timed]))
+
+    def question(
+        self, title: str, *choices: Choice, text: Iterable[str] = (), is_open: bool = False
+    ) -> Question:
+        """What would be changed, with these sequences."""
+        kept, until = show_number(len(self.timed), "paused sequence"), self.until or " until you resume them"
+        does = f"They stop sending{until}. Replies still arrive."
+        if self.act.status == "active":
+            does = "They continue sending where they stopped."
+        longer = f"{kept} would resume earlier: kept paused{until}." if self.timed else ""
+        listed = self.able or self.timed
+        card = Card(
+            title if self.able else f"Keep {kept} paused?",
+            tone=Tone.WARN,
+            text=(*text, "" if is_open else does, longer),
+            table=replace(sequence_table(listed[:SHOWN]), total=len(listed)),
+        )
+        return Question(card=card, choices=choices, is_open=is_open)
 
 
 async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Question:
@@ -232,29 +270,27 @@ async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Que
 
 def _named(arguments: OnSequences, plan: Plan) -> Result | Question:
     """The sequence of a name or an id."""
-    match = resolve_sequence(plan.sequences, arguments.target, greedy=isinstance(arguments, Pause))
+    pause = arguments if isinstance(arguments, Pause) else None
+    match = resolve_sequence(plan.sequences, arguments.target, greedy=pause is not None)
     if not match.only:
-        return _which(match, arguments)
-    if isinstance(arguments, Pause) and match.after:
-        return _which_end(arguments, match.only, match.after)
-    if isinstance(arguments, Pause) and plan.act.until and plan.context.records is None:
+        result, words = match.refusal(arguments), arguments.target[1:] if pause else ()
+        # A button would lose the words about the end.
+        if any(word.lower() in END_WORDS or word[:1].isdigit() for word in words):
+            return replace(result, card=replace(result.card, buttons=()))
+        return result
+    if pause and match.after:
+        return _which_end(pause, match.only, match.after)
+    if pause and plan.act.until and plan.context.records is None:
+        endless = replace(pause, target=(match.only.id,), duration=None, until=None)
+        card = Card(
+            f"{clip(match.only.label)} was not paused",
+            tone=Tone.WARN,
+            text=("Only the bot can end a timed pause, and its database isn't reachable from here.",),
+            buttons=(Button("Pause until resumed", endless),),
+        )
         why = "The bot's database isn't reachable from here."
-        text = ("Only the bot can end a timed pause, and its database isn't reachable from here.",)
-        endless = replace(arguments, target=(match.only.id,), duration=None, until=None)
-        button = Button("Pause until resumed", endless)
-        title = f"{clip(match.only.label)} was not paused"
-        card = Card(title, tone=Tone.WARN, text=text, buttons=(button,))
-        return refusal(card, why=why, argument="until" if arguments.until else "duration")
+        return refusal(card, why=why, argument="until" if pause.until else "duration")
     return _one(match.only, plan)
-
-
-def _which(match: Match, arguments: OnSequences) -> Result:
-    """The question which sequence is meant; without buttons where they would lose words about the end."""
-    result = match.refusal(arguments)
-    words = arguments.target[1:] if isinstance(arguments, Pause) else ()
-    if any(word.lower() in END_WORDS or word[:1].isdigit() for word in words):
-        return replace(result, card=replace(result.card, buttons=()))
-    return result
 
 
 def _which_end(arguments: Pause, sequence: Sequence, words: tuple[str, ...]) -> Result:
@@ -284,19 +320,18 @@ def _one(sequence: Sequence, plan: Plan) -> Question:
             button = f"Pause {wanted or 'until resumed'}"
             question = ask(f"{label} is already paused {stands}", text, label=button, act=act)
             return replace(question, no=f"Keep {present}")
-        does = (
-            f"It stops sending{plan.until or ' until someone resumes it'}{', then resumes' if until else ''}."
-        )
+        end = f"{plan.until}, then resumes" if until else " until someone resumes it"
+        does = f"It stops sending{end}."
     return replace(ask(f"{verb} {label}{plan.until}?", does, label=verb, act=act), asks=False)
 
 
 def _chosen(ids: Many[str], plan: Plan) -> Result | Question:
     """The sequences that were pointed at. One that is missing in the list is asked for by its id all the same."""
-    known, status = {one.id: one for one in plan.sequences}, plan.act.status
-    if len(ids) == 1 and ids[0] in known:
-        return _one(known[ids[0]], plan)
-    able = [known[name] for name in ids if name in known and known[name].status == WAS[status]]
-    act = plan.of(able, *(Target(id=name, label=name) for name in ids if name not in known))
+    status, chosen = plan.act.status, plan.among(ids)
+    if len(ids) == 1 and chosen.sequences:
+        return _one(chosen.sequences[0], plan)
+    listed = {one.id for one in chosen.sequences}
+    act = plan.of(chosen.able, *(Target(id=name, label=name) for name in ids if name not in listed))
     if not act.targets:
         return _nothing_able(status)
     label = f"{VERB[status].capitalize()} {show_number(len(act.targets), 'sequence')}"
@@ -306,111 +341,61 @@ def _chosen(ids: Many[str], plan: Plan) -> Result | Question:
 # -- all of them, or those of a domain
 
 
-class Scope(Data):
-    """The sequences that `all` or a domain may mean."""
-
-    plan: Plan
-    able: Many[Sequence]
-    """Those whose status would change."""
-    timed: Many[Sequence]
-    """Those that are paused and would resume before the pause ends."""
-
-    def choice(self, word: str) -> Choice:
-        """The button names what it changes: `Pause all 12`, `Pause these 3`, `Pause Q3 founders`."""
-        able = self.able
-        what = f"{word} {len(able)}" if len(able) != 1 else clip(able[0].label, length=40)
-        label = f"{VERB[self.plan.act.status].capitalize()} {what}" if able else "Keep paused"
-        return Choice(label, self.plan.of([*able, *self.timed]))
-
-    def question(
-        self, title: str, *choices: Choice, text: Iterable[str] = (), is_open: bool = False
-    ) -> Question:
-        """What would be changed, with these sequences."""
-        kept = show_number(len(self.timed), "paused sequence")
-        until = self.plan.until or " until you resume them"
-        does = f"They stop sending{until}. Replies still arrive."
-        if self.plan.act.status == "active":
-            does = "They continue sending where they stopped."
-        longer = f"{kept} would resume earlier: kept paused{until}." if self.timed else ""
-        listed = self.able or self.timed
-        card = Card(
-            title if self.able else f"Keep {kept} paused?",
-            tone=Tone.WARN,
-            text=tuple(filter(None, (*text, "" if is_open else does, longer))),
-            table=replace(sequence_table(listed[:SHOWN]), total=len(listed)),
-        )
-        return Question(card=card, choices=choices, is_open=is_open)
-
-
 async def _many(scope: str, plan: Plan) -> Result | Question:
-    from shared.commands.hold import ends_earlier
-
-    status, until = plan.act.status, plan.act.until
-    able = [one for one in plan.sequences if one.status == WAS[status]]
-    paused = [one for one in plan.sequences if status == one.status == "paused"]
-    timed = [one for one in paused if ends_earlier(plan.timers.get(one.id), until)]
-    if not (able or timed):
-        return _nothing_able(status)
-    every = Scope(plan=plan, able=able, timed=timed)
+    if not (plan.able or plan.timed):
+        return _nothing_able(plan.act.status)
     if scope != ALL:
-        return await _of_domain(scope.removeprefix(DOMAIN), every)
-    if status == "active":
-        return await _resume_all(every)
-    return every.question(f"Pause {show_number(len(able), 'active sequence')}?", every.choice("all"))
+        return await _of_domain(scope.removeprefix(DOMAIN), plan)
+    if plan.act.status == "active":
+        return await _resume_all(plan)
+    return plan.question(f"Pause {show_number(len(plan.able), 'active sequence')}?", plan.choice("all"))
 
 
-async def _resume_all(every: Scope) -> Question:
+async def _resume_all(plan: Plan) -> Question:
     """Those that this program paused; the others only where a person chooses so."""
-    plan, able = every.plan, every.able
-    own = able
+    able, own = plan.able, {one.id for one in plan.able}
     if records := plan.context.records:
-        ids = [one.id for one in able]
-        changes = await records.last_changes(plan.context.workspace.name, ids)
-        own = [one for one in able if one.id in changes and changes[one.id].effect == "paused"]
-    others = plan.of([one for one in able if one not in own]).targets
+        changes = await records.last_changes(plan.context.workspace.name, list(own))
+        own = {name for name in own if name in changes and changes[name].effect == "paused"}
+    others = plan.of([one for one in able if one.id not in own]).targets
     title = f"Resume {show_number(len(own or able), 'paused sequence')}?"
     if not others:
-        return every.question(title, every.choice("all"))
+        return plan.question(title, plan.choice("all"))
     is_one = len(others) == 1
-    elsewhere = (
-        f"{show_number(len(others), 'sequence')} {'was' if is_one else 'were'} paused elsewhere: "
-        f"{names_of(others)}."
-    )
+    counted = f"{show_number(len(others), 'sequence')} {'was' if is_one else 'were'}"
+    elsewhere = f"{counted} paused elsewhere: {names_of(others)}."
     if not own:
         text = (elsewhere, "To resume one of them, name it: `resume SEQUENCE`.")
-        return every.question(title, every.choice("all"), text=text, is_open=True)
-    left = f"{elsewhere} {'It stays' if is_one else 'They stay'} paused."
-    these = replace(every, able=own)
-    return these.question(title, these.choice("these"), every.choice("all"), text=(left,))
+        return plan.question(title, plan.choice("all"), text=text, is_open=True)
+    text = (f"{elsewhere} {'It stays' if is_one else 'They stay'} paused.",)
+    these = plan.among(own)
+    return these.question(title, these.choice("these"), plan.choice("all"), text=text)
 
 
-async def _of_domain(domain: str, every: Scope) -> Result | Question:
+async def _of_domain(domain: str, plan: Plan) -> Result | Question:
     """The sequences that were seen on a domain; the service doesn't list them, so that a person may choose all."""
-    context, status = every.plan.context, every.plan.act.status
+    context, status = plan.context, plan.act.status
     verb, since = VERB[status], context.now() - LOOK_BACK
     names = await context.need_records().domain_sequences(context.workspace.name, domain, since)
     folded = {name.casefold() for name in names}
-    seen = {one.id for one in every.plan.sequences if one.label.casefold() in folded}
+    these = plan.among({one.id for one in plan.sequences if one.label.casefold() in folded})
     unknown = "The service doesn't list the sequences of a domain."
-    if not seen:
+    if not these.sequences:
         domains = {one.domain for one in await context.inboxes() if one.domain}
         if domains and domain not in domains:
             text = f"{NOTHING_CHANGED} {did_you_mean(domain, sorted(domains))}"
             return refused(f"No inbox is on {clip(domain)}", text, why="no such domain", argument="target")
-        none = f"{unknown} None used it in the last 30 days."
+        none = (f"{unknown} None used it in the last 30 days.", f"To {verb} every sequence: `{verb} all`.")
         title = f"Which sequences send from {clip(domain)}?"
-        text = f"To {verb} every sequence: `{verb} all`."
-        return every.question(title, every.choice("all"), text=(none, text), is_open=True)
-    able, timed = ([one for one in some if one.id in seen] for some in (every.able, every.timed))
-    if not (able or timed):
+        return plan.question(title, plan.choice("all"), text=none, is_open=True)
+    if not (these.able or these.timed):
         title = f"No {WAS[status]} sequence is known to send from {domain}"
         return Result(Card(title, text=(NOTHING_CHANGED,)))
-    these = replace(every, able=able, timed=timed)
-    counted = show_number(len(able), f"{WAS[status]} sequence")
-    text = f"{unknown} These used it in the last 30 days. Others may use it too."
-    more = () if len(able) == len(every.able) else (every.choice("all"),)
+    counted = show_number(len(these.able), f"{WAS[status]} sequence")
+    used = f"{unknown} These used it in the last 30 days. Others may use it too."
+    more = () if len(these.able) == len(plan.able) else (plan.choice("all"),)
     title = f"{verb.capitalize()} {counted} that used {clip(domain)}?"
-    return these.question(title, these.choice("these"), *more, text=(text,))
+    return these.question(title, these.choice("these"), *more, text=(used,))
 
 
 def _nothing_able(status: Status) -> Result:
@@ -421,52 +406,64 @@ def _nothing_able(status: Status) -> Result:
 # -- what became of it
 
 
-async def _result_of_one(tally: Tally, act: SetStatus, context: CommandContext) -> Result:
+async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Result:
+    """What became of the sequences: one by its name, several by their number."""
     from shared.commands.hold import FORGOTTEN
 
-    (target,), status = act.targets, act.status
-    label, stays = clip(target.label), not tally.changed
-    rows = ({"id": target.id, "name": target.label, "status": status},)
-    if tally.same and tally.note != FORGOTTEN and not act.reason:
-        other = (Resume if status == "paused" else Pause)(target=(target.id,))
-        button = Button(other.verb.capitalize(), other)
-        title = f"{label} is already {status}"
-        card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=tally.note)
-        return Result(card, rows=rows)
-    state = f"{label} {'stays active' if stays else 'is sending again'}"
-    if status == "paused":
-        state = f"{label} {'stays' if stays else 'is'} paused{act.end(context)}"
+    status, only = act.status, act.targets[0] if len(act.targets) == 1 else None
+    changed, extended = tally.of("changed"), tally.of("extended")
+    touched, failed = [*changed, *extended], tally.of("failed", "uncertain", "gone")
+    note = tally.outcomes[only].note if only else ""
+    if only and not touched:
+        if note != FORGOTTEN and not act.reason:
+            other = (Resume if status == "paused" else Pause)(target=(only.id,))
+            button, title = Button(other.verb.capitalize(), other), f"{clip(only.label)} is already {status}"
+            card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=note)
+            return Result(card, rows=_rows([only], status))
+        touched = [only]  # a reason, or an end that no longer counts, is a change too
+    left = leftovers(tally, status) if not only else ()
+    if not (touched or failed):
+        return Result(Card(f"Nothing left to {VERB[status]}", text=left))
+    told = changed or touched
+    subject = clip(only.label) if only else show_number(len(told), "sequence")
+    state = f"paused{act.end(context)}" if status == "paused" else "sending again" if changed else "active"
+    is_one = len(told) == 1
+    does = ("is" if is_one else "are") if changed else ("stays" if is_one else "stay")
+    title = f"{subject} {does} {state}" if told else _title_of_failures(tally, status)
     facts = [Fact("Reason", act.reason)] if act.reason else []
-    text: tuple[str, ...] = ()
     resumes = True
-    if act.until:  # a fact for faces that know each reader's zone
+    if act.until and told:  # a fact for faces that know each reader's zone
         facts.append(Fact("Until", context.show(act.until), at=act.until))
         resumes = await _bot_runs(context)
-        text = () if resumes else (NO_BOT,)
-    tone = Tone.GOOD if resumes else Tone.WARN
-    card = Card(state, tone=tone, text=text, facts=tuple(facts), footer=tally.note)
-    return _done(card, state, tally, act, ids=(target.id,), rows=rows)
-
-
-def _done(
-    card: Card,
-    audit: str,
-    tally: Tally,
-    act: SetStatus,
-    *,
-    ids: tuple[str, ...],
-    rows: tuple[dict[str, str], ...],
-) -> Result:
+    names = names_of(changed) if not only else ""
+    card = Card(
+        title,
+        tone=Tone.WARN if failed or not resumes else Tone.GOOD,
+        text=(
+            names,
+            _extended(extended, act.end(context)) if not only else "",
+            *left,
+            "" if resumes else NO_BOT,
+        ),
+        facts=tuple(facts),
+        buttons=(Button("Paused sequences", Sequences(status="paused")),) if tally.of("uncertain") else (),
+        footer=note,
+    )
+    ids = tuple(one.id for one in touched)
     return Result(
         card,
-        rows=rows,
-        audit=audit,
-        effect=EFFECT[act.status] if ids else "failed",
+        rows=_rows(touched, status),
+        audit=title if only else f"{title}: {', '.join(ids)}",
+        effect=EFFECT[status] if ids else "failed",
         sequences=ids,
         until=act.until,
         reason=act.reason,
         undoable=tally.undoable,
     )
+
+
+def _rows(targets: Iterable[Target], status: Status) -> tuple[dict[str, str], ...]:
+    return tuple({"id": one.id, "name": one.label, "status": status} for one in targets)
 
 
 async def _bot_runs(context: CommandContext) -> bool:
@@ -478,68 +475,45 @@ async def _bot_runs(context: CommandContext) -> bool:
         return False
 
 
-def _result_of_many(tally: Tally, act: SetStatus, context: CommandContext) -> Result:
-    status, left = act.status, leftovers(tally, act.status)
-    if not (tally.touched or tally.has_failures):
-        return Result(Card(f"Nothing left to {VERB[status]}", text=left))
-    until = act.end(context) if tally.touched else ""
-    reason = f"Reason: {act.reason}" if act.reason else ""
-    text = (names_of(tally.changed), reason, _extended(tally, until), *left)
-    button = Button("Paused sequences", Sequences(status="paused"))
-    parts = []
-    for targets, what in ((tally.changed, DONE[status]), (tally.extended, "kept paused")):
-        if targets or (targets is tally.changed and not tally.extended):
-            ids = ", ".join(one.id for one in targets)
-            parts.append(f"{show_number(len(targets), 'sequence')} {what}: {ids}")
-    card = Card(
-        _title_of_many(tally, status) + until,
-        tone=Tone.WARN if tally.has_failures else Tone.GOOD,
-        text=tuple(filter(None, text)),
-        buttons=(button,) if tally.uncertain else (),
-    )
-    rows = tuple({"id": one.id, "name": one.label, "status": status} for one in tally.touched)
-    return _done(card, "; ".join(parts), tally, act, ids=tuple(one.id for one in tally.touched), rows=rows)
-
-
-def _title_of_many(tally: Tally, status: Status) -> str:
-    if count := len(tally.changed):
-        return f"{show_number(count, 'sequence')} {'is' if count == 1 else 'are'} {DONE[status]}"
-    if count := len(tally.extended):
-        return f"{show_number(count, 'sequence')} {'stays' if count == 1 else 'stay'} paused"
-    if not (tally.failed or tally.gone):
+def _title_of_failures(tally: Tally, status: Status) -> str:
+    failed = tally.of("failed", "gone")
+    uncertain = tally.of("uncertain")
+    if not failed:
         noun = "pause" if status == "paused" else "resumption"
-        return f"Couldn't confirm {show_number(len(tally.uncertain), noun)}"
-    failed = len(tally.failed) + len(tally.uncertain) + len(tally.gone)
-    return f"Couldn't {VERB[status]} {show_number(failed, 'sequence')}"
+        return f"Couldn't confirm {show_number(len(uncertain), noun)}"
+    return f"Couldn't {VERB[status]} {show_number(len(failed) + len(uncertain), 'sequence')}"
 
 
-def _extended(tally: Tally, until: str) -> str:
+def _extended(extended: Many[Target], until: str) -> str:
     """Which timed pauses end later, or no longer by themselves."""
-    if not tally.extended:
+    if not extended:
         return ""
-    is_one, names = len(tally.extended) == 1, names_of(tally.extended)
+    is_one, names = len(extended) == 1, names_of(extended)
     if until:
         return f"Shorter {'pause now lasts' if is_one else 'pauses now last'}{until}: {names}."
     return f"Already paused, no longer {'resumes' if is_one else 'resume'} automatically: {names}."
 
 
 def names_of(targets: Many[Target]) -> str:
-    names = ", ".join(clip(one.label, length=40) for one in targets[:SHOWN])
-    return f"{names} and {len(targets) - SHOWN} more" if len(targets) > SHOWN else names
+    return show_some([clip(one.label, length=40) for one in targets], SHOWN)
 
 
 def leftovers(tally: Tally, status: Status) -> tuple[str, ...]:
     """A sentence for each kind of sequence that was not changed."""
-    moved, gone = (show_number(len(some), "sequence") for some in (tally.moved, tally.gone))
-    more = len(tally.failed) - FAILURES_SHOWN
-    uncertain = f"Couldn't confirm: {names_of(tally.uncertain)}. Check `sequences paused`."
+    same, moved, gone = tally.of("already", "kept"), tally.of("moved"), tally.of("gone")
+    failed, uncertain = tally.of("failed"), tally.of("uncertain")
+    refusals = (
+        f"{clip(one.label, length=40)}: {tally.outcomes[one].note}" for one in failed[:FAILURES_SHOWN]
+    )
     lines = (
-        f"{len(tally.same)} unchanged." if tally.same else "",
-        f"{moved} changed later and left as is." if tally.moved else "",
-        f"{gone} no longer {'exists' if len(tally.gone) == 1 else 'exist'}." if tally.gone else "",
-        *(f"Not {DONE[status]}: {one}" for one in tally.failed[:FAILURES_SHOWN]),
-        f"and {more} more" if more > 0 else "",
-        uncertain if tally.uncertain else "",
+        f"{len(same)} unchanged." if same else "",
+        f"{show_number(len(moved), 'sequence')} changed later and left as is." if moved else "",
+        f"{show_number(len(gone), 'sequence')} no longer {'exists' if len(gone) == 1 else 'exist'}."
+        if gone
+        else "",
+        *(f"Not {DONE[status]}: {one}" for one in refusals),
+        f"and {len(failed) - FAILURES_SHOWN} more" if len(failed) > FAILURES_SHOWN else "",
+        f"Couldn't confirm: {names_of(uncertain)}. Check `sequences paused`." if uncertain else "",
     )
     return tuple(filter(None, lines))
 

@@ -22,7 +22,7 @@ from shared.commands.base import (
 )
 from shared.domain.card import Button, Card, Tone
 from shared.domain.wall_clock import moment
-from shared.text.formats import clip, show_number
+from shared.text.formats import clip, show_number, show_some
 
 if TYPE_CHECKING:
     from shared.commands.hold import Changed, Tally
@@ -145,8 +145,7 @@ def _end(before: Before, context: CommandContext) -> str:
 
 
 def _listed(labels: list[str]) -> str:
-    more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
-    return ", ".join(clip(one, length=40) for one in labels[:NAMED]) + more
+    return show_some([clip(one, length=40) for one in labels], NAMED)
 
 
 async def _take_back(found: Undoable, context: CommandContext) -> Result:
@@ -175,21 +174,21 @@ def _result(found: Undoable, tally: Tally, *, due: list[str], context: CommandCo
     from shared.commands.pause import EFFECT, leftovers
     from shared.commands.sequences import Sequences
 
-    done = {one.id: found.entry.undoable[one.id] for one in tally.touched}
+    done = {one.id: found.entry.undoable[one.id] for one in tally.of("changed", "extended")}
     statuses = {one.status for one in done.values()}
     status: Status = "paused" if statuses == {"paused"} else "active"
     over = f"The pause would be over by now: {_listed(due)}. Nothing was changed there." if due else ""
     moved = _changed_since(found, context) if found.moved else ""
-    text = tuple(filter(None, (over, moved, *leftovers(tally, status))))
-    failed = bool(tally.failed or tally.uncertain)
+    text = (over, moved, *leftovers(tally, status))
+    uncertain, failed = tally.of("uncertain"), tally.of("failed", "uncertain")
     if not done:
         card = Card(
             "Couldn't undo this" if failed else "Nothing left to undo",
             tone=Tone.BAD if failed else Tone.WARN,
             text=text,
-            buttons=(Button("Sequences", Sequences()),) if tally.uncertain else (),
+            buttons=(Button("Sequences", Sequences()),) if uncertain else (),
         )
-        audit = f"failed: {' '.join(text)}" if failed else ""
+        audit = f"failed: {' '.join(card.text)}" if failed else ""
         return Result(card, audit=audit, effect="failed" if failed else "")
     ends = {_end(one, context) for one in done.values()}
     labels = [one.label for one in done.values()]

@@ -127,7 +127,7 @@ class Card:
     _: KW_ONLY
     tone: Tone = Tone.INFO
     text: tuple[str, ...] = ()
-    """Paragraphs."""
+    """Paragraphs; an empty one is dropped."""
     code: str = ""
     """Text to copy, letter by letter; it stands below the first paragraph."""
     facts: tuple[Fact, ...] = ()
@@ -142,6 +142,9 @@ class Card:
     """What was asked, or checked, failed; else BAD is the state of what the card shows."""
     notifies: bool = False
     """It is posted unasked: the quote stands under the title, where notifications read, and the buttons above the table."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", tuple(filter(None, self.text)))
 
     @property
     def summary(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
 UNKNOWN = "–"
@@ -21,6 +22,12 @@ def plural(noun: str) -> str:
     """`sequences`, `unhealthy inboxes`, `interested replies`."""
     first, space, last = noun.rpartition(" ")
     return f"{first}{space}{ {'inbox': 'inboxes', 'reply': 'replies'}.get(last, f'{last}s') }"
+
+
+def show_some(names: Sequence[str], most: int, *, separator: str = ", ") -> str:
+    """`Alpha, Beta and 3 more`: so many of the names, and how many others there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return separator.join(names[:most]) + more
 
 
 def show_rate(fraction: float | None) -> str:
