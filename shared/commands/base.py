@@ -131,6 +131,7 @@ class OnSequences(OnSequence):
         return write_target(self.target or self.ids)
 
 
+NO_CHANNEL = "“here” works only in Slack. Name a channel, like '#sales'."
 HERE = ""
 """The channel in which the command is given."""
 
@@ -139,6 +140,13 @@ class InChannel(Arguments):
     """The arguments of a command about a channel, which may be `HERE`."""
 
     channel: str = HERE
+
+
+def channel_of(arguments: InChannel, context: CommandContext) -> str:
+    """The channel that is named, or the one in which the command is given; raises `Stop` where there is none."""
+    if channel := arguments.channel or context.actor.channel:
+        return channel
+    raise Stop(refused("Which channel?", NO_CHANNEL, why="no channel", argument="channel"))
 
 
 def read_channel(word: Word) -> str | None:
@@ -313,6 +321,14 @@ def not_done(title: str, *text: str, why: str, argument: str = "") -> Result:
     """The same where there was nothing to do or to show, which the audit needn't have."""
     card = Card(title, tone=Tone.WARN, text=text)
     return Result(card, problem=Problem(why, argument))
+
+
+class Stop(Exception):  # a command ends with a result; nothing has gone wrong
+    """Ends a command from anywhere in it, with a result that says why it isn't carried out."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        super().__init__(result.card.title)
 
 
 Run = Callable[[Any, Any], Awaitable[Result | Question]]

@@ -15,17 +15,17 @@ from shared.commands.base import (
     InChannel,
     Result,
     Words,
+    channel_of,
     did_you_mean,
     mention_channel,
     none_left,
     read_channel,
-    refused,
     write_channel,
 )
 from shared.commands.inboxes import UNHEALTHY, Inboxes
 from shared.commands.replies import LATE_SECONDS, Replies
 from shared.commands.stats import Stats, compare, total_facts
-from shared.commands.subscribe import forget_if_unused, list_workspaces, nowhere
+from shared.commands.subscribe import forget_if_unused, list_workspaces
 from shared.commands.times import DAYS, DayRange
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import WEEKDAYS, Recurrence, parse_recurrence
@@ -88,9 +88,7 @@ async def _run(arguments: Digest, context: CommandContext) -> Result:
     """Show a digest or the schedule; or change the schedule, which the channel sees only where that is news."""
     if arguments.action in {"now", "today"}:
         return Result(await digest_card(context, so_far=arguments.action == "today"))
-    channel = arguments.channel or context.actor.channel
-    if not channel:
-        return nowhere()
+    channel = channel_of(arguments, context)
     records, name = context.need_records(), context.workspace.name
     before, note = await records.digest_at(name, channel), ""
     if arguments.action == "show":
@@ -101,9 +99,7 @@ async def _run(arguments: Digest, context: CommandContext) -> Result:
         return Result(replace(whole, text=text))
     at = None
     if arguments.at:
-        place = await context.find_place(channel)
-        if place.refusal:
-            return refused(place.refusal, place.fix, why=place.refusal, argument="channel")
+        place = await context.need_place(channel)
         channel, note = place.channel, place.note
         zone = str(getattr(context.zone, "key", "UTC"))  # the person's, where none was named
         at = " and ".join(str(replace(one, zone=one.zone or zone)) for one in _recurrences(arguments.at))

@@ -365,11 +365,11 @@ async def _resume_all(plan: Plan) -> Question:
     counted = f"{show_number(len(others), 'sequence')} {'was' if is_one else 'were'}"
     elsewhere = f"{counted} paused elsewhere: {names_of(others)}."
     if not own:
-        text = (elsewhere, "To resume one of them, name it: `resume SEQUENCE`.")
-        return plan.question(title, plan.choice("all"), text=text, is_open=True)
-    text = (f"{elsewhere} {'It stays' if is_one else 'They stay'} paused.",)
+        hint = (elsewhere, "To resume one of them, name it: `resume SEQUENCE`.")
+        return plan.question(title, plan.choice("all"), text=hint, is_open=True)
+    left = f"{elsewhere} {'It stays' if is_one else 'They stay'} paused."
     these = plan.among(own)
-    return these.question(title, these.choice("these"), plan.choice("all"), text=text)
+    return these.question(title, these.choice("these"), plan.choice("all"), text=(left,))
 
 
 async def _of_domain(domain: str, plan: Plan) -> Result | Question:

@@ -30,6 +30,8 @@ from shared.commands.base import (
     Command,
     Question,
     Result,
+    Stop,
+    refused,
 )
 from shared.commands.sequences import Match, resolve_sequence
 from shared.commands.undo import UNDO, UndoChange
@@ -164,6 +166,13 @@ class CommandContext:
     async def find_sequence(self, words: Sequence[str]) -> Match:
         """The sequence that the words name, of those that the service has now."""
         return resolve_sequence(await self.sequences(), words)
+
+    async def need_place(self, channel: str) -> Place:
+        """The channel to post to; raises `Stop` where that is impossible."""
+        place = await self.find_place(channel)
+        if place.refusal:
+            raise Stop(refused(place.refusal, place.fix, why=place.refusal, argument="channel"))
+        return place
 
 
 def setting_hint(argument: str) -> str:
@@ -323,6 +332,8 @@ async def _recorded(
     """What came of it, once it is in the audit, with the Undo of what was changed."""
     try:
         done = await doing
+    except Stop as stop:
+        done = stop.result
     except (OutreachError, RecordsUnavailable) as error:
         if changes:
             failed = Result(Card(""), audit=f"failed: {error}", effect="failed")

@@ -6,12 +6,13 @@ A channel's set comes from `subscribe`, from the rules of `[routes]`, and from b
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from shared.api.event_kinds import EVENTS, NAME_OF, POSTED_AT_ONCE, kind_of, word_of
 from shared.commands.base import (
     HERE,
+    NO_CHANNEL,
     ArgumentError,
     ChangingCommand,
     Command,
@@ -19,15 +20,17 @@ from shared.commands.base import (
     InChannel,
     Result,
     Words,
+    channel_of,
     did_you_mean,
     mention_channel,
+    not_done,
     read_channel,
     refusal,
     refused,
     write_channel,
 )
 from shared.domain.card import Button, Card, Tone
-from shared.text.formats import clip, plural, show_number
+from shared.text.formats import clip, plural, show_number, show_some
 from shared.text.tokenize import Word, quote
 
 if TYPE_CHECKING:
@@ -155,7 +158,7 @@ class Line(Data):
 
     workspace: str
     subscription: Subscription
-    origin: str
+    origin: str = "subscribe"
     place: str = ""
     """What to change in the settings; empty if a command undoes it."""
     mention: str = ""
@@ -177,10 +180,11 @@ async def list_sources(context: CommandContext, channel: str) -> tuple[Line, ...
     for workspace in list_workspaces(context):
         name = workspace.name
         typed = await context.need_records().subscriptions(name, channel)
-        rules = channel_rules(context, workspace, channel)
-        lines += (Line(workspace=name, subscription=one, origin="subscribe") for one in typed)
-        lines += rules
-        lines += _unasked(workspace, channel, context, [*typed, *(rule.subscription for rule in rules)])
+        asked = [
+            *(Line(workspace=name, subscription=one) for one in typed),
+            *_rules(context, workspace, channel),
+        ]
+        lines += (*asked, *_unasked(workspace, channel, context, [one.subscription for one in asked]))
     return tuple(lines)
 
 
@@ -188,26 +192,19 @@ def list_workspaces(context: CommandContext) -> Sequence[Workspace]:
     return tuple(context.settings.workspaces.values()) if context.settings else (context.workspace,)
 
 
-def channel_rules(context: CommandContext, workspace: Workspace, channel: str) -> list[Line]:
+def _rules(context: CommandContext, workspace: Workspace, channel: str) -> Iterable[Line]:
     """The subscriptions that the rules of `[routes]` give a channel."""
     from shared.settings.sections import place_of_rule
 
     settings = context.settings
     if settings is None:
-        return []
+        return
     file = settings.file.name if settings.file else "the settings"
-    return [
-        Line(
-            workspace=workspace.name,
-            subscription=one,
-            origin=file,
-            place=f"in {file}: {place_of_rule(number)}",
-            mention=rule.mention,
-        )
-        for number, rule in enumerate(settings.routes.rules, start=1)
-        if rule.channel == channel and rule.concerns(workspace.name)
-        for one in rule.subscriptions
-    ]
+    for number, rule in enumerate(settings.routes.rules, start=1):
+        if rule.channel == channel and rule.concerns(workspace.name):
+            place, told = f"in {file}: {place_of_rule(number)}", rule.mention
+            for one in rule.subscriptions:
+                yield Line(workspace=workspace.name, subscription=one, origin=file, place=place, mention=told)
 
 
 def _unasked(
@@ -232,83 +229,66 @@ def _unasked(
         yield Line(workspace=workspace.name, subscription=subscription, origin=origin, place=place)
 
 
-def _grouped(lines: Sequence[Line]) -> list[list[Line]]:
-    """Lines that are told together, in the order of their first ones."""
+class Group(NamedTuple):
+    """Lines of a channel that are told together, as their first one."""
+
+    line: Line
+    workspaces: Sequence[str]
+    back: Unsubscribe
+    """The command that ends them."""
+
+
+def _groups(lines: Sequence[Line], channel: str) -> Iterable[Group]:
+    """In the order of their first lines."""
     groups: dict[tuple[object, ...], list[Line]] = {}
     for line in lines:
         groups.setdefault(line.group, []).append(line)
-    return list(groups.values())
+    for members in groups.values():
+        first = members[0]
+        one, events = first.subscription, dict.fromkeys(line.subscription.event for line in members)
+        back = Unsubscribe(events=tuple(events), sequence=one.sequence, inbox=one.inbox, channel=channel)
+        yield Group(first, [*dict.fromkeys(line.workspace for line in members)], back)
 
 
-def _back(lines: Sequence[Line], channel: str) -> Unsubscribe:
-    """The command that ends them."""
-    one = lines[0].subscription
-    return Unsubscribe(events=_events(lines), sequence=one.sequence, inbox=one.inbox, channel=channel)
-
-
-def _events(lines: Sequence[Line]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(line.subscription.event for line in lines))
-
-
-async def _sentence(lines: Sequence[Line], context: CommandContext, *, channel: str, is_public: bool) -> str:
+async def _sentence(group: Group, context: CommandContext, *, is_public: bool) -> str:
     """`Bounces: only for Spring, condensed. To remove: unsubscribe bounces sequence=Spring`."""
     from shared.commands import render
 
-    line, count = lines[0], len(list_workspaces(context))
-    names = list(dict.fromkeys(one.workspace for one in lines))
-    more = f" and {len(names) - MOST_WORKSPACES} more" if len(names) > MOST_WORKSPACES else ""
+    line, back, count = group.line, group.back, len(list_workspaces(context))
+    named = show_some(group.workspaces, MOST_WORKSPACES)
     parts = (
         f"only for {line.filter}" if line.filter else "",
-        f"in {', '.join(names[:MOST_WORKSPACES])}{more}" if len(names) < count else "",
+        f"in {named}" if len(group.workspaces) < count else "",
         "condensed" if line.subscription.condensed else "",
         f"mentions {await context.display_name(line.mention)}" if line.mention else "",
     )
-    gets, how = name_events(_events(lines)), ", ".join(filter(None, parts))
+    gets, how = name_events(back.events), ", ".join(filter(None, parts))
     told = f"{gets[:1].upper()}{gets[1:]}{f': {how}' if how else ''}."
     # Where settings are, and what they are called, is nothing for a whole channel.
     if line.place:
         return f"{told} Set by an admin." if is_public else f"{told} To remove: {line.place}"
-    back = _back(lines, HERE if channel == context.actor.channel else channel)
+    back = replace(back, channel=HERE) if back.channel == context.actor.channel else back
     return f"{told} To remove: {render(back, workspace=line.workspace if count > 1 else None)}"
 
 
 async def _whole_set(title: str, context: CommandContext, channel: str, *, is_public: bool = True) -> Result:
     """The channel's set, with a button for each part of it that a command ends."""
     lines = await list_sources(context, channel)
-    groups, several = _grouped(lines), len(list_workspaces(context)) > 1
-    typed = [group for group in groups if not group[0].place]
-    text = [
-        await _sentence(group, context, channel=channel, is_public=is_public) for group in groups[:MOST_LINES]
-    ]
+    groups, several = [*_groups(lines, channel)], len(list_workspaces(context)) > 1
+    typed = [group for group in groups if not group.line.place]
+    text = [await _sentence(group, context, is_public=is_public) for group in groups[:MOST_LINES]]
     if len(groups) > MOST_LINES:
         text.append(f"and {len(groups) - MOST_LINES} more. `subscriptions --json` in a shell lists all.")
     always = " Interested replies always go to the alert channel." if context.workspace.alert_channel else ""
     buttons = []
     for group in typed[:MOST_BUTTONS]:
-        back, where = _back(group, channel), group[0].workspace if several else ""
+        back, where = group.back, group.line.workspace if several else ""
         words = "all" if {*back.events} == {*EVENTS} else ", ".join(map(word_of, back.events))
-        label = f"Unsubscribe {' · '.join(filter(None, (words, group[0].filter, where)))}"
-        is_menu = len(typed) > MOST_IN_A_ROW
-        buttons.append(Button(label, back, workspace=where, menu=is_menu))
-    return Result(
-        Card(
-            title,
-            text=tuple(text) or (f"This channel has no subscriptions.{always}",),
-            buttons=tuple(buttons),
-        ),
-        rows=tuple(
-            {
-                "channel": one.subscription.channel,
-                "event": one.subscription.event,
-                "sequence": one.subscription.sequence,
-                "inbox": one.subscription.inbox,
-                "condensed": one.subscription.condensed,
-                "workspace": one.workspace,
-                "origin": one.origin,
-            }
-            for one in lines
-        ),
-    )
+        label = f"Unsubscribe {' · '.join(filter(None, (words, group.line.filter, where)))}"
+        buttons.append(Button(label, back, workspace=where, menu=len(typed) > MOST_IN_A_ROW))
+    rows = ({**asdict(one.subscription), "workspace": one.workspace, "origin": one.origin} for one in lines)
+    none = f"This channel has no subscriptions.{always}"
+    return Result(Card(title, text=tuple(text) or (none,), buttons=tuple(buttons)), rows=tuple(rows))
 
 
 def name_events(kinds: Sequence[str]) -> str:
@@ -319,11 +299,6 @@ def name_events(kinds: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def nowhere() -> Result:
-    hint = "“here” works only in Slack. Name a channel, like '#sales'."
-    return refused("Which channel?", hint, why="no channel", argument="channel")
-
-
 # -- the commands
 
 
@@ -332,11 +307,10 @@ async def _subscriptions(arguments: Subscriptions, context: CommandContext) -> R
     from shared.settings.sections import Routing
 
     channel = arguments.channel or context.actor.channel
-    if not channel:
-        return replace(nowhere(), audit="")
-    found = await _whole_set(
-        f"Subscriptions of {mention_channel(channel)}", context, channel, is_public=False
-    )
+    if not channel:  # a look, which the audit needn't have
+        return not_done("Which channel?", NO_CHANNEL, why="no channel", argument="channel")
+    title = f"Subscriptions of {mention_channel(channel)}"
+    whole = await _whole_set(title, context, channel, is_public=False)
     routes = context.settings.routes if context.settings else Routing()
     own = routes.channel_policy(channel)
     more = [await show_digests(context, channel)]
@@ -347,86 +321,71 @@ async def _subscriptions(arguments: Subscriptions, context: CommandContext) -> R
         more.append(f"Interested replies mention {await context.display_name(own.mention)}.")
     if routes.fallback == channel:
         more.append("This is the fallback channel: it is notified when another channel rejects alerts.")
-    return replace(found, card=replace(found.card, text=(*found.card.text, *more)))
+    return replace(whole, card=replace(whole.card, text=(*whole.card.text, *more)))
 
 
 async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     """Exactly what is listed."""
     from shared.records.records import Subscription
 
-    records, name = context.need_records(), context.workspace.name
-    channel = arguments.channel or context.actor.channel
-    if not channel:
-        return nowhere()
-    sequence = ""
+    records, name, channel = context.need_records(), context.workspace.name, channel_of(arguments, context)
+    sequence, inbox = "", arguments.inbox
     if arguments.sequence:
-        found = await context.find_sequence([arguments.sequence])
-        if not found.only:
-            card = found.card(lambda known: replace(arguments, sequence=known))
+        match = await context.find_sequence([arguments.sequence])
+        if not match.only:
+            card = match.card(lambda known: replace(arguments, sequence=known))
             return refusal(card, why="no single sequence", argument="sequence")
-        sequence = found.only.label
-    if problem := await _inbox_problem(arguments, context):
-        return problem
-    place = await context.find_place(channel)
-    if place.refusal:
-        return refused(place.refusal, place.fix, why=place.refusal, argument="channel")
-    channel, inbox, condensed = place.channel, arguments.inbox, arguments.condensed
+        sequence = match.only.label
+    if inbox:  # a filter that no inbox fits would never let an alert through
+        inboxes = await context.inboxes()
+        names = {text.casefold() for one in inboxes for text in (one.email, one.domain) if text}
+        if names and inbox.casefold() not in names:
+            hint = f"Nothing was subscribed. {did_you_mean(inbox, sorted(names))}"
+            title = f"No inbox matches “{clip(inbox)}”"
+            return refused(title, hint, why="no such inbox", argument="inbox")
+    place = await context.need_place(channel)
+    channel, kinds = place.channel, arguments.events
     wanted = [
-        Subscription(channel=channel, event=kind, sequence=sequence, inbox=inbox, condensed=condensed)
-        for kind in arguments.events
-    ]
-    only = " · ".join(filter(None, (sequence, inbox)))
-    gets = f"{name_events(arguments.events)}{f' of {only}' if only else ''}"
-    if {*wanted} <= {*await records.subscriptions(name, channel)}:  # no news for the channel
-        return await _whole_set(
-            f"{mention_channel(channel)} already gets {gets}", context, channel, is_public=False
+        Subscription(
+            channel=channel, event=kind, sequence=sequence, inbox=inbox, condensed=arguments.condensed
         )
+        for kind in kinds
+    ]
+    only, where = " · ".join(filter(None, (sequence, inbox))), mention_channel(channel)
+    gets = f"{name_events(kinds)}{f' of {only}' if only else ''}"
+    if {*wanted} <= {*await records.subscriptions(name, channel)}:  # no news for the channel
+        return await _whole_set(f"{where} already gets {gets}", context, channel, is_public=False)
     await records.subscribe(name, wanted)
-    card = (await _whole_set(f"{mention_channel(channel)} now gets {gets}", context, channel)).card
-    text = (*card.text, place.note) if place.note else card.text
-    audit = f"{channel}: {', '.join(arguments.events)}"
-    setting = f"subscriptions {channel}"
-    return Result(replace(card, tone=Tone.GOOD, text=text), audit=audit, setting=setting)
+    card = (await _whole_set(f"{where} now gets {gets}", context, channel)).card
+    return _changed(replace(card, text=(*card.text, place.note)), channel, ", ".join(kinds))
 
 
-async def _inbox_problem(arguments: Subscribe, context: CommandContext) -> Result | None:
-    """A filter that no inbox fits would never let an alert through."""
-    if not arguments.inbox:
-        return None
-    inboxes = await context.inboxes()
-    known = {name.casefold() for one in inboxes for name in (one.email, one.domain) if name}
-    if not known or arguments.inbox.casefold() in known:
-        return None
-    title = f"No inbox matches “{clip(arguments.inbox)}”"
-    hint = f"Nothing was subscribed. {did_you_mean(arguments.inbox, sorted(known))}"
-    return refused(title, hint, why="no such inbox", argument="inbox")
+def _changed(card: Card, channel: str, what: str) -> Result:
+    """The channel's set after a change of it."""
+    card = replace(card, tone=Tone.GOOD)
+    return Result(card, audit=f"{channel}: {what}", setting=f"subscriptions {channel}")
 
 
 async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result:
     """`all` without a filter ends every one."""
-    records, name = context.need_records(), context.workspace.name
-    channel = arguments.channel or context.actor.channel
-    if not channel:
-        return nowhere()
-    known, where = await records.subscriptions(name, channel), mention_channel(channel)
-    ended = [one for one in known if _is_meant(one, arguments)]
+    records, name, channel = context.need_records(), context.workspace.name, channel_of(arguments, context)
+    where = mention_channel(channel)
+    ended = [one for one in await records.subscriptions(name, channel) if _is_meant(one, arguments)]
     count = await records.unsubscribe(name, ended) if ended else 0
     if not count:  # no command made it; if the settings did, they have to be changed
         title = f"{where} doesn't have this subscription"
         card = (await _whole_set(title, context, channel, is_public=False)).card
-        rules = channel_rules(context, context.workspace, channel)
+        rules = _rules(context, context.workspace, channel)
         places = sorted({rule.place for rule in rules if _is_meant(rule.subscription, arguments)})
-        why = f"It comes from the settings, {' and '.join(places)}. Change it there."
-        card = replace(card, tone=Tone.WARN, text=(*((why,) if places else ()), *card.text))
+        why = f"It comes from the settings, {' and '.join(places)}. Change it there." if places else ""
+        card = replace(card, tone=Tone.WARN, text=(why, *card.text))
         return refusal(card, why="no such subscription", argument="events")
     await forget_if_unused(context, channel)
     left = {line.subscription.event for line in await list_sources(context, channel)}
     gone = tuple(dict.fromkeys(one.event for one in ended if one.event not in left))
     removed = f"Removed {show_number(count, 'subscription')} of {where}"
     title = f"{where} no longer gets {name_events(gone)}" if gone else removed
-    card = (await _whole_set(title, context, channel)).card
-    audit, setting = f"{channel}: {count} ended", f"subscriptions {channel}"
-    return Result(replace(card, tone=Tone.GOOD), audit=audit, setting=setting)
+    return _changed((await _whole_set(title, context, channel)).card, channel, f"{count} ended")
 
 
 def _is_meant(one: Subscription, arguments: Unsubscribe) -> bool:
