@@ -45,32 +45,6 @@ def target_of(line: str) -> tuple[str, ...]:
     return arguments.target
 
 
-def test_the_table_has_every_documented_command() -> None:
-    verbs = "help status sequences pause resume inboxes domains domain stats leads lead add remove"
-    assert list(COMMANDS) == [
-        *verbs.split(),
-        "replies",
-        "subscribe",
-        "unsubscribe",
-        "subscriptions",
-        "digest",
-        "guardrails",
-        "report",
-        "undo",
-        "away",
-        "back",
-        "audit",
-        "whoami",
-        "doctor",
-    ]
-
-
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=lambda command: str(command.name))
-def test_every_example_of_the_table_parses_to_its_command(command: Any) -> None:
-    assert command.examples
-    assert all(parse(line).command == command for line in command.examples)
-
-
 def test_changing_commands_need_an_operator() -> None:
     assert all(
         command.role is (Role.OPERATOR if command.changes else Role.READER)
@@ -125,26 +99,11 @@ def test_words_that_tell_no_end_are_refused_with_the_nearest(words: str, near: s
         assert read(f"pause Q3 CTO {near}").line == f"pause Q3 CTO {near}"
 
 
-@pytest.mark.parametrize("line", ["pause all for a while", "pause domain:acme.com for soon", "pause ALL 2hx"])
-def test_nothing_is_paused_without_an_end_where_one_was_tried(line: str) -> None:
-    with pytest.raises(UsageError):
-        parse(line)
-
-
 @pytest.mark.parametrize("words", ["bounces", "monday blues", "forever young", "2 of 5 domains"])
 def test_words_after_a_quoted_name_are_no_reason_without_the_word(words: str) -> None:
     assert read_end(words.split()) is None
     assert "A reason comes after `reason`" in refusal(f'pause "Q3 CTO" {words}')
     assert read(f'pause "Q3 CTO" reason {words}') == Pause(target=("Q3 CTO",), reason=words)
-
-
-def test_pause_leaves_the_split_of_name_and_reason_to_the_account() -> None:
-    assert target_of("pause Q3 CTO bounces") == ("Q3", "CTO", "bounces")
-    assert read("pause Q3 reason bounces for good") == Pause(target=("Q3",), reason="bounces for good")
-
-
-def test_a_name_in_quotes_ends_where_the_quotes_do() -> None:
-    assert read('pause "Q3 C" reason bounces') == Pause(target=("Q3 C",), reason="bounces")
 
 
 def test_a_number_after_for_is_a_duration_or_refused() -> None:
@@ -206,16 +165,24 @@ def test_stats(line: str, expected: Stats) -> None:
         ("subscriptions sales", "#channel"),
         ("help paus", "Did you mean pause?"),
         ("paus sq_1", "Did you mean “pause sq_1”?"),
+        ("start q3", "Did you mean “resume q3”?"),
+        ("gaurd list", "Did you mean “guardrails list”?"),
         ("xyzzy", "`help` lists"),
+        ("pause all for a while", "isn't a duration"),
+        ("pause domain:acme.com for soon", "isn't a duration"),
+        ("pause Q3 until mondy", "Did you mean `until monday`?"),
+        ("pause Q3 til tomorow morning", "Did you mean `until tomorrow 09:00`?"),
+        ("pause Q3 until", "Until when?"),
+        ("stats last wek", "Did you mean last week?"),
+        ("open mne", "Did you mean mine?"),
+        ("replies 0", "replies 2"),
+        ("subscribe bonces here", "Did you mean bounces?"),
+        ("subscribe bounces domain=ann@acme.com", "“ann@acme.com” isn't a domain"),
+        ("subscribe bounces domain=acme.com inbox=globex.com", "Filter by a domain or by an inbox"),
     ],
 )
 def test_a_near_miss_is_quoted_back_with_what_would_have_been_right(line: str, says: str) -> None:
     assert says in refusal(line)
-
-
-def test_the_refusal_of_arguments_shows_usage_and_examples() -> None:
-    assert "pause SEQUENCE [for 2h] [reason …]" in refusal("pause")
-    assert 'pause "Q3 founders" for 2h' in refusal("pause")
 
 
 def test_subscribe_takes_exactly_what_is_listed() -> None:
@@ -336,10 +303,3 @@ def test_a_rendered_line_parses_back(arguments: Arguments, workspace: str | None
 def test_no_text_raises_anything_but_a_usage_error(verb: str, text: str) -> None:
     with suppress(UsageError):
         assert parse(f"{verb} {text}").command.name in COMMANDS
-
-
-@pytest.mark.parametrize(("word", "meant"), [("start", "resume"), ("hold", "pause"), ("halt", "pause")])
-def test_an_unknown_command_suggests_what_it_means(word: str, meant: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        parse(f"{word} q3")
-    assert f"Did you mean “{meant} q3”?" in str(caught.value)

@@ -220,21 +220,3 @@ def test_the_overview_counts_what_is_unknown_as_neither(
 ) -> None:
     fact = dns_overview({"a.com": report(), "b.com": report(second_spf(NOW))}, domains, now=NOW)
     assert ((fact.value, fact.tone) if fact else None) == shown
-
-
-async def test_domains_are_a_line_each_the_worst_first(harness: CommandHarness) -> None:
-    await harness.deliver("lead.bounced", "a@x.com", ago=DAY - timedelta(seconds=1), inbox="a@good.com")
-    card = await harness.say("domains")
-    assert {row["bounces_24h"] for row in card.data} == {None}, "less than a day is recorded"
-    await harness.deliver("sequence.completed", "first@x.com", ago=2 * DAY)
-    await harness.deliver("lead.bounced", *(f"p{n}@x.com" for n in range(12)), inbox="c@poor.com")
-    card = await harness.say("bounces")
-    data = {row["domain"]: row for row in card.data}
-    assert set(data[POOR]) == {"domain", "state", "lowest_health", "bounces_24h"}
-    assert (data[POOR]["bounces_24h"], data["good.com"]["bounces_24h"]) == (12, 1)
-    assert data["good.com"]["state"] == "healthy"
-    assert list(data).index(POOR) < list(data).index("good.com")
-    assert card.table is not None
-    assert [row.cells[0] for row in card.table.rows] == list(data)
-    harness.records = None
-    assert {row["bounces_24h"] for row in (await harness.say("domains")).data} == {None}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from shared.api import errors
 from shared.commands.errors import error_card
@@ -45,14 +43,3 @@ def test_the_details_are_there() -> None:
 
 def test_a_fault_of_our_own_shows_no_inner_detail() -> None:
     assert "internal detail" not in text(error_card(ALL[10], "ref-1"))
-
-
-@given(
-    st.text(),
-    st.text(),
-    st.sampled_from([errors.Unauthorized, errors.Unreachable, errors.Uncertain, errors.Unreadable]),
-)
-def test_no_message_of_the_service_breaks_the_card(
-    message: str, hint: str, kind: type[errors.OutreachError]
-) -> None:
-    assert error_card(kind(message, hint=hint)).title

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
-from shared.commands import UsageError, parse
 from shared.domain.wall_clock import DAY
-from shared.guardrails.sentence import EXAMPLE
 from shared.records.guardrails import CountSample
 from tests.shared.harness import NOW, CommandHarness, facts, text
 
@@ -71,13 +67,6 @@ async def test_a_test_says_how_much_is_known(harness: CommandHarness) -> None:
     assert card.footer == (
         "Bounces before 08:30 UTC are unknown: events are known from the first delivery on."
     )
-
-
-def test_a_sentence_that_is_not_understood_says_where_and_gives_an_example() -> None:
-    with pytest.raises(UsageError) as caught:
-        parse("guard add pause sequence when bounced > 5%")
-    assert "“bounced” isn't understood here. Write a metric" in str(caught.value)
-    assert caught.value.card.facts[-1].value == f"guardrails add {EXAMPLE}"
 
 
 async def test_a_rule_that_names_no_sequence_is_added_with_a_warning(harness: CommandHarness) -> None:

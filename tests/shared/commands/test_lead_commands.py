@@ -48,12 +48,6 @@ async def test_leads_are_the_newest_hundred_and_say_that_there_are_more(harness:
     }
 
 
-async def test_leads_of_a_sequence_and_a_status(harness: CommandHarness) -> None:
-    card = await harness.say("leads spring interested")
-    assert (card.table, card.data) == (None, ())
-    assert harness.service.requests[-1][2] == {"sequence_id": "sq_3", "status": "interested", "limit": "100"}
-
-
 async def test_a_status_that_is_misspelt_is_recognised(harness: CommandHarness) -> None:
     assert "Did you mean interested?" in text(await harness.say("leads intrested"))
     card = await harness.say("leads q3 replied")
@@ -106,12 +100,6 @@ async def test_a_shell_searches_further_and_shows_progress(harness: CommandHarne
     assert "all 2,100 leads" in text(await harness.say("lead p9@b.com", **further))
 
 
-async def test_add_shows_why_a_lead_was_skipped(harness: CommandHarness) -> None:
-    card = await harness.say("add p1@acme.com to sq_1")
-    assert (card.title, card.tone) == ("p1@acme.com wasn't added to Q3 Founders", Tone.WARN)
-    assert "duplicate" in text(card)
-
-
 async def test_add_to_a_shared_beginning_keeps_the_fields_in_the_choice(harness: CommandHarness) -> None:
     card = await harness.say('add ann@new.com to q3 first_name="Ann Marie"')
     chosen = parse(card.buttons[1].line)
@@ -150,14 +138,6 @@ async def test_a_recent_reply_is_found_with_one_request(
     assert card.quote == "Yes, call me."
     assert [one for one in harness.service.asked("GET") if one == "/leads"] == ["/leads"]
     assert harness.service.requests[-1][2] == {"status": "interested", "limit": "100"}
-
-
-async def test_the_replys_sequence_is_searched_before_all_leads(harness: CommandHarness) -> None:
-    await reply_of(harness, "p9@acme.com")
-    await harness.say("lead p9@acme.com")
-    asked = [request[2] for request in harness.service.requests if request[1] == "/leads"]
-    assert asked[0] == {"status": "interested", "limit": "100"}
-    assert asked[1] == {"sequence_id": "sq_2", "limit": "100"}
 
 
 async def test_a_lead_is_found_by_name(harness: CommandHarness) -> None:

@@ -39,21 +39,6 @@ async def test_the_summary_tells_counts_touches_health_and_incidents(harness: Co
 
 
 @pytest.mark.parametrize(
-    ("line", "first", "last"),
-    [
-        ("report", "2026-03-02", "2026-03-08"),
-        ("report last-month", "2026-02-01", "2026-02-28"),
-        ("report Last-Week", "2026-03-02", "2026-03-08"),
-        ("report 2026-01-05..2026-01-09", "2026-01-05", "2026-01-09"),
-        ("report 7d", "2026-03-04", "2026-03-10"),
-    ],
-)
-async def test_the_range_is_read(harness: CommandHarness, line: str, first: str, last: str) -> None:
-    (data,) = (await harness.say(line)).data
-    assert (data["from"], data["to"]) == (first, last)
-
-
-@pytest.mark.parametrize(
     "line", ["report 2020-01-01..2026-01-01", "report 900d", "report by step", "report lastweek"]
 )
 def test_an_invalid_report_range_is_refused(line: str) -> None:

@@ -34,17 +34,6 @@ def test_a_whole_name_wins_over_a_longer_one_that_begins_so() -> None:
     assert resolve_sequence(ALL, ["Q3", "CTO"]).only == CTOS
 
 
-def resolve_greedily(text: str) -> object:
-    return resolve_sequence(ALL, text.split(), greedy=True)
-
-
-def test_a_misspelt_name_never_pauses_the_lone_one_that_begins_alike() -> None:
-    lone = (CTOS, FOUNDERS.__class__(id="sq_9", name="Spring"))
-    result = resolve_sequence(lone, ["Q3", "fuonders"], greedy=True)
-    assert result.fitting == ()
-    assert result.nearest == (CTOS,)
-
-
 names = st.text(min_size=1, max_size=15)
 
 

@@ -108,12 +108,6 @@ async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_i
     assert "[[routes.rules]] no. 1. Change it there" in text(card)
 
 
-async def test_where_there_are_several_workspaces_every_card_says_whose_it_is(
-    say: Say,
-) -> None:
-    assert (await say("sequences")).footer.startswith("Workspace acme")
-
-
 async def test_a_channel_may_have_its_own_quiet_hours_and_call_someone_else_or_nobody(
     say: Say,
 ) -> None:

@@ -118,14 +118,6 @@ def test_the_best_of_several_must_be_sure_against_all() -> None:
     assert str(close) == "too early to compare A and B: 4.1% vs 4.0%"
 
 
-def test_the_best_is_told_only_if_it_is_sure_against_all_others() -> None:
-    best, other = Rate(part=46, sends=2000), Rate(part=31, sends=2000)
-    assert (found := evidence.contest([("A", best), ("B", other)])) is not None
-    assert found.decided
-    assert (found := evidence.contest([("A", best), *((str(n), other) for n in range(10))])) is not None
-    assert not found.decided
-
-
 def test_a_change_needs_more_than_chance() -> None:
     before = Rate(part=40, sends=1000)
     assert evidence.show_rate_change(Rate(part=44, sends=1000), before) == "no clear change"
@@ -150,9 +142,3 @@ def test_rates_as_data_have_their_bounds_and_what_is_unknown_has_none() -> None:
         "reply_rate": 12 / 169, "reply_rate_low": low, "reply_rate_high": high,
         "positive_rate": None, "positive_rate_low": None, "positive_rate_high": None,
     }  # fmt: skip
-
-
-def test_a_margin_of_a_quarter_of_the_rate_is_rough() -> None:
-    rough, fine = Rate(part=60, sends=1000), Rate(part=600, sends=10_000)
-    assert (rough.is_rough, fine.is_rough) == (True, False)
-    assert (fine.margin_points, rough.margin_points) == ("", f"{rough.margin * 100:.1f}")

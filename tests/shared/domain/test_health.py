@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shared.api.models import Inbox
 from shared.domain.card import Tone
-from shared.domain.health import KINDS, Thresholds, roll_up, verdict, worst
+from shared.domain.health import KINDS, roll_up, verdict, worst
 
 statuses = st.sampled_from([None, "active", "warming", "resting", "suspended"])
 scores = st.none() | st.floats(0, 100)
@@ -41,13 +41,6 @@ def test_verdicts(score: float | None, status: str | None, tone: Tone, word: str
     found = verdict(Inbox(email="a@b.c", health_score=score, status=status))
     assert (found.tone, found.word) == (tone, word)
     assert found.reasons or found.word == "healthy"
-
-
-def test_thresholds_can_be_moved() -> None:
-    strict = Thresholds(healthy=95, bad=90)
-    assert (
-        verdict(Inbox(email="a@b.c", health_score=92, status="active"), thresholds=strict).tone is Tone.WARN
-    )
 
 
 @given(inboxes)

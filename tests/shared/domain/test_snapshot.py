@@ -13,17 +13,6 @@ from tests.shared.harness import NOW, CommandHarness
 DOWN = httpx.Response(503, text="down")
 
 
-async def test_a_snapshot_has_everything(harness: CommandHarness) -> None:
-    taken = await take_snapshot(harness.client, "acme", now=NOW)
-    assert [s.id for s in taken.sequences.value or ()] == ["sq_1", "sq_2", "sq_3"]
-    assert len(taken.inboxes.value or ()) == 4
-    assert set(taken.stats) == {"sequence", "step", "variant", "inbox"}
-    assert taken.today.value is not None
-    assert (taken.today.value.sends, taken.today.read_at) == (4000, NOW)
-    assert taken.budget is not None
-    assert all(taken.reading(source).error is None for source in SOURCES.values())
-
-
 async def test_only_documented_requests_are_sent(harness: CommandHarness) -> None:
     await take_snapshot(harness.client, "acme", now=NOW)
     stats = [query for _, path, query in harness.service.requests if path == "/stats"]

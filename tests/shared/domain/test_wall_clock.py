@@ -8,11 +8,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from shared.commands.times import DAYS, Moment
+from shared.commands.times import Moment
 from shared.domain.quiet_hours import QuietHours
 from shared.domain.wall_clock import Recurrence, instant, last_instant, occurrences, parse_recurrence
 from tests.shared.domain.clock_changes import DAY, HOUR, ClockChange, every_change, offset, sampled_changes
-from tui.app.replay import parse_moment
 
 STEP = timedelta(minutes=20)
 SECOND = timedelta(seconds=1)
@@ -128,51 +127,11 @@ def check_until(change: ClockChange) -> None:
             assert not any(back < one < due for one in near), "the nearest"
 
 
-def check_days(change: ClockChange) -> None:
-    """Over 120 days: a weekday, a date, and a date of the past."""
-    at = change.times[2]
-    for ahead in range(-AROUND, AROUND, 7):
-        now = change.at + ahead * DAY - 5 * HOUR
-        today = shown(now, change.zone).date()
-        weekday = Moment(day=DAYS[(today.weekday() + ahead) % 7], at=at)
-        day = today + (ahead % 23) * DAY
-        dated = Moment(month_day=(day.month, min(day.day, 28)), at=at)
-        for moment in (weekday, dated):
-            due, back = moment.after(now, zone=change.zone), moment.before(now, zone=change.zone)
-            assert due
-            assert back
-            assert back <= now < due
-            assert is_meant(due, at, change.zone)
-            assert is_meant(back, at, change.zone)
-        assert weekday.after(now, zone=change.zone) == min(
-            one
-            for n in range(-1, 9)
-            if (today + n * DAY).weekday() == (today.weekday() + ahead) % 7
-            for one in occurrences(today + n * DAY, at, change.zone)
-            if one > now
-        )
-
-
-def check_replay(change: ClockChange) -> None:
-    for at in change.times:
-        for now in steps(change, hours=5):
-            found = parse_moment(f"{at:%H:%M}", now=now, zone=change.zone)
-            assert found
-            assert found <= now
-            assert is_meant(found, at, change.zone)
-            day = found.astimezone(change.zone).date()
-            if shown(found, change.zone) == datetime.combine(day, at):
-                assert parse_moment(f"{day} {at:%H:%M}", now=now, zone=change.zone) == found
-                assert parse_moment(f"{day:%d %b} {at:%H:%M}", now=now, zone=change.zone) == found
-
-
 CHECKS: tuple[Callable[[ClockChange], None], ...] = (
     check_instants,
     check_digests,
     check_quiet_hours,
     check_until,
-    check_days,
-    check_replay,
 )
 
 

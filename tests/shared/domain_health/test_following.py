@@ -70,18 +70,6 @@ def test_what_is_unknown_is_neither_good_nor_a_problem_and_keeps_the_last_good_a
     assert (found.last_good.at, found.last_good.records) == (NOON, (RECORD,))
 
 
-def test_a_problem_that_one_resolver_alone_saw_is_not_told() -> None:
-    alone = replace(MISSING, confirmed=False)
-    assert told(GOOD, alone, alone) == []
-    assert told(GOOD, alone, MISSING) == [(2, Code.FINE, Code.MISSING)]
-    assert looks(GOOD, alone)[1].report.problems == []
-
-
-def test_a_confirmed_problem_stays_confirmed_while_the_second_resolver_is_silent() -> None:
-    last = looks(MISSING, replace(MISSING, confirmed=False))[-1]
-    assert [one.code for one in last.report.problems] == [Code.MISSING]
-
-
 def test_a_missing_record_is_advised_to_be_restored() -> None:
     advice = looks(GOOD, MISSING)[-1].report.of(Check.SPF).advice
     assert advice

@@ -49,19 +49,6 @@ def test_a_day_s_limit_holds_back() -> None:
     assert [one.held_back for one in result.firings] == [False, True, True]
 
 
-def test_without_data_there_is_no_firing() -> None:
-    rule = parse("pause sequence when bounces > 5% of at least 50 sends in 24h")
-    result = backtest(rule, Activity(), start=START, end=START + DAY)
-    assert result.firings == ()
-
-
-def test_a_backtest_begins_at_the_first_delivery() -> None:
-    rule, known = parse("pause sequence when bounces > 5% of at least 50 sends in 24h"), crisis()
-    known.heard_since = START + 2 * DAY + 3600
-    result = backtest(rule, known, start=START, end=START + 6 * DAY)
-    assert result.start == known.heard_since
-
-
 def test_nothing_is_known_before_any_delivery() -> None:
     rule, known = parse("pause sequence when bounces > 5% of at least 50 sends in 24h"), crisis()
     known.heard_since = float("inf")

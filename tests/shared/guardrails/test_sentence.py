@@ -86,23 +86,6 @@ def test_a_rule_about_dns_is_understood(sentence: str) -> None:
     assert default_name(rule) == "dns-broken"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "problem"),
-    [
-        ("notify about sequence when dns is broken", "DNS belongs to domains."),
-        ("notify about domain when dns is good", "“good” isn't understood here. Write “is broken”."),
-        (
-            "notify about domain when dns > 5% of at least 50 sends in 24h",
-            "“>” isn't understood here. Write “is broken”.",
-        ),
-    ],
-)
-def test_a_wrong_rule_about_dns_is_refused(sentence: str, problem: str) -> None:
-    with pytest.raises(Misunderstood) as refused:
-        parse(sentence)
-    assert refused.value.problem == problem
-
-
 @given(
     text=st.text(max_size=200)
     | st.lists(
@@ -144,10 +127,6 @@ def test_any_text_is_a_rule_or_refused(text: str) -> None:
     except Misunderstood:
         sentence = EXAMPLE
     assert str(parse(sentence)).startswith(sentence)
-
-
-def test_the_example_is_a_rule() -> None:
-    assert str(parse(EXAMPLE)).startswith(EXAMPLE)
 
 
 LONG = (
@@ -232,6 +211,8 @@ def test_a_parsed_rule_is_repeated_exactly(given: str, echoed: str) -> None:
             "pause sequence when bounces > 500% of at least 50 sends in 24h",
             "A percentage must be between 0% and 100%.",
         ),
+        ("notify about sequence when dns is broken", "DNS belongs to domains."),
+        ("notify about domain when dns is good", "“good” isn't understood here. Write “is broken”."),
         (
             "tell when health < 50%",
             "“50%” isn't understood here. Write a number.",
@@ -270,9 +251,3 @@ def test_invisible_characters_are_no_part_of_a_name() -> None:
     )
     assert (rule.only, rule.except_names) == ("Q3 founders", ("VIP",))
     assert rule.excepts("V\u200bip")
-
-
-def test_a_rule_is_named_after_what_it_watches() -> None:
-    assert default_name(parse("pause sequence when bounces > 5% of at least 50 sends in 24h")) == "bounces-5"
-    assert default_name(parse("tell when no replies after 200 sends in 7d")) == "no-replies-200"
-    assert default_name(parse("tell when health falls 10 in 3d")) == "health-fall-10"
