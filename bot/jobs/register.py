@@ -177,11 +177,9 @@ async def _prune(store: Store, settings: Settings) -> None:
     if count := await store.jobs.forget_orphans(settings.workspaces):
         log.warning("deleted timed pauses of workspaces that are no longer in the settings", count=count)
     for _portion in range(MOST_PORTIONS):
-        if not (
-            await store.retention.prune(
-                bodies_after=kept.texts_days * DAY, hashes_after=kept.records_days * DAY
-            )
-        ).more:
+        if not await store.retention.prune(
+            bodies_after=kept.texts_days * DAY, hashes_after=kept.records_days * DAY
+        ):
             return
         await asyncio.sleep(0.1)  # the intake goes first
 

@@ -120,7 +120,6 @@ class Domains(Repository):
             return False
         values = {
             "domain": due.domain,
-            "checked_at": tx.now,
             "report": encode_report(checked.report),
             "broken": " ".join(problem.check for problem in checked.report.problems),
         }

@@ -50,7 +50,7 @@ class DatabaseReplaced(RecordsUnavailable):
 
 
 def blames_values(error: Exception) -> bool:
-    """Whether the values of a statement made it fail, and not the connection, the disk or the schema."""
+    """True where the values of a statement made it fail, and not the connection, the disk or the schema."""
     if isinstance(error, UnicodeError | OverflowError):  # the driver cannot encode a value
         return True
     if not isinstance(error, sa.exc.DBAPIError) or error.connection_invalidated:
@@ -83,32 +83,21 @@ def _obstacle(url: URL, check: Callable[[sa.Connection], None]) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Why the database did not do it, without a statement or its values."""
+    """Why the database did not do it, without a statement or its values, and what to do where it takes no writes."""
     if blames_values(error):
         return "refuses a value"
     if isinstance(error, sa.exc.TimeoutError):
         return "no response"
-    if reason := _refuses_writes(getattr(error, "orig", None)):
-        return reason
-    if isinstance(error, sa.exc.OperationalError):
-        return f"can't be used: {_first_line(error.orig)}"
-    return "can't be used"
-
-
-def _refuses_writes(original: BaseException | None) -> str:
-    """What the driver says, and what to do, where nothing can be written; empty otherwise."""
+    original = getattr(error, "orig", None)
+    said = str(original).strip().partition("\n")[0].rstrip(".")
     code = getattr(original, "sqlite_errorcode", 0) & PRIMARY_CODE
     if code == sqlite3.SQLITE_READONLY:
-        return f"is read-only: {_first_line(original)}. {WRITABLE}"
+        return f"is read-only: {said}. {WRITABLE}"
     if code == sqlite3.SQLITE_CANTOPEN:
-        return f"can't be opened: {_first_line(original)}. {WRITABLE}"
+        return f"can't be opened: {said}. {WRITABLE}"
     if getattr(original, "sqlstate", "") == READ_ONLY:
-        return f"is read-only: {_first_line(original)}. {PRIMARY}"
-    return ""
-
-
-def _first_line(error: BaseException | None) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".")
+        return f"is read-only: {said}. {PRIMARY}"
+    return f"can't be used: {said}" if isinstance(error, sa.exc.OperationalError) else "can't be used"
 
 
 class Transaction:
@@ -137,6 +126,12 @@ class Transaction:
     def update(self, table: sa.Table, which: sa.ColumnElement[bool], **values: Any) -> int:
         """Set columns of these rows; returns how many there were."""
         return self.execute(sa.update(table).where(which).values(values)).rowcount
+
+    def prune(self, table: sa.Table, old: sa.ColumnElement[bool], *, most: int, by: Any = None) -> int:
+        """Delete some of the old rows, at most so many, those with the lowest `by`; returns how many."""
+        keys = list(table.primary_key.columns)
+        some = sa.select(*keys).where(old).order_by(by).limit(most)
+        return self.execute(sa.delete(table).where(sa.tuple_(*keys).in_(some))).rowcount
 
     def read(self, kind: Callable[..., T], query: sa.Select[Any], values: Any = None) -> list[T]:
         """The rows of a query, each as an object whose fields are its columns."""
@@ -205,14 +200,16 @@ class Database:
         self._read_only = self.engine.execution_options(read_only=True)
         self.clock = clock or SteadyClock()
         self._ask_database = clock is None and not self.is_sqlite
-        self._writers = ThreadPoolExecutor(1 if self.is_sqlite else 4, thread_name_prefix="store")
-        self._readers = ThreadPoolExecutor(1, thread_name_prefix="store-read")
-        self._reporters = ThreadPoolExecutor(1, thread_name_prefix="store-report")
-        self._probes = ThreadPoolExecutor(1, thread_name_prefix="store-probe")
+        # Readings run beside the writers. What reads all of a time is a report, so that buttons and cards don't wait
+        # for it, and health, metrics and webhook secrets wait for no other reading.
+        sizes = {"write": 1 if self.is_sqlite else 4, "read": 1, "report": 1, "probe": 1}
+        self._pools = {
+            name: ThreadPoolExecutor(size, thread_name_prefix=f"store-{name}") for name, size in sizes.items()
+        }
 
     async def write(self, work: Work[T]) -> T:
         """Run the work in one transaction. Raises `RecordsUnavailable` when the database refuses."""
-        return await self._run(self._writers, lambda: self._checked(lambda: self._write(work)))
+        return await self._run("write", lambda: self._checked(lambda: self._write(work)))
 
     async def drain(self, work: Work[int]) -> None:
         """Write portions until one isn't full, with the writes of others between them."""
@@ -221,29 +218,15 @@ class Database:
 
     async def append(self, work: Work[T]) -> T:
         """Run work of one statement, which is its own transaction. Raises `RecordsUnavailable`."""
-        return await self._run(
-            self._writers, lambda: self._checked(lambda: self._transact(self._autocommit, work))
-        )
+        return await self._run("write", lambda: self._checked(lambda: self._transact(self._autocommit, work)))
 
-    async def read(self, work: Work[T]) -> T:
-        """Run reading work, beside the writers. Raises `RecordsUnavailable`."""
-        return await self._run(self._readers, lambda: self._transact(self._read_only, work))
+    async def read(self, work: Work[T], *, pool: str = "read") -> T:
+        """Run reading work, beside the writers and the readings of other pools. Raises `RecordsUnavailable`."""
+        return await self._run(pool, lambda: self._transact(self._read_only, work))
 
-    async def report(self, work: Work[T]) -> T:
-        """The same for what reads all of a time: buttons and cards don't wait for it."""
-        return await self._run(self._reporters, lambda: self._transact(self._read_only, work))
-
-    async def probe(self, work: Work[T]) -> T:
-        """The same for what waits for no other reading: health, metrics, webhook secrets."""
-        return await self._run(self._probes, lambda: self._transact(self._read_only, work))
-
-    async def run(self, job: Callable[[sa.Engine], T]) -> T:
-        """Run a job that opens its own transactions, as the SDK's stores do. Raises `RecordsUnavailable`."""
-        return await self._run(self._writers, lambda: self._checked(lambda: job(self.engine)))
-
-    async def _run(self, pool: ThreadPoolExecutor, job: Callable[[], T]) -> T:
+    async def _run(self, pool: str, job: Callable[[], T]) -> T:
         try:
-            return await asyncio.get_running_loop().run_in_executor(pool, job)
+            return await asyncio.get_running_loop().run_in_executor(self._pools[pool], job)
         except DatabaseReplaced:
             self.replaced.set()
             raise
@@ -296,7 +279,7 @@ class Database:
 
     async def migrate(self) -> None:
         """Bring the schema up to date. Raises `RecordsUnavailable`."""
-        await self._run(self._writers, self._migrate)
+        await self._run("write", self._migrate)
 
     def _migrate(self) -> None:
         migrate.upgrade(self.engine)
@@ -304,7 +287,7 @@ class Database:
             self._file = database.OpenFile(self._url)
 
     async def aclose(self) -> None:
-        for pool in (self._writers, self._readers, self._reporters, self._probes):
+        for pool in self._pools.values():
             await asyncio.to_thread(pool.shutdown)
         self.engine.dispose()
         if self._file is not None:
@@ -323,31 +306,27 @@ def portions(values: Sequence[T], size: int = AT_ONCE) -> Sequence[Sequence[T]]:
     return [values[at : at + size] for at in range(0, len(values), size)]
 
 
-def _in(
-    kind: str,
-) -> Callable[
-    [Callable[Concatenate[R, Transaction, P], T]], Callable[Concatenate[R, P], Coroutine[Any, Any, T]]
-]:
-    """Make a decorator that runs a method of a repository in a transaction of this kind of the database."""
+Method = Callable[Concatenate[R, Transaction, P], T]
+Awaited = Callable[Concatenate[R, P], Coroutine[Any, Any, T]]
 
-    def decorate(
-        method: Callable[Concatenate[R, Transaction, P], T],
-    ) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+
+def _in(pool: str) -> Callable[[Method[R, P, T]], Awaited[R, P, T]]:
+    """Make a decorator that runs a method of a repository in a transaction of its own."""
+
+    def decorate(method: Method[R, P, T]) -> Awaited[R, P, T]:
         @wraps(method)
         async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            result: T = await getattr(self.database, kind)(lambda tx: method(self, tx, *args, **kwargs))
-            return result
+            def work(tx: Transaction) -> T:
+                return method(self, tx, *args, **kwargs)
+
+            if pool == "write":
+                return await self.database.write(work)
+            return await self.database.read(work, pool=pool)
 
         return run
 
     return decorate
 
 
-writes = _in("write")
-"""Run a method in its own transaction."""
-reads = _in("read")
-"""Run a method in a reading transaction, beside the writers."""
-reports = _in("report")
-"""Run a method in a reading transaction that may take long, beside the other readers."""
-probes = _in("probe")
-"""Run a method in a reading transaction that waits for no report."""
+writes, reads = _in("write"), _in("read")
+reports, probes = _in("report"), _in("probe")

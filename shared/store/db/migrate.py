@@ -1,14 +1,13 @@
 """Creates or upgrades the schema at the start, safe with several processes.
 
 An empty database gets the tables as they are declared. A database with data goes through the migrations after the
-baseline. A database from before the baseline is refused with its pending timed pauses, and one that a newer version
-has upgraded is refused with that version. Alembic is imported only when needed, because its import takes longer than
+baseline. A database from before the baseline is refused, and one that a newer version has upgraded is refused with that
+version. Alembic is imported only when needed, because its import takes longer than
 the rest of the start.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
 from functools import cache
@@ -17,12 +16,9 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from shared.domain.wall_clock import moment
 from shared.records.records import RecordsUnavailable
 from shared.storage import database
 from shared.store.db.schema import alembic_version, metadata, releases
-from shared.text.formats import show_number
-from shared.text.sanitize import visible
 
 BASELINE = "0323"
 """The schema of the first migration; older ones are four digits below it."""
@@ -43,18 +39,17 @@ class SchemaState:
     revision: str = ""
     made_by: str = ""
     """The version of the program that brought it there; empty when that was not written down."""
-    pending_pauses: str = ""
-    """A sentence about the timed pauses of a database from before the baseline, which nothing else would end."""
 
     @property
     def problem(self) -> str:
         """Why this version can't use the database, and what to do; empty when it can."""
         this = f"this is version {program_version()}"
-        if _is_older(self.revision):
+        # The schemas from before the baseline have lower numbers.
+        if self.revision.isdecimal() and len(self.revision) == len(BASELINE) and self.revision < BASELINE:
             return (
                 f"The bot's database has schema {self.revision}; {this}, which upgrades only from {BASELINE} on. "
-                f"{self.pending_pauses} Keep the old database as it is, and start with a new one: "
-                "another file or database in OUTREACH_DATABASE_URL."
+                "Keep the old database as it is, and start with a new one: another file or database in "
+                "OUTREACH_DATABASE_URL."
             )
         if self.revision and self.revision not in _known():
             made_by = f"version {self.made_by}" if self.made_by else "a newer version"
@@ -65,11 +60,6 @@ class SchemaState:
         """Raise `UnusableSchema`."""
         if self.problem:
             raise UnusableSchema(self.problem)
-
-
-def _is_older(revision: str) -> bool:
-    """True for the schemas from before the baseline, which have lower numbers."""
-    return len(revision) == len(BASELINE) and revision.isdecimal() and revision < BASELINE
 
 
 @cache
@@ -116,66 +106,10 @@ def current_revision(connection: sa.Connection) -> str:
 def read_state(connection: sa.Connection) -> SchemaState:
     """Where the schema stands."""
     revision = current_revision(connection)
-    if _is_older(revision):
-        return SchemaState(revision=revision, pending_pauses=_pending_pauses(connection))
     if not sa.inspect(connection).has_table(releases.name):
         return SchemaState(revision=revision)
     query = sa.select(releases.c.version).where(releases.c.revision == revision)
     return SchemaState(revision=revision, made_by=connection.scalar(query) or "")
-
-
-def _pending_pauses(connection: sa.Connection) -> str:
-    """A sentence that lists every timed pause of an older database with its end, and what to do about them.
-
-    The table was `timers` in all schemas before 0321, and is `jobs` since. A listed end may have passed: the
-    sequence is still paused.
-    """
-    table = "jobs" if sa.inspect(connection).has_table("jobs") else "timers"
-    query = sa.text(
-        f"SELECT workspace, key, payload, due_at FROM {table} WHERE kind = 'resume' ORDER BY due_at, id"  # noqa: S608
-    )
-    try:
-        rows = connection.execute(query).all()
-    except sa.exc.SQLAlchemyError:  # on PostgreSQL this also ends the transaction, which reads nothing more
-        return (
-            "Its timed pauses can't be read: look for sequences that nobody resumes with "
-            "`outreach sequences paused`, and resume them yourself."
-        )
-    if not rows:
-        return "No timed pause is pending in it."
-    pauses = "; ".join(
-        f"{_sequence_name(row.payload, row.key)} in workspace {visible(row.workspace)} "
-        f"until {_shown_end(_end_of(row.payload, row.due_at))}"
-        for row in rows
-    )
-    return (
-        f"{show_number(len(rows), 'timed pause')} in it won't end without the old version: {pauses}. "
-        "Resume these sequences yourself when their time has come."
-    )
-
-
-def _sequence_name(payload: str, sequence: str) -> str:
-    """The sequence's name and id, or its id alone where the payload doesn't hold a name."""
-    try:
-        name = json.loads(payload)["name"]
-    except (ValueError, LookupError, TypeError):
-        name = ""
-    return f"{visible(name)} ({visible(sequence)})" if isinstance(name, str) and name else visible(sequence)
-
-
-def _end_of(payload: str, due_at: float) -> float:
-    """When the pause ends; `due_at` is that of the next try where one failed."""
-    try:
-        return float(json.loads(payload)["ends_at"])
-    except (ValueError, LookupError, TypeError):
-        return due_at
-
-
-def _shown_end(due_at: float) -> str:
-    try:
-        return f"{moment(due_at):%d %b %Y %H:%M} UTC"
-    except (ValueError, OverflowError, OSError):
-        return "an unknown time"
 
 
 def _run_alembic(connection: sa.Connection) -> None:

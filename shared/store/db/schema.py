@@ -30,12 +30,24 @@ def count(name: str) -> sa.Column[int]:
     return sa.Column(name, sa.BigInteger, nullable=False, server_default="0")
 
 
-def flag(name: str) -> sa.Column[bool]:
-    return sa.Column(name, sa.Boolean, nullable=False, server_default=sa.false())
-
-
 def timestamp(name: str, *, nullable: bool = True) -> sa.Column[float]:
     return sa.Column(name, sa.Double, nullable=nullable)
+
+
+def texts(*names: str) -> list[sa.Column[str]]:
+    return [text(name) for name in names]
+
+
+def counts(*names: str) -> list[sa.Column[int]]:
+    return [count(name) for name in names]
+
+
+def flags(*names: str) -> list[sa.Column[bool]]:
+    return [sa.Column(name, sa.Boolean, nullable=False, server_default=sa.false()) for name in names]
+
+
+def timestamps(*names: str) -> list[sa.Column[float]]:
+    return [timestamp(name) for name in names]
 
 
 def partial_index(
@@ -53,19 +65,22 @@ deliveries = sa.Table(
     metadata,
     serial(),
     sa.Column("dkey", sa.LargeBinary, nullable=False),  # sha256(workspace, 0, raw body)
-    text("workspace"),
-    text("kind"),  # empty until the router has read the body
-    text("problem"),  # why it isn't a known event
-    sa.Column("body", sa.LargeBinary),  # NULL once pruned
-    flag("found"),  # found through the API, without a delivery
     timestamp("received_at", nullable=False),
     timestamp("last_at", nullable=False),
-    count("seen"),
     sa.Column("pending", sa.Boolean, nullable=False),  # an arrival that the router has not looked at
-    text("domain"),
-    text("sequence"),
-    text("inbox"),
-    text("detail"),  # what a count may ask: a hard or a soft bounce, the day of a return
+    *texts(
+        "workspace",
+        "kind",  # empty until the router has read the body
+        "problem",  # why it isn't a known event
+        "domain",
+        "sequence",
+        "inbox",
+        "detail",  # what a count may ask: a hard or a soft bounce, the day of a return
+    ),
+    *flags("found"),  # found through the API, without a delivery
+    count("seen"),
+    # Last, because SQLite walks over all of a body to what comes after it. NULL once pruned.
+    sa.Column("body", sa.LargeBinary),
 )
 sa.Index(
     "ix_deliveries_pending",
@@ -103,40 +118,46 @@ alerts = sa.Table(
     metadata,
     text("id", primary_key=True),
     sa.Column("delivery_id", Serial, sa.ForeignKey("deliveries.id"), nullable=False, unique=True),
-    text("workspace"),
-    text("kind"),
-    text("email"),
     timestamp("received_at", nullable=False),
-    text("claimed_by"),
-    text("claimed_name"),
-    timestamp("claimed_at"),
-    timestamp("mail_until"),  # until when the click of who has it opens their mail program; NULL: not
-    text("sequence"),
-    text("domain"),
-    timestamp("waiting_since"),  # since when it can be claimed; NULL: it need not be
-    count("nudges"),  # how often it was pointed out: 1 reminded, 2 escalated
-    timestamp("snoozed_until"),
-    text("snoozed_name"),
-    text("snoozed_by"),  # the id of who snoozed it, or asked for a reminder
-    text("handled_name"),
-    timestamp("handled_at"),
-    text("closed_reason"),  # the reason why it was closed as not interested
-    timestamp("worked_since"),  # when it was claimed, or reopened since
-    count("claim_nudges"),  # how often its claimer was reminded
-    text("standing"),  # the state of its sequence or domain, as JSON
-    timestamp("recovered_at"),
-    text("reply"),  # a hash of what the lead wrote: the same reply may arrive as several kinds of event
-    text("acked_name"),  # who takes care of a paused domain
-    timestamp("acked_at"),
-    timestamp("ack_due_at"),  # when to remind of it next; NULL: it need not be
-    count("ack_reminders"),
-    flag("undelivered"),  # found through the API, and its delivery has not come yet
-    text("assigned_name"),  # who assigned it to the person that has it; empty: they claimed it
-    text("rota"),  # the rota whose turns it follows; empty: none
-    text("owner"),  # whose turn it is, as long as nobody has claimed it; empty: the group's
-    text("owner_name"),
-    text("passed"),  # whose turn it was before, separated by spaces
-    timestamp("turn_ends_at"),  # when it passes on; NULL: it doesn't
+    *texts(
+        "workspace",
+        "kind",
+        "email",
+        "claimed_by",
+        "claimed_name",
+        "sequence",
+        "domain",
+        "snoozed_name",
+        "snoozed_by",  # the id of who snoozed it, or asked for a reminder
+        "handled_name",
+        "closed_reason",  # the reason why it was closed as not interested
+        "standing",  # the state of its sequence or domain, as JSON
+        "reply",  # a hash of what the lead wrote: the same reply may arrive as several kinds of event
+        "acked_name",  # who takes care of a paused domain
+        "assigned_name",  # who assigned it to the person that has it; empty: they claimed it
+        "rota",  # the rota whose turns it follows; empty: none
+        "owner",  # whose turn it is, as long as nobody has claimed it; empty: the group's
+        "owner_name",
+        "passed",  # whose turn it was before, separated by spaces
+    ),
+    *timestamps(
+        "claimed_at",
+        "mail_until",  # until when the click of who has it opens their mail program; NULL: not
+        "waiting_since",  # since when it can be claimed; NULL: it need not be
+        "snoozed_until",
+        "handled_at",
+        "worked_since",  # when it was claimed, or reopened since
+        "recovered_at",
+        "acked_at",
+        "ack_due_at",  # when to remind of it next; NULL: it need not be
+        "turn_ends_at",  # when it passes on; NULL: it doesn't
+    ),
+    *counts(
+        "nudges",  # how often it was pointed out: 1 reminded, 2 escalated
+        "claim_nudges",  # how often its claimer was reminded
+        "ack_reminders",
+    ),
+    *flags("undelivered"),  # found through the API, and its delivery has not come yet
 )
 partial_index("ix_alerts_turns", alerts.c.owner, where=alerts.c.turn_ends_at.is_not(None))
 partial_index("ix_alerts_snoozed_until", alerts.c.snoozed_until, where=alerts.c.snoozed_until.is_not(None))
@@ -187,38 +208,44 @@ posts = sa.Table(
     metadata,
     serial(),
     sa.Column("dedupe", sa.Text, nullable=False, unique=True),
-    text("workspace"),
-    text("channel"),
-    text("kind"),
-    text("alert_id"),
-    text("note"),  # a Card as JSON, for messages that aren't alerts
-    count("urgency"),
-    text("state"),
-    flag("unsure"),  # an attempt ended without an answer: look it up before the next
-    flag("keyless"),  # posted without what it could be found by: it is neither looked up nor sent again
-    count("token"),
-    text("bundle"),  # the message it went out in, where several shared one
-    text("thread_ts"),
-    text("ts"),
-    text("error"),
-    flag("condensed"),
-    text("mention"),  # whom Slack is to call: U…, S… or here
-    count("undo"),  # the entry of the audit that its Undo button takes back
-    timestamp("held_until"),  # of a post that is held over a quiet time
-    count("attempts"),
-    count("refusals"),  # those in which Slack refused this very post
-    timestamp(
-        "doubted_at"
-    ),  # since when it is uncertain: a reading that began before proves nothing about it
-    count("lookups"),  # readings in a row that did not find it
-    count("failed_lookups"),  # those that did not get to an end
-    timestamp("tried_until"),  # from when on the newest attempt can no longer turn up in the channel
-    count("version"),
-    flag("clicked"),  # a person changed it, and the message in Slack does not show that yet
-    flag("turned"),  # it shows another event than the message in Slack, which is not repainted yet
-    flag("frozen"),  # Slack lets nobody edit it: another message shows the state of its alert
     timestamp("created_at", nullable=False),
-    timestamp("sent_at"),
+    *texts(
+        "workspace",
+        "channel",
+        "kind",
+        "alert_id",
+        "note",  # a Card as JSON, for messages that aren't alerts
+        "state",
+        "bundle",  # the message it went out in, where several shared one
+        "thread_ts",
+        "ts",
+        "error",
+        "mention",  # whom Slack is to call: U…, S… or here
+    ),
+    *counts(
+        "urgency",
+        "token",
+        "undo",  # the entry of the audit that its Undo button takes back
+        "attempts",
+        "refusals",  # those in which Slack refused this very post
+        "lookups",  # readings in a row that did not find it
+        "failed_lookups",  # those that did not get to an end
+        "version",
+    ),
+    *flags(
+        "unsure",  # an attempt ended without an answer: look it up before the next
+        "keyless",  # posted without what it could be found by: it is neither looked up nor sent again
+        "condensed",
+        "clicked",  # a person changed it, and the message in Slack does not show that yet
+        "turned",  # it shows another event than the message in Slack, which is not repainted yet
+        "frozen",  # Slack lets nobody edit it: another message shows the state of its alert
+    ),
+    *timestamps(
+        "held_until",  # of a post that is held over a quiet time
+        "doubted_at",  # since when it is uncertain: a reading that began before proves nothing about it
+        "tried_until",  # from when on the newest attempt can no longer turn up in the channel
+        "sent_at",
+    ),
 )
 partial_index(  # in the order in which a channel gets them, however many wait there
     "ix_posts_waiting",
@@ -283,12 +310,14 @@ questions = sa.Table(  # confirmations that can still be answered
     "questions",
     metadata,
     text("id", primary_key=True),
-    text("workspace"),
-    text("person"),
-    text("data"),  # the command, and what each answer carries out
     timestamp("ends_at", nullable=False),
+    *texts(
+        "workspace",
+        "person",
+        "data",  # the command, and what each answer carries out
+        "result",  # what the answer came to, for who taps it again
+    ),
     timestamp("given_at"),
-    text("result"),  # what the answer came to, for who taps it again
 )
 sa.Index("ix_questions_ends_at", questions.c.ends_at)
 
@@ -296,16 +325,20 @@ jobs = sa.Table(  # what is due: see `shared.store.jobs`
     "jobs",
     metadata,
     serial(),
-    text("kind"),
-    text("workspace"),
-    text("key"),
     sa.Column("rank", sa.SmallInteger, nullable=False, server_default="1"),  # 0: a person waits for it
-    timestamp("due_at"),  # leased: the end of the lease; NULL: it sleeps
-    count("token"),  # random for each claim; 0: free
-    count("attempts"),
-    count("revision"),  # how often it was put
     sa.Column("payload", sa.Text, nullable=False, server_default="{}"),
-    text("error"),
+    *texts(
+        "kind",
+        "workspace",
+        "key",
+        "error",
+    ),
+    timestamp("due_at"),  # leased: the end of the lease; NULL: it sleeps
+    *counts(
+        "token",  # random for each claim; 0: free
+        "attempts",
+        "revision",  # how often it was put
+    ),
     sa.UniqueConstraint("kind", "workspace", "key"),
     postgresql_with={"autovacuum_vacuum_scale_factor": "0.01"},  # its rows change all the time
 )
@@ -317,14 +350,20 @@ sequence_changes = (
         metadata,
         text("workspace", primary_key=True),
         text("sequence", primary_key=True),
-        count("token"),
-        count("revision"),  # how often it was changed, or may have been
-        timestamp("locked_until"),
-        text("asked"),  # the status that the change under way, or the last one, asks for
-        text("confirmed"),  # the status that the service confirmed last; empty: unknown
-        # Until then the service may carry out an unanswered request to pause or resume it.
-        timestamp("pause_late_until"),
-        timestamp("resume_late_until"),
+        *counts(
+            "token",
+            "revision",  # how often it was changed, or may have been
+        ),
+        *timestamps(
+            "locked_until",
+            # Until then the service may carry out an unanswered request to pause or resume it.
+            "pause_late_until",
+            "resume_late_until",
+        ),
+        *texts(
+            "asked",  # the status that the change under way, or the last one, asks for
+            "confirmed",  # the status that the service confirmed last; empty: unknown
+        ),
     )
 )
 
@@ -333,21 +372,23 @@ audit = sa.Table(
     metadata,
     serial(),
     timestamp("at", nullable=False),
-    text("workspace"),
-    text("actor_name"),
-    text("actor_id"),
-    text("face"),
-    text("channel"),
-    text("command"),
-    text("result"),
-    text("effect"),
-    text("sequences"),  # JSON: the ids of those that it paused or resumed
-    text("reason"),  # of a pause
-    text("undoable"),  # JSON: those that an Undo takes back, as they were before
+    *texts(
+        "workspace",
+        "actor_name",
+        "actor_id",
+        "face",
+        "channel",
+        "command",
+        "result",
+        "effect",
+        "sequences",  # JSON: the ids of those that it paused or resumed
+        "reason",  # of a pause
+        "undoable",  # JSON: those that an Undo takes back, as they were before
+        "undone_by",
+        "overtaken_by",  # who changed since all that an Undo would take back
+        "via",  # `assistant`, or empty
+    ),
     count("undoes"),  # the entry that it took back
-    text("undone_by"),
-    text("overtaken_by"),  # who changed since all that an Undo would take back
-    text("via"),  # `assistant`, or empty
 )
 # Assistants may read thousands of times a day: the list of changes does not walk over that.
 partial_index("ix_audit_acts", audit.c.workspace, audit.c.id, where=audit.c.effect != "read")
@@ -361,8 +402,10 @@ known_leads = (
         metadata,
         text("workspace", primary_key=True),
         text("lead", primary_key=True),  # sha256 of the address; empty: the first look has been taken
-        timestamp("candidate_since"),  # without an alert since then; NULL: no news
-        timestamp("seen_at"),  # when the service last listed it, to about a day; NULL: kept
+        *timestamps(
+            "candidate_since",  # without an alert since then; NULL: no news
+            "seen_at",  # when the service last listed it, to about a day; NULL: kept
+        ),
     )
 )
 partial_index("ix_known_leads_seen_at", known_leads.c.seen_at, where=known_leads.c.seen_at.is_not(None))
@@ -371,10 +414,11 @@ domains = sa.Table(  # one row per domain; a job of the kind `domain` checks it
     "domains",
     metadata,
     text("domain", primary_key=True),
-    timestamp("checked_at"),
-    text("report"),  # a DomainReport as JSON; empty: never checked
-    text("broken"),  # the checks with a confirmed problem, separated by spaces
-    text("incident"),  # JSON: by workspace, the alert about problems that aren't over
+    *texts(
+        "report",  # a DomainReport as JSON; empty: never checked
+        "broken",  # the checks with a confirmed problem, separated by spaces
+        "incident",  # JSON: by workspace, the alert about problems that aren't over
+    ),
 )
 partial_index("ix_domains_broken", domains.c.domain, where=domains.c.broken != "")
 
@@ -383,22 +427,26 @@ incidents = (
         "guardrail_incidents",
         metadata,
         serial(),
-        text("workspace"),
-        text("rule"),
-        text("sentence"),
-        text("action"),
-        text("subject"),
-        text("label"),
-        text("note"),
         sa.Column("sequences", sa.Text, nullable=False, server_default="[]"),  # ids, as JSON
-        text("state"),
         timestamp("began_at", nullable=False),
         timestamp("held_at", nullable=False),  # when its condition held last
-        timestamp("ended_at"),
-        timestamp("resumes_at"),
+        *texts(
+            "workspace",
+            "rule",
+            "sentence",
+            "action",
+            "subject",
+            "label",
+            "note",
+            "state",
+            "domain",  # whose trouble it is, in small letters; empty: it is told by itself
+            "told",  # the dedupe of the message that tells of it; empty: its domain's card does
+        ),
+        *timestamps(
+            "ended_at",
+            "resumes_at",
+        ),
         count("change"),  # the entry of the audit whose Undo rests its rule
-        text("domain"),  # whose trouble it is, in small letters; empty: it is told by itself
-        text("told"),  # the dedupe of the message that tells of it; empty: its domain's card does
     )
 )
 _GOES_ON = incidents.c.ended_at.is_(None)
@@ -422,9 +470,11 @@ samples = sa.Table(  # how far the counts of a service day stood, at most one ro
     text("scope", primary_key=True),
     text("key", primary_key=True),
     timestamp("at", nullable=False),
-    count("sends"),
-    count("replies"),
-    count("positive"),
+    *counts(
+        "sends",
+        "replies",
+        "positive",
+    ),
     timestamp("health"),
 )
 sa.Index("ix_guardrail_samples_at", samples.c.at)

@@ -67,7 +67,7 @@ async def test_a_domain_paused_again_after_retention_is_news(store: Store, clock
     (card,) = await post_all(store, clock)
     await store.alerts.update(card.alert_id, "{}", recovered=True)
     clock.now += 3600
-    assert (await store.retention.prune(bodies_after=60, hashes_after=1e6)).bodies == 1
+    await store.retention.prune(bodies_after=60, hashes_after=1e6)
     await arrive(store, PAUSED)
     ((pending, decision),) = await store.deliveries.route(routes().decide)
     assert (pending.seen, pending.body) == (2, PAUSED)

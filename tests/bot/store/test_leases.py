@@ -181,6 +181,6 @@ async def test_a_message_has_a_name_that_no_other_database_gives(tmp_path: Path,
 async def test_unrouted_deliveries_are_never_deleted(store: Store, clock: ManualClock) -> None:
     await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=clock.now)])
     clock.now += 1_000
-    assert (await store.retention.prune(bodies_after=10, hashes_after=100)).deliveries == 0
+    await store.retention.prune(bodies_after=10, hashes_after=100)
     await store.deliveries.route(routes().decide)
     assert len((await take(store)).posts) == 1

@@ -123,7 +123,7 @@ async def test_a_long_report_holds_up_no_other_reading(store: Store) -> None:
         begun.set()
         return ends.wait(10)
 
-    report = asyncio.create_task(store.database.report(report_on))
+    report = asyncio.create_task(store.database.read(report_on, pool="report"))
     try:
         await asyncio.to_thread(begun.wait)
         assert await store.alerts.find("al_none") is None

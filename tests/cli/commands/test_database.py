@@ -217,7 +217,7 @@ def test_a_database_from_before_the_baseline_is_refused_by_every_part(offline: S
         connection.execute("UPDATE alembic_version SET version_num = '0110'")
     backup = str(offline.home / "backup.db")
     assert offline.run("database", "backup", backup).code == 0
-    advice = "sq_1 in workspace default until 01 Jan 2027 00:00 UTC"
+    advice = "start with a new one"
     assert advice in offline.run("database", "restore", backup).err
     assert advice in offline.run("database", "upgrade").err
     assert advice in offline.run("doctor").out
