@@ -51,9 +51,10 @@ class AccountReader:
         # What came while other bots evaluated is read again as far back as deliveries may be routed late.
         recent = 0 <= now - self._read_until < OVERLAP_SECONDS / 2
         if recent and 0 <= now - self._loaded_at < RELOAD_SECONDS and spans <= self._spans:
-            happened = await self._store.guardrails.happened(now - OVERLAP_SECONDS)
-            sampled = await self._store.guardrails.sampled(self._read_until - 60)
-            await self._take(now, [row for row in happened if row[0] not in self._routed], sampled)
+            happened = await self._store.guardrails.happenings(None, now - OVERLAP_SECONDS)
+            sampled = await self._store.guardrails.samples(None, self._read_until - 60)
+            fresh = [happening for happening in happened if happening.delivery_id not in self._routed]
+            await self._take(now, fresh, sampled)
         else:
             await self._reload(now, spans)
         broken = await self._store.domains.all_broken()
@@ -72,29 +73,22 @@ class AccountReader:
             account.activity.heard_since = account.heard_since
         self._routed = {}
         for start, end in days(now):
-            await self._take(now, await self._store.guardrails.happened(start, end), ())
+            await self._take(now, await self._store.guardrails.happenings(None, start, end), ())
         heard = {one.heard_since for one in self._accounts.values()}
         for start, end, is_edge in portions(now, spans, begins=heard, serves=RELOAD_SECONDS + EVERY):
-            sampled = await self._store.guardrails.sampled(start, end, last_only=not is_edge)
+            sampled = await self._store.guardrails.samples(None, start, end, last_only=not is_edge)
             await self._take(now, (), sampled)
         self._loaded_at, self._spans = now, spans
 
-    async def _take(
-        self,
-        now: float,
-        happened: Sequence[tuple[int, str, Happening]],
-        sampled: Iterable[tuple[str, CountSample]],
-    ) -> None:
+    async def _take(self, now: float, happened: Sequence[Happening], sampled: Iterable[CountSample]) -> None:
         await asyncio.to_thread(self._add, happened, sampled)
-        recent = ((number, one.at) for number, _, one in happened)
-        self._routed.update((number, at) for number, at in recent if at > now - 2 * OVERLAP_SECONDS)
+        since = now - 2 * OVERLAP_SECONDS
+        self._routed.update((one.delivery_id, one.at) for one in happened if one.at > since)
 
-    def _add(
-        self, happened: Iterable[tuple[int, str, Happening]], sampled: Iterable[tuple[str, CountSample]]
-    ) -> None:
-        for _, workspace, happening in happened:
-            if workspace in self._accounts:
-                self._accounts[workspace].activity.add((happening,))
-        for workspace, sample in sampled:
-            if workspace in self._accounts:
-                self._accounts[workspace].activity.add((), (sample,))
+    def _add(self, happened: Iterable[Happening], sampled: Iterable[CountSample]) -> None:
+        for happening in happened:
+            if account := self._accounts.get(happening.workspace):
+                account.activity.add((happening,))
+        for sample in sampled:
+            if account := self._accounts.get(sample.workspace):
+                account.activity.add((), (sample,))

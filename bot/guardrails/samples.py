@@ -162,6 +162,14 @@ def _summed(
     samples = []
     for key, same in by_key.items():
         sums = totals(same)
-        counts = {"sends": sums.sends, "replies": sums.replies, "positive": sums.positive_replies}
-        samples.append(CountSample(scope=scope, key=key, day=number_of(day), at=at, **counts))
+        sample = CountSample(
+            scope=scope,
+            key=key,
+            day=number_of(day),
+            at=at,
+            sends=sums.sends,
+            replies=sums.replies,
+            positive=sums.positive_replies,
+        )
+        samples.append(sample)
     return samples

@@ -33,6 +33,9 @@ class Happening:
     sequence: str = ""
     inbox: str = ""
     domain: str = ""
+    workspace: str = ""
+    delivery_id: int = 0
+    """The number of the delivery."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,7 @@ class CountSample:
     replies: int | None = 0
     positive: int | None = 0
     health: float | None = None
+    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

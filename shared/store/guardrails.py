@@ -24,7 +24,7 @@ from shared.records.guardrails import ALL, CLOSED, POLL, CountSample, Happening,
 from shared.store import facts, jobs, messages
 from shared.store.alerts import open_card
 from shared.store.audit import add_entry
-from shared.store.db.engine import Repository, Transaction, portions, reads, writes
+from shared.store.db.engine import AT_ONCE, Repository, Transaction, portions, reads, writes
 from shared.store.db.schema import incidents, posts, samples, sightings
 from shared.store.deliveries import heard_since
 from shared.store.facts import RULE, SWITCH, THINNED, Fact
@@ -35,8 +35,7 @@ T = TypeVar("T")
 SLOT_SECONDS = 900.0
 """A day's counts are kept once in each slot, and each hour once when they are older than `THIN_SECONDS`."""
 THIN_SECONDS, KEPT_SECONDS = 3 * DAY, 40 * DAY
-SAMPLES_AT_ONCE = 250
-"""Rows that one transaction writes or deletes, so that the intake never waits long."""
+SLOTS_OF_HOUR = int(HOUR // SLOT_SECONDS)
 LEFT_OUT = -1
 """In the place of a count that the service left out."""
 HELD_EVERY = 300.0
@@ -113,18 +112,13 @@ class Guardrails(Repository):
 
     @reads
     def happenings(
-        self, tx: Transaction, workspace: str, since: float, until: float = FOREVER
-    ) -> Sequence[Happening]:
-        """The deliveries of a workspace in this time, the first first."""
-        rows = _happened(tx, since, until, sightings.c.workspace == workspace)
-        return [happening for _, _, happening in rows]
-
-    @reads
-    def happened(
-        self, tx: Transaction, since: float, until: float = FOREVER
-    ) -> Sequence[tuple[int, str, Happening]]:
-        """The deliveries of every workspace in this time, each with its number and its workspace."""
-        return _happened(tx, since, until, sa.true())
+        self, tx: Transaction, workspace: str | None, since: float, until: float = FOREVER
+    ) -> list[Happening]:
+        """The deliveries of a workspace, or of all, in this time, the first first."""
+        c = sightings.c
+        query = sa.select(*(c[field.name] for field in fields(Happening))).where(c.at >= since, c.at < until)
+        query = query.where(c.kind.in_([*EVENT_OF.values()])).order_by(c.at)
+        return tx.read(Happening, query if workspace is None else query.where(c.workspace == workspace))
 
     @reads
     def seen_on(self, tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
@@ -150,22 +144,27 @@ class Guardrails(Repository):
     def samples(
         self,
         tx: Transaction,
-        workspace: str,
+        workspace: str | None,
         since: float,
         until: float = FOREVER,
         *,
         last_only: bool = False,
-    ) -> Sequence[CountSample]:
-        """The counts of a workspace within a time; or only the last ones of each day in it: no window begins there."""
-        query = _between(since, until, samples.c.workspace == workspace, last_only=last_only)
-        return [sample for _, sample in _samples(tx, query)]
+    ) -> list[CountSample]:
+        """The counts of a workspace, or of all, within a time; or the last of each day in it, and every poll.
 
-    @reads
-    def sampled(
-        self, tx: Transaction, since: float, until: float = FOREVER, *, last_only: bool = False
-    ) -> Sequence[tuple[str, CountSample]]:
-        """The same of every workspace, each with its workspace."""
-        return _samples(tx, _between(since, until, sa.true(), last_only=last_only))
+        The last ones are enough where no window begins; between polls lie outages.
+        """
+        c = samples.c
+        query = sa.select(*_SAMPLE).where(c.at >= since, c.at < until)
+        if workspace is not None:
+            query = query.where(c.workspace == workspace)
+        if last_only:
+            of_day = [key for key in samples.primary_key.columns if key.name != "slot"]
+            newest_first = sa.func.row_number().over(partition_by=of_day, order_by=c.slot.desc())
+            ranked = query.add_columns(newest_first.label("rank")).subquery()
+            last = (ranked.c.rank == 1) | (ranked.c.scope == POLL)
+            query = sa.select(*(ranked.c[column.name] for column in _SAMPLE)).where(last)
+        return tx.read(_sample, query.order_by(query.selected_columns.at))
 
     @reads
     def closed_days(self, tx: Transaction, workspace: str) -> frozenset[int]:
@@ -184,7 +183,7 @@ class Guardrails(Repository):
             }
             for sample in new
         ]
-        for portion in portions(rows, SAMPLES_AT_ONCE):
+        for portion in portions(rows):
             await self._keep(portion)
 
     @writes
@@ -192,67 +191,55 @@ class Guardrails(Repository):
         new = tx.insert(samples)
         newest = {name: new.excluded[name] for name in ("at", "sends", "replies", "positive", "health")}
         is_newer = samples.c.at < new.excluded.at
-        tx.execute(new.on_conflict_do_update(index_elements=_KEY, set_=newest, where=is_newer), rows)
+        keys = samples.primary_key.columns
+        tx.execute(new.on_conflict_do_update(index_elements=keys, set_=newest, where=is_newer), rows)
 
     async def prune(self) -> None:
         """Keep one row of each hour of what is older, nothing of what is old; in portions, as others write too."""
-        while await self._forget() == SAMPLES_AT_ONCE:
-            pass
-        start, end = await self._unthinned()
-        while start < end:
-            crowded = await self._crowded(start)
-            for some in portions(crowded, SAMPLES_AT_ONCE):
-                await self._drop(some)
-            start += HOUR
-            if crowded or start >= end:
-                await self._mark(start)
-
-    @writes
-    def _forget(self, tx: Transaction) -> int:
-        """Delete a portion of what is old; returns how many counts."""
-        over = (incidents.c.began_at < tx.now - KEPT_SECONDS) & incidents.c.ended_at.is_not(None)
-        tx.execute(sa.delete(incidents).where(over))
-        old = sa.select(*_KEY).where(samples.c.at < tx.now - KEPT_SECONDS).order_by(samples.c.at)
-        gone = sa.delete(samples).where(sa.tuple_(*_KEY).in_(old.limit(SAMPLES_AT_ONCE)))
-        return tx.execute(gone).rowcount
-
-    @reads
-    def _unthinned(self, tx: Transaction) -> tuple[float, float]:
-        """The first hour that isn't thinned yet, and the first that is too new for it."""
-        end = (tx.now - THIN_SECONDS) // HOUR * HOUR
-        thinned = facts.find(tx, THINNED, "")
-        start = thinned.at if thinned else None
-        if start is None or start > end:  # a clock that was ahead has marked too much
-            start = tx.scalar(sa.select(sa.func.min(samples.c.at)))
-        return (end if start is None else start // HOUR * HOUR), end
-
-    @reads
-    def _crowded(self, tx: Transaction, start: float) -> Sequence[Any]:
-        """The keys of an hour's rows that a later one of the same hour makes superfluous."""
-        hour = (samples.c.at >= start) & (samples.c.at < start + HOUR)
-        ranked = sa.select(*_KEY, _NEWEST_FIRST).where(hour).subquery()
-        query = sa.select(*(ranked.c[key.name] for key in _KEY)).where(ranked.c.rank > 1)
-        return [{f"old_{name}": value for name, value in row._asdict().items()} for row in tx.execute(query)]
-
-    @writes
-    def _drop(self, tx: Transaction, keys: Sequence[Any]) -> None:
-        these = sa.and_(*(key == sa.bindparam(f"old_{key.name}") for key in _KEY))
-        tx.execute(sa.delete(samples).where(these), keys)
-
-    @writes
-    def _mark(self, tx: Transaction, until: float) -> None:
-        """Note until when everything is thinned."""
-        facts.put(tx, THINNED, "", at=until)
+        await self.database.drain(_forget)
+        await self.database.drain(_thin)
 
 
-_KEY = list(samples.primary_key.columns)
+def _forget(tx: Transaction) -> int:
+    """Delete a portion of what is old; returns how many counts."""
+    over = (incidents.c.began_at < tx.now - KEPT_SECONDS) & incidents.c.ended_at.is_not(None)
+    tx.execute(sa.delete(incidents).where(over))
+    return tx.prune(samples, samples.c.at < tx.now - KEPT_SECONDS, by=samples.c.at, most=AT_ONCE)
+
+
+def _thin(tx: Transaction) -> int:
+    """Delete a portion of the counts that a later one of the same hour makes superfluous; returns how many.
+
+    Until when all is thinned is a fact, so that no portion reads what others have left.
+    """
+    c, later = samples.c, samples.alias().c
+    end = (tx.now - THIN_SECONDS) // HOUR * HOUR
+    thinned = facts.find(tx, THINNED, "")
+    start = thinned.at if thinned and thinned.at else 0.0
+    if start > end:  # a clock that was ahead has marked too much
+        start = 0.0
+    same = sa.and_(*(later[name] == c[name] for name in ("workspace", "day", "scope", "key")))
+    end_of_hour = c.slot - c.slot % SLOTS_OF_HOUR + SLOTS_OF_HOUR
+    # Each slot by itself: SQLite looks up the whole key for nothing but an equation.
+    is_followed = sa.or_(
+        *(
+            sa.exists().where(same, later.slot == c.slot + number, later.slot < end_of_hour)
+            for number in range(1, SLOTS_OF_HOUR)
+        )
+    )
+    superfluous = (c.at >= start) & (c.at < end) & is_followed
+    keys = [*samples.primary_key.columns]
+    rows = tx.execute(sa.select(*keys, c.at).where(superfluous).order_by(c.at).limit(AT_ONCE)).all()
+    if rows:
+        these = sa.and_(*(key == sa.bindparam(f"old_{key.name}") for key in keys))
+        old = [{f"old_{name}": value for name, value in row._asdict().items()} for row in rows]
+        tx.execute(sa.delete(samples).where(these), old)
+    until = rows[-1].at if len(rows) == AT_ONCE else end
+    facts.put(tx, THINNED, "", at=until)
+    return len(rows)
+
+
 _SAMPLE = [samples.c[field.name] for field in fields(CountSample)]
-_HAPPENING = [sightings.c[field.name] for field in fields(Happening)]
-_NEWEST_FIRST = (
-    sa.func.row_number()
-    .over(partition_by=[key for key in _KEY if key.name != "slot"], order_by=samples.c.slot.desc())
-    .label("rank")
-)
 
 
 def _by_workspace(kept: Sequence[Fact], read: Callable[[Fact], T]) -> Mapping[str, Sequence[T]]:
@@ -279,19 +266,6 @@ def _put_switch(tx: Transaction, workspace: str, switch: Switch) -> None:
     facts.put(tx, SWITCH, switch.rule, value, workspace=workspace, at=switch.until)
 
 
-def _happened(
-    tx: Transaction, since: float, until: float, which: sa.ColumnElement[bool]
-) -> list[tuple[int, str, Happening]]:
-    s = sightings.c
-    query = sa.select(s.delivery_id, s.workspace, *_HAPPENING).where(which, s.at >= since, s.at < until)
-    rows = tx.execute(query.where(s.kind.in_([*EVENT_OF.values()])).order_by(s.at))
-    names = [column.name for column in _HAPPENING]
-    return [
-        (number, workspace, Happening(**dict(zip(names, values, strict=True))))
-        for number, workspace, *values in rows
-    ]
-
-
 def _counted(
     tx: Transaction, workspace: str, since: float, kinds: Sequence[str]
 ) -> list[tuple[str, str, int]]:
@@ -313,23 +287,9 @@ def _sums(numbers: Any) -> Counter[str]:
     return sums
 
 
-def _between(since: float, until: float, which: sa.ColumnElement[bool], *, last_only: bool) -> sa.Select[Any]:
-    """The counts within a time, each with its workspace; or the last of each day in it, and every poll."""
-    query = sa.select(samples.c.workspace, *_SAMPLE).where(which, samples.c.at >= since, samples.c.at < until)
-    if last_only:
-        ranked = query.add_columns(_NEWEST_FIRST).subquery()
-        kept = (ranked.c.rank == 1) | (ranked.c.scope == POLL)  # between readings lie outages
-        query = sa.select(ranked.c.workspace, *(ranked.c[column.name] for column in _SAMPLE)).where(kept)
-    return query.order_by(query.selected_columns.at)
-
-
-def _samples(tx: Transaction, query: sa.Select[Any]) -> list[tuple[str, CountSample]]:
-    return [(workspace, _sample(values)) for workspace, *values in tx.execute(query)]
-
-
-def _sample(values: Sequence[Any]) -> CountSample:
-    kept = dict(zip((column.name for column in _SAMPLE), values, strict=True))
-    return CountSample(**{name: None if value == LEFT_OUT else value for name, value in kept.items()})  # type: ignore[arg-type]
+def _sample(**kept: Any) -> CountSample:
+    values: dict[str, Any] = {name: None if value == LEFT_OUT else value for name, value in kept.items()}
+    return CountSample(**values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

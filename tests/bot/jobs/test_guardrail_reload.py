@@ -56,8 +56,8 @@ async def test_a_reload_counts_in_every_window_as_if_all_readings_were_there(
         whole, reloaded, read = Activity(), Activity(), 0
         whole.add((), await store.guardrails.samples("default", 0.0))
         for start, end, is_edge in portions(clock.now, SPANS, serves=RELOAD_SECONDS + EVERY):
-            found = await store.guardrails.sampled(start, end, last_only=not is_edge)
-            reloaded.add((), (one for _, one in found))
+            found = await store.guardrails.samples(None, start, end, last_only=not is_edge)
+            reloaded.add((), found)
             read += len(found)
     assert read < len(readings(whole)) / 2
     for later in (0.0, 1234.0, RELOAD_SECONDS):
@@ -102,21 +102,21 @@ async def test_readings_are_taken_in_beside_the_event_loop_and_in_portions(
 ) -> None:
     threads: set[int] = set()
     portion: list[int] = []
-    add, sampled = Activity.add, guarded.store.guardrails.sampled
+    add, samples_of = Activity.add, guarded.store.guardrails.samples
 
     def added(self: Activity, happenings: Iterable[Happening] = (), new: Iterable[CountSample] = ()) -> None:
         threads.add(threading.get_ident())
         add(self, happenings, new)
 
     async def counted(
-        since: float, until: float = float("inf"), *, last_only: bool = False
-    ) -> Sequence[tuple[str, CountSample]]:
-        found = await sampled(since, until, last_only=last_only)
+        workspace: str | None, since: float, until: float = float("inf"), *, last_only: bool = False
+    ) -> list[CountSample]:
+        found = await samples_of(workspace, since, until, last_only=last_only)
         portion.append(len(found))
         return found
 
     monkeypatch.setattr(Activity, "add", added)
-    monkeypatch.setattr(guarded.store.guardrails, "sampled", counted)
+    monkeypatch.setattr(guarded.store.guardrails, "samples", counted)
     await guarded.rule(ACTS)
     store_counts(guarded.store, 20, now=guarded.clock.now)
     await guarded.sampler.sample()

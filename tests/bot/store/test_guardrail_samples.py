@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from shared.records.guardrails import CLOSED, CountSample
 from shared.store import Store, guardrails, open_store
+from shared.store.db.engine import AT_ONCE
 from shared.store.db.schema import samples
 from tests.bot.manual_clock import HOUR, ManualClock
 from tests.growth import LINEAR, DatabaseWork, database_work
@@ -44,9 +45,9 @@ async def test_thinning_ten_times_as_many_inboxes_takes_ten_times_the_work(
     assert {one.sends for one in kept} == {3, 7}  # the last of each hour
     assert len(kept) == 2 * 500
     assert many.rows <= LINEAR * few.rows
-    assert many.written - few.written == 2 * 3 * (500 - 50)
+    assert 0 <= many.written - few.written - 2 * 3 * (500 - 50) < SLOTS
     assert many.statements <= LINEAR * few.statements
-    assert many.most_written <= guardrails.SAMPLES_AT_ONCE
+    assert many.most_written <= AT_ONCE + 1  # until when all is thinned
 
 
 async def test_thinning_reads_nothing_that_is_thinned(url: sa.URL, clock: ManualClock) -> None:
@@ -87,4 +88,4 @@ async def test_counts_of_a_reading_are_written_in_portions(url: sa.URL, clock: M
             await store.guardrails.keep("default", [*new, closed])
         assert len(await store.guardrails.samples("default", 0.0)) == 601
     assert work.written == 601
-    assert work.most_written <= guardrails.SAMPLES_AT_ONCE
+    assert work.most_written <= AT_ONCE

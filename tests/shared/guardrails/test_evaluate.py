@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def bounces(
     ]
 
 
-def sent(count: int, *, key: str = "Q3", scope: str = "sequence", **more: int | None) -> list[CountSample]:
+def sent(count: int, *, key: str = "Q3", scope: str = "sequence", **more: Any) -> list[CountSample]:
     """So many sends today before noon, and readings every five minutes since yesterday."""
     return [CountSample(scope=scope, key=key, day=TODAY, at=NOW - 7200, sends=count, **more)]
 
