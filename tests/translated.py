@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from bot.blockkit.card_blocks import Message
-from bot.commands import runner
+from bot.commands import dispatch
 from bot.commands.answer import Answer
-from bot.interactions import answer_queue, responders
+from bot.interactions import responders
 from shared.commands import Invocation
 from shared.commands import run as running
 from shared.commands.base import Act, Question, Result
@@ -61,8 +61,7 @@ def translate(monkeypatch: pytest.MonkeyPatch) -> None:
     def rendered(answer: Answer) -> Message:
         return render(replace(answer, card=upper(answer.card), items=tuple(map(upper, answer.items))))
 
-    for module in (running, runner, pending_changes):
+    for module in (running, dispatch, pending_changes):
         monkeypatch.setattr(module, "run", translated)
         monkeypatch.setattr(module, "carry_out", carried_out)
     monkeypatch.setattr(responders, "render_answer", rendered)
-    monkeypatch.setattr(answer_queue, "render_answer", rendered)

@@ -111,19 +111,6 @@ class OpenForm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowHome:
-    """Refreshes Home, or has it show a workspace; `all` of them where it is empty."""
-
-    workspace: str | None = None
-
-    @property
-    def line(self) -> str:
-        return (
-            "home" if self.workspace is None else f"home @{self.workspace}" if self.workspace else "home all"
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowSample:
     """Shows a sample of an interested reply's card to one person; `pressed`: a button of that card was pressed."""
 
@@ -146,8 +133,6 @@ def read_line(line: str) -> Action:
     if verb == "form":
         form, _, workspace = rest.partition(" @")
         return OpenForm(verb=form, workspace=workspace)
-    if verb == "home":
-        return ShowHome(workspace={"": None, "all": ""}.get(rest, rest.removeprefix("@")))
     return Cancel() if line == "no" else parse(line)
 
 
@@ -170,7 +155,6 @@ _KINDS: dict[str, type[Any]] = {
     "answer": Confirm,
     "cancel": Cancel,
     "form": OpenForm,
-    "home": ShowHome,
     "sample": ShowSample,
     "undo-change": UndoChange,
 }

@@ -46,8 +46,6 @@ DATE = "{date_short_pretty}, {time}"
 SHRINKING = ((40, 600), (20, 600), (10, 300), (5, 120), (0, 60))
 """Rows and letters of a card that is too long, until it is short enough."""
 
-NOTE = "note"
-"""The `block_id` of a line of ours that stands below a card for a while."""
 LINE = (120, 400, 0)
 LIST_SIZES = ((120, 200, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 0, 0))
 """Letters of title, facts and quote of an item; the last fits for twenty items of any alphabet."""
@@ -238,14 +236,6 @@ def context(text: str) -> Block | None:
     """A line in small grey letters; None where there is nothing to say."""
     words = _small_words(text)
     return {"type": "context", "elements": words} if words else None
-
-
-def with_note(message: Message, text: str) -> Message:
-    """The message with a line of ours below it, where there is room for one."""
-    note = _small(text) | {"block_id": NOTE}
-    if len(message.blocks) >= MOST_BLOCKS or size([*message.blocks, note]) > TOTAL + 200:
-        return message
-    return Message(text=message.text, blocks=[*message.blocks, note])
 
 
 def render_line(line: str, details: str = "", *, buttons: Sequence[Button] = ()) -> Message:

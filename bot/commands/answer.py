@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from shared.commands.base import Problem
 from shared.domain.card import Card
@@ -31,11 +31,3 @@ class Answer:
     """The setting whose message it is."""
     problem: Problem | None = None
     """Why what was asked was not done, and the argument that is to blame."""
-
-
-def followed(done: Answer, then: Answer) -> Answer:
-    """The second answer replaces the clicked message, with the result of the first on top."""
-    if not then.items:  # a list whose last item was taken
-        return Answer(card=replace(done.card, footer=then.card.title), settles=True)
-    text = (done.card.title, *then.card.text)
-    return replace(then, card=replace(then.card, text=text), settles=True)

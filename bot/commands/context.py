@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from shared.api.client import OutreachClient
+from shared.api.models import Sequence as Campaign
+from shared.api.pace import Priority
 from shared.api.transport import Transport
 from shared.commands import Role
 from shared.commands.run import CommandContext, open_client
+from shared.domain.health import DomainHealth, roll_up
 from shared.domain.wall_clock import moment
 from shared.records.audit import Actor
 from shared.settings import Settings, Workspace
 from shared.store import Store
+
+CACHED_SECONDS = 15.0
+TIMEOUT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,3 +79,33 @@ async def open_contexts(
             for name, workspace in settings.workspaces.items()
         }
         yield CommandContexts(settings=settings, store=store, clients=clients, problems=problems)
+
+
+class WorkspaceCache:
+    """Sequences and domains of every workspace, for menus and for Home.
+
+    Each method raises `OutreachError`, and `TimeoutError` after `TIMEOUT_SECONDS`.
+    """
+
+    def __init__(self, contexts: CommandContexts) -> None:
+        self._clients = contexts.clients
+        self._cached: dict[tuple[str, str], tuple[float, Any]] = {}
+
+    async def sequences(self, workspace: Workspace) -> Sequence[Campaign]:
+        listed: Sequence[Campaign] = await self._cached_call("list_sequences", workspace)
+        return listed
+
+    async def domains(self, workspace: Workspace) -> Sequence[DomainHealth]:
+        return roll_up(await self._cached_call("list_inboxes", workspace), thresholds=workspace.thresholds)
+
+    def forget(self, workspace: Workspace) -> None:
+        for method in ("list_sequences", "list_inboxes"):
+            self._cached.pop((method, workspace.name), None)
+
+    async def _cached_call(self, method: str, workspace: Workspace) -> Any:
+        at, answer = self._cached.get((method, workspace.name), (0.0, None))
+        if answer is None or time.monotonic() - at >= CACHED_SECONDS:
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                answer = await getattr(self._clients[workspace.name], method)(priority=Priority.INTERACTIVE)
+            self._cached[method, workspace.name] = (time.monotonic(), answer)
+        return answer

@@ -6,9 +6,11 @@ Makes no calls to Slack: the listeners pass in who, where and what, and post the
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -21,36 +23,43 @@ from bot.blockkit.actions import (
     Cancel,
     Confirm,
     OnAlert,
+    OpenForm,
     Perform,
     ShowSample,
     read_line,
 )
 from bot.blockkit.channel_names import channels_in, with_channel_names
-from bot.commands.access import Access
-from bot.commands.alerts import alert_actions, named_replies
-from bot.commands.alerts.alert_actions import AlertActions
+from bot.commands.alerts import named_replies
+from bot.commands.alerts.alert_actions import GONE, AlertActions
 from bot.commands.alerts.named_replies import NamedReply, read_named
-from bot.commands.answer import Answer, followed
+from bot.commands.answer import Answer
+from bot.commands.callers import Access, Caller
 from bot.commands.canned_replies import SAMPLE_PRESSED, WHICH_ALERT, sample
-from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
-from bot.commands.runner import CommandRunner
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
 from shared import commands
 from shared.api.errors import OutreachError
 from shared.api.event_kinds import kind_of
-from shared.commands import COMMANDS, Invocation, Role, UsageError, invocation
+from shared.commands import COMMANDS, Invocation, UsageError, invocation
+from shared.commands.base import ALIASES, Act, Question, Result
 from shared.commands.errors import error_card, failed_card
-from shared.commands.help import Doctor, Help
+from shared.commands.help import Doctor, Help, first_help
 from shared.commands.leads import Lead
 from shared.commands.replies import Replies
-from shared.commands.run import CommandContext
-from shared.domain.card import Action, Card, Typed
+from shared.commands.run import CommandContext, carry_out, read_question, run, write_question
+from shared.domain.card import Action, Button, Card, Tone, Typed
+from shared.records.records import RecordsUnavailable
 from shared.settings import CLAIM
+from shared.store.audit import Verdict
 
-KNOWN_WITHIN = 1.5
-"""Seconds for Slack to say who someone is before a form is opened: its trigger lives for three."""
+FORMS = ("pause", "subscribe", "add")
+"""The commands with a form."""
+PERSON_SECONDS = 1.5
+"""For Slack to say who someone is before a form is opened: its trigger lives for three."""
+CONFIRM_SECONDS = 600.0
+RESULT_SECONDS, LOOK_SECONDS = 10.0, 0.2
+"""How long a second tap on a question waits for what the first one comes to, and how often it looks."""
 MOST_NAMED = 20
 """The number of channels per answer that are looked up in Slack."""
 _NO_NAMES = frozenset({"", "privategroup", "directmessage"})
@@ -58,9 +67,19 @@ _NO_NAMES = frozenset({"", "privategroup", "directmessage"})
 
 log = structlog.get_logger("acts")
 
-
-BotCommand = Callable[[Any, CommandContext, Person], Awaitable[Answer]]
+BotCommand = Callable[[Any, CommandContext], Awaitable[Answer]]
 """Answers a command that only the bot can answer, by its arguments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Who sent a request, as Slack names them in it, and where from."""
+
+    user: str
+    name: str = ""
+    is_bot: bool = False
+    channel: str = ""
+    channel_name: str = ""
 
 
 class CommandDispatcher:
@@ -75,204 +94,262 @@ class CommandDispatcher:
         alert_changed: Callable[[], None],
         account_changed: Callable[[], None],
     ) -> None:
-        self._store, self._bot_commands = contexts.store, bot_commands
-        self._directory, self._now = directory, contexts.now
+        self._store, self._directory, self._now = contexts.store, directory, contexts.now
+        self._bot_commands: Mapping[str, BotCommand] = {"help": overview, **bot_commands}
+        self._account_changed = account_changed
         self._several = len(contexts.settings.workspaces) > 1
         self._links = links_of(contexts.settings)
-        self._access = Access(contexts, directory)
-        self._runner = CommandRunner(contexts.store, self._access, account_changed=account_changed)
+        self._access = Access(contexts=contexts, directory=directory)
         self._alert_actions = AlertActions(
-            store=contexts.store,
-            directory=directory,
-            access=self._access,
-            links=self._links,
-            changed=alert_changed,
+            store=contexts.store, access=self._access, links=self._links, changed=alert_changed
         )
 
     async def perform(
-        self,
-        asked: str | Action,
-        user: str,
-        *,
-        name: str = "",
-        is_bot: bool = False,
-        channel: str,
-        channel_name: str = "",
-        progress: Callable[[int], None] | None = None,
+        self, asked: str | Action, asker: Asker, *, progress: Callable[[int], None] = lambda _count: None
     ) -> Answer:
-        """Carry out a typed line or an action; changes that everyone sees are signed with the person's name.
-
-        `progress` gets the number of leads searched so far.
-        """
-        person = await self._directory.find(user, name=name)
-        person = self._access.with_role(replace(person, is_bot=person.is_bot or is_bot), channel=channel)
-        viewer = Viewer(user=user, channel=channel)
-        line, typed = (asked, True) if isinstance(asked, str) else (asked.line, False)
+        """Carry out a typed line or an action; `progress` gets the number of leads searched so far."""
+        person = await self._directory.find(asker.user, name=asker.name)
+        person = replace(person, is_bot=person.is_bot or asker.is_bot)
+        caller = self._access.of(person, asker.channel, progress=progress)
+        line = asked if isinstance(asked, str) else asked.line
         try:
             if isinstance(asked, str):
-                line = await self._directory.with_channels(asked, viewer)
-            answer = await self._answer(line if typed else asked, person, channel=channel, progress=progress)
+                line = await self._directory.with_channels(asked, caller.viewer)
+                asked = Typed(line)
+            answer = await self._act(asked, caller)
         except UsageError as error:
             answer = Answer(card=with_form(error.card, line))
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
             answer = Answer(card=failure(error))
-        here = {channel: f"#{channel_name}"} if channel_name not in _NO_NAMES else {}
-        return await self._with_channel_names(answer, here, viewer=viewer)
+        return await self._with_channel_names(answer, asker, caller.viewer)
 
-    async def _answer(
-        self, asked: str | Action, person: Person, *, channel: str, progress: Callable[[int], None] | None
-    ) -> Answer:
-        if not isinstance(asked, str):
-            return await self._perform(asked, person, channel=channel, progress=progress)
-        if named := read_named(asked):
-            return await self._on_named(named, person, channel=channel)
-        try:
-            action = read_line(asked)
-        except UsageError as error:
-            return self._near_miss(asked, error)
-        return await self._perform(action, person, channel=channel, progress=progress)
-
-    def _near_miss(self, line: str, error: UsageError) -> Answer:
-        """The refusal of a line that is no command, with a button that runs what was probably meant."""
-        if nearest := named_replies.nearest(line):
-            return Answer(card=named_replies.near_miss(error.card, nearest))
-        return Answer(card=with_form(error.card, line))
-
-    async def _with_channel_names(
-        self, answer: Answer, names: Mapping[str, str], *, viewer: Viewer
-    ) -> Answer:
-        """The answer with its channels by name, as far as all its readers may know them; `names` are already known."""
+    async def _with_channel_names(self, answer: Answer, asker: Asker, viewer: Viewer) -> Answer:
+        """The answer with its channels by name, as far as all its readers may know them."""
+        channels = channels_in(answer.card)
+        if not channels:
+            return answer
+        names = {} if asker.channel_name in _NO_NAMES else {asker.channel: f"#{asker.channel_name}"}
         if answer.public:
             viewer = Viewer(channel=viewer.channel)
-        unknown = [channel for channel in channels_in(answer.card) if channel not in names][:MOST_NAMED]
-        found = await asyncio.gather(*(self._directory.shown_name(channel, viewer) for channel in unknown))
-        names = {**names, **dict(zip(unknown, found, strict=True))}
+        unnamed = [channel for channel in channels if channel not in names][:MOST_NAMED]
+        told = await asyncio.gather(*(self._directory.shown_name(channel, viewer) for channel in unnamed))
+        names |= zip(unnamed, told, strict=True)
         return replace(answer, card=with_channel_names(answer.card, names))
 
     async def form_refusal(self, verb: str, user: str, *, channel: str) -> Card | None:
         """Why a person can't open this command's form here (it shows workspaces and sequences); None if they can."""
         try:
-            person = await asyncio.wait_for(self._directory.find(user), KNOWN_WITHIN)
+            person = await asyncio.wait_for(self._directory.find(user), PERSON_SECONDS)
         except TimeoutError:
             person = Person(id=user, name=user, is_known=False)
-        person, command = self._access.with_role(person, channel=channel), COMMANDS[verb]
-        if self._access.may(person, command, channel=channel):
-            return None
-        return await self._access.refusal(verb, verb, command.role, person, channel=channel)
+        caller, command = self._access.of(person, channel), COMMANDS[verb]
+        return None if caller.may(command) else await caller.refusal(verb, command.role)
 
-    async def _perform(
-        self,
-        asked: Action,
-        person: Person,
-        *,
-        channel: str,
-        progress: Callable[[int], None] | None,
-    ) -> Answer:
+    async def _act(self, asked: Action, caller: Caller) -> Answer:  # noqa: PLR0911 # a kind of action each
         match asked:
             case Invocation():
-                return await self._command(asked, person, channel=channel, progress=progress)
+                return await self._command(asked, caller)
+            case OnAlert() if asked.verb in LOOKS:
+                return await self._look_at(asked, caller)
             case OnAlert():
-                return await self._on_alert(asked, person, channel=channel, progress=progress)
-            case Confirm() | Perform():
-                return await self._runner.click(asked, person, channel=channel)
-            case Cancel() | ShowSample():
-                return self._without_effect(asked)
+                done = await self._alert_actions.perform(asked, caller)
+                return _followed(done, await self._command(asked.then, caller)) if asked.then else done
+            case Confirm():
+                return await self._confirm(asked, caller)
+            case Perform(act=act):
+                if not caller.may(COMMANDS[act.verb]):
+                    return await caller.refuse(COMMANDS[act.verb], act.line, asked.workspace)
+                context = caller.context(asked.workspace)
+                return await self._changed(await carry_out(act, context), context)
+            case Cancel():
+                return Answer(card=_CANCELLED, settles=True)
+            case ShowSample():
+                return Answer(card=SAMPLE_PRESSED if asked.pressed else sample(self._now(), self._links))
             case Typed():
-                return await self._answer(asked.line, person, channel=channel, progress=progress)
-        return await self._command(commands.parse(asked.line), person, channel=channel)
+                return await self._typed(asked.line, caller)
+        return await self._command(commands.parse(asked.line), caller)
 
-    def _without_effect(self, asked: Cancel | ShowSample) -> Answer:
-        if isinstance(asked, Cancel):
-            return Answer(card=_CANCELLED, settles=True)
-        return Answer(card=SAMPLE_PRESSED if asked.pressed else sample(self._now(), self._links))
+    async def _typed(self, line: str, caller: Caller) -> Answer:
+        if named := read_named(line):
+            return await self._on_named(named, caller)
+        try:
+            action = read_line(line)
+        except UsageError as error:
+            if nearest := named_replies.nearest(line):
+                return Answer(card=named_replies.near_miss(error.card, nearest))
+            raise
+        return await self._act(action, caller)
 
-    async def _on_alert(
-        self, asked: OnAlert, person: Person, *, channel: str, progress: Callable[[int], None] | None
-    ) -> Answer:
-        if asked.verb in LOOKS:
-            return await self._look_at(asked, person, channel=channel, progress=progress)
-        done = await self._act_on_alert(asked, person, channel=channel)
-        if asked.then is None:
-            return done
-        return followed(done, await self._command(asked.then, person, channel=channel))
-
-    async def _on_named(self, asked: NamedReply, person: Person, *, channel: str) -> Answer:
+    async def _on_named(self, asked: NamedReply, caller: Caller) -> Answer:
         """Act on the one reply that fits a name; several are offered, and nothing changes."""
-        if not self._access.may_use(CLAIM, person, channel=channel):
-            refusal = self._access.refusal(CLAIM, asked.verb, Role.OPERATOR, person, channel=channel)
-            return Answer(card=await refusal)
+        if not caller.may_claim:
+            return Answer(card=await caller.refusal(CLAIM, act=asked.verb))
         listing = invocation(Replies(), workspace=asked.workspace)
-        readable = await self._access.readable(listing, person, channel=channel)
+        readable = await caller.readable(listing)
         if readable is None:
-            return await self._refuse(listing, person, channel=channel)
-        context = self._access.context(readable.workspace, person, channel=channel)
-        known = await self._store.alerts.candidates(
-            context.workspace.name, person.id, done=asked.verb == "reopen"
-        )
-        found = named_replies.fitting(asked, known, person.id)
-        if len(found) == 1:
-            act = named_replies.act_on(asked, found[0])
-            return await self._act_on_alert(act, person, channel=channel)
-        if not found and not asked.name:
-            return Answer(card=WHICH_ALERT)
-        if not found:
-            return Answer(card=named_replies.not_found(asked, known))
-        card, items = named_replies.choice(asked, found)
-        return Answer(card=card, items=items)
+            return await caller.refuse(listing.command, listing.line, asked.workspace)
+        workspace, user = caller.context(readable.workspace).workspace.name, caller.person.id
+        replies = await self._store.alerts.candidates(workspace, user, done=asked.verb == "reopen")
+        fitting = named_replies.fitting(asked, replies, user)
+        if len(fitting) == 1:
+            return await self._alert_actions.perform(named_replies.act_on(asked, fitting[0]), caller)
+        if fitting:
+            card, items = named_replies.choice(asked, fitting)
+            return Answer(card=card, items=items)
+        return Answer(card=named_replies.not_found(asked, replies) if asked.name else WHICH_ALERT)
 
-    async def _look_at(
-        self, asked: OnAlert, person: Person, *, channel: str, progress: Callable[[int], None] | None
-    ) -> Answer:
+    async def _look_at(self, asked: OnAlert, caller: Caller) -> Answer:
         alert = await self._store.alerts.find(asked.alert)
         if alert is None or not alert.event.lead.email:
-            return Answer(card=alert_actions.GONE)
+            return Answer(card=GONE)
         look = Lead(who=alert.event.lead.email, status=kind_of(alert.event.kind).lead_status)
         looking = invocation(look, workspace=alert.workspace if self._several else None)
         if asked.verb == LEAD:
-            return await self._command(looking, person, channel=channel, progress=progress)
-        if await self._access.readable(looking, person, channel=channel) is None:
-            return await self._refuse(looking, person, channel=channel)
+            return await self._command(looking, caller)
+        if await caller.readable(looking) is None:
+            return await caller.refuse(looking.command, looking.line, looking.workspace)
         shown = rendering.alert_of_row(alert, several=self._several, links=self._links)
         return Answer(card=interested.details(shown))
 
-    async def _act_on_alert(self, asked: OnAlert, person: Person, *, channel: str) -> Answer:
-        if not self._access.may_use(CLAIM, person, channel=channel):
-            refusal = self._access.refusal(CLAIM, asked.verb, Role.OPERATOR, person, channel=channel)
-            return Answer(card=await refusal)
-        return await self._alert_actions.perform(asked, person, channel=channel)
-
-    async def _command(
-        self,
-        invocation: Invocation,
-        person: Person,
-        *,
-        channel: str,
-        progress: Callable[[int], None] | None = None,
-    ) -> Answer:
-        readable = await self._access.readable(invocation, person, channel=channel)
+    async def _command(self, asked: Invocation, caller: Caller) -> Answer:
+        readable = await caller.readable(asked)
         if readable is None:
-            return await self._refuse(invocation, person, channel=channel)
-        if hidden := await self._access.hidden(readable, person, channel=channel):
+            return await caller.refuse(asked.command, asked.line, asked.workspace)
+        if hidden := await caller.hidden(readable.arguments):
             return hidden
-        context = self._access.context(readable.workspace, person, channel=channel)
-        context = replace(context, progress=progress) if progress else context
+        context = caller.context(readable.workspace)
         match readable.arguments:
             case Replies() | Help(command=None) | Doctor():
-                answer = self._bot_commands[readable.command.name]
-                return await answer(readable.arguments, context, person)
+                return await self._bot_commands[readable.command.name](readable.arguments, context)
         try:
-            return await self._runner.run(readable, person, context=context)
+            done = await run(readable, context)
         except OutreachError as error:
             return Answer(card=failure(error, readable))
+        if isinstance(done, Question):
+            return await self._ask(done, caller, context)
+        match readable.arguments:
+            case Help(command=str(about)) if about in COMMANDS and context.allows(COMMANDS[about]):
+                done = replace(done, card=with_form(done.card, about))
+        return await self._changed(done, context)
 
-    async def _refuse(self, asked: Invocation, person: Person, *, channel: str) -> Answer:
-        return await self._access.refuse(asked.command, asked.line, asked.workspace, person, channel=channel)
+    async def _changed(self, result: Result, context: CommandContext) -> Answer:
+        """What a command or an act came to: everybody sees a change, signed with the person's name."""
+        if not result.changed:
+            return Answer(card=result.card, problem=result.problem)
+        self._account_changed()  # cards show what was changed
+        answer = Answer(card=result.card, settles=True, workspace=context.workspace.name)
+        if result.undoes and await self._store.repaints.shows(result.undoes):
+            # What was left as it is, the message of the change doesn't say.
+            return replace(answer, edited=not result.card.text)
+        return replace(answer, by=f"by @{context.actor.name}", public=True, setting=result.setting)
 
+    async def _ask(self, question: Question, caller: Caller, context: CommandContext) -> Answer:
+        """A question that is bound to the person and expires."""
+        nonce = await self._store.confirmations.ask(
+            write_question(question),
+            person=caller.person.id,
+            workspace=context.workspace.name,
+            seconds=CONFIRM_SECONDS,
+        )
+        buttons = tuple(
+            Button(label=choice.label, action=Confirm(nonce=nonce, choice=number), tone=Tone.BAD)
+            for number, choice in enumerate(question.choices)
+        )
+        whose = f"Only @{caller.person.name} can confirm this, within {CONFIRM_SECONDS / 60:.0f} minutes."
+        card = question.card
+        footer = " ".join(filter(None, (card.footer, whose)))
+        no = Button(label=question.no, action=Cancel())
+        return Answer(card=replace(card, buttons=(*buttons, no), footer=footer))
 
-_CANCELLED = Card(title="Nothing was changed")
+    async def _confirm(self, asked: Confirm, caller: Caller) -> Answer:
+        """Carry out the answer to a question: the person's role is checked again, and it counts once."""
+        kept = self._store.confirmations
+        question = await kept.look(asked.nonce, caller.person.id)
+        if question.verdict is Verdict.GIVEN:
+            return await self._given(asked.nonce, caller)
+        if question.verdict is not Verdict.OPEN:
+            return Answer(card=_NOT_CONFIRMED[question.verdict], settles=question.verdict is Verdict.LATE)
+        try:
+            line, acts = read_question(question.data)
+        except ValueError:  # it was asked by another version
+            return Answer(card=_NOT_CONFIRMED[Verdict.UNKNOWN], settles=True)
+        act: Act = acts[asked.choice]
+        if not caller.may(COMMANDS[act.verb]):
+            return await caller.refuse(COMMANDS[act.verb], line, question.workspace)
+        if not await kept.take(asked.nonce):
+            return await self._given(asked.nonce, caller)
+        context = caller.context(question.workspace)
+        try:
+            result = await carry_out(act, context, line=line)
+        except Exception as error:
+            await self._settle(asked.nonce, error_card(error))
+            raise
+        await self._settle(asked.nonce, result.card)
+        return replace(await self._changed(result, context), settles=True)
+
+    async def _settle(self, nonce: str, card: Card) -> None:
+        with contextlib.suppress(RecordsUnavailable):
+            result = json.dumps({"title": card.title, "text": card.text}, ensure_ascii=False)
+            await self._store.confirmations.settle(nonce, result)
+
+    async def _given(self, nonce: str, caller: Caller) -> Answer:
+        """The result of an answer that was given already, once there is one."""
+        for _ in range(round(RESULT_SECONDS / LOOK_SECONDS)):
+            question = await self._store.confirmations.look(nonce, caller.person.id)
+            if question.result:
+                kept = json.loads(question.result)
+                return Answer(card=Card(title=kept["title"], text=tuple(kept["text"])), settles=True)
+            await asyncio.sleep(LOOK_SECONDS)
+        return Answer(card=_UNDER_WAY)
 
 
 def failure(error: Exception, asked: Invocation | None = None) -> Card:
     reference = f"ref-{secrets.token_hex(4)}"
     log.warning("command failed", reference=reference, error=type(error).__name__, exc_info=error)
     return failed_card(error, asked, reference) if asked else error_card(error, reference)
+
+
+def _followed(done: Answer, then: Answer) -> Answer:
+    """The second answer replaces the clicked message, with the result of the first on top."""
+    if not then.items:  # a list whose last item was taken
+        return Answer(card=replace(done.card, footer=then.card.title), settles=True)
+    text = (done.card.title, *then.card.text)
+    return replace(then, card=replace(then.card, text=text), settles=True)
+
+
+async def overview(_: Help, context: CommandContext) -> Answer:
+    """The card for `help` without a command: its third button opens the form of a pause."""
+    card = first_help(context)
+    *buttons, everything = card.buttons
+    if context.allows(COMMANDS["pause"]):
+        buttons.append(Button(label="Pause …", action=OpenForm(verb="pause")))
+    return Answer(card=replace(card, buttons=(*buttons, everything)))
+
+
+def with_form(card: Card, line: str) -> Card:
+    """The card with a button for the form of the command, where it stands in the line without arguments."""
+    verb, _, workspace = line.strip().lower().partition(" @")
+    verb = ALIASES.get(verb, verb)
+    if verb not in FORMS or " " in workspace:
+        return card
+    form = Button(label="Open form", action=OpenForm(verb=verb, workspace=workspace), tone=Tone.GOOD)
+    return replace(card, buttons=(form, *card.buttons))
+
+
+_CANCELLED = Card(title="Nothing was changed")
+_NOT_CONFIRMED = {
+    Verdict.LATE: Card(
+        title="This confirmation has expired",
+        tone=Tone.WARN,
+        text=("Nothing was changed. Run the command again.",),
+    ),
+    Verdict.NOT_YOURS: Card(
+        title="Only the person who ran this command can confirm it",
+        tone=Tone.WARN,
+        text=("Run the command yourself.",),
+    ),
+    Verdict.UNKNOWN: Card(
+        title="This confirmation no longer exists", tone=Tone.WARN, text=("Run the command again.",)
+    ),
+}
+_UNDER_WAY = Card(title="This is still being carried out", text=("`audit` will show what was done.",))

@@ -8,7 +8,6 @@ from typing import Any
 
 from bot.commands.answer import Answer
 from bot.slack.manifest import SCOPES, SPARE
-from bot.slack.permissions import Person
 from bot.slack.web_api import WebApi
 from shared.commands.help import Doctor
 from shared.commands.run import CommandContext
@@ -29,89 +28,78 @@ class SelfTest:
     state: Callable[[], Awaitable[Mapping[str, Any]]]
     """The state of `/readyz`, after Slack and the service were asked once more."""
 
-    async def __call__(self, _asked: Doctor, context: CommandContext, _: Person) -> Answer:
+    async def __call__(self, _asked: Doctor, context: CommandContext) -> Answer:
         state = await self.state()
         facts = (
-            _fact("Service", state["workspaces"][context.workspace.name]["api"]),
-            _fact("Slack", state["slack"], fix="Check SLACK_BOT_TOKEN."),
+            _state("Service", state["workspaces"][context.workspace.name]["api"]),
+            _state("Slack", state["slack"], fix="Check SLACK_BOT_TOKEN."),
             *self._scopes(),
             _requests(state["socket_mode"]),
             *await _channels(context, state["channels"]),
-            _fact("Database", state["database"], fix="Check OUTREACH_DATABASE_URL."),
-            _fact("Webhook secrets", state["webhook_secrets"]),
-            *(_warn("Bot", problem) for problem in context.problems()),
+            _state("Database", state["database"], fix="Check OUTREACH_DATABASE_URL."),
+            _state("Webhook secrets", state["webhook_secrets"]),
+            *(Fact(label="Bot", value=problem, tone=Tone.WARN) for problem in context.problems()),
         )
         failures = sum(fact.tone is Tone.BAD for fact in facts)
         doubts = sum(fact.tone in {Tone.WARN, Tone.UNKNOWN} for fact in facts)
-        title = f"{failures} of {len(facts)} checks failed" if failures else "All checks passed"
-        if doubts and not failures:
-            title = f"{len(facts) - doubts} checks passed, {show_number(doubts, 'warning')}"
-        return Answer(
-            card=Card(
-                title=title,
-                tone=Tone.BAD if failures else Tone.WARN if doubts else Tone.GOOD,
-                failure=failures > 0,
-                facts=facts,
-                buttons=(Button(label="Check again", action=Doctor()),),
-                footer="`outreach doctor` in a shell checks more, and each setting.",
-            )
+        tone, title = Tone.GOOD, "All checks passed"
+        if failures:
+            tone, title = Tone.BAD, f"{failures} of {len(facts)} checks failed"
+        elif doubts:
+            tone, title = Tone.WARN, f"{len(facts) - doubts} checks passed, {show_number(doubts, 'warning')}"
+        card = Card(
+            title=title,
+            tone=tone,
+            failure=failures > 0,
+            facts=facts,
+            buttons=(Button(label="Check again", action=Doctor()),),
+            footer="`outreach doctor` in a shell checks more, and each setting.",
         )
+        return Answer(card=card)
 
     def _scopes(self) -> tuple[Fact, ...]:
         """What the token may do; nothing where Slack didn't list its scopes."""
-        granted = self.slack.scopes
-        if not granted:
+        if not self.slack.scopes:
             return ()
-        missing = sorted(set(SCOPES) - granted)
+        missing = sorted(set(SCOPES) - self.slack.scopes)
         needed = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
+        tone, words = Tone.GOOD, "all granted"
         if needed:
-            return (_bad("Scopes", f"the token is missing {'; '.join(needed)}. {REINSTALL}"),)
-        if missing:
+            tone, words = Tone.BAD, f"the token is missing {'; '.join(needed)}. {REINSTALL}"
+        elif missing:
             without = "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
-            return (_warn("Scopes", f"{without}. {REINSTALL}"),)
-        return (_good("Scopes", "all granted"),)
+            tone, words = Tone.WARN, f"{without}. {REINSTALL}"
+        return (Fact(label="Scopes", value=words, tone=tone),)
 
 
 def _requests(socket_mode: Mapping[str, Any] | str) -> Fact:
     if isinstance(socket_mode, str):
-        return _good("Slack requests", "arrive over HTTP and are checked with the signing secret")
+        words = "arrive over HTTP and are checked with the signing secret"
+        return Fact(label="Slack requests", value=words, tone=Tone.GOOD)
+    tone, words = Tone.GOOD, f"connected, last message {socket_mode['last_message_age']} s ago"
     if not socket_mode["connected"]:
-        return _bad("Socket Mode", f"{socket_mode['trouble']}. The bot keeps retrying.")
-    last = f"connected, last message {socket_mode['last_message_age']} s ago"
-    if socket_mode["rebuilds"]:
+        tone, words = Tone.BAD, f"{socket_mode['trouble']}. The bot keeps retrying."
+    elif socket_mode["rebuilds"]:
         times, reason = socket_mode["rebuilds"], socket_mode["last_loss"]
-        last = f"{last}, reconnected {times}× (last reason: {reason})"
-    return _good("Socket Mode", last)
+        words = f"{words}, reconnected {times}× (last reason: {reason})"
+    return Fact(label="Socket Mode", value=words, tone=tone)
 
 
 async def _channels(context: CommandContext, broken: Mapping[str, str]) -> list[Fact]:
     """The channels that take no posts; a private one has no name for those who aren't in it."""
-    facts = []
+    problems = []
     for channel, error in broken.items():
         name = channel if await context.sees_channel(channel) else "A private channel"
         fix = " Type /invite @outreach there." if error == "not_in_channel" else ""
-        facts.append(_bad("Channel", f"{name}: {REJECTIONS.get(error, error)}.{fix}"))
+        problems.append(f"{name}: {REJECTIONS.get(error, error)}.{fix}")
     if not context.workspace.alert_channel:
-        facts.append(_bad("Channel", "there is no alert channel. Set OUTREACH_ALERT_CHANNEL."))
-    return facts or [_good("Channels", "take alerts")]
+        problems.append("there is no alert channel. Set OUTREACH_ALERT_CHANNEL.")
+    facts = [Fact(label="Channel", value=problem, tone=Tone.BAD) for problem in problems]
+    return facts or [Fact(label="Channels", value="take alerts", tone=Tone.GOOD)]
 
 
-def _fact(label: str, found: str, *, fix: str = "") -> Fact:
-    """One word of the state: it works, it was not asked yet, or what is wrong with it."""
-    if found == OK:
-        return _good(label, found)
-    if found == NOT_CHECKED:
-        return Fact(label=label, value=found, tone=Tone.UNKNOWN)
-    return _bad(label, f"{found.removesuffix('.')}. {fix}".rstrip())
-
-
-def _good(label: str, value: str) -> Fact:
-    return Fact(label=label, value=value, tone=Tone.GOOD)
-
-
-def _warn(label: str, value: str) -> Fact:
-    return Fact(label=label, value=value, tone=Tone.WARN)
-
-
-def _bad(label: str, value: str) -> Fact:
-    return Fact(label=label, value=value, tone=Tone.BAD)
+def _state(label: str, state: str, *, fix: str = "") -> Fact:
+    """A part that works, was not asked yet, or says what is wrong with it."""
+    tone = {OK: Tone.GOOD, NOT_CHECKED: Tone.UNKNOWN}.get(state, Tone.BAD)
+    words = f"{state.removesuffix('.')}. {fix}".rstrip() if tone is Tone.BAD else state
+    return Fact(label=label, value=words, tone=tone)

@@ -11,29 +11,50 @@ import contextlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 
-from bot.blockkit.actions import LOOKS, Cancel, Confirm, OnAlert, OpenForm, ShowHome, ShowSample, read_value
+from bot.blockkit.actions import (
+    LOOKS,
+    Cancel,
+    Confirm,
+    OnAlert,
+    OpenForm,
+    ShowSample,
+    change_of,
+    read_value,
+)
 from bot.blockkit.elements import PICK, RUN
-from bot.commands.canned_replies import ON_ITS_WAY, UNKNOWN
-from bot.commands.command_help import FORMS
-from bot.commands.dispatch import CommandDispatcher
-from bot.interactions import forms
-from bot.interactions.event_listeners import EventListeners
-from bot.interactions.fallbacks import Fallbacks
-from bot.interactions.modals import UPDATE_DELAY, ModalResponder, Modals, SilentResponder
-from bot.interactions.responders import Address, Responder, places_of, run_and_reply, thread_of
+from bot.commands.answer import Answer
+from bot.commands.canned_replies import GREETING, NOBODY, ON_ITS_WAY, UNKNOWN, WHICH_ALERT
+from bot.commands.context import CommandContexts
+from bot.commands.dispatch import FORMS, Asker, CommandDispatcher, failure
+from bot.interactions import forms, thread_lines
+from bot.interactions.home import HomeTab
+from bot.interactions.modals import UPDATE_DELAY_SECONDS, Modals
+from bot.interactions.responders import (
+    Address,
+    AnswerQueue,
+    ClickedMessage,
+    ModalResponder,
+    QueuedThread,
+    Responder,
+    SilentResponder,
+    Thread,
+    places_of,
+    run_and_reply,
+    thread_of,
+)
 from bot.runtime.supervisor import ActiveTasks
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.web_api import SlackError, WebApi
-from shared.commands import UsageError, invocation
+from shared.commands import COMMANDS, UsageError, find_command, invocation
 from shared.commands.base import ALIASES
 from shared.commands.status import Status
-from shared.domain.card import Action, Typed
+from shared.domain.card import Action, Card, Typed
+from shared.store.rows import AlertRow
 from shared.text.tokenize import from_slack
 
 ERROR_AT_FIELD_SECONDS = 1.0
@@ -41,6 +62,11 @@ ERROR_AT_FIELD_SECONDS = 1.0
 
 https://docs.slack.dev/tools/bolt-python/concepts/acknowledge
 """
+Body = Mapping[str, Any]
+Listener = Callable[[Body, AsyncRespond], Awaitable[None]]
+_CALLED = re.compile(r"^\s*<@[^>]+>\s*")
+_ANYTHING = re.compile(".*", re.DOTALL)
+_SHOWN_AT_HOME = frozenset({"claim", "release", "done", "handled"})
 
 
 class Listeners:
@@ -49,210 +75,287 @@ class Listeners:
     def __init__(
         self,
         dispatcher: CommandDispatcher,
+        contexts: CommandContexts,
         directory: UserDirectory,
-        modals: Modals,
         slack: WebApi,
         *,
+        queue: AnswerQueue,
+        modals: Modals,
+        home: HomeTab,
         reopen: Callable[[str], Awaitable[None]],
     ) -> None:
-        self._modals, self._slack, self._queue = modals, slack, modals.queue
-        self._dispatcher, self._active = dispatcher, ActiveTasks()
+        self._dispatcher, self._contexts, self._directory = dispatcher, contexts, directory
+        self._slack, self._queue, self._modals, self._home = slack, queue, modals, home
+        self._reopen, self._active = reopen, ActiveTasks()
         self.drain = self._active.drain
-        self._events = EventListeners(dispatcher, self._active, directory, modals, slack, reopen=reopen)
-        self._fallbacks = Fallbacks(modals, slack)
 
     def register(self, app: AsyncApp) -> None:
         """Commands and runnable buttons first, then whatever else may come."""
-        app.command("/outreach")(self.command)
-        app.action(re.compile(rf"{RUN}_.*", re.DOTALL))(self.click)
-        app.action(forms.WORKSPACE)(self.workspace_chosen)
-        self._events.register(app)
-        app.shortcut(re.compile("|".join(SHORTCUTS)))(self.shortcut)
+        answered: tuple[tuple[str, Any, Listener], ...] = (
+            ("command", "/outreach", self.command),
+            ("action", re.compile(rf"{RUN}_.*", re.DOTALL), self.click),
+            ("action", forms.WORKSPACE, self.workspace_chosen),
+            ("shortcut", re.compile("|".join(SHORTCUTS)), self.shortcut),
+            ("event", "app_mention", self.message),
+            ("event", "message", self.message),
+            ("event", "member_joined_channel", self.joined),
+            ("event", "app_home_opened", self.visit),
+            *((kind, _ANYTHING, self.unknown) for kind in ("command", "action", "shortcut")),
+            *((kind, _ANYTHING, self.ignored) for kind in ("view_closed", "event")),
+        )
+        for kind, which, listener in answered:
+            getattr(app, kind)(which)(self._acknowledged(listener))
         app.view(re.compile(rf"{forms.FORM}:.*", re.DOTALL))(self.submitted)
+        app.view(_ANYTHING)(self.outdated_view)
         app.options(forms.SEQUENCE)(self.choices)
-        self._fallbacks.register(app)
+        app.options(_ANYTHING)(self.no_choices)
+        app.error(self.on_error)
 
-    async def command(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
+    def _acknowledged(self, listener: Listener) -> Callable[..., Awaitable[None]]:
+        async def run(ack: AsyncAck, body: Body, respond: AsyncRespond) -> None:
+            await ack()
+            with self._active.track():
+                await listener(body, respond)
+
+        return run
+
+    async def command(self, body: Body, respond: AsyncRespond) -> None:
         """`/outreach …`."""
-        await ack()
-        with self._active.track():
-            user, channel = body["user_id"], body.get("channel_id", "")
-            line = from_slack(body.get("text", ""))
-            answering = self._dispatcher.perform(
-                line,
-                user,
-                name=body.get("user_name", ""),
-                channel=channel,
-                channel_name=body.get("channel_name", ""),
-            )
-            public = partial(self._queue.post_where_known, channel=channel)
-            responder = Address(respond, self._slack, person=user, channel=channel, public=public)
-            answer = await run_and_reply(answering, responder)
-            await self._modals.announce(answer, channel)
-            if answer.public:
-                await self._modals.home.refresh(user)
+        asker = _asker(body)
+        answering = self._dispatcher.perform(from_slack(body.get("text", "")), asker)
+        address = Address(respond, self._slack, person=asker.user, channel=asker.channel, queue=self._queue)
+        answer = await run_and_reply(answering, address)
+        await self._queue.announce(answer, asker.channel)
+        if answer.public:
+            await self._home.refresh(asker.user)
 
-    async def click(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
+    async def click(self, body: Body, respond: AsyncRespond) -> None:
         """A button or a menu's entry: its value is the line."""
-        await ack()
-        with self._active.track():
-            clicked = body["actions"][0]
-            if "url" in clicked and not clicked.get("value"):
-                return None  # the click has led where it was to lead
-            asked, user = _asked(body["actions"][0]), body["user"]
-            view = body.get("view") or {}
-            channel = (body.get("channel") or {}).get("id", "") or forms.channel_of(view)
-            if isinstance(asked, OpenForm):
-                return await self._open_form(asked, body, channel=channel)
-            at_home = view.get("type") == "home"
-            responder = await self._responder(body, respond, channel=channel, asked=asked)
-            if responder is not None:
-                answering = self._dispatcher.perform(
-                    asked,
-                    user["id"],
-                    name=user.get("username", ""),
-                    channel=channel,
-                    channel_name=(body.get("channel") or {}).get("name", ""),
-                    progress=responder.progress if isinstance(responder, ModalResponder) else None,
-                )
-                answer = await run_and_reply(answering, responder)
-                if not view:
-                    await self._modals.announce(answer, channel)
-            if at_home:
-                chosen = asked.workspace if isinstance(asked, ShowHome) else None
-                await self._modals.home.show(user["id"], view=view, workspace=chosen)
-            else:
-                await self._modals.home.refresh(user["id"])
-        return None
-
-    async def _open_form(self, asked: OpenForm, body: Mapping[str, Any], *, channel: str) -> None:
-        asked = replace(asked, verb=ALIASES.get(asked.verb, asked.verb))  # of a button of an older version
-        if asked.verb not in FORMS:
-            await self._modals.refuse(UNKNOWN, body["trigger_id"], channel=channel)
-        elif refusal := await self._dispatcher.form_refusal(asked.verb, body["user"]["id"], channel=channel):
-            await self._modals.refuse(refusal, body["trigger_id"], channel=channel)
+        clicked, view = body["actions"][0], body.get("view") or {}
+        if "url" in clicked and not clicked.get("value"):
+            return  # the click has led where it was to lead
+        asked, asker = _asked(clicked), _asker(body)
+        if isinstance(asked, OpenForm):
+            await self._open_form(asked, body, asker)
+            return
+        responder = await self._responder(body, respond, asker, asked)
+        answer = await self._answer(asked, asker, responder)
+        if not view:
+            await self._queue.announce(answer, asker.channel)
+        if view.get("type") == "home":
+            await self._home.show(asker.user, fresh=True)
         else:
-            await self._modals.open_form(asked, body["trigger_id"], channel=channel)
+            await self._home.refresh(asker.user)
 
-    async def workspace_chosen(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+    async def _answer(self, asked: Action, asker: Asker, responder: Responder) -> Answer:
+        progress = {"progress": responder.progress} if isinstance(responder, ModalResponder) else {}
+        return await run_and_reply(self._dispatcher.perform(asked, asker, **progress), responder)
+
+    async def _open_form(self, asked: OpenForm, body: Body, asker: Asker) -> None:
+        verb, trigger = ALIASES.get(asked.verb, asked.verb), body["trigger_id"]
+        refusal: Card | None = UNKNOWN  # a button of an older version
+        if verb in FORMS:
+            refusal = await self._dispatcher.form_refusal(verb, asker.user, channel=asker.channel)
+        if refusal:
+            await self._modals.open_answer(trigger, person=asker.user, channel=asker.channel, card=refusal)
+        else:
+            await self._modals.open_form(replace(asked, verb=verb), trigger, channel=asker.channel)
+
+    async def workspace_chosen(self, body: Body, _: AsyncRespond) -> None:
         """Another workspace is chosen in a form."""
-        await ack()
-        with self._active.track():
-            chosen = body["actions"][0]["selected_option"]["value"]
-            await self._modals.change_workspace(body["view"], chosen)
+        await self._modals.change_workspace(body["view"], body["actions"][0]["selected_option"]["value"])
 
-    async def _responder(
-        self,
-        body: Mapping[str, Any],
-        respond: AsyncRespond,
-        *,
-        channel: str,
-        asked: Action,
-    ) -> Responder | None:
-        """Where a click is answered; None: Home itself is the answer."""
-        user, view = body["user"]["id"], body.get("view") or {}
+    async def _responder(self, body: Body, respond: AsyncRespond, asker: Asker, asked: Action) -> Responder:
+        """Where a click is answered."""
+        user, channel, view = asker.user, asker.channel, body.get("view") or {}
         if view.get("type") == "modal":
             return self._modals.modal(view["id"], person=user, channel=channel)
+        verb = asked.verb if isinstance(asked, OnAlert) else ""
         if view.get("type") == "home":
-            if isinstance(asked, ShowHome):
-                return None
-            if isinstance(asked, ShowSample) or (isinstance(asked, OnAlert) and asked.verb in _SHOWN_AT_HOME):
-                return SilentResponder(self._slack, person=user)
+            if isinstance(asked, ShowSample) or verb in _SHOWN_AT_HOME:
+                return SilentResponder(self._slack, channel=user)
             return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
         # A look may take long and doesn't concern the channel.
-        if isinstance(asked, OnAlert) and asked.verb in LOOKS:
+        if verb in LOOKS:
             with contextlib.suppress(SlackError):
                 return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
+        message, clicked = body.get("message"), None
         ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
-        shown, name = body.get("message"), body["user"].get("username", user)
+        if message and not ephemeral:
+            ts, places = str(message.get("ts") or ""), places_of(channel, user)
+            change = change_of(asked)
+            clicked = ClickedMessage(store=self._contexts.store, places=places, ts=ts, change=change)
         return Address(
-            respond, self._slack, person=user, channel=channel, thread_ts=thread_of(body), ephemeral=ephemeral,
+            respond,
+            self._slack,
+            person=user,
+            channel=channel,
+            thread_ts=thread_of(body),
+            ephemeral=ephemeral,
             settling=isinstance(asked, Confirm | Cancel),
-            public=partial(self._queue.post_where_known, channel=channel, thread_ts=thread_of(body)),
-            clicked=self._modals.clicked(shown, places=places_of(channel, user), name=name)
-            if shown and not ephemeral else None,
-        )  # fmt: skip
+            queue=self._queue,
+            clicked=clicked,
+        )
 
-    async def shortcut(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+    async def shortcut(self, body: Body, _: AsyncRespond) -> None:
         """A global shortcut: the form of a pause, or the status in a modal."""
-        await ack()
-        with self._active.track():
-            user, trigger = body["user"], body["trigger_id"]
-            if body["callback_id"] == "pause_form":
-                return await self._open_form(OpenForm(verb="pause"), body, channel="")
-            modal = await self._modals.open_answer(trigger, person=user["id"], channel="")
-            answering = self._dispatcher.perform(
-                invocation(Status()),
-                user["id"],
-                name=user.get("username", ""),
-                channel="",
-                progress=modal.progress,
-            )
-            await run_and_reply(answering, modal)
-        return None
+        asker = _asker(body)
+        if body["callback_id"] == "pause_form":
+            await self._open_form(OpenForm(verb="pause"), body, asker)
+            return
+        modal = await self._modals.open_answer(body["trigger_id"], person=asker.user, channel="")
+        await self._answer(invocation(Status()), asker, modal)
 
-    async def submitted(self, ack: AsyncAck, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
+    async def submitted(self, ack: AsyncAck, body: Body, view: Mapping[str, Any]) -> None:
         """A form, however late: its command runs, and the modal shows the answer, or the error at its field."""
         form_input = forms.read_form(view)
         if form_input is None:
-            return await self._fallbacks.outdated_view(ack)
+            await self.outdated_view(ack)
+            return
         if form_input.arguments is None:
-            return await _refuse(ack, form_input.errors)
+            await ack(response_action="errors", errors=dict(form_input.errors))
+            return
         asked = invocation(form_input.arguments, workspace=form_input.workspace or None)
         with self._active.track():
-            user = body["user"]
-            performing = self._dispatcher.perform(
-                asked, user["id"], name=user.get("username", ""), channel=form_input.channel
-            )
-            answering = asyncio.ensure_future(performing)
+            channel = form_input.channel
+            asker = replace(_asker(body), channel=channel)
+            answering = asyncio.ensure_future(self._dispatcher.perform(asked, asker))
             done, _ = await asyncio.wait({answering}, timeout=ERROR_AT_FIELD_SECONDS)
-            if (
-                done
-                and answering.exception() is None
-                and (errors := form_input.errors_of(answering.result()))
-            ):
-                return await _refuse(ack, errors)
-            await ack(response_action="update", view=forms.ack_view(ON_ITS_WAY, channel=form_input.channel))
+            answer = answering.result() if done and answering.exception() is None else None
+            if answer and (errors := form_input.errors_of(answer)):
+                await ack(response_action="errors", errors=errors)
+                return
+            await ack(response_action="update", view=forms.ack_view(ON_ITS_WAY, channel=channel))
             modal = self._modals.modal(
-                view["id"], person=user["id"], channel=form_input.channel, delay=UPDATE_DELAY
+                view["id"], person=asker.user, channel=channel, delay=UPDATE_DELAY_SECONDS
             )
             await run_and_reply(answering, modal)
-            await self._modals.home.refresh(user["id"])
-        return None
+            await self._home.refresh(asker.user)
 
-    async def choices(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+    async def choices(self, ack: AsyncAck, body: Body) -> None:
         """A person types into a menu of sequences."""
         line, view = str(body.get("value") or ""), body.get("view") or {}
-        found, refusal = await asyncio.gather(
+        verb, asker = forms.verb_of(view) or "pause", _asker(body)
+        options, refusal = await asyncio.gather(
             self._modals.choices(line, view),
-            self._dispatcher.form_refusal(
-                forms.verb_of(view) or "pause", body["user"]["id"], channel=forms.channel_of(view)
-            ),
+            self._dispatcher.form_refusal(verb, asker.user, channel=asker.channel),
         )
-        await ack(options=[] if refusal else found)
+        await ack(options=[] if refusal else options)
+
+    async def message(self, body: Body, _: AsyncRespond) -> None:
+        """`@outreach …`, which works in threads, where slash commands do not, or a direct message to the bot."""
+        event = body["event"]
+        thread = event.get("thread_ts") or ""
+        if event["type"] == "app_mention":
+            thread = thread or event["ts"]
+        elif event.get("channel_type") != "im" or event.get("bot_id") or event.get("subtype"):
+            return
+        channel, about = event["channel"], str(event["ts"])
+        responder = QueuedThread(self._slack, self._queue, channel=channel, thread_ts=thread, about=about)
+        answer = await run_and_reply(self._answer_to(event), responder)
+        await self._queue.announce(answer, channel)
+
+    async def _answer_to(self, event: Mapping[str, Any]) -> Answer:
+        """A bot's message has `bot_id`, whatever name it was posted under; a workflow's may have no `user`.
+
+        https://docs.slack.dev/reference/events/message/bot_message
+        """
+        channel, user = event["channel"], str(event.get("user") or "")
+        line = from_slack(_CALLED.sub("", event.get("text", "")))
+        if not user:
+            return Answer(card=NOBODY)
+        alert = await self._alert_of(places_of(channel, user), str(event.get("thread_ts") or ""))
+        if alert is None and thread_lines.needs_alert(line):
+            return Answer(card=WHICH_ALERT)
+        if alert and find_command(line.strip()) is COMMANDS["help"]:
+            return Answer(card=thread_lines.help_card(alert))
+        several = len(self._contexts.settings.workspaces) > 1
+        line = thread_lines.line_about(line, alert, several=several)
+        asker = Asker(user=user, is_bot=bool(event.get("bot_id")), channel=channel)
+        answer = await self._dispatcher.perform(line, asker)
+        return answer if alert else replace(answer, noted=False)
+
+    async def _alert_of(self, places: Any, thread_ts: str) -> AlertRow | None:
+        """The alert whose card a thread belongs to; None elsewhere, or where its workspace left the settings."""
+        alert = await self._contexts.store.alerts.in_message(places, thread_ts) if thread_ts else None
+        return alert if alert and alert.workspace in self._contexts.settings.workspaces else None
+
+    async def joined(self, body: Body, _: AsyncRespond) -> None:
+        """The bot joined a channel: held alerts are posted, and whoever invited it gets the greeting.
+
+        If the bot joined a subscribed channel itself, there is no `inviter`
+        (https://docs.slack.dev/reference/events/member_joined_channel).
+        """
+        event = body["event"]
+        if event.get("user") == await self._directory.own_id():
+            await self._reopen(event["channel"])
+            if event.get("inviter"):
+                await Thread(self._slack, channel=event["channel"]).reply(Answer(card=GREETING))
+
+    async def visit(self, body: Body, _: AsyncRespond) -> None:
+        """A person opens the Home tab."""
+        event = body["event"]
+        if event.get("tab", "home") == "home":
+            await self._home.show(event["user"], fresh=bool(event.get("view")))
+
+    async def unknown(self, body: Body, respond: AsyncRespond) -> None:
+        """A command of another name, or a button of an older version."""
+        await self._say(Answer(card=UNKNOWN), body, respond)
+
+    async def on_error(self, error: Exception, respond: AsyncRespond, body: Body) -> None:
+        """An exception from a listener: the person gets an error with a reference."""
+        await self._say(Answer(card=failure(error)), body, respond)
+
+    async def _say(self, answer: Answer, body: Body, respond: AsyncRespond) -> None:
+        """At the request's address, else in a modal, else directly, where it is known who asked."""
+        user = body.get("user") or {}
+        if not (body.get("user_id") or (isinstance(user, dict) and user.get("id"))):
+            return
+        asker = _asker(body)
+        if body.get("response_url"):
+            address = Address(
+                respond, self._slack, person=asker.user, channel=asker.channel, thread_ts=thread_of(body)
+            )
+            await address.reply(answer)
+            return
+        trigger = str(body.get("trigger_id") or "")
+        try:
+            await self._modals.open_answer(trigger, person=asker.user, channel="", card=answer.card)
+        except SlackError:
+            await Thread(self._slack, channel=asker.user).reply(answer)
+
+    async def outdated_view(self, ack: AsyncAck) -> None:
+        await ack(response_action="update", view=forms.ack_view(UNKNOWN))
+
+    async def no_choices(self, ack: AsyncAck) -> None:
+        await ack(options=[])
+
+    async def ignored(self, _body: Body, _respond: AsyncRespond) -> None:
+        """Slack wants it acknowledged, and nothing follows."""
 
 
-_SHOWN_AT_HOME = frozenset({"claim", "release", "done", "handled"})
-
-
-async def _refuse(ack: AsyncAck, errors: Mapping[str, str]) -> None:
-    await ack(response_action="errors", errors=dict(errors))
+def _asker(body: Body) -> Asker:
+    """Who sent a command, or pressed something in a message or a view."""
+    user, place = body.get("user") or {}, body.get("channel") or {}
+    channel = body.get("channel_id") or place.get("id") or forms.channel_of(body.get("view") or {})
+    return Asker(
+        user=body.get("user_id") or user.get("id", ""),
+        name=body.get("user_name") or user.get("username", ""),
+        channel=channel,
+        channel_name=body.get("channel_name") or place.get("name") or "",
+    )
 
 
 def _asked(action: Mapping[str, Any]) -> Action:
-    """What a click stands for."""
+    """What a click stands for; the dispatcher says of a line that means nothing what would have been right."""
     at, person = action.get("selected_date_time"), action.get("selected_user")
+    value = str((action.get("selected_option") or {}).get("value") or action.get("value") or "")
     if at or person:
-        asked = _read_value(str(action["action_id"]).removeprefix(PICK))
-        if not isinstance(asked, OnAlert):
-            return asked
-        return replace(asked, detail=str(at)) if at else replace(asked, person=str(person))
-    option = action.get("selected_option") or {}
-    return _read_value(str(option.get("value") or action.get("value") or ""))
-
-
-def _read_value(value: str) -> Action:
+        value = str(action["action_id"]).removeprefix(PICK)
     try:
-        return read_value(value)
-    except UsageError:  # the dispatcher says what would have been right
+        asked = read_value(value)
+    except UsageError:
         return Typed(value)
+    if (at or person) and isinstance(asked, OnAlert):
+        return replace(asked, detail=str(at)) if at else replace(asked, person=str(person))
+    return asked

@@ -1,4 +1,4 @@
-"""Sends answers: to a response URL, a thread or a modal. The person always gets an answer, even after a failure.
+"""Sends answers: to a response URL, a thread, a modal or the delivery queue. The person always gets one, even after a failure.
 
 A response URL accepts five messages within half an hour; an answer uses at most two. If it accepts no more, the answer
 is a message that only the person sees.
@@ -8,38 +8,55 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
+import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import structlog
 from slack_bolt.async_app import AsyncRespond
 
 from bot.alerts import answers, changes
+from bot.alerts.notes import write_note
 from bot.blockkit import card_blocks
+from bot.blockkit.actions import change_of
 from bot.blockkit.card_blocks import Message
 from bot.commands.answer import Answer
+from bot.commands.canned_replies import ON_ITS_WAY
+from bot.commands.context import CommandContexts
 from bot.commands.dispatch import failure
+from bot.interactions.forms import answer_view
+from bot.slack.directory import UserDirectory
 from bot.slack.web_api import SlackError, WebApi, respond_to
 from shared.domain.card import Card
 from shared.records.records import RecordsUnavailable
+from shared.settings import UnknownWorkspace, Workspace
 from shared.store import Store
+from shared.store.messages import PlannedPost
+from shared.store.post_kinds import ANSWER
+from shared.store.subscriptions import about_setting
 
 PROGRESS_AFTER = 2.0
 """Seconds after which a note says that the answer takes longer."""
+PROGRESS_SECONDS = 2.0
+"""Between two updates of a view that shows how far a search is."""
 NO_UNFURL = {"unfurl_links": False, "unfurl_media": False}
+URGENCY = 3
+"""An answer's place in the queue: above every alert."""
 
 log = structlog.get_logger("replying")
+_WORKING = card_blocks.render(ON_ITS_WAY)
 
 
 class Responder(Protocol):
     """Where one answer goes."""
 
     async def show_progress(self) -> None:
-        """Say that it takes longer."""
+        """Say that it takes longer, where that can be replaced by the answer."""
 
     async def reply(self, answer: Answer) -> None:
-        """Say it, in the place of `working` where that can be."""
+        """Say it, in the place of the progress where that can be."""
 
 
 async def run_and_reply(answering: Awaitable[Answer], responder: Responder) -> Answer:
@@ -67,61 +84,155 @@ def render_answer(answer: Answer) -> Message:
     return card_blocks.render_with(card, items) if items else card_blocks.render(card)
 
 
-_WORKING = card_blocks.render(Card(title="Working …", text=("The answer will appear here.",)))
+class Thread:
+    """A channel, a thread in it, or a person's conversation with the bot."""
+
+    def __init__(self, slack: WebApi, *, channel: str, thread_ts: str = "") -> None:
+        self._slack, self._channel, self._thread = slack, channel, thread_ts
+        self.shown_ts = ""
+        """The message that says that the answer is under way, once there is one."""
+
+    async def show_progress(self) -> None:
+        self.shown_ts = await self._post("chat.postMessage", _WORKING)
+
+    async def remove(self) -> None:
+        """Take back that the answer is under way."""
+        if self.shown_ts:
+            with contextlib.suppress(SlackError):
+                await self._slack.call("chat.delete", channel=self._channel, ts=self.shown_ts)
+
+    async def reply(self, answer: Answer) -> None:
+        message = render_answer(answer)
+        if not (self.shown_ts and await self._post("chat.update", message)):
+            await self._post("chat.postMessage", message)
+
+    async def _post(self, method: str, message: Message) -> str:
+        body: dict[str, Any] = {"channel": self._channel, "text": message.text, "blocks": message.blocks}
+        if method == "chat.update":
+            body["ts"] = self.shown_ts
+        else:
+            body |= NO_UNFURL | ({"thread_ts": self._thread} if self._thread else {})
+        try:
+            return str((await self._slack.call(method, retry=True, **body))["ts"])
+        except SlackError as error:
+            log.warning("an answer was lost", error=str(error)[:200], channel=self._channel)
+            return ""
 
 
-class ClickedCard:
-    """`message` as Slack sends it with a click; `changed` is called when a message needs an update.
+class AnswerQueue:
+    """Sends answers through the delivery queue: within the same limits as alerts, before them, and safe from failures.
 
-    `places` are the ids under which the store may know its channel.
+    An answer about a change survives a rate limit or a restart, because it waits in the store like an alert.
+    `changed` is called when there is something to post.
     """
 
     def __init__(
         self,
-        message: Mapping[str, Any],
+        contexts: CommandContexts,
+        directory: UserDirectory,
+        slack: WebApi,
         *,
-        places: Collection[str],
-        name: str,
-        store: Store,
         changed: Callable[[], None],
     ) -> None:
-        self._message_key, self._name = (places, str(message.get("ts") or "")), name
-        self._store, self._changed = store, changed
-        # The note is of another click, which may still be at work.
-        blocks = [block for block in message.get("blocks") or () if block.get("block_id") != card_blocks.NOTE]
-        self._original = Message(text=str(message.get("text") or ""), blocks=blocks)
+        self._contexts, self._directory, self._slack, self._changed = contexts, directory, slack, changed
+        self._store = contexts.store
 
-    def in_progress(self) -> Message:
-        return card_blocks.with_note(self._original, f"⏳ Working on it for @{self._name} …")
+    def workspace(self, name: str, *, channel: str = "") -> Workspace:
+        """The one of this name, should it still be there; else the channel's own."""
+        try:
+            return self._contexts.workspace(name or None, channel=channel)
+        except UnknownWorkspace:
+            return self._contexts.workspace(None, channel=channel)
+
+    async def announce(self, answer: Answer, channel: str, *, seen: bool = True) -> None:
+        """Post a change in its channel; one that was made in private in the alert channel.
+
+        `seen`: the channel itself has the answer.
+        """
+        is_private = not channel or channel.startswith("D")
+        place = (self.workspace(answer.workspace).alert_channel or "") if is_private else channel
+        if answer.public and place and not (seen and place == channel):
+            await self.post(answer, channel=place)
+
+    async def post(self, answer: Answer, *, channel: str, thread_ts: str = "", about: str = "") -> None:
+        """Queue it, once per `about`; if the store doesn't respond, send it directly."""
+        change = next(filter(None, (change_of(button.action) for button in answer.card.buttons)), 0)
+        place = f"{channel}:{about or secrets.token_hex(8)}"
+        subject = about_setting(answer.workspace, answer.setting) if answer.setting else f"{ANSWER}:"
+        planned = PlannedPost(
+            dedupe=f"{subject}{place}",
+            channel=channel,
+            kind=ANSWER,
+            urgency=URGENCY,
+            note=write_note(answer.card) if change else answers.write(render_answer(answer)),
+            thread_ts=thread_ts,
+            undo=change,
+        )
+        try:
+            await self._store.outbox.plan(answer.workspace, planned)
+        except RecordsUnavailable as error:
+            log.warning("an answer is sent without the queue", error=str(error))
+            await Thread(self._slack, channel=channel, thread_ts=thread_ts).reply(answer)
+        else:
+            self._changed()
+
+    async def post_where_known(self, answer: Answer, *, channel: str, thread_ts: str = "") -> bool:
+        """Queue it if the bot can post in the channel, and so edit it later; returns whether it did."""
+        try:
+            known = await self._store.outbox.reaches(channel) or await self._directory.can_post(channel)
+        except RecordsUnavailable:
+            known = False
+        if known:
+            await self.post(answer, channel=channel, thread_ts=thread_ts)
+        return known
+
+
+class QueuedThread(Thread):
+    """The thread of a mention, or a conversation with the bot; `about` names the message that is answered once."""
+
+    def __init__(
+        self, slack: WebApi, queue: AnswerQueue, *, channel: str, about: str, thread_ts: str = ""
+    ) -> None:
+        super().__init__(slack, channel=channel, thread_ts=thread_ts)
+        self._queue, self._about = queue, about
+
+    async def reply(self, answer: Answer) -> None:
+        """In the place of the progress; what changed something is a message of its own, which lasts over a restart."""
+        if self.shown_ts and not answer.public and not answer.noted:
+            return await super().reply(answer)
+        if not answer.noted:
+            await self._queue.post(answer, channel=self._channel, thread_ts=self._thread, about=self._about)
+        return await self.remove()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClickedMessage:
+    """The message that was clicked; `places` are the ids under which the store may know its channel."""
+
+    store: Store
+    places: Collection[str]
+    ts: str
+    change: int = 0
+    """The entry of the audit that the clicked Undo takes back; 0 if it was another button."""
 
     async def is_stored(self) -> bool:
-        """Whether the store has it, so that the delivery worker repaints it."""
+        """True if the store has it, so that the delivery worker repaints it."""
         try:
-            return await self._store.repaints.covers(*self._message_key)
+            return await self.store.repaints.covers(self.places, self.ts)
         except RecordsUnavailable:
             return False
 
     async def without_undo(self) -> Message | None:
         """What to show instead when Undo has expired and the delivery worker doesn't repaint the message."""
-        change = answers.undo_of(self._original)
-        if not change or await self.is_stored():
+        if not self.change or await self.is_stored():
             return None
         try:
-            found = await self._store.records.change_with_number(change)
+            entry = await self.store.records.change_with_number(self.change)
         except RecordsUnavailable:
             return None
-        if found is None or not (found.undone_by or found.overtaken_by):
+        if entry is None or not (entry.undone_by or entry.overtaken_by):
             return None
-        return changes.message(found, Card(title=""))
-
-    async def restore(self) -> Message | None:
-        """Have the delivery worker update it, or keep the message as it was."""
-        try:
-            stored = await self._store.repaints.request(*self._message_key)
-        except RecordsUnavailable:
-            stored = False
-        self._changed()
-        return None if stored else self._original
+        return changes.message(entry, Card(title=""))
 
 
 def thread_of(body: Mapping[str, Any]) -> str:
@@ -145,7 +256,7 @@ class Address:
     (https://docs.slack.dev/interactivity/handling-user-interaction#publishing_in_thread).
     A slash command's address can replace and delete nothing
     (https://github.com/slackapi/bolt-python/issues/1268).
-    `public` posts what the whole channel is to see, where it can.
+    `queue` posts what the whole channel is to see, where it can.
     """
 
     def __init__(
@@ -158,105 +269,115 @@ class Address:
         thread_ts: str = "",
         ephemeral: bool = False,
         settling: bool = False,
-        clicked: ClickedCard | None = None,
-        public: Callable[[Answer], Awaitable[bool]] | None = None,
+        clicked: ClickedMessage | None = None,
+        queue: AnswerQueue | None = None,
     ) -> None:
-        self._respond, self._slack, self._public = respond, slack, public
+        self._respond, self._slack, self._queue = respond, slack, queue
         self._person, self._channel, self._thread = person, channel, thread_ts
         self._ephemeral, self._settling, self._clicked = ephemeral, settling, clicked
-        self._announced = self._shows_progress = False
+        self._announced = False
 
     async def show_progress(self) -> None:
-        """On the card that was clicked, or in the place of the question.
+        """Say it in the place of the question alone: what else an address said could be neither replaced nor deleted."""
+        if self._ephemeral and self._settling:
+            self._announced = await self._send_to_address(_WORKING, replace_original=True)
 
-        A command's answer stands alone: what its address said before could be neither replaced nor deleted.
-        """
-        if self._clicked:
-            self._shows_progress = await self._replace(self._clicked.in_progress())
-        elif self._ephemeral and self._settling:
-            self._announced = await self._replace(_WORKING)
-
-    async def _replace(self, message: Message) -> bool:
-        body = {"text": message.text, "blocks": message.blocks, **NO_UNFURL, "replace_original": True}
-        return await respond_to(self._respond, body)
-
-    def _beside(self, message: Message, response_type: str) -> dict[str, Any]:
-        body: dict[str, Any] = {"text": message.text, "blocks": message.blocks, **NO_UNFURL}
-        body |= {"response_type": response_type, "replace_original": False}
-        return body | ({"thread_ts": self._thread} if self._thread else {})
+    async def _send_to_address(self, message: Message, **how: Any) -> bool:
+        return await respond_to(
+            self._respond, {"text": message.text, "blocks": message.blocks, **NO_UNFURL, **how}
+        )
 
     async def reply(self, answer: Answer) -> None:
         """A question that was clicked goes with its answer; the card that was clicked stays."""
-        if self._clicked:
-            before = await self._clicked.restore() if self._shows_progress else None
-            if shown := await self._clicked.without_undo() or before:
-                await self._replace(shown)
-        own = self._announced or (self._ephemeral and answer.settles)
-        silent = (answer.on_card and own) or (
-            (answer.on_card or answer.edited)
-            and self._clicked is not None
-            and await self._clicked.is_stored()
+        if self._clicked and (shown := await self._clicked.without_undo()):
+            await self._send_to_address(shown, replace_original=True)
+        own, says_it = (
+            self._announced or (self._ephemeral and answer.settles),
+            answer.on_card or answer.edited,
         )
+        silent = says_it and self._clicked is not None and await self._clicked.is_stored()
+        silent = silent or (answer.on_card and own)
         if own and (silent or answer.public):
             await respond_to(self._respond, {"delete_original": True})
         if silent:
             return
-        if answer.public and self._public and await self._public(answer):
-            return  # from the queue, which keeps its Undo up to date
+        if answer.public and self._queue:
+            queued = self._queue.post_where_known(answer, channel=self._channel, thread_ts=self._thread)
+            if await queued:
+                return  # from the queue, which keeps its Undo up to date
         await self._send(render_answer(answer), public=answer.public, over=own and not answer.public)
 
     async def _send(self, message: Message, *, public: bool, over: bool) -> None:
-        beside = self._beside(message, "in_channel" if public else "ephemeral")
-        taken = await self._replace(message) if over else await respond_to(self._respond, beside)
-        if not taken:
-            await self._directly(message, public=public)
-
-    async def _directly(self, message: Message, *, public: bool) -> None:
-        """Where the address takes nothing any more."""
+        thread = {"thread_ts": self._thread} if self._thread else {}
+        how: dict[str, Any] = {"replace_original": True}
+        if not over:
+            how = {"response_type": "in_channel" if public else "ephemeral", "replace_original": False}
+            how |= thread
+        if await self._send_to_address(message, **how):
+            return
+        # The address takes nothing any more.
         body: dict[str, Any] = {"channel": self._channel, "text": message.text, "blocks": message.blocks}
-        body |= {"thread_ts": self._thread} if self._thread else {}
-        method = "chat.postMessage" if public else "chat.postEphemeral"
-        if not public:
-            body["user"] = self._person
+        body |= thread if public else {**thread, "user": self._person}
         try:
+            method = "chat.postMessage" if public else "chat.postEphemeral"
             await self._slack.call(method, retry=True, **body)
         except SlackError as error:
             log.warning("an answer was lost", error=str(error)[:200], person=self._person)
 
 
-class Thread:
-    """The thread of a mention, or a conversation with the bot."""
+class ModalResponder:
+    """A modal that a person has open, for one answer; if they closed it, the answer is sent as a message.
 
-    def __init__(self, slack: WebApi, *, channel: str, thread_ts: str = "") -> None:
-        self._slack, self._channel, self._thread = slack, channel, thread_ts
-        self._ts = ""
+    `delay`: seconds for an acknowledgement that changes the view, which an update must not overtake.
+    """
 
-    @property
-    def is_shown(self) -> bool:
-        """True once it says that the answer is under way."""
-        return bool(self._ts)
+    def __init__(
+        self, slack: WebApi, queue: AnswerQueue, *, view: str, person: str, channel: str, delay: float = 0.0
+    ) -> None:
+        self._slack, self._queue, self._view, self._person = slack, queue, view, person
+        self._channel, self._delay = channel, delay
+        self._shown_at = time.monotonic()
+        self._showing: asyncio.Task[None] | None = None
 
     async def show_progress(self) -> None:
-        self._ts = await self._post("chat.postMessage", _WORKING)
+        """The modal says so from the beginning."""
 
-    async def remove(self) -> None:
-        """Take back that the answer is under way."""
-        if self._ts:
-            with contextlib.suppress(SlackError):
-                await self._slack.call("chat.delete", channel=self._channel, ts=self._ts)
+    def progress(self, count: int) -> None:
+        """So many leads were looked at; the modal says so every few seconds."""
+        now = time.monotonic()
+        if now - self._shown_at >= PROGRESS_SECONDS and (self._showing is None or self._showing.done()):
+            self._shown_at = now
+            card = Card(title="Searching …", text=(f"{count:,} leads searched so far.",))
+            self._showing = asyncio.create_task(self._show_search(card), name="progress")
+
+    async def _show_search(self, card: Card) -> None:
+        with contextlib.suppress(SlackError):
+            await self._update(Answer(card=card))
+
+    async def _update(self, answer: Answer) -> None:
+        view = answer_view(answer.card, items=answer.items, channel=self._channel)
+        await self._slack.call("views.update", view_id=self._view, view=view)
 
     async def reply(self, answer: Answer) -> None:
-        message = render_answer(answer)
-        if not (self._ts and await self._post("chat.update", message)):
-            await self._post("chat.postMessage", message)
-
-    async def _post(self, method: str, message: Message) -> str:
-        body: dict[str, Any] = {"channel": self._channel, "text": message.text, "blocks": message.blocks}
-        body |= {"ts": self._ts} if method == "chat.update" else NO_UNFURL
-        if self._thread and method != "chat.update":
-            body["thread_ts"] = self._thread
+        """Show it; a change is also posted in the channel."""
+        await self._queue.announce(answer, self._channel, seen=False)
+        await asyncio.sleep(self._delay)
+        if self._showing:
+            await self._showing  # an update that is under way would be painted over the answer
         try:
-            return str((await self._slack.call(method, retry=True, **body))["ts"])
+            await self._update(answer)
         except SlackError as error:
-            log.warning("an answer was lost", error=str(error)[:200], channel=self._channel)
-            return ""
+            log.info("modal already closed", error=str(error)[:100])
+            if not answer.public:
+                await Thread(self._slack, channel=self._person).reply(answer)
+
+
+class SilentResponder(Thread):
+    """Home shows the result; only a refusal is sent to the person directly."""
+
+    async def show_progress(self) -> None:
+        """Home is redrawn in any case."""
+
+    async def reply(self, answer: Answer) -> None:
+        if not answer.on_card:
+            await super().reply(answer)

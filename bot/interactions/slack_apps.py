@@ -5,20 +5,22 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
-from bot.commands import command_help
-from bot.commands.alerts.open_replies import OpenReplies
-from bot.commands.context import CommandContexts
+from bot.commands.alerts.open_replies import OpenReplies, card_links
+from bot.commands.context import CommandContexts, WorkspaceCache
 from bot.commands.dispatch import CommandDispatcher
 from bot.commands.self_test import SelfTest
 from bot.interactions.gate import RequestGate
+from bot.interactions.home import HomeTab
 from bot.interactions.lifecycle import Lifecycle
 from bot.interactions.listeners import Listeners
 from bot.interactions.modals import Modals
+from bot.interactions.responders import AnswerQueue
 from bot.slack.directory import UserDirectory
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import SlackError, WebApi
@@ -46,34 +48,36 @@ class SlackApps:
     timeouts: SocketTimeouts | None
 
     def open(self, directory: UserDirectory) -> SlackSide:
-        app = bolt_app(self.settings, self.slack)
-        return app, self._listen(app, directory), self._socket_mode(app)
-
-    def _socket_mode(self, app: AsyncApp) -> SocketMode | None:
-        token = self.settings.slack.app_token
-        if token is None:
-            return None
-        return SocketMode(app, token.get_secret_value(), self.slack, timeouts=self.timeouts)
-
-    def _listen(self, app: AsyncApp, directory: UserDirectory) -> Listeners:
-        contexts, slack = self.contexts, self.slack
+        app, contexts, slack = bolt_app(self.settings, self.slack), self.contexts, self.slack
         RequestGate(slack, directory, contexts.store.slack_events).register(app)
         self.lifecycle.register(app)
-        modals = Modals(contexts, directory, slack, changed=self.alert_changed)
+        links, cache = partial(card_links, contexts.store, directory), WorkspaceCache(contexts)
         dispatcher = CommandDispatcher(
             contexts,
             directory,
             bot_commands={
-                "help": command_help.overview,
-                "replies": OpenReplies(links=modals.links),
+                "replies": OpenReplies(links=links),
                 "doctor": SelfTest(slack=slack, state=self.state),
             },
             alert_changed=self.alert_changed,
             account_changed=self.account_changed,
         )
-        listeners = Listeners(dispatcher, directory, modals, slack, reopen=self.lifecycle.reopen)
+        queue = AnswerQueue(contexts, directory, slack, changed=self.alert_changed)
+        listeners = Listeners(
+            dispatcher,
+            contexts,
+            directory,
+            slack,
+            queue=queue,
+            modals=Modals(contexts, slack, queue, cache),
+            home=HomeTab(contexts, directory, slack, cache=cache, links=links),
+            reopen=self.lifecycle.reopen,
+        )
         listeners.register(app)
-        return listeners
+        token, socket_mode = self.settings.slack.app_token, None
+        if token is not None:
+            socket_mode = SocketMode(app, token.get_secret_value(), slack, timeouts=self.timeouts)
+        return app, listeners, socket_mode
 
 
 def bolt_app(settings: Settings, slack: WebApi) -> AsyncApp:

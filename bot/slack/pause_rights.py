@@ -21,5 +21,5 @@ class PauseRights:
             return True
         if person.is_deleted:
             return False
-        with_role = permissions.with_role(person, rules=self._rules, channel=channel)
-        return permissions.allowed(with_role, COMMANDS["pause"], rules=self._rules, channel=channel)
+        placed, pause = permissions.with_role(person, rules=self._rules, channel=channel), COMMANDS["pause"]
+        return permissions.may(placed, pause.name, needed=pause.role, rules=self._rules, channel=channel)

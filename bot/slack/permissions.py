@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from shared.commands import Command, Role
+from shared.commands import Role
 from shared.domain.card import Card, Tone
 from shared.settings import MEMBERS, Roles
 
@@ -67,10 +67,10 @@ class Person:
     """Those of the groups named in the settings that the person is in."""
     zone: str = ""
     """The time zone of their profile; empty where Slack does not tell."""
-    role: Role | None = None
-    """The role that the settings give in the channel where the person acts; None: that of everybody's rule."""
-    reach: Reach | None = None
-    """What the person may read in that channel; None: what everybody's rule gives."""
+    role: Role = Role.READER
+    """The role where the person acts, see `with_role`."""
+    reach: Reach = Reach.NOTHING
+    """What the person may read there."""
 
     @classmethod
     def from_user(cls, user: Mapping[str, Any], *, home: Organization) -> Person:
@@ -103,27 +103,15 @@ def _is_admin(user: Mapping[str, Any]) -> bool:
     return bool(user.get("is_admin") or user.get("is_owner"))
 
 
-def with_role(person: Person, *, rules: Roles, channel: str) -> Person:
+def with_role(person: Person, *, rules: Roles = EVERYBODY, channel: str = "") -> Person:
     """The person with the role and the reach that hold in this channel."""
     role, limit = _granted(person, rules), rules.channels.get(channel)
-    reach = _reach(person, rules, channel)
-    role = min(role, limit, key=_rank) if isinstance(limit, Role) else role
+    reach = Reach.CHANNEL if channel in rules.outsiders else Reach.NOTHING
+    if role is not Role.READER or (person.is_known and not person.is_outsider):
+        reach = Reach.EVERYTHING
+    if isinstance(limit, Role) and role.includes(limit):
+        role = limit
     return replace(person, role=role, reach=reach)
-
-
-def _reach(person: Person, rules: Roles, channel: str) -> Reach:
-    ours = person.is_known and not person.is_outsider
-    if ours or _granted(person, rules) is not Role.READER:
-        return Reach.EVERYTHING
-    return Reach.CHANNEL if channel in rules.outsiders else Reach.NOTHING
-
-
-def reach_of(person: Person) -> Reach:
-    return _reach(person, EVERYBODY, "") if person.reach is None else person.reach
-
-
-def _rank(role: Role) -> int:
-    return list(Role).index(role)
 
 
 def _granted(person: Person, rules: Roles) -> Role:
@@ -139,41 +127,25 @@ def _named(person: Person, who: frozenset[str]) -> bool:
     return person.id in who or bool(person.groups & who) or (MEMBERS in who and person.is_member)
 
 
-def role_of(person: Person) -> Role:
-    return _granted(person, EVERYBODY) if person.role is None else person.role
-
-
-def may(person: Person, name: str, *, needed: Role, rules: Roles = EVERYBODY, channel: str = "") -> bool:
-    """Whether the person may give the command of this name, which needs a role unless the settings say whom."""
-    limit = rules.channels.get(channel)
-    if needed is not Role.READER and isinstance(limit, frozenset) and name not in limit:
-        return False
-    if person.is_bot and needed is not Role.READER:
-        return False
-    role, wanted = role_of(person), rules.commands.get(name)
-    if wanted is not None and _named(person, wanted):
-        return True
-    if not _reads(person, name):
-        return False
-    return (
-        role.includes(needed) if wanted is None else any(role.includes(r) for r in Role if r.value in wanted)
-    )
-
-
 def is_named(person: Person, name: str, rules: Roles) -> bool:
+    """True where the settings give the command of this name to the person, and not to a role."""
     return _named(person, rules.commands.get(name, frozenset()))
 
 
-def _reads(person: Person, name: str) -> bool:
-    if name in MEMBERS_ONLY and person.is_guest and role_of(person) is Role.READER:
+def may(person: Person, name: str, *, needed: Role, rules: Roles = EVERYBODY, channel: str = "") -> bool:
+    """True if a person, see `with_role`, may give this command, which needs a role unless the settings say whom."""
+    if needed is not Role.READER:
+        limit = rules.channels.get(channel)
+        if person.is_bot or (isinstance(limit, frozenset) and name not in limit):
+            return False
+    if is_named(person, name, rules):
+        return True
+    is_limited = name in MEMBERS_ONLY and person.is_guest and person.role is Role.READER
+    reads = person.reach is Reach.EVERYTHING or (person.reach is Reach.CHANNEL and name in OPEN)
+    if is_limited or not reads:
         return False
-    reach = reach_of(person)
-    return reach is Reach.EVERYTHING or (reach is Reach.CHANNEL and name in OPEN)
-
-
-def allowed(person: Person, command: Command, *, rules: Roles, channel: str) -> bool:
-    """`may`, for a command of the table."""
-    return may(person, command.name, needed=command.role, rules=rules, channel=channel)
+    wanted = rules.commands.get(name, {needed.value})
+    return any(person.role.includes(role) for role in Role if role.value in wanted)
 
 
 def who_can(name: str, *, needed: Role, rules: Roles) -> frozenset[str]:
@@ -192,24 +164,22 @@ def refusal(
     person: Person, act: str, *, needed: Role = Role.OPERATOR, can: str = "", here: bool = False
 ) -> Card:
     """Why not, and who can; `here` when it is the channel that forbids it."""
-    why = "The settings don't allow it in this channel." if here else _why(person)
+    why = f"Your role here, {person.role}, doesn't include it."
+    if here:
+        why = "The settings don't allow it in this channel."
+    elif not person.is_known:
+        why = "Slack didn't say who you are. Try again in a minute."
+    elif person.is_bot:
+        why = "Bots can't change anything. Run the command from your own account."
+    elif person.is_outsider:
+        why = _OUTSIDER[person.reach]
+    elif person.is_guest:
+        why = "Guests of this Slack workspace can view most things, but not the audit log, and not change anything."
     return Card(
         title=f"You don't have permission to run {act} here",
         tone=Tone.WARN,
         text=(why, can or _WHO[needed], "Nothing was changed."),
     )
-
-
-def _why(person: Person) -> str:
-    if not person.is_known:
-        return "Slack didn't say who you are. Try again in a minute."
-    if person.is_bot:
-        return "Bots can't change anything. Run the command from your own account."
-    if person.is_outsider:
-        return _OUTSIDER[reach_of(person)]
-    if person.is_guest:
-        return "Guests of this Slack workspace can view most things, but not the audit log, and not change anything."
-    return f"Your role here, {role_of(person)}, doesn't include it."
 
 
 _OUTSIDER = {

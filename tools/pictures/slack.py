@@ -13,14 +13,15 @@ from bot.alerts import changes, kinds
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
-from bot.interactions import home_view
-from bot.interactions.home_view import HomeState, Paused, Waiting
+from bot.interactions import home
+from bot.interactions.home import HomeState
 from shared.api.event_kinds import INTERESTED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
 from shared.domain.card import Card, Fact
 from shared.domain.health import roll_up
 from shared.records.audit import Actor, AuditEntry, Before
+from shared.records.replies import OpenReply
 from tests.shared.harness import NOW
 
 SENT = "Q3 Founders"
@@ -91,24 +92,35 @@ def _home() -> Mapping[str, Any]:
         )
     ]
     names = ("acme", "globex", "initech", "umbrella")
-    waiting = [
-        Waiting(alert=f"al_{n}", lead=lead, sequence=SENT, since=NOW - timedelta(minutes=ago), workspace=name,
-                reply=words, link="https://slack.example/card")
-        for n, (lead, name, ago, words) in enumerate((
-            ("Maya Sharma at Harbor Freight Lines", "acme", 3, "Our board asked me about this only yesterday."),
-            ("Tom Okoro at Basalt Dental", "globex", 9, "Is there a trial?"),
-        ))
-    ]  # fmt: skip
-    mine = Waiting(alert="al_9", lead="Sven Lindqvist at Helio Energy", sequence=SENT,
-                   since=NOW - timedelta(minutes=21), workspace="acme", link="https://slack.example/card")  # fmt: skip
-    return home_view.view(
+    leads = (
+        ("acme", "al_1", "Maya Sharma", "Harbor Freight Lines", 3, "Our board asked me about this only yesterday."),
+        ("globex", "al_2", "Tom Okoro", "Basalt Dental", 9, "Is there a trial?"),
+        ("acme", "al_9", "Sven Lindqvist", "Helio Energy", 21, ""),
+    )  # fmt: skip
+    *waiting, mine = [
+        (
+            workspace,
+            OpenReply(
+                alert_id=alert,
+                lead=lead,
+                email="lead@acme.example",
+                company=company,
+                sequence=SENT,
+                reply=words,
+                received_at=NOW - timedelta(minutes=ago),
+            ),
+        )
+        for workspace, alert, lead, company, ago, words in leads
+    ]
+    return home.view(
         HomeState(
             now=NOW,
             workspaces=names,
             waiting=waiting,
             unclaimed={"acme": 1, "globex": 1},
             claims=[mine],
-            paused=[Paused(domain="tryinitech.example", since=NOW - timedelta(hours=3), workspace="initech")],
+            links=dict.fromkeys(("al_1", "al_2", "al_9"), "https://slack.example/card"),
+            paused={("initech", "tryinitech.example"): NOW - timedelta(hours=3)},
             domains={name: roll_up(boxes) for name in names},
         )
     )

@@ -7,18 +7,17 @@ nothing. The bot that shares the database updates the cards.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
 from bot.alerts.links import links_of
 from bot.blockkit.actions import OnAlert
-from bot.commands.access import Access
 from bot.commands.alerts.alert_actions import GONE, AlertActions, never
+from bot.commands.callers import Access
 from bot.commands.context import CommandContexts
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person
 from bot.slack.web_api import open_web_api
-from shared.commands import Role
 from shared.domain.card import Action, Card, Tone
 from shared.domain.reply_queue import MOST_QUEUED, Change, Permission, QueuedReplies, QueuedReply, Verb
 from shared.domain.wall_clock import moment
@@ -51,14 +50,10 @@ class SlackReplyQueue:
         if directory is None:
             return
         contexts = CommandContexts(settings=settings, store=store, clients={})
-        self._access = Access(contexts, directory)
+        self._access = Access(contexts=contexts, directory=directory, face=FACE)
+        # The bot is another process, which looks for changed cards by itself.
         self._actions = AlertActions(
-            store=store,
-            directory=directory,
-            access=self._access,
-            links=links_of(settings),
-            changed=_found_by_the_bot,
-            face=FACE,
+            store=store, access=self._access, links=links_of(settings), changed=lambda: None
         )
 
     async def permission(self) -> Permission:
@@ -66,15 +61,14 @@ class SlackReplyQueue:
         if self._directory is None:
             return Permission(refusal=self._refusal, bot_runs=runs)
         person = await self._directory.find(self._user)
-        refusal = never(person) or await self._refusal_of(person)
-        return Permission(name=person.name, refusal=refusal, bot_runs=runs)
+        return Permission(name=person.name, refusal=await self._refusal_of(person), bot_runs=runs)
 
     async def _refusal_of(self, person: Person) -> str:
         """Why a person may claim nothing in any channel; a channel may still allow less."""
-        placed = self._access.with_role(person, channel="")
-        if self._access.may_use(CLAIM, placed, channel=""):
-            return ""
-        card = await self._access.refusal(CLAIM, CLAIM, Role.OPERATOR, placed, channel="")
+        caller = self._access.of(person, "")
+        if (reason := never(person)) or caller.may_claim:
+            return reason
+        card = await caller.refusal(CLAIM)
         return f"@{person.name} may not claim replies. {' '.join(card.text[:-1])}"
 
     async def read(self) -> QueuedReplies:
@@ -112,18 +106,14 @@ class SlackReplyQueue:
         if alert is None or alert.workspace != self._workspace:
             return Change(card=GONE)
         person = await self._directory.find(self._user)
-        channel, refusal = await self._place(person, alert)
+        # A channel with the reply's card in which the person may act.
+        channel, refusal = await self._actions.place_for(person, alert)
+        if not await self._store.alerts.channels(alert.id):  # not posted yet
+            refusal = await self._refusal_of(person)
         if refusal:
             return Change(card=_refused(refusal))
-        placed = self._access.with_role(person, channel=channel)
-        done = await self._actions.perform(asked, placed, channel="")
+        done = await self._actions.perform(asked, self._access.of(person, channel))
         return Change(card=done.card, changed=done.on_card)
-
-    async def _place(self, person: Person, alert: AlertRow) -> tuple[str, str]:
-        """A channel with the reply's card in which the person may act, or why there is none."""
-        if await self._store.alerts.channels(alert.id):
-            return await self._actions.place_for(person, alert)
-        return "", never(person) or await self._refusal_of(person)  # not posted yet
 
     async def people(self) -> Sequence[str]:
         if self._directory is None:
@@ -144,10 +134,6 @@ def _worded(row: AlertRow) -> QueuedReply:
     )
 
 
-def _found_by_the_bot() -> None:
-    """The bot is another process, which looks for changed cards by itself."""
-
-
 def _refused(reason: str) -> Card:
     return Card(title="Nothing was changed", tone=Tone.WARN, text=(reason,))
 
@@ -160,18 +146,12 @@ async def open_reply_queue(settings: Settings, workspace: str) -> AsyncIterator[
     """The queue of a workspace, for the user of the settings. Raises `RecordsUnavailable` when the database can't be opened."""
     user, slack = settings.dashboard.slack_user or "", settings.slack
     refusal = NO_USER if not user else "" if slack.bot_token else UNCHECKED_USER
-    async with open_store(settings.database) as store:
-        if slack.bot_token is None or refusal:
-            yield SlackReplyQueue(
-                store, settings=settings, workspace=workspace, user=user, directory=None, refusal=refusal
-            )
-            return
-        token = slack.bot_token.get_secret_value()
-        async with open_web_api(token, base_url=slack.api_url or "") as api:
-            yield SlackReplyQueue(
-                store,
-                settings=settings,
-                workspace=workspace,
-                user=user,
-                directory=UserDirectory(api, groups=settings.roles.groups),
-            )
+    async with AsyncExitStack() as stack:
+        store, directory = await stack.enter_async_context(open_store(settings.database)), None
+        if slack.bot_token and not refusal:
+            opening = open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "")
+            api = await stack.enter_async_context(opening)
+            directory = UserDirectory(api, groups=settings.roles.groups)
+        yield SlackReplyQueue(
+            store, settings=settings, workspace=workspace, user=user, directory=directory, refusal=refusal
+        )

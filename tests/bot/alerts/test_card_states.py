@@ -106,9 +106,6 @@ BRIEF: Mapping[str, Callable[[], Message]] = {
     "condensed": lambda: card_blocks.render_condensed(
         kinds.condensed(Alert(id="al_1", event=Event(kind="reply.ooo", lead=LEAD), received_at=NOON))
     ),
-    "a click under way": lambda: card_blocks.with_note(
-        card_blocks.render(reply()), "Working on it for @ben …"
-    ),
 }
 
 

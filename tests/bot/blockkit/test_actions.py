@@ -14,7 +14,6 @@ from bot.blockkit.actions import (
     OnAlert,
     OpenForm,
     Perform,
-    ShowHome,
     line_of,
     read_line,
     read_value,
@@ -42,9 +41,6 @@ OURS: tuple[Action, ...] = (
     Cancel(),
     OpenForm(verb="pause"),
     OpenForm(verb="add", workspace="acme"),
-    ShowHome(),
-    ShowHome(workspace="acme"),
-    ShowHome(workspace=""),
 )
 
 

@@ -112,6 +112,7 @@ async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown
     await bot.public_message("Q3 founders paused until")
     await end_pauses(bot)
     await bot.public_message("Q3 founders is sending again")
+    await bot.public_message("The pause ended.")
     assert remote.sequences["sq_0001"]["status"] == "active"
     (status,) = await bot.say("status", user=seed.BEN.id)
     assert "2 pauses in globex: not in the settings" in json.dumps(status)

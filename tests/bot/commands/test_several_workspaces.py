@@ -10,12 +10,9 @@ from typing import Any
 
 import pytest
 
-from bot.blockkit.actions import ShowHome, write_value
-from bot.interactions.listeners import Listeners
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack import seed
-from shared.commands.status import Status
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
 from tests.waiting import until
 
@@ -67,31 +64,14 @@ def shown(view: dict[str, Any]) -> str:
     return json.dumps(view, ensure_ascii=False)
 
 
-async def test_home_shows_what_is_urgent_everywhere_then_the_one_that_was_chosen_and_remembers_it(
-    agency: Agency,
-) -> None:
+async def test_home_shows_what_is_urgent_everywhere_and_a_line_for_each_workspace(agency: Agency) -> None:
     assert await agency.bot.deliver(interested(1), path="/acme") == 200
     assert await agency.bot.deliver(interested(2), path="/globex") == 200
     await agency.bot.until_posted(2)
-    view = await agency.home()
-    assert "2 unclaimed replies in 2 outreach workspaces" in shown(view)
-    assert "acme · Q3 founders · waiting" in shown(view)
-    assert "Outreach workspaces · 2" in shown(view)
-    choice = {"home": True, "action_id": "run_workspace", "value": write_value(ShowHome(workspace="globex"))}
-    await agency.bot.control("click", **choice, **BEN, wait=5)
-
-    async def whole() -> dict[str, Any] | None:
-        view = await agency.home()
-        return view if "Outreach workspaces" not in shown(view) else None
-
-    one = shown(await until(whole))
-    assert "Ada 2" in one
-    assert "Ada 1" not in one
-    assert json.dumps(write_value(Status(), workspace="globex")) in one
-    assert agency.bot.running is not None
-    assert isinstance(agency.bot.running.listeners, Listeners)
-    agency.bot.running.listeners._modals.home._chosen.clear()  # as after a restart
-    assert "Ada 1" not in shown(await agency.home())
+    view = shown(await agency.home())
+    assert "2 unclaimed replies in 2 outreach workspaces" in view
+    assert "acme · waiting" in view
+    assert "Outreach workspaces · 2" in view
 
 
 async def test_a_form_asks_which_workspace_and_offers_that_ones_sequences(agency: Agency) -> None:

@@ -62,59 +62,6 @@ async def until_shown(bot: BotHarness, message: dict[str, Any], words: str) -> N
     await until(there)
 
 
-async def test_a_slow_click_shows_a_temporary_note_on_the_card(
-    bot: BotHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    message = await card(bot)
-    monkeypatch.setattr(responders, "PROGRESS_AFTER", EARLY)
-    await bot.control("faults", method="users.info", kind="delay", delay=1.5)
-    clicking = asyncio.ensure_future(click(bot, message, "Claim", user=seed.CLEO.id, wait=0))
-    await until_shown(bot, message, "Working on it for @cleo")
-    await clicking
-    await until_shown(bot, message, "claimed by @cleo")
-    assert "Working" not in await shown(bot, message)
-    assert len(await bot.messages()) == 1
-
-
-async def test_a_slow_undo_shows_a_note_and_then_who_undid_it(
-    bot: BotHarness, remote: Remote, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
-    monkeypatch.setattr(responders, "PROGRESS_AFTER", EARLY)
-    with remote.holding():
-        await click(bot, line, "Undo", user=seed.BEN.id, wait=0)
-        await until_shown(bot, line, "Working on it for @ben")
-
-    async def undone() -> bool:
-        return any("sending again" in m["text"] for m in await bot.messages())
-
-    await until(undone)
-    await until_shown(bot, line, "undone by @ben")
-    assert "Working" not in json.dumps(await bot.messages())
-
-
-async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(
-    bot: BotHarness, remote: Remote, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
-    monkeypatch.setattr(responders, "PROGRESS_AFTER", EARLY)
-    with remote.holding():
-        await click(bot, line, "Undo", user=seed.BEN.id, wait=0)
-        await until_shown(bot, line, "Working on it for @ben")
-        await bot.control("faults", method="users.info", kind="delay", delay=1.5)
-        await click(bot, line, "Undo", user=seed.CLEO.id, wait=0)
-        await until_shown(bot, line, "Working on it for @cleo")
-
-    async def settled() -> bool:
-        texts = [m["text"] for m in await bot.messages()]
-        undone = sum("sending again" in text for text in texts)
-        refused = sum("Already undone by @ben" in text for text in texts)
-        return (undone, refused) == (1, 1) and "undone by @ben" in await shown(bot, line)
-
-    await until(settled)
-    assert "Working" not in json.dumps(await bot.messages())
-
-
 async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answer(
     bot: BotHarness, remote: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:

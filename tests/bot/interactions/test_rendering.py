@@ -10,30 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.blockkit import card_blocks, elements
-from bot.interactions import forms, home_view
+from bot.interactions import forms, home
 from bot.interactions.forms import FormRequest
-from bot.interactions.home_view import (
-    HomeState,
-    Paused,
-    Waiting,
-    viewed_workspace,
-)
-from bot.slack.permissions import Person, allowed, refusal, role_of, who_can, with_role
+from bot.interactions.home import HomeState
 from shared.api.models import Inbox, Sequence
-from shared.commands import COMMANDS, Role
+from shared.commands import COMMANDS
 from shared.commands.leads import Add
 from shared.commands.pause import Pause
 from shared.domain.card import Card
 from shared.domain.health import roll_up
-from shared.settings import Roles
+from shared.records.replies import OpenReply
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ODD = st.one_of(
     st.text(max_size=200), st.sampled_from(["", "x" * 3000, "<!channel>", "`pause sq_1`", "\n🎉"])
 )
-ANN = Person(id="U1ANN", name="ann", is_admin=True)
-BEN = Person(id="U2BEN", name="ben", groups=frozenset(frozenset({"S1SALES"})))
-GUS = Person(id="U3GUS", name="gus", is_guest=True)
 
 
 def checked(view: dict[str, Any]) -> None:
@@ -59,49 +50,38 @@ sequences = st.builds(
     steps=st.none() | st.integers(0, 9),
 )
 AGENCY = tuple(f"client-{n}" for n in range(60))
-waiting = st.builds(
-    Waiting,
-    alert=st.just("al_1"),
+replies = st.builds(
+    OpenReply,
+    alert_id=st.just("al_1"),
     lead=ODD,
+    email=st.just("ada@acme.example"),
+    company=ODD,
     sequence=ODD,
-    since=st.just(NOW - timedelta(hours=1)),
-    workspace=st.sampled_from(AGENCY[:3]),
-    link=st.sampled_from(["", "https://slack.example/archives/C1/p1"]),
+    reply=ODD,
+    received_at=st.just(NOW - timedelta(hours=1)),
 )
 
 
 @settings(max_examples=30, deadline=None)
 @given(
-    replies=st.none() | st.lists(waiting, max_size=12),
+    waiting=st.none() | st.lists(st.tuples(st.sampled_from(AGENCY[:3]), replies), max_size=12),
     inboxes=st.none()
     | st.lists(st.builds(Inbox, email=ODD, health_score=st.none() | st.floats(0, 100)), max_size=12),
     workspaces=st.sampled_from([AGENCY[:1], AGENCY[:12], AGENCY]),
-    one=st.sampled_from(["", AGENCY[0]]),
 )
-def test_home_is_inside_every_limit_whatever_the_account(
-    replies: Any, inboxes: Any, workspaces: Any, one: str
-) -> None:
-    one = one or (AGENCY[0] if len(workspaces) == 1 else "")
+def test_home_is_inside_every_limit_whatever_the_account(waiting: Any, inboxes: Any, workspaces: Any) -> None:
+    count = len(waiting or ())
     standing = HomeState(
         now=NOW,
         workspaces=workspaces,
-        viewed_workspace=one,
-        waiting=replies,
-        unclaimed={AGENCY[0]: len(replies)} if replies else {},
-        claims=replies,
+        waiting=waiting,
+        unclaimed={AGENCY[0]: count} if count else {},
+        claims=waiting or (),
+        links={"al_1": "https://slack.example/archives/C1/p1"},
         domains={} if inboxes is None else {AGENCY[0]: roll_up(inboxes)},
-        paused=[
-            Paused(domain=f"{n}.example", since=NOW, workspace=AGENCY[0]) for n in range(len(replies or ()))
-        ],
+        paused={(AGENCY[0], f"{n}.example"): NOW for n in range(count)},
     )
-    checked(home_view.view(standing))
-    assert viewed_workspace(home_view.view(standing)) == one
-
-
-def test_a_view_without_a_workspace_shows_all() -> None:
-    assert [
-        viewed_workspace(view) for view in (None, {}, {"private_metadata": "{"}, {"private_metadata": "[]"})
-    ] == [""] * 4
+    checked(home.view(standing))
 
 
 @settings(max_examples=25, deadline=None)
@@ -176,41 +156,3 @@ def test_a_form_of_an_unknown_kind_or_without_values_is_no_crash() -> None:
         assert form is not None
         assert form.errors
         checked(forms.form_view(verb, FormRequest(channel="C0ALERTS01")))
-
-
-def test_a_refusal_names_no_one_until_roles_are_configured() -> None:
-    rules = Roles()
-    assert [role_of(with_role(p, rules=rules, channel="C1")) for p in (ANN, BEN, GUS)] == [
-        Role.ADMIN,
-        Role.OPERATOR,
-        Role.READER,
-    ]
-
-
-def test_roles_hold_by_user_group_command_and_channel() -> None:
-    rules = Roles(
-        admin=frozenset({"U2BEN"}),
-        operator=frozenset({"U3GUS"}),
-        commands={"remove": frozenset({"admin", "U1ANN"}), "pause": frozenset({"S1SALES"})},
-        channels={"C1QUIET": Role.READER, "C2PAUSE": frozenset({"pause"})},
-    )
-
-    def may(person: Person, name: str, channel: str = "C0") -> bool:
-        return allowed(
-            with_role(person, rules=rules, channel=channel), COMMANDS[name], rules=rules, channel=channel
-        )
-
-    assert role_of(with_role(ANN, rules=rules, channel="C0")) is Role.READER
-    assert may(BEN, "remove")
-    assert may(ANN, "remove")
-    assert not may(GUS, "remove")
-    assert may(GUS, "resume")
-    assert may(BEN, "pause")
-    assert not may(GUS, "pause")
-    assert not may(GUS, "resume", "C1QUIET")
-    assert may(BEN, "pause", "C2PAUSE")
-    assert not may(BEN, "add", "C2PAUSE")
-    assert may(GUS, "status", "C1QUIET")
-    assert who_can("remove", needed=Role.OPERATOR, rules=rules) == {"U2BEN", "U1ANN"}
-    assert rules.groups == frozenset({"S1SALES"})
-    assert "Nothing was changed" in " ".join(refusal(GUS, "x").text)

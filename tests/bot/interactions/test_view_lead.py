@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.interactions import modals
+from bot.interactions import responders
 from sandbox.slack import seed
 from sandbox.slack.views import top_view
 from tests.bot.fake_service import Remote, open_remote
@@ -73,7 +73,7 @@ async def test_view_lead_shows_who_just_replied_in_a_modal_after_one_request(
 async def test_a_long_search_shows_how_far_it_is_in_the_modal_alone(
     bot: BotHarness, remote: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(modals, "PROGRESS_EVERY", 0.2)
+    monkeypatch.setattr(responders, "PROGRESS_SECONDS", 0.2)
     remote.reading = 0.1
     message = await card(bot, 1_490)
     await mention(bot, message, "done")

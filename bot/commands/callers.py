@@ -1,0 +1,153 @@
+"""Who asks and where: what they may do and know there, and the context that their commands run in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
+
+from bot.commands.answer import Answer
+from bot.commands.context import CommandContexts
+from bot.slack import permissions
+from bot.slack.directory import UserDirectory, Viewer
+from bot.slack.permissions import Person, Reach
+from shared.commands import Command, Invocation, Role
+from shared.commands.base import HERE, Arguments, InChannel, Problem
+from shared.commands.run import CommandContext
+from shared.commands.subscribe import list_sources
+from shared.domain.card import Card, Tone
+from shared.domain.wall_clock import find_zone
+from shared.records.audit import Actor, AuditEntry
+from shared.settings import CLAIM, UnknownWorkspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The rules of the settings, applied to the people of the Slack workspace."""
+
+    contexts: CommandContexts
+    directory: UserDirectory
+    face: str = "slack"
+    """Where the people are who ask; the audit tells it."""
+
+    def of(
+        self, person: Person, channel: str, *, progress: Callable[[int], None] = lambda _count: None
+    ) -> Caller:
+        """The person as they stand in a channel; `progress` gets the number of leads that a search has looked at."""
+        placed = permissions.with_role(person, rules=self.contexts.settings.roles, channel=channel)
+        return Caller(person=placed, channel=channel, access=self, progress=progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """A person in a channel."""
+
+    person: Person
+    channel: str
+    access: Access
+    progress: Callable[[int], None]
+
+    @property
+    def actor(self) -> Actor:
+        face = self.access.face
+        channel = self.channel if face == "slack" else ""
+        return Actor(name=self.person.name, id=self.person.id, face=face, channel=channel)
+
+    @property
+    def viewer(self) -> Viewer:
+        return Viewer(user=self.person.id, channel=self.channel)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The person's own time zone from Slack, or that of the settings."""
+        return find_zone(self.person.zone) or find_zone(self.access.contexts.settings.routes.timezone) or UTC
+
+    def may(self, command: Command) -> bool:
+        return self._may(command.name, command.role)
+
+    @property
+    def may_claim(self) -> bool:
+        """Acts on replies are not in the table of commands, and have one right together."""
+        return self._may(CLAIM, Role.OPERATOR)
+
+    def _may(self, name: str, needed: Role) -> bool:
+        rules = self.access.contexts.settings.roles
+        return permissions.may(self.person, name, needed=needed, rules=rules, channel=self.channel)
+
+    def context(self, workspace: str | None) -> CommandContext:
+        """What a command in this workspace, or in that of the channel, runs with. Raises `UnknownWorkspace`."""
+        contexts, directory, viewer = self.access.contexts, self.access.directory, self.viewer
+        place = contexts.workspace(workspace, channel=self.channel)
+        return replace(
+            contexts.at(place, self.actor, role=self.person.role),
+            permits=self.may,
+            display_name=directory.display_name,
+            find_place=lambda channel: directory.find_place(channel, viewer),
+            sees_channel=lambda channel: directory.sees(channel, viewer),
+            zone=self.zone,
+            permalink=self._permalink,
+            progress=self.progress,
+        )
+
+    async def _permalink(self, alert: str) -> str:
+        places = await self.access.contexts.store.alerts.messages([alert])
+        return await self.access.directory.permalink(*places[alert]) if alert in places else ""
+
+    async def hidden(self, arguments: Arguments) -> Answer | None:
+        """The refusal of arguments that name a channel of which this person may not know."""
+        if not isinstance(arguments, InChannel) or not arguments.channel:
+            return None
+        place = await self.access.directory.refusal(arguments.channel, self.viewer)
+        if place is None:
+            return None
+        card = Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN)
+        return Answer(card=card, problem=Problem(text=place.refusal, argument="channel"))
+
+    async def readable(self, asked: Invocation) -> Invocation | None:
+        """The line in the workspace that this person may read here; None if it may not be answered."""
+        name, rules = asked.command.name, self.access.contexts.settings.roles
+        if not self.may(asked.command):
+            return None
+        if self.person.reach is not Reach.CHANNEL or permissions.is_named(self.person, name, rules):
+            return asked
+        if isinstance(asked.arguments, InChannel) and asked.arguments.channel not in {HERE, self.channel}:
+            return None
+        workspaces = self.access.contexts.settings.workspaces.values()
+        open_here = [one.name for one in workspaces if one.alert_channel == self.channel]
+        if name in permissions.SHOWN:
+            open_here += [line.workspace for line in await list_sources(self.context(None), self.channel)]
+        wanted = asked.workspace
+        fitting = [one for one in open_here if wanted is None or wanted.casefold() == one.casefold()]
+        return replace(asked, workspace=fitting[0]) if fitting else None
+
+    async def refuse(self, command: Command, line: str, workspace: str | None) -> Answer:
+        """Record the refusal of a line, and explain it."""
+        contexts = self.access.contexts
+        try:
+            place = contexts.workspace(workspace, channel=self.channel)
+        except UnknownWorkspace:  # names of workspaces are confidential
+            place = contexts.workspace(None, channel=self.channel)
+        entry = AuditEntry(
+            at=datetime.now(UTC),
+            actor=self.actor,
+            workspace=place.name,
+            command=line,
+            result="refused: role",
+            effect="refused",
+        )
+        await contexts.store.records.record(entry)
+        card = await self.refusal(command.name, command.role)
+        return Answer(card=card, problem=Problem(text="role"))
+
+    async def refusal(self, name: str, needed: Role = Role.OPERATOR, *, act: str = "") -> Card:
+        """Why the person may not, and who can; `act` is what they asked for, where it isn't the name."""
+        rules, everywhere = self.access.contexts.settings.roles, self.person.reach is Reach.EVERYTHING
+        can = await self.access.directory.display_names(permissions.who_can(name, needed=needed, rules=rules))
+        return permissions.refusal(
+            self.person,
+            f"“{act or name}”",
+            needed=needed,
+            can=f"Who can: {can}." if can else "",
+            # The channel forbids it, where it would be allowed without its rule.
+            here=everywhere and permissions.may(self.person, name, needed=needed, rules=rules),
+        )
