@@ -42,8 +42,8 @@ async def test_a_client_lists_tools_and_reads_and_changes_nothing(
     async with connected(mcp, mode) as client:
         spoken = client.protocol_version
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-        found = await client.call_tool("sequences", {"status": "active"})
-        refused = await client.call_tool("pause", {"target": ["all"]})
+        found = await client.call_tool("sequences", {"words": "active"})
+        refused = await client.call_tool("pause", {"words": "all"})
     assert spoken == (REVISIONS[-1] if mode == "legacy" else mode)
     assert "pause" not in listed
     hints = listed["status"].annotations
@@ -79,7 +79,7 @@ async def test_every_revision_is_served_whatever_stands_between_its_messages(
         INITIALIZED,
         request(2, "tools/list"),
         request(3, "tools/call", name="whoami", arguments={}),
-        request(4, "tools/call", name="pause", arguments={"target": ["all"], "confirm": True}),
+        request(4, "tools/call", name="pause", arguments={"words": "all", "confirm": True}),
         request(5, "tools/obey"),
     )
     process = await asyncio.create_subprocess_exec(

@@ -107,7 +107,7 @@ async def test_without_the_database_nothing_is_answered(harness: CommandHarness)
 
 @pytest.mark.parametrize(
     ("tool", "arguments"),
-    [("pause", {"target": ["all"]}), ("guardrails", {"act": "off"}), ("undo", {})],
+    [("pause", {"words": "all"}), ("guardrails", {"words": "off"}), ("undo", {})],
 )
 async def test_a_change_is_refused_and_recorded(
     harness: CommandHarness, tool: str, arguments: dict[str, object]
