@@ -151,36 +151,34 @@ async def _leads(arguments: Leads, context: CommandContext) -> Result:
     """The newest hundred, or as many as the context says."""
     from shared.api.pace import Priority
 
-    status, name, of = arguments.status, None, ""
+    status, sequence, place = arguments.status, None, ""
     if arguments.target:
-        found = await context.find_sequence(arguments.target)
-        if not found.only:
-            card = found.card(lambda one: replace(arguments, target=(one,)), changes=False)
-            if not found.fitting and not found.nearest:  # a status may have been meant
-                hint = f"As a status: {did_you_mean(found.query, LEAD_STATUSES)}"
+        match = await context.find_sequence(arguments.target)
+        if not match.only:
+            card = match.card(lambda one: replace(arguments, target=(one,)), changes=False)
+            if not match.fitting and not match.nearest:  # a status may have been meant
+                hint = f"As a status: {did_you_mean(match.query, LEAD_STATUSES)}"
                 card = replace(card, text=(*card.text, hint))
             return Result(card, problem=Problem("no single sequence", "target"))
-        name, of = found.only.id, f" in {found.only.label}"
-    limit, shown, more = context.limit or PAGE, list[Any](), False
+        sequence, place = match.only.id, f" in {match.only.label}"
+    limit, leads, more = context.limit or PAGE, list[Any](), False
     urgency = Priority.INTERACTIVE if limit <= PAGE else Priority.NORMAL
     async for page in context.client.iter_pages(
-        sequence_id=name, status=status, page_size=min(limit, PAGE), priority=urgency
+        sequence_id=sequence, status=status, page_size=min(limit, PAGE), priority=urgency
     ):
-        shown += page.items
-        if len(shown) >= limit:
-            more = bool(page.next_cursor) or len(shown) > limit
+        leads += page.items
+        if len(leads) >= limit:
+            more = bool(page.next_cursor) or len(leads) > limit
             break
-    shown = shown[:limit]
+    leads = leads[:limit]
     noun = f"{status} lead" if status else "lead"
-    count = show_number(len(shown), noun) if shown else f"No {plural(noun)}"
-    return Result(
-        Card(
-            f"{f'Newest {count}' if more else count}{of}",
-            table=lead_table(shown) if shown else None,
-            footer="There are more. Export them all with `outreach export`." if more else "",
-        ),
-        rows=tuple(map(record_of, shown)),
+    count = show_number(len(leads), noun) if leads else f"No {plural(noun)}"
+    card = Card(
+        f"{f'Newest {count}' if more else count}{place}",
+        table=lead_table(leads) if leads else None,
+        footer="There are more. Export them all with `outreach export`." if more else "",
     )
+    return Result(card, rows=tuple(map(record_of, leads)))
 
 
 def lead_table(leads: Sequence[models.Lead]) -> Table:
@@ -202,19 +200,12 @@ def lead_name(lead: models.Lead) -> str:
 
 
 class Search(NamedTuple):
-    """The leads that were found, among how many, and whether those were all; else, in which lists."""
+    """The leads that were found, and what was searched."""
 
     leads: Sequence[models.Lead]
-    looked_at: int
+    searched: str
     complete: bool = False
-    lists: Sequence[str] = ()
-
-    @property
-    def looked_through(self) -> str:
-        if self.complete:
-            return f"Searched all {self.looked_at:,} leads."
-        lists = f"the newest of all, and of the {', '.join(self.lists[:-1])} and {self.lists[-1]} ones"
-        return f"Searched {self.looked_at:,} leads: {lists}. The service doesn't offer a search."
+    """All leads were searched."""
 
 
 async def search(
@@ -241,11 +232,12 @@ async def search(
             complete = is_all and page.next_cursor is None
             leads = tuple(lead for lead in page.items if _is(lead, who))
             if leads or complete:
-                return Search(leads, len(seen), complete)
+                return Search(leads, f"Searched all {len(seen):,} leads.", complete)
             if not left:
                 break
         names += [] if is_all else [listed or "its sequence's"]
-    return Search((), len(seen), lists=names)
+    newest = f"the newest of all, and of the {', '.join(names[:-1])} and {names[-1]} ones"
+    return Search((), f"Searched {len(seen):,} leads: {newest}. The service doesn't offer a search.")
 
 
 async def _pages(
@@ -277,8 +269,25 @@ def _is(lead: models.Lead, who: str) -> bool:
 
 def _not_found(who: str, result: Search) -> Result:
     tone = Tone.WARN if result.complete else Tone.UNKNOWN
-    card = Card(f"No lead matches “{clip(who)}”", tone=tone, text=(result.looked_through,))
+    card = Card(f"No lead matches “{clip(who)}”", tone=tone, text=(result.searched,))
     return Result(card, problem=Problem("not found", "who"))
+
+
+def _several(who: str, leads: Sequence[models.Lead], action: type[OnLead]) -> Card:
+    """Which of them is meant."""
+    is_removal = action is Remove
+    buttons = []
+    for one in leads[:MOST_BUTTONS]:
+        label = f"Remove {one.id}" if is_removal else f"Show {lead_name(one) or one.id}"
+        again = action(who=one.id, status=one.status or "")
+        buttons.append(Button(clip(label, length=46), again, tone=Tone.BAD if is_removal else Tone.INFO))
+    return Card(
+        f"{len(leads)} leads match “{clip(who)}”",
+        tone=Tone.WARN if is_removal else Tone.INFO,
+        text=(f"{NOTHING_CHANGED} Which one?" if is_removal else "",),
+        table=lead_table(leads),
+        buttons=tuple(buttons),
+    )
 
 
 # -- `lead`
@@ -294,16 +303,7 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
     home = await _named_sequence(reply.sequence, context) if reply else None
     result = await search(who, context, sequence_id=home.id if home else None, status=arguments.status)
     if len(result.leads) > 1:
-        buttons = tuple(
-            Button(
-                f"Show {clip(lead_name(one) or one.id, length=40)}",
-                Lead(who=one.id, status=one.status or ""),
-            )
-            for one in result.leads[:MOST_BUTTONS]
-        )
-        title, table = f"{len(result.leads)} leads match “{clip(who)}”", lead_table(result.leads)
-        rows = tuple(map(record_of, result.leads))
-        return Result(Card(title, table=table, buttons=buttons), rows=rows)
+        return Result(_several(who, result.leads, Lead), rows=tuple(map(record_of, result.leads)))
     lead = result.leads[0] if result.leads else None
     reply = reply or (await _last_reply(lead.email, context) if lead else None)
     if lead is None and reply is None:
@@ -315,22 +315,19 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
         title = lead_name(lead) or lead.email or lead.id
         facts += (*_own_facts(lead), *_reply_facts(reply))
         facts += (*await _place(lead, reply, context), *_other_facts(lead))
-        removal = Remove(who=lead.id, status=lead.status or "")
-        buttons = (*buttons, Button("Remove", removal, tone=Tone.BAD))
+        buttons.append(Button("Remove", Remove(who=lead.id, status=lead.status or ""), tone=Tone.BAD))
     else:
         title = " at ".join(filter(None, (reply.lead or who, reply.company))) if reply else who
         facts += _reply_facts(reply)
-    return Result(
-        Card(
-            title,
-            tone=TONES.get(lead.status or "", Tone.UNKNOWN) if lead else Tone.UNKNOWN,
-            text=() if lead else (result.looked_through,),
-            facts=tuple(facts),
-            quote=without_quotation(words),
-            buttons=buttons,
-        ),
-        rows=(record_of(lead),) if lead else (),
+    card = Card(
+        title,
+        tone=TONES.get(lead.status or "", Tone.UNKNOWN) if lead else Tone.UNKNOWN,
+        text=() if lead else (result.searched,),
+        facts=tuple(facts),
+        quote=without_quotation(words),
+        buttons=tuple(buttons),
     )
+    return Result(card, rows=(record_of(lead),) if lead else ())
 
 
 async def _last_reply(email: str | None, context: CommandContext) -> LeadReply | None:
@@ -346,29 +343,31 @@ async def _named_sequence(name: str, context: CommandContext) -> models.Sequence
     return (await context.find_sequence((name,))).only if name else None
 
 
-async def _links(email: str, reply: LeadReply | None, context: CommandContext) -> tuple[Button, ...]:
+async def _links(email: str, reply: LeadReply | None, context: CommandContext) -> list[Button]:
     """To the alert's card and to the lead's own page, for faces that can lead there."""
     from shared.text.links import lead_link
 
     card = await context.permalink(reply.alert_id) if reply else ""
     template = context.settings.links.lead if context.settings else ""
     page = lead_link(template, email) if context.actor.face == "slack" else ""
-    named = (("Open card", card), ("Open in CRM", page))
-    return tuple(Button(label, url=url) for label, url in named if url)
+    return [Button(label, url=url) for label, url in (("Open card", card), ("Open in CRM", page)) if url]
+
+
+def _facts(**named: str | None) -> tuple[Fact, ...]:
+    """What is known of these."""
+    return tuple(Fact(label, value) for label, value in named.items() if value)
 
 
 def _own_facts(lead: models.Lead) -> tuple[Fact, ...]:
-    known = (("Company", lead.company), ("Status", lead.status or "unknown"))
-    return tuple(Fact(label, value) for label, value in known if value)
+    return _facts(Company=lead.company, Status=lead.status or "unknown")
 
 
 def _reply_facts(reply: LeadReply | None) -> tuple[Fact, ...]:
     if reply is None:
         return ()
     step = "" if reply.step is None else str(reply.step)
-    named = (("Sequence", reply.sequence), ("Step", step), ("Reply", reply.status))
     when = Fact("Replied", f"{reply.received_at:%-d %b %H:%M} UTC", at=reply.received_at)
-    return (*(Fact(label, value) for label, value in named if value), when)
+    return (*_facts(Sequence=reply.sequence, Step=step, Reply=reply.status), when)
 
 
 async def _place(lead: models.Lead, reply: LeadReply | None, context: CommandContext) -> tuple[Fact, ...]:
@@ -376,36 +375,30 @@ async def _place(lead: models.Lead, reply: LeadReply | None, context: CommandCon
     from shared.api.values import fold
 
     told = {fold(key): value for key, value in lead.raw.items()}
-    facts: list[Fact] = []
-    name, step = told.get("sequenceid"), told.get("step")
+    name, step, label = told.get("sequenceid"), told.get("step"), ""
     if isinstance(name, str) and not (reply and reply.sequence):
         home = await _named_sequence(name, context)
-        facts.append(Fact("Sequence", home.label if home else name))
-    if isinstance(step, int) and not (reply and reply.step is not None):
-        facts.append(Fact("Step", str(step)))
+        label = home.label if home else name
+    has_step = isinstance(step, int) and not (reply and reply.step is not None)
+    facts = _facts(Sequence=label, Step=str(step) if has_step else "")
     try:
         added = datetime.fromisoformat(str(told.get("createdat")))
     except ValueError:
-        return tuple(facts)
-    if added.tzinfo:
-        facts.append(Fact("Added", context.show(added), at=added))
-    return tuple(facts)
+        return facts
+    return (*facts, Fact("Added", context.show(added), at=added)) if added.tzinfo else facts
 
 
 def _other_facts(lead: models.Lead) -> tuple[Fact, ...]:
-    """What the service tells besides, at the top or one level deeper: custom fields have no documented place."""
+    """What the service tells besides, wherever: custom fields have no documented place."""
     from shared.api.values import fold
 
-    deeper = [pair for value in lead.raw.values() if isinstance(value, dict) for pair in value.items()]
-    found = [
-        Fact(key, str(value))
-        for key, value in (*lead.raw.items(), *deeper)
-        if key not in STANDARD
-        and fold(key) not in PLACED
-        and isinstance(value, str | int | float)
-        and value != ""
-    ]
-    return tuple(found[:MOST_OTHER_FIELDS])
+    others = {name: value for name, value in record_of(lead).items() if name not in STANDARD}
+    told = (
+        Fact(name, str(value))
+        for name, value in others.items()
+        if fold(name) not in PLACED and isinstance(value, str | int | float) and value != ""
+    )
+    return tuple(told)[:MOST_OTHER_FIELDS]
 
 
 def record_of(lead: models.Lead) -> dict[str, Any]:
@@ -432,10 +425,9 @@ def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[t
     for name, inner in value.items():
         if isinstance(inner, Mapping):
             yield from _leaves(inner, (*path, name))
-        elif isinstance(inner, list):
-            yield (*path, name), json.dumps(inner, ensure_ascii=False)
         else:
-            yield (*path, name), inner
+            listed = isinstance(inner, list)
+            yield (*path, name), json.dumps(inner, ensure_ascii=False) if listed else inner
 
 
 # -- `add` and `remove`
@@ -444,27 +436,26 @@ def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[t
 async def _add(arguments: Add, context: CommandContext) -> Result:
     from shared.api.pace import Priority
 
-    found = await context.find_sequence(arguments.target)
-    if not found.only:
-        return found.refusal(arguments)
-    email, label = arguments.email, found.only.label
+    match = await context.find_sequence(arguments.target)
+    if not match.only:
+        return match.refusal(arguments)
+    email, label = arguments.email, match.only.label
     lead = {"email": email, **arguments.fields}
-    result = await context.client.add_leads(found.only.id, [lead], priority=Priority.INTERACTIVE)
+    result = await context.client.add_leads(match.only.id, [lead], priority=Priority.INTERACTIVE)
     if result.added:
         button = Button("Remove", Remove(who=email))
         card = Card(f"Added {email} to {label}", tone=Tone.GOOD, buttons=(button,))
         return Result(card, rows=({"email": email},), audit=f"added to {label}")
-    if result.repeated:
-        note = "The connection was lost and the request was sent again. The first attempt may have added it."
-        card = Card(f"{email} may already be in {label}", tone=Tone.WARN, text=(note,))
-        return Result(card, audit="uncertain: repeated")
-    if result.skipped:
+    if result.skipped and not result.repeated:
         reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
         note, why = f"The service skipped it: {reasons}.", f"skipped: {reasons}"
         return refused(f"{email} wasn't added to {label}", note, why=why, argument="email")
-    note = "The service didn't confirm whether it was added."
-    card = Card(f"{email} was sent to {label}", tone=Tone.WARN, text=(note,))
-    return Result(card, audit=f"sent to {label}; the service didn't confirm whether it was added")
+    title, note = f"{email} was sent to {label}", "The service didn't confirm whether it was added."
+    audit = f"sent to {label}; the service didn't confirm whether it was added"
+    if result.repeated:
+        title, audit = f"{email} may already be in {label}", "uncertain: repeated"
+        note = "The connection was lost and the request was sent again. The first attempt may have added it."
+    return Result(Card(title, tone=Tone.WARN, text=(note,)), audit=audit)
 
 
 class RemoveLead(Act):
@@ -495,11 +486,10 @@ async def _remove(arguments: Remove, context: CommandContext) -> Result | Questi
         return _question(who, who)
     result = await search(who, context, status=arguments.status)
     if len(result.leads) > 1:
-        return _which_lead(who, result.leads)
+        return refusal(_several(who, result.leads, Remove), why="several leads", argument="who")
     if result.leads:
         (one,) = result.leads
-        address = (Fact("Email", one.email),) if one.email else ()
-        facts = (*address, *_own_facts(one), *_other_facts(one))
+        facts = (*_facts(Email=one.email), *_own_facts(one), *_other_facts(one))
         question = _question(one.id, one.email or one.id, name=lead_name(one))
         return replace(question, card=replace(question.card, facts=facts))
     if is_address:
@@ -512,25 +502,6 @@ def _question(lead_id: str, label: str, *notes: str, name: str = "") -> Question
     does = "This removes the lead from all sequences and keeps the reply history. It can't be undone."
     act = RemoveLead(id=lead_id, label=label)
     return ask(f"Remove {name or clip(label)}?", does, *notes, label="Remove", act=act)
-
-
-def _which_lead(who: str, leads: Sequence[models.Lead]) -> Result:
-    buttons = tuple(
-        Button(
-            f"Remove {clip(one.id, length=40)}",
-            Remove(who=one.id, status=one.status or ""),
-            tone=Tone.BAD,
-        )
-        for one in leads[:MOST_BUTTONS]
-    )
-    card = Card(
-        f"{len(leads)} leads match “{clip(who)}”",
-        tone=Tone.WARN,
-        text=(f"{NOTHING_CHANGED} Which one?",),
-        table=lead_table(leads),
-        buttons=buttons,
-    )
-    return refusal(card, why="several leads", argument="who")
 
 
 FAMILY = (
