@@ -27,8 +27,7 @@ from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.health import Thresholds, verdict
 from shared.domain.paused_domains import advice, pause_reason
 from shared.domain_health import wording
-from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
-from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value
+from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value, decode, encode
 from shared.store.messages import INCIDENT, PlannedPost
 from shared.store.rows import AlertRow
 from shared.text.formats import clip, show_exact_span, show_number
@@ -82,7 +81,7 @@ def _sending(name: str, *, is_well: bool, is_broken: bool) -> tuple[str, Tone]:
 def problems_in(standing: Mapping[str, Any]) -> Sequence[CheckReport]:
     """The problems that a card's state holds; of a domain that is gone only that it is: the others follow from it."""
     stored = standing.get("dns")
-    report = decode_report(json.dumps(stored)) if isinstance(stored, Mapping) else None
+    report = decode(DomainReport, json.dumps(stored)) if isinstance(stored, Mapping) else None
     problems = report.checks if report else ()
     gone = [one for one in problems if one.code is Code.NO_DOMAIN]
     return gone[:1] or problems
@@ -90,7 +89,7 @@ def problems_in(standing: Mapping[str, Any]) -> Sequence[CheckReport]:
 
 def problems_state(problems: Sequence[CheckReport]) -> dict[str, Any]:
     """The problems for a card's state."""
-    return {"dns": json.loads(encode_report(DomainReport(domain="", checks=tuple(problems))))}
+    return {"dns": json.loads(encode(DomainReport(domain="", checks=tuple(problems))))}
 
 
 def _repair(problem: CheckReport) -> str:
@@ -194,7 +193,7 @@ def recovery_note(alert: AlertRow, now: Mapping[str, Any], *, at: float) -> Plan
 
 def dns_body(domain: str, changes: Sequence[DomainChange], at: float) -> bytes:
     """The event of these changes of a domain's DNS, as a delivery."""
-    told = [json.loads(encode_change(one)) for one in changes]
+    told = [json.loads(encode(one)) for one in changes]
     is_broken = any(one.after.value is Value.PROBLEM for one in changes)
     event = {"event": DNS, "domain": domain, "at": at, "broken": is_broken, "changes": told}
     return json.dumps(event).encode()
@@ -263,7 +262,7 @@ def dns_update(
 def _changes(raw: Mapping[str, Any]) -> Sequence[DomainChange]:
     """Those of the event, as far as this version can read them."""
     told = raw.get("changes")
-    read = (decode_change(json.dumps(one)) for one in (told if isinstance(told, list) else ()))
+    read = (decode(DomainChange, json.dumps(one)) for one in (told if isinstance(told, list) else ()))
     return [one for one in read if one is not None]
 
 

@@ -1,1 +1,1 @@
-"""What assistants (clients of the Model Context Protocol) may see and do in a person's name. Free of the SDK."""
+"""Tools of assistants (clients of the Model Context Protocol), and the limits of what they see and do. No SDK."""

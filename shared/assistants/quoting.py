@@ -26,7 +26,7 @@ MOST_ROWS, MOST_FIELDS, MOST_LISTED, MOST_NESTED = 100, 60, 100, 5
 MOST_TOTAL = 60_000
 """Characters of text in one answer; then the remaining rows are left out, and counted."""
 SPACIOUS_KEYS = "entries"
-"""Under it are the entries of a mapping whose keys are no plain words."""
+"""The key of the entries of a mapping whose own keys are no plain words."""
 
 _OWN = re.compile(r"[A-Za-z0-9_.:+-]{1,64}")
 """An id, a status or a time: no spaces, so no sentence, and no slash, so no address."""
@@ -86,7 +86,7 @@ class _Quoting:
 
 
 def answer(command: Command, result: Result) -> dict[str, Any]:
-    """What a command came to as structured content: the rows, and what people read of it beside them."""
+    """A command's result as structured content: the rows, and the text of its card."""
     quoting = _Quoting(own=frozenset(command.own_fields))
     rows: list[Any] = []
     for row in result.rows[:MOST_ROWS]:
@@ -110,7 +110,7 @@ def summary(command: Command, result: Result) -> str:
 
 
 def card_text(card: Card, *, with_table: bool = True) -> str:
-    """What people read on the card, as plain lines; all of it may have words from outside."""
+    """The text of a card as plain lines; all of it may have words from outside."""
     facts = (f"{fact.label}: {fact.value}" for fact in (*card.facts, *card.details))
     table = _lines(card.table) if with_table and card.table else ()
     quoted = (f"“{card.quote}”",) if card.quote else ()

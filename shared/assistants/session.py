@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from shared.store.history import Records
 
 CALL_SECONDS = 30.0
-"""For a call, however slow the service is."""
+"""Seconds that a call may take, however slow the service is."""
 LONGEST_NAME = 60
 ONLY_READING = "Assistants can only read. A person makes changes, with a command of their own."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a call came to, as structured content."""
+    """The result of a call, as structured content."""
 
     content: Mapping[str, Any]
     summary: str
@@ -54,16 +54,16 @@ Run = Callable[[Invocation], Awaitable[Result]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """In whose name an assistant calls, and where that is written down."""
+    """The person in whose name an assistant calls, and where the calls are recorded."""
 
     actor: Actor
-    """With `via`."""
+    """The person, with `via` naming the assistant."""
     records: Records
     now: Callable[[], datetime]
     settings: Settings
 
     def workspace(self, named: str | None) -> str:
-        """Where a call is recorded: in the workspace that it names, if there is one."""
+        """The workspace in which a call is recorded: the one that it names, if there is one."""
         with contextlib.suppress(UnknownWorkspace):
             return self.settings.workspace(named).name
         return self.settings.workspace(None).name
@@ -145,7 +145,7 @@ class AssistantSession:
         await caller.records.record(entry)
 
     def _record_later(self, invocation: Invocation, result: str, effect: Effect) -> None:
-        """Of a call that was cancelled, which can wait for nothing."""
+        """Record a call that was cancelled, which can wait for nothing."""
         task = asyncio.ensure_future(self._record(invocation, result, effect))
         self._writing.add(task)
         task.add_done_callback(self._written)

@@ -59,7 +59,7 @@ def _tool(command: Command) -> Tool:
 
 
 def read_call(name: str, given: Mapping[str, Any]) -> Invocation:
-    """What a call asks for, as if a person had typed it. Raises `CallError`."""
+    """Read a call as if a person had typed it. Raises `CallError`."""
     command = COMMANDS.get(name)
     if command is None or not command.assistants:
         raise CallError("Unknown tool. List the tools to see their names.")

@@ -90,7 +90,7 @@ def parse(line: str) -> Invocation:
 
 
 def invocation(arguments: Arguments, *, workspace: str | None = None) -> Invocation:
-    """The same as if a person had typed it."""
+    """Return the invocation as if a person had typed it."""
     return Invocation(arguments=arguments, workspace=workspace, line=render(arguments, workspace=workspace))
 
 

@@ -1,4 +1,4 @@
-"""What a command is made of: arguments, a table entry, and what it answers. Pure, and light to import.
+"""The parts of a command: arguments, a table entry, and its answer. Pure, and light to import.
 
 A command is a module of this package with a `COMMAND`, or a `FAMILY` of several; to add one, add a module: nothing else
 names it. Every start of the program imports them all, so a command imports the client and what reads with it in its functions.
@@ -81,7 +81,7 @@ class Data:
 
 
 class Arguments(Data):
-    """What one command is given.
+    """The arguments of one command.
 
     `read` and `write` are inverses: `read(split(" ".join(write()))) == self`.
     """
@@ -219,34 +219,34 @@ Rows = tuple[Mapping[str, object], ...]
 
 
 class Problem(Data):
-    """Why nothing was done, and the argument that is to blame for it, if one is."""
+    """The reason why nothing was done, and the argument that is to blame for it, if one is."""
 
     text: str = field(kw_only=False)
     argument: str = field(kw_only=False, default="")
 
 
 class Result(Data):
-    """What a command came to. No front end reads the card to learn it."""
+    """The outcome of a command. No front end reads the card to learn it."""
 
     card: Card = field(kw_only=False)
     rows: Rows = ()
-    """The same as objects, with the service's names as keys, for `--json`."""
+    """The card's data as objects, with the service's names as keys, for `--json`."""
     audit: str = ""
-    """What the audit says; empty where nothing was done or refused: a look, no change."""
+    """The entry in the audit; empty where nothing was done or refused: a look, no change."""
     effect: Effect = ""
     sequences: tuple[str, ...] = ()
     """The ids of those that were paused or resumed."""
     until: datetime | None = None
-    """When a pause ends."""
+    """The end of a pause."""
     reason: str = ""
     undoable: Mapping[str, Before] = field(default_factory=dict)
-    """Those of `sequences` that an Undo takes back, as they were before."""
+    """The sequences of `sequences` that an Undo takes back, as they were before."""
     undoes: int = 0
     """The number of the entry in the audit that this took back."""
     setting: str = ""
     """The setting that it changed, such as `digest C123`: earlier messages about it say from then on how it is."""
     problem: Problem | None = None
-    """What was asked was not done, and no error either: several fit, none fits. A shell exits with 1."""
+    """Set where nothing was done, without an error: several fit, none fits. A shell exits with 1."""
 
     @property
     def refused(self) -> bool:
@@ -286,10 +286,10 @@ class Choice(Data):
 
 
 class Question(Data):
-    """What a command asks before it changes anything. A face draws it and hands an act back to `carry_out`."""
+    """The question of a command before it changes anything. A face draws it and hands an act back to `carry_out`."""
 
     card: Card
-    """What will change, without buttons."""
+    """The card that says what will change, without buttons."""
     choices: tuple[Choice, ...]
     """The first is what the command says."""
     asks: bool = True
@@ -318,7 +318,7 @@ def refusal(card: Card, *, why: str, argument: str = "") -> Result:
 
 
 def not_done(title: str, *text: str, why: str, argument: str = "") -> Result:
-    """The same where there was nothing to do or to show, which the audit needn't have."""
+    """The result of a command with nothing to do or to show, which the audit needn't have."""
     card = Card(title, tone=Tone.WARN, text=text)
     return Result(card, problem=Problem(why, argument))
 
@@ -332,11 +332,11 @@ class Stop(Exception):  # a command ends with a result; nothing has gone wrong
 
 
 Run = Callable[[Any, Any], Awaitable[Result | Question]]
-"""What a command does, from its arguments and its context."""
+"""The operation of a command, from its arguments and its context."""
 
 
 class Face(StrEnum):
-    """Where a command is given."""
+    """The place where a command is given."""
 
     SLACK = "slack"
     SHELL = "shell"
@@ -368,7 +368,7 @@ class Command(Data):
     own_fields: tuple[str, ...] = ()
     """Fields of its rows with ids, statuses and times; an assistant gets every other text as quoted from outside."""
     assistants: bool = True
-    """Whether an assistant may give it in a person's name."""
+    """True if an assistant may give it in a person's name."""
     is_offered: Callable[[Any], bool] = lambda _context: True
     """False where the settings of a context leave it without meaning: then no list shows it."""
 
@@ -395,7 +395,7 @@ class ChangingCommand(Command):
 NO_COMMANDS = frozenset({"base", "errors", "hold", "run", "times"})
 """The modules of this package without a command."""
 COMMANDS: dict[str, Command] = {}
-"""By name, in the order of lists."""
+"""The commands by name, in the order of lists."""
 ALIASES: dict[str, str] = {}
 """The name that each alias stands for."""
 

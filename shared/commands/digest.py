@@ -157,7 +157,7 @@ def show_times(at: str) -> str:
 
 
 def show_next(at: str, *, now: datetime, zone: tzinfo) -> str:
-    """When the next of these digests comes."""
+    """The time of the next of these digests."""
     return show_time(min(one.next_after(now) for one in _recurrences(at)), now=now, zone=zone)
 
 
@@ -250,7 +250,7 @@ async def _unclaimed(context: CommandContext) -> Fact:
 
 
 async def _claims(days: DayRange, context: CommandContext) -> list[Fact]:
-    """How long replies waited until they were claimed in these days, and before."""
+    """The time that replies waited until they were claimed in these days, and before."""
     records, spans = context.need_records(), []
     for one in (days, days.before):
         waits = await records.claim_times(context.workspace.name, *one.moments(UTC), late=LATE_SECONDS)
@@ -263,7 +263,7 @@ async def _claims(days: DayRange, context: CommandContext) -> list[Fact]:
 
 
 async def _held(context: CommandContext) -> list[Fact]:
-    """Who has claimed how many replies that are not done."""
+    """The people who have claimed replies that are not done, with how many."""
     since = context.now() - timedelta(days=CLAIM_DAYS)
     held = await context.need_records().claim_counts(context.workspace.name, since)
     counted = ", ".join(f"@{name} {count:,}" for name, count in [*held.items()][:PEOPLE_NAMED])

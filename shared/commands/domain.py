@@ -60,7 +60,7 @@ class Domain(Arguments):
 
 
 class Recorded(NamedTuple):
-    """What the bot knows of a domain."""
+    """The bot's records of a domain."""
 
     report: DomainReport | None
     changes: Sequence[DomainChange]
@@ -251,7 +251,7 @@ class Page(NamedTuple):
         return f"{clip(self.name)} {state}"
 
     def _why(self) -> tuple[str, ...]:
-        """What explains the state, as far as it is known; what broke first comes first."""
+        """The causes of the state, as far as they are known, the earliest first."""
         from shared.domain.dns_facts import dns_fact, problem_text, problems_of
 
         now, zone = self.context.now(), self.context.zone
@@ -278,7 +278,7 @@ class Page(NamedTuple):
         return (f"No cause is known. Unknown: {named}." if named else "No cause is known.",)
 
     def _next(self) -> tuple[str, ...]:
-        """What to do: about DNS first, as the rest comes back without it."""
+        """The advice: about DNS first, as the rest comes back without it."""
         from shared.domain.dns_facts import advice
         from shared.domain.paused_domains import advice as advice_when_paused
 

@@ -45,7 +45,7 @@ SNOOZED = timedelta(days=1)
 LOOK_BACK = timedelta(days=30)
 FIRINGS_SHOWN = 8
 ENOUGH_SECONDS = 7 * DAY
-"""From which a time without a firing says something about a rule."""
+"""A time without a firing says something about a rule from so many seconds on."""
 TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "notifies": Tone.INFO, "waits": Tone.WARN}
 STAY = "Sequences that are paused stay paused."
 ALL_SILENT = "No rule posts, suggests or pauses anything until someone turns them on."
@@ -60,14 +60,14 @@ class Guard(Arguments):
     """The sentence as it was understood."""
     name: str = ""
     duration: timedelta | None = None
-    """How long a `snooze` lasts; None: as long as is usual."""
+    """The length of a `snooze`; None: the usual one."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
         if not words:
             return cls()
         # late, as below: every start of the program would wait for it
-        from shared.guardrails.words import ACTIONS
+        from shared.guardrails.sentence import ACTIONS
 
         typed, rest = words[0], words[1:]
         if typed.is_one_of(*ACTIONS):
@@ -118,7 +118,7 @@ def _name(words: Words) -> str:
 
 
 def _length(words: Words) -> timedelta | None:
-    """How long a snooze lasts: `for 24h`."""
+    """The length of a snooze: `for 24h`."""
     if not words:
         return None
     end = read_end(texts(words))
@@ -411,7 +411,7 @@ def _off_text(switch: Switch, context: CommandContext) -> str:
 
 
 async def _load_activity(context: CommandContext, spans: Iterable[float] | None = None) -> Activity:
-    """What is stored of the workspace and matters to windows that begin so many seconds ago; None: to all windows.
+    """The stored past, as far as it matters to windows that begin so many seconds ago; None: to all windows.
 
     It is read in portions: of a large account it is millions of rows.
     """
@@ -441,7 +441,7 @@ async def _load_activity(context: CommandContext, spans: Iterable[float] | None 
 
 
 async def _backtest(name: str, rule: Rule, context: CommandContext) -> Result:
-    """What a rule would have done in the last 30 days; one without a name is new, and can be added from there."""
+    """Replay a rule over the last 30 days; one without a name is new, and can be added from there."""
     import asyncio
 
     from shared.guardrails.backtest import backtest

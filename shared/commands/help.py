@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shared.commands.run import CommandContext
 
 EVERYTHING = "all"
-"""In place of a command: each of them, with what it does."""
+"""The word for all commands, in the place of one."""
 FIRST_LINES = (
     ("status", "what the account is doing, and what isn't fine"),
     ("replies", "interested replies that nobody has claimed"),

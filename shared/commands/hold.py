@@ -39,7 +39,7 @@ RESUME_TIMER = "resume"
 FORGOTTEN = "It no longer resumes automatically."
 MAY_RESUME = "It may still resume automatically: the bot's database can't be read."
 PATIENCE_SECONDS = 60.0
-"""How long to wait for another change of the same sequence: longer than a request is repeated."""
+"""Seconds to wait for another change of the same sequence: longer than a request is repeated."""
 LOOK_EVERY_SECONDS = 0.1
 CHANGED_AT_ONCE = 5
 
@@ -57,15 +57,15 @@ FAILURES: Mapping[type[Exception], Outcome] = {Uncertain: "uncertain", NotFound:
 
 
 class Changed(Data):
-    """What became of a sequence."""
+    """The outcome of a change of one sequence."""
 
     outcome: Outcome
     """`extended`: its pause got another end. `kept`: another pause lasts at least as long. `moved`: someone changed it
     after what an Undo takes back. `uncertain`: a request was sent whose outcome is unknown."""
     before: Before | None = None
-    """What an Undo takes it back to, where it was changed."""
+    """The state that an Undo takes it back to, where it was changed."""
     note: str = ""
-    """What else is to be said of it, or why the service refused it."""
+    """Anything else to say of it, or why the service refused it."""
 
 
 class Held:
@@ -130,7 +130,7 @@ class Held:
 
 
 async def read_revisions(context: CommandContext) -> Mapping[str, int] | None:
-    """To be read before the sequences are listed: later it shows which statuses may be outdated."""
+    """Read this before the sequences are listed: later it shows which statuses may be outdated."""
     try:
         return await context.need_records().changes.revisions(context.workspace.name)
     except RecordsUnavailable:
@@ -273,7 +273,7 @@ async def _set_unlocked(target: Target, status: Status, context: CommandContext)
 
 
 class Tally(Data):
-    """What became of each sequence."""
+    """The outcome of each sequence."""
 
     outcomes: Mapping[Target, Changed]
 

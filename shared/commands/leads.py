@@ -81,7 +81,7 @@ class OnLead(Arguments):
     who: str
     """An address, an id, or the words of a name."""
     status: str = ""
-    """Where to look first; with an address or an id only."""
+    """The status to search first; with an address or an id only."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -344,7 +344,7 @@ async def _named_sequence(name: str, context: CommandContext) -> models.Sequence
 
 
 async def _links(email: str, reply: LeadReply | None, context: CommandContext) -> list[Button]:
-    """To the alert's card and to the lead's own page, for faces that can lead there."""
+    """Buttons to the alert's card and to the lead's own page, for faces that can lead there."""
     from shared.text.links import lead_link
 
     card = await context.permalink(reply.alert_id) if reply else ""
@@ -354,7 +354,7 @@ async def _links(email: str, reply: LeadReply | None, context: CommandContext) -
 
 
 def _facts(**named: str | None) -> tuple[Fact, ...]:
-    """What is known of these."""
+    """A fact for each of these that is known."""
     return tuple(Fact(label, value) for label, value in named.items() if value)
 
 
@@ -389,7 +389,7 @@ async def _place(lead: models.Lead, reply: LeadReply | None, context: CommandCon
 
 
 def _other_facts(lead: models.Lead) -> tuple[Fact, ...]:
-    """What the service tells besides, wherever: custom fields have no documented place."""
+    """The other fields that the service sends, wherever: custom fields have no documented place."""
     from shared.api.values import fold
 
     others = {name: value for name, value in record_of(lead).items() if name not in STANDARD}

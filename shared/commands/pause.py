@@ -63,7 +63,7 @@ class Pause(OnSequences):
     verb = "pause"
     duration: timedelta | None = None
     until: Moment | None = None
-    """Where no duration is given."""
+    """The end as a moment, where no duration is given."""
     reason: str = ""
 
     @classmethod
@@ -137,7 +137,7 @@ class Target(Data):
     id: str
     label: str
     status: str = ""
-    """As the service listed it; empty: it wasn't asked."""
+    """The status as the service listed it; empty: it wasn't asked."""
     revision: int | None = None
     """The number of its changes before it was listed: the status counts only as long as nobody changes it."""
     unchanged_since: int | None = None
@@ -197,12 +197,12 @@ class Plan(Data):
 
     @property
     def able(self) -> Many[Sequence]:
-        """Those whose status would change."""
+        """The sequences whose status would change."""
         return [one for one in self.sequences if one.status == WAS[self.act.status]]
 
     @property
     def timed(self) -> Many[Sequence]:
-        """Those that are paused and would resume before the pause ends."""
+        """The paused sequences that would resume before the pause ends."""
         from shared.commands.hold import ends_earlier
 
         paused = [one for one in self.sequences if self.act.status == one.status == "paused"]
@@ -228,7 +228,7 @@ class Plan(Data):
     def question(
         self, title: str, *choices: Choice, text: Iterable[str] = (), is_open: bool = False
     ) -> Question:
-        """What would be changed, with these sequences."""
+        """The question about the change, with these sequences."""
         kept, until = show_number(len(self.timed), "paused sequence"), self.until or " until you resume them"
         does = f"They stop sending{until}. Replies still arrive."
         if self.act.status == "active":
@@ -245,7 +245,7 @@ class Plan(Data):
 
 
 async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Question:
-    """What `pause` or `resume` means, as a question; most are asked only by a face that asks everything."""
+    """Read the meaning of `pause` or `resume` as a question; most are asked only by a face that asks everything."""
     from shared.commands.hold import read_revisions, read_timers
 
     act = SetStatus(status="active")
@@ -352,7 +352,7 @@ async def _many(scope: str, plan: Plan) -> Result | Question:
 
 
 async def _resume_all(plan: Plan) -> Question:
-    """Those that this program paused; the others only where a person chooses so."""
+    """Ask about the sequences that this program paused; the others are left to an explicit choice."""
     able, own = plan.able, {one.id for one in plan.able}
     if records := plan.context.records:
         changes = await records.last_changes(plan.context.workspace.name, list(own))
@@ -407,7 +407,7 @@ def _nothing_able(status: Status) -> Result:
 
 
 async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Result:
-    """What became of the sequences: one by its name, several by their number."""
+    """The result for the sequences: one by its name, several by their number."""
     from shared.commands.hold import FORGOTTEN
 
     status, only = act.status, act.targets[0] if len(act.targets) == 1 else None

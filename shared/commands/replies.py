@@ -37,7 +37,7 @@ class Replies(Arguments):
     verb = "replies"
     page: int | None = None
     mine: bool = False
-    """What the person has claimed and not marked done, instead of what is unclaimed."""
+    """True for the person's own claims that aren't done, instead of the unclaimed replies."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -109,7 +109,7 @@ def own_title(count: int) -> str:
 
 
 async def own_replies(context: CommandContext) -> Sequence[OpenReply]:
-    """What the person has claimed and not marked done, the claim that is longest ago first."""
+    """The person's own claims that aren't done, the oldest claim first."""
     claims = await context.need_records().own_replies(context.actor.id or context.actor.name)
     return [reply for workspace, reply in claims if workspace == context.workspace.name]
 

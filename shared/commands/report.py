@@ -139,7 +139,7 @@ async def _recorded(asked: DayRange, context: CommandContext) -> PeriodRecords:
 async def _positive(
     asked: DayRange, context: CommandContext, *, most: int | None, named: bool
 ) -> Sequence[PositiveReply]:
-    """Where all are listed, each day by itself: one long reading is interrupted by PostgreSQL."""
+    """Read the replies; all of them are read a day at a time, as PostgreSQL interrupts one long reading."""
     records, name = context.need_records(), context.workspace.name
     start, end = asked.moments(UTC)
     if most is not None:
@@ -153,7 +153,7 @@ async def _positive(
 
 
 async def _domains(context: CommandContext) -> Sequence[Mapping[str, object]]:
-    """How the domains stand, and their DNS where it is checked."""
+    """The state of the domains, and of their DNS where it is checked."""
     from shared.commands.run import read_part
     from shared.domain.dns_facts import dns_fact, in_dns
     from shared.domain.health import roll_up

@@ -63,7 +63,7 @@ class Place:
     refusal: str = ""
     fix: str = ""
     note: str = ""
-    """What the answer adds where it is taken as it is."""
+    """A note that the answer adds where the channel is taken as it is."""
 
 
 async def show_as_is(who: str) -> str:
@@ -84,7 +84,7 @@ async def take_as_is(channel: str) -> Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandContext:
-    """What a command of one person, or of one timer, runs with. `now` gives aware times in UTC."""
+    """The context in which a person's or a timer's command runs. `now` gives aware times in UTC."""
 
     workspace: Workspace
     client: OutreachClient
@@ -92,29 +92,29 @@ class CommandContext:
     records: Records | None
     now: Callable[[], datetime]
     session: SessionChanges | None = None
-    """What this process has changed, for an Undo without records."""
+    """The changes of this process, for an Undo without records."""
     asks_always: bool = False
     """Every change is asked about first: a key is pressed by mistake more easily than a line is typed."""
     unseen: bool = False
-    """What is asked is answered by yes without being shown, so that nothing is read only to show it."""
+    """True if a question is answered by yes without being shown, so that nothing is read only to show it."""
     pages_searched: int = 20
-    """How many pages are gone through for one lead: the service offers no search, so each is a request."""
+    """Pages to search for one lead: the service offers no search, so each is a request."""
     progress: Callable[[int], None] = lambda _count: None
     """Told how many leads a search has looked at."""
     role: Role = Role.ADMIN
-    """Who sits at the machine may do everything; Slack says who its people are."""
+    """The person's role: whoever sits at the machine may do everything; Slack says who its people are."""
     permits: Callable[[Command], bool] | None = None
-    """Where the settings say more than roles."""
+    """A check of permissions, for settings that say more than roles."""
     settings: Settings | None = None
-    """What is set for all workspaces together; None: nothing is known beside this one."""
+    """The settings of all workspaces; None: nothing is known beside this one."""
     problems: Callable[[], Sequence[str]] = tuple
-    """What the running bot knows to be wrong with itself."""
+    """The running bot's own current problems."""
     zone: tzinfo = UTC
-    """In which the reader's times of day are."""
+    """The reader's time zone."""
     limit: int | None = None
-    """How many entries of a list to show; None: the command's default."""
+    """The number of entries of a list to show; None: the command's default."""
     display_name: Callable[[str], Awaitable[str]] = show_as_is
-    """How people say whom an id in the settings means."""
+    """Gives the name of a person or a group whose id stands in the settings."""
     permalink: Callable[[str], Awaitable[str]] = no_link
     """The address of an alert's card, for faces that can lead there; empty where there is none."""
     find_place: Callable[[str], Awaitable[Place]] = take_as_is
@@ -147,7 +147,7 @@ class CommandContext:
 
     @property
     def changes(self) -> Records | SessionChanges:
-        """Where the changes are that can be undone; raises `RecordsUnavailable` where they are nowhere."""
+        """The changes that can be undone; raises `RecordsUnavailable` where they are nowhere."""
         return self.session if self.records is None and self.session else self.need_records()
 
     # A person waits for these, so they go before whatever a poll has asked for.
@@ -176,7 +176,7 @@ class CommandContext:
 
 
 def setting_hint(argument: str) -> str:
-    """How to give an argument of the client another value in the settings."""
+    """Say how to give an argument of the client another value in the settings."""
     if argument == "api_key":
         return "Create a new key in the account settings and set OUTREACH_API_KEY."
     if argument == "base_url":
@@ -307,7 +307,7 @@ async def carry_out(act: Act, context: CommandContext, *, line: str = "", is_nam
 async def _answered_in_time(
     doing: Awaitable[Result | Question], context: CommandContext
 ) -> Result | Question:
-    """What only reads, until it is done or the service has answered nothing for some seconds.
+    """Wait for something that only reads, until the service has answered nothing for some seconds.
 
     Raises the true cause: the last failure of a request, or that there was no answer at all.
     """
@@ -329,7 +329,7 @@ async def _answered_in_time(
 async def _recorded(
     doing: Awaitable[Result | Question], line: str, *, changes: bool, context: CommandContext
 ) -> Result | Question:
-    """What came of it, once it is in the audit, with the Undo of what was changed."""
+    """Write the result to the audit, and add the Undo of its changes."""
     try:
         done = await doing
     except Stop as stop:

@@ -73,7 +73,7 @@ async def _run(arguments: Sequences, context: CommandContext) -> Result:
 
 
 async def _paused(shown: Many[Sequence], context: CommandContext) -> Result:
-    """Who paused each, why, and until when; what was paused elsewhere, or long ago, is unknown."""
+    """List who paused each, why, and until when; a pause made elsewhere, or long ago, has no known author."""
     from shared.api.models import as_dict
 
     changes, timers = await _pauses([one.id for one in shown], context)
@@ -103,7 +103,7 @@ async def _paused(shown: Many[Sequence], context: CommandContext) -> Result:
 
 
 def actor_of(timer: Timer) -> Actor:
-    """Who set it; those of older versions were set in Slack, as far as they tell."""
+    """The person who set it; timers of older versions were set in Slack, as far as they tell."""
     from shared.records.audit import Actor
 
     return Actor(name=timer.payload.get("by", ""), face=timer.payload.get("face", "slack"))
@@ -154,7 +154,7 @@ class Match(Data):
     after: tuple[str, ...] = ()
     """The words after the name of the only one."""
     nearest: tuple[Sequence, ...] = ()
-    """Where none fits, those that may have been meant."""
+    """The sequences that may have been meant, if none fits."""
     known: int = 0
 
     @property
@@ -188,7 +188,7 @@ class Match(Data):
         )
 
     def refusal(self, arguments: OnSequence) -> Result:
-        """The same as a result, where the command can't be carried out without an answer."""
+        """The card as a result, where the command can't be carried out without an answer."""
         card = self.card(lambda name: replace(arguments, target=(name,)))
         return refusal(card, why="no single sequence", argument="target")
 
@@ -219,7 +219,7 @@ def _named(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
 
 
 def _fitting(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
-    """Those with this id or whole name; else those whose names begin so, or contain it as whole words."""
+    """The sequences with this id or whole name; else those whose names begin so, or contain it as whole words."""
     folded = _fold(query)
     words = _words(folded)
     if (named := _named(sequences, query)) or not words or folded in NO_NAMES:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PERSON: Literal["person"] = "person"
 STATS_GROUPS: tuple[Grouping | Literal["person"], ...] = (*GROUPINGS, PERSON)
-"""What `stats` groups by: the service's own, and who claimed."""
+"""The groups of `stats`: the service's own, and who claimed."""
 CAVEATS = {"variant": " One name may cover variants of several sequences."}
 COUNTED = {
     "Sends": "sends",
@@ -175,7 +175,7 @@ class Change(NamedTuple):
 
 
 async def read_change(asked: DayRange, context: CommandContext) -> Change | None:
-    """How the full days of a range compare; None where that can't be read, isn't fully known, or nothing was sent before."""
+    """Compare the full days of a range; None if that can't be read, isn't fully known, or nothing was sent before."""
     from shared.api.errors import OutreachError
     from shared.api.pace import Priority
 

@@ -138,7 +138,7 @@ def _service(seen: Overview, verdict: WorkspaceVerdict) -> Iterator[Fact]:
 
 
 def _dns(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> tuple[Fact, ...]:
-    """What is wrong with the DNS of the domains; nothing where it isn't checked, or the domains are unknown."""
+    """The DNS problems of the domains; none where it isn't checked, or the domains are unknown."""
     from shared.domain.dns_facts import dns_overview, in_dns
 
     if seen.inboxes.value is None or (context.settings and not context.settings.dns.enabled):
@@ -205,7 +205,7 @@ def _oldest(at: datetime | None, now: datetime) -> str:
 
 
 def _refusals(known: AlertsSummary) -> Iterator[Fact]:
-    """What Slack refuses for good, with its own word."""
+    """The posts that Slack refuses for good, with its own word."""
     own = known.broken_channels
     if own:
         text = ", ".join(f"{channel} ({REJECTIONS.get(error, error)})" for channel, error in own.items())
@@ -217,7 +217,7 @@ def _refusals(known: AlertsSummary) -> Iterator[Fact]:
 
 
 def orphan_note(orphaned: Mapping[str, int]) -> str:
-    """What to do about timed pauses whose workspace was removed or renamed."""
+    """The advice about timed pauses whose workspace was removed or renamed."""
     names = ", ".join(f"{show_number(count, 'pause')} in {name}" for name, count in orphaned.items())
     return f"{names}: not in the settings, so they won't resume. Add the workspace again, or resume them yourself."
 

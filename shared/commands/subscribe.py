@@ -160,7 +160,7 @@ class Line(Data):
     subscription: Subscription
     origin: str = "subscribe"
     place: str = ""
-    """What to change in the settings; empty if a command undoes it."""
+    """The setting to change; empty if a command undoes it."""
     mention: str = ""
 
     @property
@@ -169,7 +169,7 @@ class Line(Data):
 
     @property
     def group(self) -> tuple[object, ...]:
-        """What lines have in common that are told together: all but the event and, in settings, the workspace."""
+        """The common part of lines that are told together: all but the event and, in settings, the workspace."""
         one, own = self.subscription, "" if self.place else self.workspace
         return (own, one.sequence, one.inbox, one.condensed, self.origin, self.place, self.mention)
 
@@ -210,7 +210,7 @@ def _rules(context: CommandContext, workspace: Workspace, channel: str) -> Itera
 def _unasked(
     workspace: Workspace, channel: str, context: CommandContext, asked: Sequence[Subscription]
 ) -> Iterable[Line]:
-    """What an alert channel gets in any case; what it asked for itself decides on the form."""
+    """The events that an alert channel gets in any case; its own subscriptions decide on the form."""
     from shared.records.records import Subscription
     from shared.settings import DEFAULT
 
@@ -239,7 +239,7 @@ class Group(NamedTuple):
 
 
 def _groups(lines: Sequence[Line], channel: str) -> Iterable[Group]:
-    """In the order of their first lines."""
+    """Group the lines, in the order of their first ones."""
     groups: dict[tuple[object, ...], list[Line]] = {}
     for line in lines:
         groups.setdefault(line.group, []).append(line)
@@ -400,7 +400,7 @@ def _is_meant(one: Subscription, arguments: Unsubscribe) -> bool:
 
 
 async def forget_if_unused(context: CommandContext, channel: str) -> None:
-    """Where nothing is posted to a channel any more, drop its rejected messages, and clear its error."""
+    """Drop the rejected messages of a channel that gets nothing any more, and clear its error."""
     records = context.need_records()
     digests = [await records.digest_at(one.name, channel) for one in list_workspaces(context)]
     if not any(digests) and not await list_sources(context, channel):

@@ -152,7 +152,7 @@ _FORMS = (
 
 
 class End(Data):
-    """When something ends: after a duration, at a moment, or only when a person ends it."""
+    """The end of something: after a duration, at a moment, or only when a person ends it."""
 
     duration: timedelta | None = None
     until: Moment | None = None
@@ -211,7 +211,7 @@ class EndMistake(Data):
 
 
 def end_mistake(words: Sequence[str]) -> EndMistake:
-    """What is wrong with the words in the place of an end, and the nearest end that would be right."""
+    """Explain what is wrong with the words in the place of an end, and find the nearest end that would be right."""
     given, first = " ".join(words), words[0].lower()
     if near := read_end(("until", *words)):
         return EndMistake(problem=f"“{clip(given)}” needs an “until”.", near=near)
@@ -314,7 +314,7 @@ class DayRange(Data):
 
     @property
     def before(self) -> DayRange:
-        """As many days before, on the same weekdays."""
+        """The same number of days before, on the same weekdays."""
         back = timedelta(weeks=-(-((self.end - self.start).days + 1) // 7))
         return DayRange(start=self.start - back, end=self.end - back)
 
@@ -324,7 +324,7 @@ class DayRange(Data):
         return (self.start, self.end) if self.given else (None, None)
 
     def moments(self, zone: tzinfo) -> tuple[datetime, datetime]:
-        """When its first day begins, and when its last one has ended."""
+        """The moments at which its first day begins, and its last one has ended."""
         after = self.end + timedelta(days=1)
         return instant(self.start, time.min, zone), instant(after, time.min, zone)
 

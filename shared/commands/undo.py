@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from shared.records.audit import Before, Undoable
 
 WITHIN = timedelta(minutes=10)
-"""How long a typed `undo` finds a change."""
+"""The age up to which a typed `undo` finds a change."""
 KEPT = timedelta(days=7)
-"""How long the Undo of a card counts."""
+"""The age up to which the Undo of a card works."""
 NAMED = 5
 UNDO = "Undo"
 """The label of the button that takes back what its card tells."""
@@ -105,7 +105,7 @@ async def _run(_: Undo, context: CommandContext) -> Result | Question:
 
 
 def _refusal(found: Undoable, context: CommandContext) -> Result | None:
-    """Why a change can't be taken back; None if it can."""
+    """The reason why a change can't be taken back; None if it can."""
     if found.entry.undone_by:
         return _undone_by(found.entry.undone_by)
     statuses = {one.status for one in found.entry.undoable.values()}
@@ -129,7 +129,7 @@ def _left(found: Undoable) -> Mapping[str, Before]:
 
 
 def _does(left: Mapping[str, Before], context: CommandContext) -> Iterable[str]:
-    """What undoing does to each sequence, with the end that a pause had."""
+    """The effect of the Undo on each sequence, with the end that a pause had."""
     labels: dict[str, list[str]] = {}
     for one in sorted(left.values(), key=lambda one: one.status):
         labels.setdefault(_end(one, context), []).append(one.label)

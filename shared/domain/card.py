@@ -33,7 +33,7 @@ class Fact:
     at: datetime | None = None
     """The moment that `value` says, for faces that know their reader's time zone."""
     url: str = ""
-    """Where the value leads, for faces that can: an `https:` or `mailto:` address of ours."""
+    """The link of the value, for faces that can lead there: an `https:` or `mailto:` address of ours."""
     brief: bool = False
     """It is part of the card's form in one line."""
 
@@ -79,11 +79,11 @@ class Table:
 
 
 class Action(Protocol):
-    """What a button does, as data: the arguments of a command, or what a front end does besides."""
+    """The action of a button, as data: the arguments of a command, or what a front end does besides."""
 
     @property
     def line(self) -> str:
-        """What a person may type instead (without the program's name): `pause sq_x`."""
+        """The line that a person may type instead (without the program's name): `pause sq_x`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Button:
     tone: Tone = Tone.INFO
     """GOOD is drawn as the primary button, BAD as the dangerous one."""
     menu: bool = False
-    """Under the card's overflow menu instead of in its row of buttons."""
+    """True for an entry of the card's overflow menu, instead of its row of buttons."""
     picks_time: bool = False
     """A date and time are chosen first, and follow the command as Unix seconds; for faces that can."""
     picks_person: bool = False
@@ -114,7 +114,7 @@ class Button:
 
     @property
     def line(self) -> str:
-        """What a person may type instead; empty where it only leads to a page."""
+        """The line that a person may type instead; empty where it only leads to a page."""
         line = self.action.line if self.action else ""
         return f"{line} @{self.workspace}" if line and self.workspace else line
 
@@ -139,7 +139,7 @@ class Card:
     """Facts that a reader rarely needs: one small line of values, where a face has small letters."""
     footer: str = ""
     failure: bool = False
-    """What was asked, or checked, failed; else BAD is the state of what the card shows."""
+    """True where a command or a check failed; else BAD is the state that the card shows."""
     notifies: bool = False
     """It is posted unasked: the quote stands under the title, where notifications read, and the buttons above the table."""
 

@@ -11,20 +11,20 @@ from shared.domain_health.wording import advice_of, headline, name_of, state_of
 from shared.text.formats import show_number, show_span, show_time
 
 OLD = timedelta(days=1)
-"""After which a reading tells nothing about now: the bot checks every few hours."""
+"""A reading tells nothing about now after this long: the bot checks every few hours."""
 MAIN = (Check.MX, Check.SPF, Check.DMARC, Check.DKIM)
-"""What is shown also where it is good."""
+"""The checks that are shown also where they are good."""
 TONES: Mapping[Value, Tone] = {Value.GOOD: Tone.GOOD, Value.PROBLEM: Tone.BAD, Value.UNKNOWN: Tone.UNKNOWN}
 NOT_CHECKED = "not checked yet"
 
 
 def is_old(one: CheckReport, now: datetime) -> bool:
-    """Whether a check says nothing about now."""
+    """True if a check says nothing about now."""
     return one.checked_at is None or now - one.checked_at > OLD
 
 
 def problems_of(report: DomainReport | None, *, now: datetime) -> Sequence[CheckReport]:
-    """What is known to be wrong now, confirmed by two resolvers."""
+    """The problems known now, confirmed by two resolvers."""
     return [one for one in report.problems if not is_old(one, now)] if report else []
 
 
@@ -60,7 +60,7 @@ def dns_fact(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) 
 
 
 def check_text(one: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
-    """What a check says, without its name: a problem with its beginning, what is unknown with the age of the last good reading."""
+    """A check's state without its name: a problem with its beginning, an unknown one with its last good reading."""
     if one.checked_at is not None and is_old(one, now):
         return f"unknown: last checked {show_span(now - one.checked_at)} ago"
     if one.value is Value.PROBLEM:
@@ -100,7 +100,7 @@ def dns_facts(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC)
 
 
 def advice(report: DomainReport | None, *, now: datetime) -> tuple[str, ...]:
-    """What to do about each problem, with the whole record where it can be known."""
+    """The advice for each problem, with the whole record where it can be known."""
     return tuple(filter(None, map(advice_of, problems_of(report, now=now))))
 
 
@@ -129,7 +129,7 @@ def dns_overview(
 
 
 def broken_checks(reports: Mapping[str, DomainReport], *, now: datetime) -> dict[str, list[str]]:
-    """By domain, the checks that are known to be broken now."""
+    """The checks that are known to be broken now, by domain."""
     found = {name: problems_of(report, now=now) for name, report in sorted(reports.items())}
     return {name: [str(one.check) for one in problems] for name, problems in found.items() if problems}
 

@@ -15,7 +15,7 @@ from shared.text.formats import UNKNOWN, show_change, show_rate
 LEAST_SENDS = 50
 """Sends from which a rate is called one: below, even no reply at all leaves a rate of 7% possible."""
 SURE = 0.95
-"""How likely a difference must be to be called one."""
+"""The probability from which a difference is called one."""
 Z = 1.959963984540054
 """Standard errors of a 95% interval: 2.5% of a normal distribution lies above."""
 NARROW = 0.005, 0.25
@@ -41,7 +41,7 @@ class Rate:
 
     @property
     def margin(self) -> float:
-        """How far the bounds are from the share, at most."""
+        """The largest distance of the bounds from the share."""
         low, high = self.bounds
         return max(self.share - low, high - self.share)
 
@@ -55,7 +55,7 @@ class Rate:
 
     @property
     def with_margin(self) -> str:
-        """The same, however few the sends are."""
+        """The rate with its margin, however few the sends are."""
         margin = self.margin_points
         return show_rate(self.share) + (f" ± {margin}" if margin else "")
 
@@ -67,7 +67,7 @@ class Rate:
 
     @property
     def is_rough(self) -> bool:
-        """Whether its margin is a quarter of it, or more."""
+        """True if its margin is a quarter of it, or more."""
         return self.margin >= NARROW[1] * self.share
 
     @property
@@ -210,7 +210,7 @@ def contest(groups: Iterable[tuple[str, Rate | None]]) -> Contest | None:
 
 
 def _doubt(best: Rate, others: Iterable[Rate]) -> float:
-    """How likely any of the others is above, at most (Boole's bound); beyond doubt, of the first of them."""
+    """The probability that any of the others is above, at most (Boole's bound); beyond doubt, of the first of them."""
     return _sum_to_doubt(1 - chance_higher(best, other) for other in others)
 
 
@@ -225,7 +225,7 @@ def _sum_to_doubt(chances: Iterable[float]) -> float:
 
 
 def changed(now: Rate | None, before: Rate | None) -> bool:
-    """Whether chance is an unlikely reason for the difference of two rates (under 5%, both directions)."""
+    """True if chance is an unlikely reason for the difference of two rates (under 5%, both directions)."""
     if now is None or before is None or not (now.enough and before.enough):
         return False
     higher = chance_higher(now, before)
@@ -242,7 +242,7 @@ def show_rate_change(now: Rate | None, before: Rate | None) -> str:
 
 
 def show_count_change(now: int | None, before: int | None) -> str:
-    """The same of counts that come by themselves (a Poisson process): events, or sends."""
+    """Show the change of counts that come by themselves (a Poisson process): events, or sends."""
     if now is None or not before:
         return ""
     if not (clearly_more(now, before) or clearly_more(before, now)):
@@ -251,7 +251,7 @@ def show_count_change(now: int | None, before: int | None) -> str:
 
 
 def clearly_more(one: int, other: int) -> bool:
-    """Whether chance is an unlikely reason for one count to be above another (two Poisson processes)."""
+    """True if chance is an unlikely reason for one count to be above another (two Poisson processes)."""
     return one - other > Z * math.sqrt(one + other)
 
 

@@ -25,7 +25,7 @@ SHOWN = 3
 
 
 def cause_of(error: OutreachError) -> str:
-    """What happened, without an end: `The service rejects the API key (401)`. Only no connection is unreachable."""
+    """The failure in a few words: `The service rejects the API key (401)`. Only no connection is unreachable."""
     if isinstance(error, Unauthorized):
         return REJECTED
     if isinstance(error, RateLimited):
@@ -46,7 +46,7 @@ def which_failed(cause: str, sources: Sequence[str]) -> str:
 
 
 def cause_of_attempts(attempts: Iterable[OutreachError], *, rate_limited: bool) -> str:
-    """Why there was no answer in time: the last attempt's failure; else the wait that a 429 asked for, or slowness."""
+    """The reason why no answer came in time: the last attempt's failure; else a 429, or slowness."""
     last = list(attempts)[-1:]
     if last:
         return cause_of(last[0])

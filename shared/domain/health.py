@@ -47,7 +47,7 @@ DEFAULT = Thresholds()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """How one inbox stands; `word` is healthy, warming, at risk, bad, resting, unknown or an unheard-of status."""
+    """The state of one inbox; `word` is healthy, warming, at risk, bad, resting, unknown or an unheard-of status."""
 
     tone: Tone
     word: str
@@ -56,7 +56,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainHealth:
-    """How the inboxes of a domain stand; each inbox is in exactly one of the counts of `KINDS`."""
+    """The state of a domain's inboxes; each inbox is in exactly one of the counts of `KINDS`."""
 
     domain: str
     inboxes: int
@@ -71,7 +71,7 @@ class DomainHealth:
 
     @property
     def paused(self) -> bool:
-        """Whether nothing is sent from here: the service pauses a domain by having all its inboxes rest."""
+        """True if nothing is sent from here: the service pauses a domain by having all its inboxes rest."""
         return self.inboxes > 0 and self.resting == self.inboxes
 
 

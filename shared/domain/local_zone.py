@@ -26,7 +26,7 @@ def local(at: datetime) -> datetime:
 
 @lru_cache(maxsize=8)
 def _zone_of(given: str | None) -> tzinfo:
-    """As in tzset(3): an empty or unreadable $TZ is UTC."""
+    """Read $TZ as tzset(3) does: an empty or unreadable one is UTC."""
     if given is None:
         name = str(_LOCALTIME.resolve()).partition("zoneinfo/")[2]
         return find_zone(name) or _from_file(_LOCALTIME) or UTC

@@ -1,4 +1,4 @@
-"""Why the service paused a domain and what to do about it, the same in Slack and in the dashboard. Pure."""
+"""The reason why the service paused a domain and the advice, the same in Slack and in the dashboard. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REST = "Let the inboxes rest: each restarts with a small daily limit."
 
 
 def advice(reason: str, *, bounced: int, left: int) -> str:
-    """By the service's reason; without one, by what clearly more came of: bounces, or leads that left."""
+    """The advice by the service's reason; without one, by what clearly more came of: bounces, or leads that left."""
     given = reason.casefold()
     by_service = any(word in given for word in _REASONS)
     if any(word in given for word in _COMPLAINTS) or (not by_service and clearly_more(left, bounced)):
@@ -30,7 +30,7 @@ def advice(reason: str, *, bounced: int, left: int) -> str:
 
 
 def pause_reason(event: Event) -> str:
-    """What the service says, with the share of sends that it names; empty where it says nothing."""
+    """The service's reason, with the share of sends that it names; empty where it gives none."""
     share = event.raw.get("rate")
     given = (event.reason or "").replace("_", " ")
     known = isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1

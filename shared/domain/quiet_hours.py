@@ -17,7 +17,7 @@ class QuietHours:
     zone: str = "UTC"
 
     def ends_after(self, now: datetime) -> datetime | None:
-        """When the quiet that `now` falls into is over; None: it is not quiet.
+        """The end of the quiet that `now` falls into; None: it is not quiet.
 
         A start or end that the clocks show twice: quiet from its first occurrence, until its last one.
         """

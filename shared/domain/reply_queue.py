@@ -52,7 +52,7 @@ class QueuedReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedReplies:
-    """How many are unclaimed, and a part of all: the unclaimed first, the oldest first; then the snoozed, then the claimed."""
+    """The number of unclaimed replies, and a part of all: the unclaimed (oldest first), the snoozed, the claimed."""
 
     unclaimed: int = 0
     replies: Sequence[QueuedReply] = ()
@@ -60,13 +60,13 @@ class QueuedReplies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """In whose name changes are made, or why none can be."""
+    """The person in whose name changes are made, or why none can be."""
 
     name: str = ""
     refusal: str = ""
-    """What is missing and what to do; empty where the person may change something."""
+    """The missing permission and its cure; empty where the person may change something."""
     bot_runs: bool = True
-    """Whether a bot updates the cards in Slack now."""
+    """True if a bot updates the cards in Slack now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class ReplyQueue(Protocol):
     """The queue of one workspace. Raises `RecordsUnavailable` when the database does not answer."""
 
     async def permission(self) -> Permission:
-        """As Slack and the settings have it now."""
+        """The permission by Slack and the settings as they are now."""
         ...
 
     async def read(self) -> QueuedReplies: ...

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """Who takes care of a reply."""
+    """The states of a reply: who takes care of it."""
 
     UNCLAIMED = "unclaimed"
     SNOOZED = "snoozed"

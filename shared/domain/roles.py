@@ -1,4 +1,4 @@
-"""What a person may do. Pure."""
+"""The roles of people. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a person may do; each includes the one before."""
+    """A person's role; each includes the one before."""
 
     READER = "reader"
     OPERATOR = "operator"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # a dashboard shows what was kept before it needs a client
 T = TypeVar("T")
 DAY, DEFAULT_RANGE = timedelta(days=1), timedelta(days=30)
 COMPARED_BACK = timedelta(weeks=5)
-"""How far back the full days of the default range have as many full days before, on the same weekdays."""
+"""The full days of the default range are compared with as many days so far back, on the same weekdays."""
 NEWEST_INTERESTED = 50
 
 
@@ -42,7 +42,7 @@ SEEN_LATE = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemStart:
-    """When something began to be wrong, and when it became of its present kind, in Unix seconds."""
+    """The start of a problem, and of its present kind, in Unix seconds."""
 
     key: str
     kind: str
@@ -52,7 +52,7 @@ class ProblemStart:
     """It held already at the first look: it began at `since` or before."""
 
     def known_from(self, at: float) -> ProblemStart:
-        """The same, begun earlier, as someone else recorded it; what is long before its start is another one's."""
+        """Return this with the earlier start that someone else recorded; one long before is another problem's."""
         if at >= self.kind_since or not (self.is_older or self.kind_since - at <= SEEN_LATE):
             return self
         return replace(self, since=min(self.since, at), kind_since=at, is_older=False)
@@ -71,7 +71,7 @@ class Reading(Generic[T]):
     cause: str = ""
     """The failure in a few words: `The service rejects the API key (401)`."""
     cause_since: datetime | None = None
-    """When it began to fail for this cause: another cause has a start of its own."""
+    """The start of this cause: another cause has a start of its own."""
     more: bool = False
     """The service has more than what was read: the value is a page."""
 
@@ -94,7 +94,7 @@ class Reading(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """How a workspace stood; `stats` by grouping over the last 30 days, `previous` what their full days are compared with, if it is known."""
+    """The state of a workspace; `stats` by grouping over 30 days, `previous` the days before that they are compared with."""
 
     workspace: str
     sequences: Reading[tuple[Sequence, ...]] = Reading()
@@ -107,7 +107,7 @@ class Snapshot:
     interested: Reading[tuple[Lead, ...]] = Reading()
     budget: BudgetState | None = None
     replies: tuple[InterestedReply, ...] = ()
-    """What the bot's records tell of the leads who are interested; nothing where no bot's database is shared."""
+    """The bot's records of the interested leads; empty where no bot's database is shared."""
     firings: tuple[Incident, ...] = ()
     """Guardrails that have fired, and whose condition still holds; from the bot's records too."""
     pauses: tuple[PauseEnd, ...] | None = None
@@ -122,7 +122,7 @@ class Snapshot:
 
     @property
     def is_whole(self) -> bool:
-        """Whether everything was read, or at least asked for."""
+        """True if everything was read, or at least asked for."""
         return all(self.reading(source).was_tried for source in SOURCES.values())
 
     def with_reading(self, source: Source, reading: Reading[Any]) -> Snapshot:
@@ -200,7 +200,7 @@ async def read_source(
 
 
 def _settled(value: tuple[Any, ...], before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What reads as before is the object of before, and what the service sent besides is let go.
+    """Reuse the objects of before for rows that read the same, and drop what the service sent besides.
 
     Else ten thousand inboxes would be kept twice, and with them the whole answer they came in.
     """
@@ -237,7 +237,7 @@ _RECORDS: Mapping[str, type] = {
     "problems": ProblemStart,
     "replies": InterestedReply,
 }
-"""What a snapshot has from the bot's records and the history, besides its readings."""
+"""The parts of a snapshot from the bot's records and the history, besides its readings."""
 _TIMES = frozenset({"read_at", "failed_since", "failed_at", "cause_since", "received_at"})
 ROWS_PER_PIECE = 500
 
@@ -302,7 +302,7 @@ def _dumped(value: Any) -> str:
 
 
 def from_text(text: bytes, *, onto: Snapshot | None = None) -> Snapshot:
-    """What `to_text` wrote; what another version wrote otherwise is left out.
+    """Read the text of `to_text`; what another version wrote otherwise is left out.
 
     Rows become models as they are read, so that their objects are never all there at once.
     """
@@ -348,7 +348,7 @@ SATURDAY = 5
 
 
 async def is_known_from(client: OutreachClient, first: date, *, priority: Priority = Priority.NORMAL) -> bool:
-    """Whether anything was sent by the first working day of a period, or in the year before. Raises `OutreachError`."""
+    """True if anything was sent by the first working day of a period, or in the year before. Raises `OutreachError`."""
     rows = await client.stats(start=first - LOOK_BACK, end=first_working_day(first), priority=priority)
     return bool(totals(rows).sends)
 

@@ -1,5 +1,5 @@
-"""What a person can choose for the dashboard."""
+"""The choices for the dashboard."""
 
 THEMES = ("night", "day", "contrast")
 NOTIFICATIONS = ("off", "osc9")
-"""How the terminal notifies the desktop: not at all, or by the sequence that most terminals know."""
+"""The ways to notify the desktop: not at all, or by the sequence that most terminals know."""

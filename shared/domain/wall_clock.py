@@ -1,4 +1,4 @@
-"""What a clock on a wall shows, as instants, also where clocks change; and what recurs by it. Pure.
+"""Times of a clock on a wall as instants, also where clocks change, and recurrences by it. Pure.
 
 A time that the clocks skip is the first instant after the gap. A time that they show twice is its first occurrence;
 only the end of a span (quiet hours) is the last one, so that the span covers all that the clock shows within it.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 HOUR, DAY = 3600.0, 86_400.0
-"""In seconds."""
+"""Both are in seconds."""
 _SECOND = timedelta(seconds=1)
 
 
@@ -32,12 +32,12 @@ def moment(at: float | None) -> datetime | None:
 
 
 def instant(day: date, at: time, zone: tzinfo) -> datetime:
-    """When a clock in the zone first shows this time of this day."""
+    """The first instant at which a clock in the zone shows this time of this day."""
     return _occurrence(datetime.combine(day, at), zone, fold=0)
 
 
 def last_instant(day: date, at: time, zone: tzinfo) -> datetime:
-    """When a clock in the zone shows this time of this day for the last time."""
+    """The last instant at which a clock in the zone shows this time of this day."""
     return _occurrence(datetime.combine(day, at), zone, fold=1)
 
 
@@ -81,7 +81,7 @@ class Recurrence:
     zone: str = ""
     """Empty: none was named, which counts as UTC."""
     days: tuple[int, ...] = ()
-    """In order; empty: every day."""
+    """The days, in order; empty: every day."""
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self._named_days, f"{self.at:%H:%M}", self.zone)))
@@ -101,7 +101,7 @@ class Recurrence:
         return "week" if len(self.days) == 1 else "day"
 
     def days_since_last(self, at: datetime) -> int:
-        """How many days, by the zone's calendar, lie between a moment when it is due and the one before it; at most 7."""
+        """The days, by the zone's calendar, between a moment when it is due and the one before it; at most 7."""
         zone = find_zone(self.zone) or UTC
         before = self.last_before(at - _SECOND)
         return min(7, (at.astimezone(zone).date() - before.astimezone(zone).date()).days)
@@ -115,7 +115,7 @@ class Recurrence:
         return next(moment for moment in self._moments(now, range(-1, 10)) if moment > now)
 
     def _moments(self, now: datetime, offsets: range) -> Iterator[datetime]:
-        """Those of the days at these distances from today. Where clocks go back over midnight, tomorrow has begun before."""
+        """The moments of days so far from today. Where clocks go back over midnight, tomorrow has begun before."""
         zone = find_zone(self.zone) or UTC
         today = now.astimezone(zone).date()
         days = (today + timedelta(days=offset) for offset in offsets)

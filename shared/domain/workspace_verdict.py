@@ -26,7 +26,7 @@ NAMED = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxCounts:
-    """How many inboxes stand how; each is in one count."""
+    """The numbers of inboxes by state; each is in one count."""
 
     healthy: int = 0
     at_risk: int = 0
@@ -144,7 +144,7 @@ def _worst(domains: Sequence[DomainHealth]) -> str:
 
 SERVICE = "service"
 OF_DOMAINS = "domain "
-"""How the keys of conditions of domains begin."""
+"""The beginning of the keys of conditions of domains."""
 PAUSED = "paused"
 BAD = "bad"
 DOMAIN_KINDS = (BAD, "resting", PAUSED)
@@ -164,9 +164,9 @@ class Condition:
     extent: int = 0
     """Inboxes that it concerns."""
     since: datetime | None = None
-    """When it became so."""
+    """The moment at which it became so."""
     began: datetime | None = None
-    """When anything began to be wrong here, where the history remembers it."""
+    """The moment at which anything began to be wrong here, where the history remembers it."""
     is_older: bool = False
     """It began then or before."""
     tone: Tone = Tone.BAD
@@ -185,7 +185,7 @@ class Condition:
 
     @property
     def is_alarm(self) -> bool:
-        """Whether something can't send, can't be read, or a guardrail has fired; a low score alone is none."""
+        """True if something can't send, can't be read, or a guardrail has fired; a low score alone is no alarm."""
         return self.kind != BAD
 
     @property

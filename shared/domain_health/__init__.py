@@ -1,1 +1,1 @@
-"""Whether a sending domain's DNS is as receivers of mail want it."""
+"""Checks of a sending domain's DNS, as receivers of mail want it."""

@@ -1,4 +1,4 @@
-"""What DNS answers, and the questions that a verdict still needs. Pure.
+"""Answers of DNS, and the questions that a verdict still needs. Pure.
 
 A check is a function of the answers so far. What it asks and nobody has answered is noted, and it is made again with
 the new answers: so the same code runs on a resolver, on a test's zone, and on what another process has looked up.
@@ -13,12 +13,12 @@ from enum import StrEnum
 from shared.domain_health.report import Code
 
 MOST_QUESTIONS = 120
-"""Of one domain: the selectors, and an SPF record at its limit with its addresses, are about 70."""
+"""Questions about one domain: the selectors, and an SPF record at its limit with its addresses, are about 70."""
 LONGEST_NAME = 253
 
 
 class Outcome(StrEnum):
-    """How a look-up ended."""
+    """The end of a look-up."""
 
     FOUND = "found"
     EMPTY = "empty"
@@ -51,22 +51,22 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a resolver said."""
+    """A resolver's answer."""
 
     outcome: Outcome
     records: tuple[bytes, ...] = ()
-    """Of TXT the text, with its strings joined (RFC 7208, 3.3); of others as zone files write them."""
+    """The records: TXT as text, with its strings joined (RFC 7208, 3.3); others as zone files write them."""
     ttl: float = 0.0
     """Seconds for which it holds."""
 
     @property
     def is_known(self) -> bool:
-        """Whether it says what is in DNS, be it that there is nothing."""
+        """True if it says what is in DNS, be it that there is nothing."""
         return self.outcome not in _UNKNOWN
 
     @property
     def failure(self) -> Code:
-        """Why it says nothing."""
+        """The reason why it says nothing."""
         return _UNKNOWN[self.outcome]
 
 
@@ -88,7 +88,7 @@ class Answers:
     def __init__(self, known: Mapping[Question, Answer]) -> None:
         self._known = known
         self.asked: dict[Question, None] = {}
-        """What is still to be looked up, in order."""
+        """The questions that are still to be looked up, in order."""
         self.used: dict[Question, None] = {}
 
     def find(self, name: str, kind: str) -> Answer:
@@ -117,6 +117,6 @@ class Answers:
 
 
 def is_name(name: str) -> bool:
-    """Whether a name fits into a query (RFC 1035, 2.3.4)."""
+    """True if a name fits into a query (RFC 1035, 2.3.4)."""
     labels = name.split(".")
     return len(name) <= LONGEST_NAME and all(0 < len(label) <= 63 for label in labels) and name.isascii()

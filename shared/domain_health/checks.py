@@ -13,7 +13,7 @@ from shared.domain_health.report import Action, Advice, Check, CheckReport, Code
 from shared.text.sanitize import visible
 
 MOST_RECORDS, LONGEST_RECORD = 5, 500
-"""Of what a report keeps."""
+"""A report keeps at most so many records, and so many characters of each."""
 _SPF_OF: Mapping[str, str] = {
     "google.com": "include:_spf.google.com",
     "googlemail.com": "include:_spf.google.com",
@@ -23,12 +23,12 @@ _SPF_OF: Mapping[str, str] = {
     "messagingengine.com": "include:spf.messagingengine.com",
     "protonmail.ch": "include:_spf.protonmail.ch",
 }
-"""What the hosts of mailboxes ask their customers to include, by the end of the names of their MX."""
+"""The includes that hosts of mailboxes ask their customers for, by the end of the names of their MX."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What is to be checked of a domain."""
+    """The domain to check, and its DKIM selectors."""
 
     domain: str
     selectors: Sequence[str] = dkim.SELECTORS
@@ -38,13 +38,13 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
-    """What can be said with the answers so far."""
+    """The verdicts that the answers so far allow."""
 
     checks: tuple[CheckReport, ...]
     questions: tuple[Question, ...]
-    """What must be looked up for the others."""
+    """The questions to look up for the other checks."""
     used: Mapping[Check, Sequence[Question]]
-    """What each check asked."""
+    """The questions of each check."""
 
 
 def judge(scope: Scope, known: Mapping[Question, Answer], only: Collection[Check] = tuple(Check)) -> Verdicts:

@@ -42,20 +42,20 @@ SELECTORS = (
 PROBE = "no-such-selector"
 """A selector that nobody has: what is found under it is a wildcard's."""
 FEWEST_BITS = 1024
-"""Of an RSA key; receivers must not accept shorter ones (RFC 8301, 3.2)."""
+"""Bits of an RSA key; receivers must not accept shorter ones (RFC 8301, 3.2)."""
 LONGEST = 16_384
 """Characters of a record that is read; a key of 16,384 bits has 2,700."""
 
 
 class Key(StrEnum):
-    """What a selector's record is."""
+    """The state of a selector's record."""
 
     GOOD = "good"
     WEAK = "weak"
     REVOKED = "revoked"
     INVALID = "invalid"
     UNREADABLE = "unreadable"
-    """Of an algorithm that isn't known here: it may be good."""
+    """The algorithm isn't known here: the key may be good."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,12 +24,12 @@ class Dmarc:
     """A record, read."""
 
     tags: Mapping[str, str] = field(default_factory=dict)
-    """As far as they are known and well-formed, in small letters but for addresses."""
+    """The tags that are known and well-formed, in small letters but for addresses."""
     is_valid: bool = True
 
     @property
     def policy(self) -> str:
-        """For mail in the domain's own name; without a tag it is none (RFC 9989, 4.7)."""
+        """The policy for mail in the domain's own name; without a tag it is none (RFC 9989, 4.7)."""
         return self.tags.get("p", "none")
 
 
@@ -59,12 +59,12 @@ def places(domain: str) -> Iterator[str]:
 
 
 def is_dmarc(text: str) -> bool:
-    """Whether a TXT record counts as one, be it invalid in the rest (RFC 9989, 4.8)."""
+    """True if a TXT record counts as one, be it invalid in the rest (RFC 9989, 4.8)."""
     return _VERSION.match(text) is not None
 
 
 def resembles(text: str) -> bool:
-    """Whether it was meant as one."""
+    """True if it was meant as one."""
     return _LOOKS_LIKE.match(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""What a new look at a domain changes about what was known of it. Pure."""
+"""The changes that a new look at a domain brings. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shared.domain_health.report import (
 )
 
 ACCEPTED_AFTER = timedelta(days=7)
-"""When a DKIM key that is gone beside good ones is taken to be gone for good."""
+"""A DKIM key that is gone beside good ones is taken to be gone for good after this time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ def _is_other(before: DomainReport | None, found: CheckReport) -> bool:
 
 
 def confirm(found: Sequence[CheckReport], second: Mapping[Check, CheckReport]) -> tuple[CheckReport, ...]:
-    """What the first resolver showed, as far as the second one agrees."""
+    """The checks of the first resolver, as far as the second one agrees."""
     return tuple(_confirm(one, second.get(one.check)) for one in found)
 
 
@@ -124,7 +124,7 @@ def _whole(record: str) -> str:
 
 
 def _change(domain: str, before: CheckReport | None, now: CheckReport, at: datetime) -> DomainChange | None:
-    """What is told: a problem, another problem, a recovery, another record. Of a first look, only a problem."""
+    """The change to tell: a problem, another problem, a recovery, another record. A first look tells only a problem."""
     if now.certain is not now:
         return None
     if before is None:

@@ -30,22 +30,22 @@ from shared.domain_health.following import Followed, confirm, follow, keys_to_ex
 from shared.domain_health.report import Check, CheckReport, DomainReport
 
 TRY_SECONDS = 2.5
-"""How long a resolver may take for a question, the second try and TCP apart."""
+"""Seconds that a resolver may take for a question, the second try and TCP apart."""
 TCP_SECONDS = 5.0
-"""For the whole of an answer over TCP, however slowly it drips."""
+"""Seconds for the whole of an answer over TCP, however slowly it drips."""
 TRIES = 2
 MOST_TIMEOUTS = 3
 """Unanswered questions after which a resolver is asked nothing more about a domain."""
 CHECK_SECONDS = 90.0
-"""For all questions about a domain and one resolver."""
+"""Seconds for all questions about a domain and one resolver."""
 MOST_RECORDS = 1_000
-"""Of one answer: 64 KB have room for thousands."""
+"""Records of one answer: 64 KB have room for thousands."""
 LONGEST_TEXT = 65_536
 LONGEST_TTL = 86_400.0
 CACHED = 5_000
 """Answers that are kept while they hold: most domains include the same records."""
 EDNS_BYTES = 1232
-"""What arrives in one piece everywhere: https://www.dnsflagday.net/2020/ ."""
+"""This size arrives in one piece everywhere: https://www.dnsflagday.net/2020/ ."""
 
 _FAILURES = {dns.rcode.SERVFAIL: Outcome.SERVER_FAILURE, dns.rcode.REFUSED: Outcome.REFUSED}
 
@@ -109,7 +109,7 @@ class Resolver:
             return Answer(outcome=Outcome.ODD)
 
     async def _send(self, message: dns.message.Message) -> dns.message.Message:
-        """By UDP, where packets with another id, sender or question are passed over; what is cut off, by TCP."""
+        """Ask by UDP, passing over packets with another id, sender or question; ask for a truncated answer by TCP."""
         try:
             async with asyncio.timeout(TRY_SECONDS):
                 return await dns.asyncquery.udp(
@@ -201,7 +201,7 @@ class Lookup:
 
     @property
     def confirms(self) -> bool:
-        """Whether there is a second resolver, without which nobody is alerted."""
+        """True if there is a second resolver, without which nobody is alerted."""
         return len(self._resolvers) > 1
 
     async def look(self, domain: str, before: DomainReport | None, now: datetime) -> Looked:
@@ -268,6 +268,6 @@ class _Visit:
 
 
 def next_due(looked: Looked, now: float, *, every: timedelta, jitter: Callable[[], float]) -> float:
-    """When to look again: not before the answers may have changed, and not with all others at once."""
+    """The time of the next look: not before the answers may have changed, and not with all others at once."""
     wait = max(every.total_seconds(), min(looked.ttl or 0.0, LONGEST_TTL))
     return now + wait * (0.9 + 0.2 * jitter())

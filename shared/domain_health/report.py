@@ -1,4 +1,4 @@
-"""What is known of a domain's DNS, as the records keep it and every front end shows it. Pure.
+"""The state of a domain's DNS, as the records keep it and every front end shows it. Pure.
 
 Texts in it come from public DNS: they are cleaned for screens, and are data in whatever shows them.
 """
@@ -9,10 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+T = TypeVar("T")
 
 
 class Value(StrEnum):
-    """What a check says: a reading that failed is unknown, never a problem and never good."""
+    """The value of a check: a reading that failed is unknown, never a problem and never good."""
 
     GOOD = "good"
     PROBLEM = "problem"
@@ -20,7 +26,7 @@ class Value(StrEnum):
 
 
 class Check(StrEnum):
-    """What is checked, in the order in which it is shown."""
+    """The checks, in the order in which they are shown."""
 
     MX = "mx"
     SPF = "spf"
@@ -29,7 +35,7 @@ class Check(StrEnum):
 
 
 class Code(StrEnum):
-    """Why a check has its value."""
+    """The reason for the value of a check."""
 
     FINE = "fine"
     # unknown
@@ -59,7 +65,7 @@ class Code(StrEnum):
     TOO_MANY_VOIDS = "too-many-voids"
     LOOP = "loop"
     BROKEN_INCLUDE = "broken-include"
-    """What an SPF record includes has no SPF record, or more than one."""
+    """A domain that the SPF record includes has no SPF record, or more than one."""
     ALLOWS_ALL = "allows-all"
     """`+all`: every server may send in its name."""
     KEY_GONE = "key-gone"
@@ -69,7 +75,7 @@ class Code(StrEnum):
 
 
 class Action(StrEnum):
-    """What to do about a problem."""
+    """The cure of a problem."""
 
     ADD = "add"
     MERGE = "merge"
@@ -87,21 +93,21 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What to do about a problem, as data; `shared.domain_health.wording` makes a sentence of it."""
+    """The advice about a problem, as data; `shared.domain_health.wording` makes a sentence of it."""
 
     action: Action
     name: str
-    """Where the record stands, like `_dmarc.useacme.example`."""
+    """The place of the record, like `_dmarc.useacme.example`."""
     type: str = "TXT"
     value: str = ""
     """The whole record as it should be; empty where only its owner can know."""
     about: str = ""
-    """What the problem is in: an include, a selector."""
+    """The part with the problem: an include, a selector."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastGood:
-    """How a check looked when it was last good."""
+    """The last good state of a check."""
 
     at: datetime
     records: tuple[str, ...] = ()
@@ -116,11 +122,11 @@ class CheckReport:
     value: Value = Value.UNKNOWN
     code: Code = Code.NOT_CHECKED
     about: str = ""
-    """What the code is about, where that is not the domain: an include, selectors."""
+    """The subject of the code, where that is not the domain: an include, selectors."""
     count: int | None = None
-    """Of what the code or the check counts: look-ups, records, bits of a key."""
+    """The number that the code or the check counts: look-ups, records, bits of a key."""
     records: tuple[str, ...] = ()
-    """As public DNS has them, cleaned and shortened; of DKIM each with its selector in front."""
+    """The records in public DNS, cleaned and shortened; DKIM keys each with their selector in front."""
     keys: tuple[str, ...] = ()
     """The selectors of the DKIM keys that are good."""
     advice: Advice | None = None
@@ -132,7 +138,7 @@ class CheckReport:
     confirmed: bool = False
     """Two resolvers said so: only then is anybody alerted to a problem."""
     settled: CheckReport | None = None
-    """Where it is unknown or unconfirmed now: how it was when that was last certain."""
+    """The last certain state, where it is unknown or unconfirmed now."""
 
     @property
     def certain(self) -> CheckReport | None:
@@ -154,12 +160,12 @@ class DomainReport:
 
     @property
     def problems(self) -> Sequence[CheckReport]:
-        """What is wrong, confirmed by two resolvers."""
+        """The problems that two resolvers confirm."""
         return [one for one in self.checks if one.value is Value.PROBLEM and one.confirmed]
 
     @property
     def value(self) -> Value:
-        """Of the whole: a confirmed problem, else good only where all that mail depends on was read."""
+        """The value of the whole: a confirmed problem, else good only where all that mail depends on was read."""
         if self.problems:
             return Value.PROBLEM
         needed = [self.of(check) for check in (Check.MX, Check.SPF, Check.DMARC)]
@@ -183,3 +189,22 @@ class DomainChange:
     @property
     def recovered(self) -> bool:
         return self.before.value is Value.PROBLEM and self.after.value is Value.GOOD
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def encode(value: DomainReport | DomainChange) -> str:
+    """The JSON in which the records keep it."""
+    return _adapter(type(value)).dump_json(value).decode()
+
+
+def decode(kind: type[T], text: str) -> T | None:
+    """Read an encoded value; None for one that a newer version wrote with codes that this one doesn't know."""
+    try:
+        value: T = _adapter(kind).validate_json(text)
+    except ValidationError:
+        return None
+    return value

@@ -50,23 +50,23 @@ class Term:
     name: str
     qualifier: str = "+"
     domain: str = ""
-    """What it asks for, in small letters; empty: the domain itself."""
+    """The name that it asks for, in small letters; empty: the domain itself."""
     text: str = ""
 
     @property
     def asks(self) -> bool:
-        """Whether a receiver looks something up for it."""
+        """True if a receiver looks something up for it."""
         return self.name in _ASKING
 
     @property
     def is_macro(self) -> bool:
-        """Whether the name depends on the mail."""
+        """True if the name depends on the mail."""
         return "%" in self.domain
 
 
 @dataclass(slots=True)
 class SpfCount:
-    """What the evaluation of a domain's record has come to."""
+    """The counts of an evaluation of a domain's record."""
 
     lookups: int = 0
     voids: int = 0
@@ -76,7 +76,7 @@ class SpfCount:
 
 
 def is_spf(text: str) -> bool:
-    """Whether a TXT record is an SPF record (RFC 7208, 4.5)."""
+    """True if a TXT record is an SPF record (RFC 7208, 4.5)."""
     return _VERSION.match(text) is not None
 
 

@@ -48,7 +48,7 @@ _KNOWN_RECORD: Mapping[Action, str] = {
     Action.REPLACE: "Replace the {record} with: {value}",
     Action.RESTORE: "Restore the {record}: {value}",
 }
-"""What to do where the whole record can be said."""
+"""The advice where the whole record can be given."""
 _ADVICE: Mapping[Action, str] = {
     Action.ADD: "Add the {record} that your provider names.",
     Action.MERGE: "Merge them into one {record}.",
@@ -67,7 +67,7 @@ def name_of(check: Check) -> str:
 
 
 def state_of(one: CheckReport) -> str:
-    """What a check says, without its name: `2 records, and only one is allowed`, `no record`, `good`."""
+    """The state of a check, without its name: `2 records, and only one is allowed`, `no record`, `good`."""
     return _STATES[one.code].format(count=one.count, about=one.about, in_brackets=_in_brackets(one.about))
 
 
@@ -81,7 +81,7 @@ def headline(one: CheckReport) -> str:
 
 
 def advice_of(one: CheckReport) -> str:
-    """What to do about a problem, with the whole record where it can be known; empty where there is nothing to do."""
+    """The advice about a problem, with the whole record where it can be known; empty where there is nothing to do."""
     return _sentence(one.advice) if one.advice and one.value is Value.PROBLEM else ""
 
 
@@ -97,7 +97,7 @@ def _sentence(advice: Advice) -> str:
 
 
 def change_of(one: DomainChange) -> str:
-    """What happened: `SPF: 2 records, and only one is allowed`, `SPF is good again`, `DMARC changed`."""
+    """The change in words: `SPF: 2 records, and only one is allowed`, `SPF is good again`, `DMARC changed`."""
     name = name_of(one.check)
     if one.recovered:
         return f"{name}: good again"

@@ -21,12 +21,12 @@ HORIZON = 32 * DAY
 HOURS, QUARTER, HOUR = 24, 6, 3600.0
 WORKSPACE_KEY = "workspace"
 COUNTED = ("sends", Metric.REPLIES, Metric.POSITIVE)
-"""What the readings count."""
+"""The counts of the readings."""
 
 NEXT_READING = 900.0
 """Seconds until the next reading of the service, at most, while it is read regularly."""
 UNKNOWN = 2**32 - 1
-"""In the place of a count that the service left out."""
+"""The value in the place of a count that the service left out."""
 LARGEST = UNKNOWN - 1
 """The largest count that is kept."""
 
@@ -135,7 +135,7 @@ class Activity:
         self._cache: dict[object, object] = {}
         self._now = 0.0
         self.heard_since = float("-inf")
-        """When the first delivery came: before it, no event is known. Never: infinity."""
+        """The time of the first delivery: before it, no event is known. Never: infinity."""
         self.polls: list[float] = []
         self.labels: dict[tuple[Scope, str], str] = {}
 
@@ -214,7 +214,7 @@ class Activity:
         return self.labels.get((scope, key), key)
 
     def happened(self, kind: str, scope: Scope, *, start: float, end: float) -> Counter:
-        """How many deliveries of a kind came after `start`, until `end`, by subject."""
+        """Count the deliveries of a kind that came after `start`, until `end`, by subject."""
         place = ("happened", kind, scope, start, end)
         if place not in self._cache:
             self._cache[place] = {
@@ -227,7 +227,7 @@ class Activity:
     def counted(
         self, metric: Metric | str, scope: Scope, *, start: float, end: float, generous: bool = False
     ) -> Counter:
-        """How much the stats counted in a window, by subject: `sends`, replies or positive replies.
+        """Count by the stats within a window, by subject: `sends`, replies or positive replies.
 
         A subject is left out where the service left out its count, or that of one of its inboxes or sequences.
         """

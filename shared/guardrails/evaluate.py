@@ -29,7 +29,7 @@ from shared.text.formats import show_exact_span, show_rate
 FRESH_SECONDS = 900.0
 """A reading of the service that is older is stale: rules stop acting."""
 OUTAGE_SECONDS = 3600.0
-"""After a longer outage late deliveries come together, and rates over it mean nothing."""
+"""After a longer outage, late deliveries come together, and rates over it mean nothing."""
 BASELINE_WINDOWS = 4
 """A baseline is the time before the window, so many times as long, within the 30 days that are kept."""
 UNLIKELY = 0.001
@@ -38,7 +38,7 @@ UNLIKELY = 0.001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """How one subject stands against a rule. Rates are fractions."""
+    """The state of one subject under a rule. Rates are fractions."""
 
     subject: str
     label: str
@@ -48,7 +48,7 @@ class Finding:
     sends: int | None = None
     holds: bool = False
     detail: str = ""
-    """What of it is broken."""
+    """The checks that are broken."""
     known: float = 0.0
     """Seconds of the window of which events are known, where that is not all of it."""
 
@@ -228,7 +228,7 @@ def _broken(activity: Activity, *, at: float) -> Iterable[Finding]:
 
 
 def doubt(rule: Rule, activity: Activity, *, now: float) -> str:
-    """Why the rule must not act now, in words; empty when the data is fresh and complete."""
+    """The reason why the rule must not act now, in words; empty when the data is fresh and complete."""
     last = activity.last_poll(at=now)
     if last is None:
         return "the bot has not read the service yet"
@@ -276,7 +276,7 @@ class Standing:
     state: str
     """acts, suggests, notifies, off, snoozed or waits."""
     why: str = ""
-    """Of off, snoozed and waits."""
+    """The reason for off, snoozed and waits."""
     fired: Incident | None = None
     """Its last firing."""
     holds: bool = False
@@ -325,5 +325,5 @@ def _state(
 
 
 def is_on(switch: Switch, *, now: float) -> bool:
-    """Whether a switch still keeps its rule from firing."""
+    """True if a switch still keeps its rule from firing."""
     return switch.until is None or switch.until > now

@@ -14,8 +14,7 @@ from lark.exceptions import VisitError
 from shared.domain.quiet_hours import QuietHours
 from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.rule import QUOTES, Action, Comparison, Condition, Metric, Rule, Scope
-from shared.guardrails.sentence import Misunderstood
-from shared.guardrails.words import (
+from shared.guardrails.sentence import (
     ACTIONS,
     ENOUGH_SENDS,
     METRICS,
@@ -23,6 +22,7 @@ from shared.guardrails.words import (
     PER_DAY_ACT,
     SCOPES,
     SEQUENCES_AT_ONCE,
+    Misunderstood,
     word_at,
 )
 from shared.text.tokenize import parse_duration
@@ -41,7 +41,7 @@ _PHRASES = {
     "_A_DAY": "(?:times?_)?(?:a|per)_day", "COUNT": "[0-9]{1,7}", "NUMBER": _NUMBER, "PERCENT.1": rf"{_NUMBER}[\s,]*%",
     "LENGTH": rf"[0-9]+_(?:min|minute|hour|day|week|m|h|d|w)s?|{_WORD}", "NAME.-1": _WORD, "HOURS.-1": _WORD, "ZONE.-1": _WORD,
 }  # fmt: skip
-"""What each terminal matches: whole words in any case, `_` for what may stand between two."""
+"""The pattern of each terminal: whole words in any case, `_` for what may stand between two."""
 _GRAMMAR = rf"""
 start: action subject pause? _WHEN (silence | fall | level | broken | count | rate) clause*
 action: TELL _ABOUT? | SUGGEST _PAUSING? | PAUSE
@@ -66,7 +66,7 @@ QUOTED: /[{QUOTES}](?:\\.|[^\\{QUOTES}])*[{QUOTES}]/s
 """ + "\n".join(f"{name}: /(?:{phrase.replace('_', _GAP)}){_END}/i" for name, phrase in _PHRASES.items())
 
 _USUAL = {Metric.HEALTH: Scope.INBOX, Metric.DNS: Scope.DOMAIN}
-"""What a condition is about, where the sentence doesn't say."""
+"""The subject of a condition, where the sentence doesn't say."""
 _ABOUT_REPLIES = {Metric.REPLIES, Metric.POSITIVE}
 _EXPECTED = {
     "TELL": "notify, suggest or pause",
@@ -88,7 +88,7 @@ _EXPECTED = {
     "_IN": "“in” and a length of time",
     "_AT_MOST": "“at most” or “except”, or end here",
 }
-"""What a person can write, by the terminal that the grammar allows; of several, the first counts."""
+"""The words that a person can write, by the terminal that the grammar allows; of several, the first counts."""
 
 
 def read(text: str) -> Rule:

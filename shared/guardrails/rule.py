@@ -15,7 +15,7 @@ SPECIAL = re.compile(rf"[\\{QUOTES}]")
 
 
 class Action(StrEnum):
-    """What a rule does where it holds; the value is how its sentence begins."""
+    """The action of a rule where it holds; the value is how its sentence begins."""
 
     TELL = "tell"
     SUGGEST = "suggest"
@@ -23,7 +23,7 @@ class Action(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a rule checks, each subject separately."""
+    """The subjects of a rule, each checked separately."""
 
     SEQUENCE = "sequence"
     INBOX = "inbox"
@@ -32,7 +32,7 @@ class Scope(StrEnum):
 
 
 class Metric(StrEnum):
-    """What is counted or read; the value is its word in a sentence."""
+    """The quantity that is counted or read; the value is its word in a sentence."""
 
     BOUNCES = "bounces"
     OPT_OUTS = "opt-outs"
@@ -52,7 +52,7 @@ EVENT_OF = {
 
 
 class Comparison(StrEnum):
-    """How a metric is compared."""
+    """The comparison of a metric."""
 
     RATE_ABOVE = "rate above"
     RATE_BELOW = "rate below"
@@ -92,7 +92,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What is done, about what, when, and within which limits."""
+    """A rule: an action, its subject and condition, within its limits."""
 
     action: Action
     scope: Scope
@@ -100,9 +100,9 @@ class Rule:
     only: str = ""
     """The one sequence, inbox or domain that is meant; empty: every one."""
     duration: timedelta | None = None
-    """How long a pause lasts; None: until someone resumes."""
+    """The length of a pause; None: until someone resumes."""
     per_day: int = 5
-    """How often it fires in 24 hours; 0: as often as there is an incident."""
+    """The number of firings in 24 hours; 0: as many as there are incidents."""
     at_once: int = 0
     """Sequences that this rule may hold paused at the same time; only of rules that act."""
     except_names: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ _VERBS = {Action.TELL: "notify about", Action.SUGGEST: "suggest pausing", Action
 
 
 def subject_key(name: str) -> str:
-    """What two names of one subject have in common; a sentence holds no invisible characters, a sequence's name may."""
+    """The common key of a subject's names; a sentence holds no invisible characters, a sequence's name may."""
     return visible(name).casefold()
 
 

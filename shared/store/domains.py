@@ -13,8 +13,7 @@ import sqlalchemy as sa
 
 from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
-from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
-from shared.domain_health.report import DomainChange, DomainReport, Value
+from shared.domain_health.report import DomainChange, DomainReport, Value, decode, encode
 from shared.store import deliveries, facts, jobs
 from shared.store.alerts import open_card, update_subject
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
@@ -108,7 +107,7 @@ class Domains(Repository):
         return DueDomain(
             domain=job.key,
             job=job,
-            report=decode_report(row.report) if row and row.report else None,
+            report=decode(DomainReport, row.report) if row and row.report else None,
             incidents=json.loads(row.incident) if row and row.incident else {},
             workspaces=tuple(fact.workspace for fact in facts.listed(tx, SENDER) if fact.key == job.key),
         )
@@ -120,7 +119,7 @@ class Domains(Repository):
             return False
         values = {
             "domain": due.domain,
-            "report": encode_report(checked.report),
+            "report": encode(checked.report),
             "broken": " ".join(problem.check for problem in checked.report.problems),
         }
         if checked.news:
@@ -128,7 +127,7 @@ class Domains(Repository):
         tx.execute(tx.upsert(domains, *values), values)
         for change in checked.changes:
             at = change.at.timestamp()
-            value = {"domain": change.domain, "change": encode_change(change)}
+            value = {"domain": change.domain, "change": encode(change)}
             facts.put(tx, CHANGE, facts.key_of(change.domain, change.check, repr(at)), value, at=at)
         return True
 
@@ -140,7 +139,7 @@ class Domains(Repository):
         if names is not None:
             queries = [query.where(domains.c.domain.in_(some)) for some in portions(sorted(names))]
         rows = [row for some in queries for row in tx.execute(some.order_by(domains.c.domain))]
-        reports = ((row.domain, decode_report(row.report)) for row in rows)
+        reports = ((row.domain, decode(DomainReport, row.report)) for row in rows)
         return {domain: report for domain, report in reports if report is not None}
 
     @reads
@@ -189,7 +188,7 @@ class Domains(Repository):
 def _changes(tx: Transaction, names: Collection[str], since: datetime) -> list[DomainChange]:
     """How these domains changed since then, the first first; what a newer version wrote is left out."""
     kept = [fact.value for fact in facts.since(tx, CHANGE, since.timestamp())]
-    changes = [decode_change(str(value["change"])) for value in kept if value.get("domain") in names]
+    changes = [decode(DomainChange, str(value["change"])) for value in kept if value.get("domain") in names]
     return [change for change in changes if change is not None]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # full-width forms count, too
-"""What begins a formula in a spreadsheet."""
+"""The beginnings of formulas in a spreadsheet."""
 
 
 def csv_cell(value: object) -> str:

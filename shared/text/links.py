@@ -11,7 +11,7 @@ EMAIL_FIELD = "{email}"
 LONGEST_MAILTO = 1_900
 """Characters; mail programs and browsers cut longer ones, some at 2,000."""
 ROOM_OF_REST = len("%3E%20%E2%80%A6%0D%0A")
-"""What stands around the beginning of a line that is too long."""
+"""The characters around the beginning of a line that is too long."""
 _ADDRESS = re.compile(r"[^\s\x00-\x1f\x7f-\x9f]+@[^\s\x00-\x1f\x7f-\x9f]+")
 LONGEST_LINK = 2_900
 """Characters; Slack takes 3,000. https://docs.slack.dev/reference/block-kit/block-elements/button-element"""
@@ -47,7 +47,7 @@ def mailto(email: str, *, subject: str = "", reply: str = "") -> str:
 
 
 def _beginning(text: str, room: int) -> str:
-    """As much of the text as fits into so many characters once it is percent-encoded."""
+    """Return as much of the text as fits into so many characters once it is percent-encoded."""
     for place, letter in enumerate(text):
         room -= len(_quote(letter))
         if room < 0:

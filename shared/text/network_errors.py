@@ -23,7 +23,7 @@ _BY_NAME = {
 
 
 def describe_network_error(error: BaseException) -> str:
-    """What went wrong: by the error itself, or by the one of the system that caused it."""
+    """Describe the failure: by the error itself, or by the one of the system that caused it."""
     system = getattr(error, "os_error", None) or error.__cause__
     for one in (error, system):
         for kinds, words in _DESCRIPTIONS:

@@ -32,7 +32,7 @@ def without_quotation(reply: str) -> str:
 
 
 def _answers_between(rest: str) -> bool:
-    """Whether there is new text between the quoted lines."""
+    """True if there is new text between the quoted lines."""
     marks = "".join(
         ">" if line.startswith(">") else "a" for line in map(str.strip, rest.splitlines()) if line
     )

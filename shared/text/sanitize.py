@@ -38,7 +38,7 @@ def visible_lines(text: str) -> str:
 
 
 def visible_json(text: str) -> str:
-    """The same JSON, with what a terminal would obey or hide written as an escape."""
+    """Return the same JSON, with what a terminal would obey or hide written as an escape."""
     if text.isascii():  # JSON itself escapes the control characters of ASCII, but for DEL
         return text.replace("\x7f", "\\u007f")
     import json  # late: `outreach --help` does without

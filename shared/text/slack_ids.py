@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def is_user(name: str) -> bool:
-    """Whether it is the id of a person, whom a message can mention."""
+    """True if it is the id of a person, whom a message can mention."""
     return name.startswith(("U", "W"))

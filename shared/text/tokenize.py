@@ -39,7 +39,7 @@ class Word:
 
 
 def names_workspace(text: str) -> bool:
-    """Whether this is `@` and the name of a workspace."""
+    """True if this is `@` and the name of a workspace."""
     return text.startswith("@") and WORKSPACE.fullmatch(text, 1) is not None
 
 
@@ -75,7 +75,7 @@ def _next_word(line: str, straight: str, *, at: int, closable: dict[str, bool]) 
 
 
 def _closing(straight: str, *, start: int, quote: str) -> int | None:
-    """Where the quote ends: before a space or the end of the line, so that an apostrophe within is none."""
+    """Find the end of the quote: before a space or the end of the line, so that an apostrophe within is none."""
     at = start
     while at < len(straight):
         if straight[at] == "\\" and straight[at + 1 : at + 2] in {"\\", '"', "'"}:

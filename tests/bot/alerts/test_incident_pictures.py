@@ -27,7 +27,6 @@ from shared.api.events import Event
 from shared.api.models import Inbox
 from shared.domain.card import Card
 from shared.domain.health import DEFAULT
-from shared.domain_health.encoding import encode_report
 from shared.domain_health.report import (
     Action,
     Advice,
@@ -37,6 +36,7 @@ from shared.domain_health.report import (
     DomainChange,
     DomainReport,
     Value,
+    encode,
 )
 from shared.guardrails import sentence
 from shared.records.audit import Actor, AuditEntry, Before, Now
@@ -96,7 +96,7 @@ def broken(code: Code = Code.MISSING) -> CheckReport:
 
 
 def dns(*problems: CheckReport) -> dict[str, Any]:
-    return {"dns": json.loads(encode_report(DomainReport(domain="", checks=problems)))}
+    return {"dns": json.loads(encode(DomainReport(domain="", checks=problems)))}
 
 
 def domain(*statuses: str, dns: Any = "good", guardrails: Any = (), **changed: Any) -> Message:

@@ -13,7 +13,7 @@ from bot.commands.context import CommandContexts
 from bot.guardrails.samples import GuardrailSampler
 from bot.guardrails.watch import GuardrailWatch
 from shared.domain.card import Card
-from shared.guardrails.defaults import SHIPPED
+from shared.guardrails.catalog import SHIPPED
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import StoredRule, Switch
 from shared.store import Store

@@ -24,7 +24,7 @@ from shared.commands.report import Report
 from shared.commands.stats import STATS_GROUPS, Stats
 from shared.commands.subscribe import Subscribe, Subscriptions, Unsubscribe
 from shared.commands.times import Moment, Period, end_mistake, read_end
-from shared.guardrails.defaults import SHIPPED
+from shared.guardrails.catalog import SHIPPED
 from shared.guardrails.sentence import parse as parse_rule
 
 
