@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -191,20 +190,18 @@ class DomainChange:
         return self.before.value is Value.PROBLEM and self.after.value is Value.GOOD
 
 
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+_ADAPTERS: dict[object, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in (DomainReport, DomainChange)}
 
 
 def encode(value: DomainReport | DomainChange) -> str:
     """The JSON in which the records keep it."""
-    return _adapter(type(value)).dump_json(value).decode()
+    return _ADAPTERS[type(value)].dump_json(value).decode()
 
 
 def decode(kind: type[T], text: str) -> T | None:
     """Read an encoded value; None for one that a newer version wrote with codes that this one doesn't know."""
     try:
-        value: T = _adapter(kind).validate_json(text)
+        value: T = _ADAPTERS[kind].validate_json(text)
     except ValidationError:
         return None
     return value
