@@ -12,6 +12,7 @@ bunch may be held up as one on its way, and counts as a little later. A person w
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -19,12 +20,11 @@ import logging
 import os
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from math import ceil, inf
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -43,7 +43,9 @@ SHORTEST_SECONDS = 0.105
 SLACK_SECONDS = 0.005
 """Lateness that is made up for, so that a busy event loop doesn't lower the rate."""
 BURST = 5
-"""A person's requests that go together: the reads of one command."""
+"""A person's requests that go together: the reads of one command. Fewer at a rate below it."""
+KEPT = 12
+"""The last requests that a row remembers: more than go in any second."""
 EARLY_SECONDS = 0.02
 """Each of them counts as so much later than it went."""
 LONGEST_STOP_SECONDS = 60.0
@@ -63,8 +65,6 @@ wherever a disk is full.
 """
 IDLE_SECONDS = 0.5
 """A row that is not used for so long lets go of its connection: a bot may have a thousand keys."""
-CLOCK_STEP_SECONDS = 1.0
-"""A database's clock that gains more than this on the machine's has been set."""
 
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _THREADS = ThreadPoolExecutor(8, thread_name_prefix="pace")
@@ -118,7 +118,7 @@ class Pace:
     """The row. Times are seconds of one clock, the row's own."""
 
     sent: tuple[float, ...] = ()
-    """The times of the last requests, at most twelve, in order."""
+    """The times of the last requests, in order."""
     held: float = 0.0
     """Until then the next turn is kept for a person who waits."""
     resumes_at: float = 0.0
@@ -133,54 +133,52 @@ def interval_of(rate: float) -> float:
 
 def closed(pace: Pace, now: float) -> Pace:
     """Wait out whatever may have gone unseen: nothing goes for a little more than a second."""
-    return replace(pace, sent=(now,) * 12, held=0.0, resumes_at=min(pace.resumes_at, now))
+    return replace(pace, sent=(now,) * KEPT, held=0.0)
 
 
 def settled(pace: Pace, now: float) -> Pace:
-    """Undo what no wait explains: a clock that was set back."""
-    ahead = max((*pace.sent, pace.held - LIMIT * SHORTEST_SECONDS)) if pace.sent else now
-    is_sane = ahead <= now + 1.0 and pace.resumes_at <= now + LONGEST_STOP_SECONDS
-    return pace if is_sane else closed(pace, now)
+    """Undo what no wait explains: a clock that was set back, or that began anew with the machine."""
+    is_sane = (
+        max(pace.sent, default=now) <= now + 1.0
+        and pace.held <= max(now, pace.resumes_at) + 1.0 + LIMIT * SHORTEST_SECONDS
+        and pace.resumes_at <= now + LONGEST_STOP_SECONDS
+        and pace.calm_until <= now + LONGEST_STOP_SECONDS + CALM_SECONDS
+    )
+    return pace if is_sane else closed(Pace(throttled=pace.throttled), now)
 
 
-def turn_at(pace: Pace, now: float, priority: Priority, *, interval: float, bursts: bool) -> float:
+def turn_at(pace: Pace, now: float, priority: Priority, *, interval: float) -> float:
     """Return the earliest time at which the request may go, as things stand."""
     is_calm = now < pace.calm_until
     interval *= 2 if is_calm else 1
-    most = ceil(1 / interval - 1e-9)
-    at = pace.resumes_at
-    if len(pace.sent) >= most:
-        at = max(at, pace.sent[-most] + most * interval)
+
+    def after(count: int) -> float:
+        """When so many requests together keep to the interval."""
+        return pace.sent[-count] + count * interval if len(pace.sent) >= count else 0.0
+
+    at = max(pace.resumes_at, after(ceil(1 / interval - 1e-9)))
     is_person = priority is Priority.INTERACTIVE
-    if is_person and bursts and not is_calm:
-        return max(at, pace.sent[-BURST] + BURST * interval) if len(pace.sent) >= BURST else at
-    if pace.sent:
-        at = max(at, pace.sent[-1] + interval - SLACK_SECONDS)
+    burst = min(BURST, int(1 / interval)) if is_person and not is_calm else 1
+    at = max(at, after(burst) if burst > 1 else after(1) - SLACK_SECONDS)
     return at if is_person else max(at, pace.held)
 
 
-def take(
-    pace: Pace, now: float, priority: Priority, *, interval: float, bursts: bool = True
-) -> tuple[Pace, float]:
+def take(pace: Pace, now: float, priority: Priority, *, interval: float) -> tuple[Pace, float]:
     """Go now (wait 0), or be told how many seconds to wait before asking again."""
     pace = settled(pace, now)
-    at = turn_at(pace, now, priority, interval=interval, bursts=bursts)
+    at = turn_at(pace, now, priority, interval=interval)
     if at > now:
         held = max(pace.held, at + interval / 2) if priority is Priority.INTERACTIVE else pace.held
         return replace(pace, held=held), at - now
     is_early = bool(pace.sent) and now < pace.sent[-1] + interval - SLACK_SECONDS
     counts_from = max(now, pace.sent[-1]) + EARLY_SECONDS if is_early else now
-    return replace(pace, sent=(*pace.sent[-11:], counts_from)), 0.0
+    return replace(pace, sent=(*pace.sent[1 - KEPT :], counts_from)), 0.0
 
 
 def late(pace: Pace, now: float, seconds: float) -> Pace:
     """A request that had its turn goes only now: it counts from now."""
     pace = settled(pace, now)
-    if not pace.sent:
-        return replace(pace, sent=(now,))
-    own = min(pace.sent, key=lambda at: abs(at - (now - seconds)))
-    others = list(pace.sent)
-    others.remove(own)
+    own, *others = sorted(pace.sent, key=lambda at: abs(at - (now - seconds))) or [now]
     return replace(pace, sent=tuple(sorted((*others, max(now, own)))))
 
 
@@ -200,26 +198,30 @@ Act = Callable[[Pace, float], tuple[Pace, float]]
 """(row, now) -> (row, seconds to wait): one atomic change of the row, `now` being the row's own clock."""
 
 
-class Turns(ABC):
-    """The waiting, the same for every keeper of the row. Implements `Pacer`."""
+class LocalBudget:
+    """The budget of one process alone, and the waiting of all. Implements `Pacer`."""
 
-    def __init__(self, rate: float = DEFAULT_RATE, *, bursts: bool = True) -> None:
+    def __init__(self, rate: float = DEFAULT_RATE) -> None:
         if not 0 < rate <= LIMIT:
             raise ValueError("The rate must be above 0 and at most 10 requests a second")
         self._interval = interval_of(rate)
-        self._bursts = bursts
         self._seen = Pace()
         # One of each kind asks the row, the others of this process wait behind it, in order.
         self._lines = {priority: asyncio.Lock() for priority in Priority}
         self._waiting = 0
 
-    @abstractmethod
     async def change(self, act: Act) -> float:
-        """Carry one change of the row out, atomically."""
+        """Carry one change of the row out. No lock is needed here: nothing else runs in between."""
+        self._seen, wait = act(self._seen, self.now())
+        return wait
 
     def now(self) -> float:
         """The row's clock, as near as this process knows it."""
         return boot_time()
+
+    def close_first(self) -> None:
+        """Wait a second: nothing is known of what others sent just now."""
+        self._seen = closed(Pace(), self.now())
 
     async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
         """See `Pacer`."""
@@ -240,10 +242,7 @@ class Turns(ABC):
             self._waiting -= 1
 
     async def _wait(self, priority: Priority, deadline: float | None) -> None:
-        def act(pace: Pace, now: float) -> tuple[Pace, float]:
-            return take(pace, now, priority, interval=self._interval, bursts=self._bursts)
-
-        while wait := await self.change(act):
+        while wait := await self.change(lambda pace, now: take(pace, now, priority, interval=self._interval)):
             if deadline is not None and time.monotonic() + wait > deadline:
                 raise no_turn(wait)
             await asyncio.sleep(wait)
@@ -262,7 +261,7 @@ class Turns(ABC):
         is_stopped = pace.resumes_at > now
         return BudgetState(
             rate=1 / self._interval / (2 if now < pace.calm_until else 1),
-            used_last_second=sum(1 for at in pace.sent if now - 1.0 < at),
+            used_last_second=sum(now - 1.0 < at for at in pace.sent),
             waiting=self._waiting,
             resumes_at=time.time() + pace.resumes_at - now if is_stopped else None,
             throttled_count=pace.throttled,
@@ -277,19 +276,6 @@ def no_turn(wait: float) -> RateLimited:
     )
 
 
-class LocalBudget(Turns):
-    """The budget of one process alone; without `bursts`, a person's requests go one interval apart like all."""
-
-    async def change(self, act: Act) -> float:
-        """No lock is needed: nothing else runs in between."""
-        self._seen, wait = act(self._seen, self.now())
-        return wait
-
-    def close_first(self) -> None:
-        """Nothing is known of what others sent just now."""
-        self._seen = closed(Pace(), self.now())
-
-
 def budget_key(api_key: str) -> str:
     """The row's name. The key alone: one address can be written in many ways."""
     return hashlib.sha256(api_key.encode()).hexdigest()[:16]
@@ -299,32 +285,26 @@ class RowUnusable(Exception):
     """The row can be neither read nor written."""
 
 
-class SharedBudget(Turns):
+class SharedBudget(LocalBudget):
     """The budget of a key in a state folder (a file beside the SQLite address), or in a PostgreSQL database."""
 
     def __init__(self, url: URL, *, key: str, rate: float = DEFAULT_RATE) -> None:
         super().__init__(rate)
         self._row = row_at(url, key)
-        self._alone = LocalBudget(rate / ALONE_SHARE, bursts=False)
+        self._alone = LocalBudget(rate / ALONE_SHARE)
         self._alone_until: float | None = None
         self._clock_ahead = 0.0
         self._idle: asyncio.TimerHandle | None = None
 
-    async def open(self) -> Self:
+    async def __aenter__(self) -> Self:
         """Read the row once, so that `state()` is current."""
         await self.change(lambda pace, _now: (pace, 0.0))
         return self
 
-    async def aclose(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._idle is not None:
             self._idle.cancel()
         await asyncio.get_running_loop().run_in_executor(_THREADS, self._row.close)
-
-    async def __aenter__(self) -> Self:
-        return await self.open()
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
     def now(self) -> float:
         return boot_time() + self._clock_ahead
@@ -365,19 +345,17 @@ def row_at(url: URL, key: str) -> FileRow | PostgreSQLRow:
     return PostgreSQLRow(url.set(drivername="postgresql").render_as_string(hide_password=False), key)
 
 
-def _unpacked(text: str, now: float, *, boot: str = "") -> Pace:
-    """The row as it was kept; one of another run of the machine, or of another version, begins again."""
+def _unpacked(text: str, now: float) -> Pace:
+    """The row as it was kept; one of another version begins again."""
     try:
         kept = json.loads(text)
-        is_ours = kept.pop("boot", "") == boot
-        pace = Pace(**{**kept, "sent": tuple(map(float, kept["sent"]))})
-    except (ValueError, TypeError, KeyError, AttributeError):
+        return Pace(**{**kept, "sent": tuple(map(float, kept["sent"]))})
+    except (ValueError, TypeError, KeyError):
         return closed(Pace(), now) if text else Pace()
-    return pace if is_ours else Pace()
 
 
-def _packed(pace: Pace, *, boot: str = "") -> str:
-    return json.dumps({"boot": boot, **asdict(pace)}, separators=(",", ":"))
+def _packed(pace: Pace) -> str:
+    return json.dumps(asdict(pace), separators=(",", ":"))
 
 
 class FileRow:
@@ -389,21 +367,17 @@ class FileRow:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._boot = _boot_id()
 
     def change(self, act: Act) -> tuple[Pace, float, float]:
         """One atomic change: the row after it, the row's clock, the seconds to wait. Raises `RowUnusable`."""
         try:
-            descriptor = self._locked()
-            try:
+            with self._locked() as descriptor:
                 now = boot_time()  # read under the lock: processes may have waited for one another
                 text = os.pread(descriptor, 65_536, 0).decode("utf-8", "replace")
-                pace, wait = act(_unpacked(text, now, boot=self._boot), now)
-                packed = _packed(pace, boot=self._boot).encode()
+                pace, wait = act(_unpacked(text, now), now)
+                packed = _packed(pace).encode()
                 os.pwrite(descriptor, packed, 0)
                 os.ftruncate(descriptor, len(packed))
-            finally:
-                os.close(descriptor)
         except OSError as error:
             raise RowUnusable(str(error)) from error
         return pace, now, wait
@@ -411,39 +385,24 @@ class FileRow:
     def close(self) -> None:
         """Nothing is open between two changes."""
 
-    def _locked(self) -> int:
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[int]:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        ends_at = time.monotonic() + LOCK_SECONDS
-        while True:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if self._is_current(descriptor):
-                    return descriptor
-            except BlockingIOError:
-                if time.monotonic() > ends_at:
-                    os.close(descriptor)
-                    raise
-                time.sleep(0.002)
-            except BaseException:
-                os.close(descriptor)
-                raise
-            os.close(descriptor)
-
-    def _is_current(self, descriptor: int) -> bool:
-        """Return False if the file was deleted or replaced meanwhile: the others use the new one."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(self._path, flags, 0o600)
         try:
-            return os.path.samestat(os.fstat(descriptor), self._path.stat())
-        except FileNotFoundError:
-            return False
-
-
-def _boot_id() -> str:
-    """Return the id of this run of the machine; empty if the system has none."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
+            ends_at = time.monotonic() + LOCK_SECONDS
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:  # a process that was stopped may hold it
+                    if time.monotonic() > ends_at:
+                        raise
+                    time.sleep(0.002)
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
 
 class PostgreSQLRow:
@@ -452,7 +411,6 @@ class PostgreSQLRow:
     def __init__(self, address: str, key: str) -> None:
         self._address = address
         self._key = key
-        self._ahead = inf
         self._connection: Any = None
         self._in_use = threading.Lock()  # of the connection: two threads on one would crash
 
@@ -485,10 +443,7 @@ class PostgreSQLRow:
         (text,) = execute(query, (self._key,)).fetchone()
         # Asked under the lock, in its own statement: beside FOR UPDATE it would be read before the wait.
         (now,) = execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
-        ahead, before, self._ahead = now - boot_time(), self._ahead, now - boot_time()
-        kept = _unpacked(text, now)
-        # By a clock that was set forward, what went just now went long ago.
-        pace, wait = act(closed(kept, now) if ahead > before + CLOCK_STEP_SECONDS else kept, now)
+        pace, wait = act(_unpacked(text, now), now)
         execute("UPDATE request_budget SET pace = %s WHERE key = %s", (_packed(pace), self._key))
         return pace, now, wait
 

@@ -7,7 +7,7 @@ from typing import Self
 import pytest
 from sqlalchemy.engine import URL
 
-from shared.api.pace import LocalBudget, Priority, Turns
+from shared.api.pace import LocalBudget, Priority
 
 
 class UnpacedBudget(LocalBudget):
@@ -32,8 +32,8 @@ class UnpacedBudget(LocalBudget):
 
 def lift_rate_limit(patch: pytest.MonkeyPatch) -> None:
     """Let every budget of this process admit its requests at once."""
-    patch.setattr(Turns, "reserve", _admit)
+    patch.setattr(LocalBudget, "reserve", _admit)
 
 
-async def _admit(_turns: Turns, *, priority: Priority, deadline: float | None) -> None:
+async def _admit(_budget: LocalBudget, *, priority: Priority, deadline: float | None) -> None:
     pass

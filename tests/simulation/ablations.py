@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.slack.messages import MessageSender
-from shared.api.pace import Turns
+from shared.api.pace import LocalBudget
 from shared.domain.rota import next_of
 from shared.store import alerts, deliveries, jobs, messages, sequences
 from shared.store.db.engine import Transaction
@@ -63,7 +63,7 @@ def _without_budget() -> None:
     async def reserve(*_: Any, **__: Any) -> None:
         pass
 
-    Turns.reserve = reserve  # type: ignore[method-assign]
+    LocalBudget.reserve = reserve  # type: ignore[method-assign]
 
 
 def _without_renewal() -> None:
@@ -71,7 +71,7 @@ def _without_renewal() -> None:
     messages._renew = lambda *_: False
 
 
-def _without_turns() -> None:
+def _without_budget() -> None:
     """Each process counts the turns of a rota by itself, and begins again when it starts."""
     last: dict[Any, str] = {}
 
@@ -84,7 +84,7 @@ def _without_turns() -> None:
     vars(deliveries)["take"] = take
 
 
-def _without_turns_end() -> None:
+def _without_budget_end() -> None:
     """A turn that has passed on isn't over: it passes on with the next look again."""
     passed = alerts._pass
 
@@ -103,7 +103,7 @@ ABLATIONS: Mapping[str, Callable[[], None]] = {
     "timer-token": _without_timer_token,
     "sequence-lock": _without_sequence_lock,
     "budget": _without_budget,
-    "turns": _without_turns,
-    "turns-end": _without_turns_end,
+    "turns": _without_budget,
+    "turns-end": _without_budget_end,
     "renewal": _without_renewal,
 }

@@ -115,7 +115,7 @@ def test_a_long_job_keeps_the_rate_although_each_awakening_is_a_little_late() ->
 
 
 def test_a_429_stops_all_then_half_the_rate_and_no_burst() -> None:
-    row = pace.stop(Pace(), START, 5.0, interval=T)
+    row = pace.stop(Pace(sent=(START - 1.0,)), START, 5.0, interval=T)
     went = simulate([(0.0, Priority.INTERACTIVE)] * 3, [0.0], row)
     waits = [at - START for _, at, _ in went]
     assert waits == pytest.approx([5.0, 5.0 + 2 * T, 5.0 + 4 * T], abs=0.02)
