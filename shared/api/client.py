@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
 from typing import Any, Self, TypedDict, TypeVar, Unpack
@@ -19,7 +21,6 @@ from . import decode, models, words
 from .errors import InvalidRequest, OutreachError
 from .messages import Request, check_api_key, check_base_url
 from .pace import BudgetState, LocalBudget, Pacer, Priority
-from .paging import pages
 from .pipeline import ATTEMPTS, LARGE_LIST_ROWS, Answer, Limits, Pipeline, RequestCounts, decode_in_thread
 from .transport import Http, Transport
 
@@ -27,6 +28,10 @@ T = TypeVar("T")
 
 MOST_LEADS = 1000
 LARGEST_PAGE = 100
+REMEMBERED_LEADS = 50_000
+"""So many leads are remembered to show none twice; a list does not shift further than that."""
+STALE_PAGES = 10
+"""So many pages without a new lead end a list that would never end."""
 NORMAL, INTERACTIVE = Priority.NORMAL, Priority.INTERACTIVE
 
 
@@ -250,6 +255,32 @@ class OutreachClient:
         if error.argument and self._explain is not None:
             error.own_hint = self._explain(error.argument)
         return error
+
+
+Fetch = Callable[..., Awaitable[models.Page[models.Lead]]]
+"""Reads the page at `cursor`, in one request."""
+
+
+async def pages(fetch: Fetch, *, cursor: str | None) -> AsyncIterator[models.Page[models.Lead]]:
+    """End at a null, absent, empty or repeated cursor, or an empty page; `next_cursor` is where to resume."""
+    cursors, seen, stale = {cursor}, OrderedDict[str, None](), 0
+    while stale < STALE_PAGES:
+        page = await fetch(cursor=cursor)
+        if not page.items:
+            return
+        fresh: dict[str, models.Lead] = {}
+        for lead in page.items:
+            if lead.id not in seen:
+                fresh.setdefault(lead.id, lead)
+        seen.update(dict.fromkeys(fresh))
+        while len(seen) > REMEMBERED_LEADS:
+            seen.popitem(last=False)
+        stale = 0 if fresh else stale + 1
+        cursor = None if page.next_cursor in cursors else page.next_cursor
+        yield replace(page, items=tuple(fresh.values()), next_cursor=cursor)
+        if cursor is None:
+            return
+        cursors.add(cursor)
 
 
 def _given(value: str | None, argument: str, variable: str) -> str:

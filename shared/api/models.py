@@ -7,10 +7,10 @@ other that the service sends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Annotated, Any, Generic, TypeVar, cast
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AliasChoices, AliasPath, Field, PlainValidator, SkipValidation
 from pydantic.dataclasses import dataclass as model
@@ -154,12 +154,10 @@ def as_dict(value: Model) -> dict[str, Any]:
     return {name: getattr(value, name) for name in fields_of(type(value))}
 
 
-def _fields_of(kind: type[Any]) -> tuple[str, ...]:
+@cache
+def fields_of(kind: type[Any]) -> tuple[str, ...]:
     """The names of the values of a model, or of another dataclass; `raw` is none of them."""
-    return tuple(one.name for one in fields(kind) if one.name != "raw")
-
-
-fields_of: Callable[[type[Any]], tuple[str, ...]] = cast("Any", cache(_fields_of))
+    return tuple(value.name for value in fields(kind) if value.name != "raw")
 
 
 def names_of(kind: type[Model]) -> frozenset[str]:

@@ -34,8 +34,9 @@ _SYSTEM_ERRORS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...
     (ConnectionRefusedError, "connection refused"),
     ((ConnectionResetError, BrokenPipeError), "the connection was lost"),
 )
-ENCODINGS = ("gzip", "deflate")
-"""One of them at most: a few kilobytes that were compressed twice would fill the memory."""
+ENCODING = "gzip"
+GZIP_WINDOW = 16 + zlib.MAX_WBITS
+"""How zlib.h names the format of gzip."""
 PUNCTUAL_SECONDS = 0.005
 """A request that goes within so many seconds of its turn is in time."""
 
@@ -157,7 +158,7 @@ def _open_http(api_key: str, *, transport: Transport | None) -> httpx.AsyncClien
         headers={
             "Authorization": f"Bearer {api_key}",
             "Accept": "application/json",
-            "Accept-Encoding": ", ".join(ENCODINGS),
+            "Accept-Encoding": ENCODING,
             "User-Agent": f"outreach-ops/{VERSION} python/{platform.python_version()} httpx/{httpx.__version__}",
         },
         follow_redirects=False,
@@ -172,51 +173,25 @@ def _open_http(api_key: str, *, transport: Transport | None) -> httpx.AsyncClien
 async def _read(response: httpx.Response, request: Request) -> bytes:
     """The body, up to the limit; nothing where it can't be decoded and isn't needed."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding not in {"", "identity", *ENCODINGS}:
+    if encoding not in {"", "identity", ENCODING}:
         if response.is_success and request.needs_body:
             message = f"returned the content encoding {plain(encoding)!r}, which wasn't requested."
             raise Unreadable(message, endpoint=request.endpoint)
         return b""
-    most = LARGEST_ANSWER_BYTES
-    length = response.headers.get("content-length", "")
-    is_too_large = length.isascii() and length.isdigit() and int(length[:20]) > most
-    body = bytearray()
     if response.is_stream_consumed:  # of a transport in place of connections: it has been unpacked
-        body += response.content
-    elif not is_too_large:
-        # Not by httpx, which would unpack a whole chunk at once: 32 KB of gzip can hold 32 MB.
-        unpack = _unpacker(encoding)
-        async for chunk in response.aiter_raw():
-            body += unpack(chunk, most + 1 - len(body))
-            if len(body) > most:
-                break
-    if is_too_large or len(body) > most:
-        message = f"returned more than {most // 10**6} MB, which was not read."
-        raise Unreadable(message, endpoint=request.endpoint)
-    return bytes(body)
-
-
-def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
-    """Unpacks a piece at a time, up to so many bytes; what is damaged raises httpx's own error."""
-    if encoding in {"", "identity"}:
-        return lambda chunk, most: chunk[:most]
-    # Of gzip or of zlib, as zlib.h describes it; some servers leave the header of deflate out.
-    formats = [32 + zlib.MAX_WBITS, *([-zlib.MAX_WBITS] if encoding == "deflate" else [])]
-    unpacking = zlib.decompressobj(wbits=formats.pop(0))
-
-    def unpack(chunk: bytes, most: int) -> bytes:
-        nonlocal unpacking
+        return response.content
+    most, body = LARGEST_ANSWER_BYTES, bytearray()
+    # Not by httpx, which would unpack a whole chunk at once: 32 KB of gzip can hold 32 MB.
+    unpacking = zlib.decompressobj(wbits=GZIP_WINDOW) if encoding == ENCODING else None
+    async for chunk in response.aiter_raw():
         try:
-            unpacked = unpacking.decompress(chunk, most)
+            body += unpacking.decompress(chunk, most + 1 - len(body)) if unpacking else chunk
         except zlib.error as error:
-            if not formats:
-                raise httpx.DecodingError(str(error)) from error
-            unpacking = zlib.decompressobj(wbits=formats.pop(0))
-            return unpack(chunk, most)
-        formats.clear()  # only the beginning tells the format
-        return unpacked
-
-    return unpack
+            raise httpx.DecodingError(str(error)) from error
+        if len(body) > most:
+            message = f"returned more than {most // 10**6} MB, which was not read."
+            raise Unreadable(message, endpoint=request.endpoint)
+    return bytes(body)
 
 
 def _broken_off(request: Request, error: Exception, *, was_sent: bool) -> OutreachError:

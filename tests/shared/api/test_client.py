@@ -8,7 +8,6 @@ import logging
 import resource
 import socket
 import threading
-import zlib
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -158,27 +157,19 @@ async def test_a_refusal_has_the_services_message(
 async def test_an_endless_answer_is_refused_at_the_limit(
     client: OutreachClient, server: ScriptedServer
 ) -> None:
-    announced = Answer(raw=b"HTTP/1.1 200 Fine\r\nContent-Length: 524288000\r\n\r\n[")
     chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
-    head = b"HTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\n\r\n"
-    bomb = gzip.compress(b" " * 40 * 2**20, 1)
-    packed = Answer(body=bomb, headers={"Content-Encoding": "gzip"})
-    for answer in (announced, Answer(raw=head + chunk * 40), packed):
-        server.script = [answer]
-        with pytest.raises(Unreadable, match="more than 10 MB"):
-            await client.list_inboxes()
+    server.script = [Answer(raw=b"HTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk * 40)]
+    with pytest.raises(Unreadable, match="more than 10 MB"):
+        await client.list_inboxes()
 
 
-@pytest.mark.parametrize(("encoding", "window"), [("gzip", 31), ("deflate", 15), ("deflate", -15)])
 async def test_a_packed_answer_is_unpacked_no_further_than_the_limit(
-    client: OutreachClient, server: ScriptedServer, encoding: str, window: int
+    client: OutreachClient, server: ScriptedServer
 ) -> None:
     def packed(body: bytes) -> Answer:
-        packing = zlib.compressobj(wbits=window)
-        return Answer(body=packing.compress(body) + packing.flush(), headers={"Content-Encoding": encoding})
+        return Answer(body=gzip.compress(body, 1), headers={"Content-Encoding": "gzip"})
 
-    most = 100_000_000 if encoding == "gzip" else 4_000_000  # packing that much takes a second
-    server.script = [packed(b'[{"email": "ada@x.io"}]'), packed(b"[" + b"{}," * most + b"{}]")]
+    server.script = [packed(b'[{"email": "ada@x.io"}]'), packed(b"[" + b"{}," * 40_000_000 + b"{}]")]
     assert [inbox.email for inbox in await client.list_inboxes()] == ["ada@x.io"]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(Unreadable, match="more than 10 MB"):

@@ -155,7 +155,7 @@ def _bomb() -> bytes:
     return gzip.compress(gzip.compress(b" " * 200_000_000, 1), 9)
 
 
-@pytest.mark.parametrize("encoding", ["gzip, gzip", "gzip,deflate", "identity, gzip", "br", "zstd"])
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "deflate", "identity, gzip", "br", "zstd"])
 async def test_an_encoding_that_was_not_asked_for_is_refused_unread(
     client: OutreachClient, server: ScriptedServer, encoding: str
 ) -> None:
@@ -168,7 +168,7 @@ async def test_an_encoding_that_was_not_asked_for_is_refused_unread(
         assert tracemalloc.get_traced_memory()[1] < 50_000_000
     finally:
         tracemalloc.stop()
-    assert {asked.headers["accept-encoding"] for asked in server.asked} == {"gzip, deflate"}
+    assert {asked.headers["accept-encoding"] for asked in server.asked} == {"gzip"}
 
 
 async def test_cookies_are_not_sent_back(client: OutreachClient, server: ScriptedServer) -> None:

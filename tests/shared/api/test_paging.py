@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.api import Lead, OutreachClient, Page, decode
-from shared.api.paging import pages
+from shared.api.client import pages
 from tests.shared.api.scripted_server import Answer, RecordedRequest, ScriptedServer
 
 
