@@ -54,9 +54,15 @@ def show(card: Card, *, stream: TextIO | None = None, bare: bool = False) -> Non
     console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)
     # Captured, because Rich fills cells with spaces to the end of the line, and knows no ASCII for our marks.
     with console.capture() as captured:
-        only_table = bare and card.table is not None
-        blocks = [_table(card, console.width)] if only_table else _blocks(card, console)
-        for number, block in enumerate(blocks):
+        table = list(_table(card, console.width))
+        blocks = [
+            list(_head(card, console)),
+            list(_facts(card)),
+            list(_quote(card, console)),
+            table,
+            list(_foot(card, console)),
+        ]
+        for number, block in enumerate([table] if bare and table else filter(None, blocks)):
             if number:
                 console.print()
             console.print(Group(*block))
@@ -66,20 +72,9 @@ def show(card: Card, *, stream: TextIO | None = None, bare: bool = False) -> Non
     out.write(text)
 
 
-def _blocks(card: Card, console: Console) -> Iterator[list[RenderableType]]:
-    """The parts of a card in the order of showing (shared/domain/card.py), those that have something to show."""
-    blocks = (
-        _head(card, console),
-        _facts(card),
-        _quote(card, console),
-        _table(card, console.width),
-        _foot(card, console),
-    )
-    yield from filter(None, blocks)
-
-
-def _mark(tone: Tone, card: Card) -> str:
-    return FAILURE if card.failure and tone is Tone.BAD else MARKS[tone]
+def _mark(tone: Tone, card: Card) -> Text:
+    mark = FAILURE if card.failure and tone is Tone.BAD else MARKS[tone]
+    return Text(mark, style=STYLES[tone])
 
 
 def _prose_columns(console: Console) -> int:
@@ -91,36 +86,35 @@ def _prose(text: str, console: Console, style: str = "") -> RenderableType:
     return Constrain(Text(visible_lines(text), style=style), _prose_columns(console))
 
 
-def _head(card: Card, console: Console) -> list[RenderableType]:
-    mark = _mark(card.tone, card).strip()
-    title = Text.assemble(
-        (f"{mark} " if mark else "", f"bold {STYLES[card.tone]}"), (visible(card.title), "bold")
-    )
-    return [title, *(_prose(text, console) for text in card.text)]
+def _head(card: Card, console: Console) -> Iterator[RenderableType]:
+    title = Text(visible(card.title), style="bold")
+    mark = _mark(card.tone, card)
+    yield title if card.tone is Tone.INFO else Text.assemble(mark, " ", title)
+    for text in card.text:
+        yield _prose(text, console)
 
 
-def _facts(card: Card) -> list[RenderableType]:
+def _facts(card: Card) -> Iterator[RenderableType]:
     grid = Grid.grid(padding=(0, 1, 0, 0))
     for fact in (*card.facts, *card.details):
-        mark = Text(_mark(fact.tone, card), style=STYLES[fact.tone])
-        grid.add_row(Text(f"{visible(fact.label)} ", style=QUIET), mark, Text(visible(fact.value)))
-    return [grid] if grid.row_count else []
+        label = Text(f"{visible(fact.label)} ", style=QUIET)
+        grid.add_row(label, _mark(fact.tone, card), Text(visible(fact.value)))
+    if grid.row_count:
+        yield grid
 
 
-def _quote(card: Card, console: Console) -> list[RenderableType]:
+def _quote(card: Card, console: Console) -> Iterator[RenderableType]:
     text = Text(visible_lines(card.quote.strip("\n")), style="italic")
-    lines = text.wrap(console, _prose_columns(console) - 2) if text.plain.strip() else ()
-    return [Text("│ ").append_text(line) for line in lines]
+    for line in text.wrap(console, _prose_columns(console) - 2) if text.plain.strip() else ():
+        yield Text("│ ").append_text(line)
 
 
-def _table(card: Card, width: int) -> list[RenderableType]:
+def _table(card: Card, width: int) -> Iterator[RenderableType]:
     table = card.table
-    if table is None or not table.rows:
-        return []
-    blocks: list[RenderableType] = [_grid(table, card, width)]
-    if (table.total or 0) > len(table.rows):
-        blocks.append(Text(f"the first {len(table.rows):,} of {table.total:,}", style=QUIET))
-    return blocks
+    if table and table.rows:
+        yield _grid(table, card, width)
+        if (table.total or 0) > len(table.rows):
+            yield Text(f"the first {len(table.rows):,} of {table.total:,}", style=QUIET)
 
 
 def _grid(table: Table, card: Card, width: int) -> Grid:
@@ -129,34 +123,31 @@ def _grid(table: Table, card: Card, width: int) -> Grid:
     Where space is short, the columns are those that the card names for it, with their short titles.
     """
     is_narrow = width < NARROW_COLUMNS
-    places = [
-        place
-        for place, column in enumerate(table.columns)
-        if not (is_narrow and column.narrow == "") and not (column.bar and width < BAR_COLUMNS)
-    ]
-    marked = any(row.tone is not Tone.INFO for row in table.rows)
+    is_marked = any(row.tone is not Tone.INFO for row in table.rows)
     has_titles = any(column.title for column in table.columns)
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=has_titles)
-    texts = [_texts(table.rows, place, table.columns[place]) for place in places]
-    for place, cells in zip(places, texts, strict=True):
-        column = table.columns[place]
+    lines: list[list[Text]] = [[] for _row in table.rows]
+    for place, column in enumerate(table.columns):
+        if (is_narrow and column.narrow == "") or (column.bar and width < BAR_COLUMNS):
+            continue
+        cells = _texts(table.rows, place, column)
         title = (is_narrow and column.narrow) or column.title
         # Rich shrinks every column without a width; the title of numbers is wrapped instead.
         longest = max(map(cell_len, (*cells, *title.split()))) if column.numeric else None
+        margin = "  " if is_marked and not grid.columns else ""
         grid.add_column(
-            Text("  " if marked and not grid.columns else "").append(visible(title)),
+            Text(margin).append(visible(title)),
             justify="right" if column.numeric else "left",
             width=longest,
             header_style="bold",
             vertical="bottom",
         )
-    for row, *cells in zip(table.rows, *texts, strict=True):
-        shown = [Text(cell) for cell in cells]
-        if marked:
-            shown[0] = Text.assemble((_mark(row.tone, card), STYLES[row.tone]), " ", shown[0])
-        for cell in shown:
-            cell.no_wrap, cell.overflow = True, "ellipsis"
-        grid.add_row(*shown)
+        for row, line, cell in zip(table.rows, lines, cells, strict=True):
+            text = Text.assemble(_mark(row.tone, card), " ", cell) if margin else Text(cell)
+            text.no_wrap, text.overflow = True, "ellipsis"
+            line.append(text)
+    for line in lines:
+        grid.add_row(*line)
     return grid
 
 
@@ -176,16 +167,16 @@ def _cell(cell: str | float | None, column: Column, decimals: int) -> str:
     return formats.bar(cell, BAR_CELLS) if column.bar else f"{cell:,.{decimals}f}"
 
 
-def _foot(card: Card, console: Console) -> list[RenderableType]:
+def _foot(card: Card, console: Console) -> Iterator[RenderableType]:
     """A button is a line to type here, for a person at a terminal; then the footer."""
-    blocks: list[RenderableType] = []
-    if console.is_terminal:
-        grid = Grid.grid(padding=(0, 2, 0, 0))
-        for button in card.buttons:
-            if button.line:
-                grid.add_row(f"→ outreach {visible(button.line)}", visible(button.label), style=QUIET)
-        blocks += [grid] if grid.row_count else []
-    return [*blocks, _prose(card.footer, console, QUIET)] if card.footer else blocks
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for button in card.buttons if console.is_terminal else ():
+        if button.line:
+            grid.add_row(f"→ outreach {visible(button.line)}", visible(button.label), style=QUIET)
+    if grid.row_count:
+        yield grid
+    if card.footer:
+        yield _prose(card.footer, console, QUIET)
 
 
 def answer(result: Result, *, as_json: bool = False) -> int:
@@ -206,10 +197,10 @@ def print_data(data: Sequence[Mapping[str, object]]) -> None:
 def print_csv(data: Sequence[Mapping[str, object]]) -> None:
     """Print a row for each object under the keys of all; no cell is a formula to a spreadsheet."""
     rows = csv.writer(data_output(visible_lines))
-    keys = list(dict.fromkeys(key for one in data for key in one))
+    keys = list(dict.fromkeys(key for record in data for key in record))
     if keys:
         rows.writerow(keys)
-    rows.writerows([csv_cell(one.get(key)) for key in keys] for one in data)
+    rows.writerows([csv_cell(record.get(key)) for key in keys] for record in data)
 
 
 class DataOutput(Protocol):
