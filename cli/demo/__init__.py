@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import signal
 import sys
@@ -32,7 +33,11 @@ async def run_demo(
             async with set_up(seed=seed, speed=speed, scenario=scenario) as installation:
                 verifier = Verifier(installation)
                 running = show(installation, verifier, has_story=scenario == SCENARIO)
-                await _until(stop, running, seconds=seconds)
+                async with _beside(stop.wait(), running) as tasks:
+                    await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+                    for task in tasks:
+                        if task.done():
+                            task.result()  # raises what ended it
                 result = await verifier.close()
     except DemoFailed as failure:
         print(f"outreach demo: {failure}", file=sys.stderr)
@@ -41,16 +46,12 @@ async def run_demo(
     return 0 if result.passed else 1
 
 
-async def _until(stop: asyncio.Event, running: Coroutine[Any, Any, None], *, seconds: float | None) -> None:
-    """Run it until it ends, someone stops the demo, or so many seconds have passed."""
-    tasks: set[asyncio.Task[Any]] = {
-        asyncio.create_task(stop.wait(), name="demo-stop"),
-        asyncio.create_task(running, name="demo-running"),
-    }
+@contextlib.asynccontextmanager
+async def _beside(*work: Coroutine[Any, Any, Any]) -> AsyncIterator[list[asyncio.Task[Any]]]:
+    """Run this work while the block runs."""
+    tasks = [asyncio.create_task(one, name="demo") for one in work]
     try:
-        done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
+        yield tasks
     finally:
         for task in tasks:
             task.cancel()
@@ -66,11 +67,8 @@ async def _log(installation: Installation, verifier: Verifier, *, has_story: boo
 
     print(json.dumps(dict(installation.announcement)), flush=True)
     await verifier.warm_up()
-    async with asyncio.TaskGroup() as tasks:
-        if has_story:
-            tasks.create_task(Story(installation, tell).play(), name="demo-story")
-        async for text in verifier.watch(try_commands=True):
-            tell(f"In Slack: {text}")
+    async with _beside(*([Story(installation, tell).play()] if has_story else [])):
+        await verifier.watch(lambda text: tell(f"In Slack: {text}"))
 
 
 async def _show(installation: Installation, verifier: Verifier, *, has_story: bool) -> None:
@@ -79,11 +77,10 @@ async def _show(installation: Installation, verifier: Verifier, *, has_story: bo
     from tui.app.run import run_dashboard
 
     sentences = asyncio.Queue[str]()
-    story = Story(installation, sentences.put_nowait)
-    background = [asyncio.create_task(_each(verifier), name="demo-verifier")]
+    work = [verifier.watch(lambda _text: None)]
     if has_story:
-        background.append(asyncio.create_task(story.play(), name="demo-story"))
-    try:
+        work.append(Story(installation, sentences.put_nowait).play())
+    async with _beside(*work):
         await run_dashboard(
             lambda: settings.load(environ=installation.environ),
             open_records=open_records,
@@ -92,15 +89,6 @@ async def _show(installation: Installation, verifier: Verifier, *, has_story: bo
             notice=f"Slack: {installation.announcement['slack_page']}",
             tips=_taken_from(sentences),
         )
-    finally:
-        for task in background:
-            task.cancel()
-        await asyncio.gather(*background, return_exceptions=True)
-
-
-async def _each(verifier: Verifier) -> None:
-    async for _ in verifier.watch(try_commands=False):
-        pass
 
 
 async def _taken_from(sentences: asyncio.Queue[str]) -> AsyncIterator[str]:

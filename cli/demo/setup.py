@@ -8,7 +8,6 @@ import json
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,6 @@ RESTARTS = 5
 """The demo stops waiting for a bot that is not ready after so long."""
 POLL_SECONDS = 5
 DNS_EVERY, DNS_PER_SECOND = "1m", 20
-THROTTLED_SECONDS = 30.0
-"""The demo asks the service again for so long where the key's rate is used up."""
 ACCOUNT = "acme"
 """The sandbox's workspace whose key the demo uses."""
 WORKSPACE = "default"
@@ -43,40 +40,28 @@ class Installation:
     announcement: Mapping[str, Any]
     environ: Mapping[str, str]
     """Its settings, as environment variables."""
+    sequences: Mapping[str, str]
+    """The ids of the account's sequences, by name."""
     bot: processes.Supervised
     http: aiohttp.ClientSession
 
     async def service(self, path: str, body: object = None) -> dict[str, Any]:
         """Read from the service's control API, or with a body let something happen there."""
-        return await self._ask(f"{self.announcement['control_url']}{path}", body)
+        return await _ask(self.http, f"{self.announcement['control_url']}{path}", body)
 
     async def slack(self, path: str, body: object = None) -> dict[str, Any]:
         """Look at Slack, or with a body act there as a person."""
-        return await self._ask(f"{self.announcement['slack_control_url']}/{path}", body)
+        return await _ask(self.http, f"{self.announcement['slack_control_url']}/{path}", body)
 
-    async def sequences(self) -> list[dict[str, Any]]:
-        """The account's sequences, as the service lists them."""
-        key = {"Authorization": f"Bearer {self.announcement['api_keys'][ACCOUNT]}"}
-        end = asyncio.get_running_loop().time() + THROTTLED_SECONDS
-        while True:
-            try:
-                found = await self._ask(f"{self.announcement['base_url']}/sequences", None, headers=key)
-                return list(found["data"])
-            except aiohttp.ClientResponseError as error:
-                # The bot and the dashboard use the same key, and share a rate that is unknown here.
-                is_throttled = error.status == HTTPStatus.TOO_MANY_REQUESTS
-                if not is_throttled or asyncio.get_running_loop().time() > end:
-                    raise
-            await asyncio.sleep(0.5)
 
-    async def _ask(
-        self, url: str, body: object, *, headers: Mapping[str, str] | None = None
-    ) -> dict[str, Any]:
-        method = "GET" if body is None else "POST"
-        async with self.http.request(method, url, json=body, headers=headers) as answer:
-            answer.raise_for_status()
-            found: dict[str, Any] = await answer.json()
-            return found
+async def _ask(
+    http: aiohttp.ClientSession, url: str, body: object = None, *, headers: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    method = "GET" if body is None else "POST"
+    async with http.request(method, url, json=body, headers=headers) as answer:
+        answer.raise_for_status()
+        read: dict[str, Any] = await answer.json()
+        return read
 
 
 @contextlib.asynccontextmanager
@@ -93,19 +78,30 @@ async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Ins
             )
         )  # fmt: skip
         announced = await _first_line(sandbox, folder / "sandbox.log")
+        # Now, while nothing else uses the key and its rate.
+        key = {"Authorization": f"Bearer {announced['api_keys'][ACCOUNT]}"}
+        listed = await _ask(http, f"{announced['base_url']}/sequences", headers=key)
         # Named, so that no user's file is read. The dashboard acts as the person that the Slack page begins with.
         (folder / "outreach.toml").write_text(_config(announced["slack_alert_channel"]))
         port = processes.free_port()
         bot_url = f"http://127.0.0.1:{port}"
         environ = processes.environment(**_settings(announced, port=port, folder=folder))
-        await _install_app(http, announced, bot_url)
+        # As on Slack's own pages: the app's manifest, and the bot's address.
+        control = announced["slack_control_url"]
+        await _ask(http, f"{control}/manifest", manifest())
+        await _ask(http, f"{control}/request_url", {"url": f"{bot_url}/slack/events"})
         bot = await stack.enter_async_context(
             processes.Supervised("bot", env=environ, log=folder / "bot.log")
         )
         await _subscribe(bot_url, environ, folder)
         await _until_ready(http, bot_url, bot, folder / "bot.log")
-        announcement = {**announced, "bot_url": bot_url, "bot_pid": bot.pid}
-        yield Installation(announcement=announcement, environ=environ, bot=bot, http=http)
+        yield Installation(
+            announcement={**announced, "bot_url": bot_url, "bot_pid": bot.pid},
+            environ=environ,
+            sequences={sequence["name"]: sequence["id"] for sequence in listed["data"]},
+            bot=bot,
+            http=http,
+        )
 
 
 def _config(channel: str) -> str:
@@ -145,30 +141,15 @@ async def _first_line(process: asyncio.subprocess.Process, log: Path) -> dict[st
     return announced
 
 
-async def _install_app(http: aiohttp.ClientSession, announced: Mapping[str, Any], bot_url: str) -> None:
-    """Install the app as on Slack's own pages: its manifest, and the bot's address."""
-    for act, body in (
-        ("manifest", manifest()),
-        ("request_url", {"url": f"{bot_url}/slack/events"}),
-    ):
-        async with http.post(f"{announced['slack_control_url']}/{act}", json=body) as answer:
-            if answer.status != 200:
-                raise DemoFailed(f"The Slack stand-in does not take the bot's {act}: HTTP {answer.status}")
-
-
 async def _subscribe(bot_url: str, environ: Mapping[str, str], folder: Path) -> None:
     """Subscribe as a real installation does: by the command that keeps the secret where the bot finds it."""
     words = ("webhooks", "create", "--url", f"{bot_url}/webhooks/outreach")
     log = folder / "webhooks.log"
     async with processes.running(*words, env=environ, log=log) as process:
-        try:
-            failed = await asyncio.wait_for(process.wait(), READY_SECONDS)
-        except TimeoutError:
-            raise DemoFailed(
-                f"The subscription took over {READY_SECONDS:g} seconds: {_last_lines(log)}"
-            ) from None
-        if failed:
-            raise DemoFailed(f"The subscription failed: {_last_lines(log)}")
+        with contextlib.suppress(TimeoutError):
+            if await asyncio.wait_for(process.wait(), READY_SECONDS) == 0:
+                return
+    raise DemoFailed(f"The subscription failed: {_last_lines(log)}")
 
 
 async def _until_ready(

@@ -6,7 +6,7 @@ The bot knows nothing of it: everything goes through the Slack stand-in, as a pe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import aiohttp
@@ -112,7 +112,7 @@ class Story:
             f"The bought list went out in {SEQUENCE} as well. The guardrail looks every 30 seconds: "
             "watch #outreach-alerts, and press 2 on the dashboard."
         )
-        await self._bounce(ENOUGH_BOUNCES, sequence=await self._sequence_id())
+        await self._bounce(ENOUGH_BOUNCES, sequence=self._installation.sequences[SEQUENCE])
         card = await self._card_with("Undo", not_in=before)
         self._tell(
             f"The guardrail paused {SEQUENCE}. Its card says until when, and has an Undo; Dev will press it."
@@ -124,39 +124,39 @@ class Story:
             "what. From here on the account is yours: pause, claim, break something."
         )
 
-    # What people do
-
     async def _type(self, person: User, text: str) -> Card:
         """Type a command in the alert channel; the answer, which is for this person alone."""
         before = await self._messages()
         await self._installation.slack("command", self._act_of(person, text=text))
-        return await self._wait_for(
-            lambda one: one["seen_by"] == person.id and one["ts"] not in before, f"the answer to {text}"
-        )
+
+        def answers(card: Card) -> bool:
+            return card["seen_by"] == person.id and card["ts"] not in before
+
+        return await self._wait_for(answers, f"the answer to {text}")
 
     async def _press(self, person: User, card: Card, label: str) -> None:
         """Press the button with this label, which may be behind ⋯."""
         # As it is now: a card is edited while people read it.
         card = (await self._messages()).get(card["ts"], card)
-        found = next((act for shown, act in _offered(card) if shown == label), None)
-        if found is None:
+        act = _offered(card).get(label)
+        if act is None:
             raise Missing(f"a button {label}")
-        await self._installation.slack("click", self._act_of(person, ts=card["ts"], wait=10, **found))
+        await self._installation.slack("click", self._act_of(person, ts=card["ts"], wait=10, **act))
 
     def _act_of(self, person: User, **what: Any) -> dict[str, Any]:
         return {"user": person.name, "channel": self._channel, **what}
 
     async def _messages(self) -> dict[str, Card]:
         """What stands in the alert channel, by ts."""
-        found = (await self._installation.slack(f"messages?channel={self._channel}"))["messages"]
-        return {one["ts"]: one for one in found}
+        answer = await self._installation.slack(f"messages?channel={self._channel}")
+        return {message["ts"]: message for message in answer["messages"]}
 
     async def _card_with(self, label: str, *, not_in: Mapping[str, Card]) -> Card:
         """Wait for a card that has a button which it hadn't in the messages before."""
 
         def is_new(card: Card) -> bool:
-            had = {shown for shown, _ in _offered(not_in.get(card["ts"], {}))}
-            return not card["ephemeral"] and label in {shown for shown, _ in _offered(card)} - had
+            is_offered = label in _offered(card) and label not in _offered(not_in.get(card["ts"], {}))
+            return is_offered and not card["ephemeral"]
 
         return await self._wait_for(is_new, f"a card with {label}")
 
@@ -168,27 +168,21 @@ class Story:
             await asyncio.sleep(LOOK_EVERY)
         raise Missing(what)
 
-    # What happens at the service
-
     async def _bounce(self, count: int, **where: str) -> None:
         await self._cause("lead.bounced", count=count, **where)
 
     async def _cause(self, kind: str, **what: Any) -> None:
         await self._installation.service("/events", {"workspace": ACCOUNT, "kind": kind, **what})
 
-    async def _sequence_id(self) -> str:
-        for one in await self._installation.sequences():
-            if one["name"] == SEQUENCE:
-                return str(one["id"])
-        raise Missing(f"the sequence {SEQUENCE}")
 
-
-def _offered(message: Card) -> Iterator[tuple[str, dict[str, str]]]:
+def _offered(message: Card) -> dict[str, dict[str, str]]:
     """The labels that can be chosen in a message, each with what a click on it names."""
+    offered = {}
     for block in message.get("blocks", ()):
         for element in [*block.get("elements", ()), block.get("accessory") or {}]:
             name = {"action_id": element.get("action_id", ""), "block_id": block.get("block_id", "")}
             if element.get("type") == "button":
-                yield element["text"]["text"], name
+                offered[element["text"]["text"]] = name
             for option in element.get("options", ()) if element.get("type") == "overflow" else ():
-                yield option["text"]["text"], {**name, "value": option["value"]}
+                offered[option["text"]["text"]] = {**name, "value": option["value"]}
+    return offered

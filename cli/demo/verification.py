@@ -10,20 +10,18 @@ import contextlib
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import aiohttp
 
 from cli.demo.setup import ACCOUNT, WORKSPACE, Installation
-from shared.api.event_kinds import POSTED_AT_ONCE, kind_of
+from shared.api.event_kinds import POSTED_AT_ONCE
 from shared.store.deliveries import Arrival, alert_id
-from shared.text.formats import show_number
 
 LOOK_EVERY = 1.0
-COMMAND_EVERY = 5.0
 WARM_UP_SECONDS = 15.0
-"""The first delivery and the first command load what later ones find: they are made before anything is timed."""
+"""The first delivery loads what later ones find: it is made before anything is timed."""
 SETTLE_SECONDS = 30.0
 
 
@@ -62,32 +60,24 @@ class Verifier:
         self._installation = installation
         self._sent: dict[str, Sent] = {}
         self._posted: dict[str, Posted] = {}
-        self._command_seconds: list[float] = []
         self._timed_from = 0.0
 
     async def warm_up(self) -> None:
-        """Make a first delivery and a first command, and time only what comes after them."""
-        await self._try_command()
+        """Make a first delivery, and time only what comes after it."""
         # A reply that the account would have had anyway, only earlier; it counts among the alerts.
-        event = {"workspace": ACCOUNT, "kind": "reply.interested"}
-        await self._installation.service("/events", event)
+        await self._installation.service("/events", {"workspace": ACCOUNT, "kind": "reply.interested"})
         deadline = time.monotonic() + WARM_UP_SECONDS
         while not self._posted and time.monotonic() < deadline:
             await asyncio.sleep(LOOK_EVERY / 10)
             await self._look()
-        self._command_seconds.clear()
         self._timed_from = time.time()
 
-    async def watch(self, *, try_commands: bool) -> AsyncIterator[str]:
-        """Look again and again, try a command now and then if wanted, and yield the text of each new message."""
-        next_command = time.monotonic()
+    async def watch(self, tell: Callable[[str], None]) -> None:
+        """Look again and again, and tell the text of each new message."""
         while True:
             with contextlib.suppress(aiohttp.ClientError, TimeoutError):
-                if try_commands and time.monotonic() >= next_command:
-                    next_command += COMMAND_EVERY
-                    await self._try_command()
-                for line in await self._look():
-                    yield line
+                for text in await self._look():
+                    tell(text)
             await asyncio.sleep(LOOK_EVERY)
 
     async def close(self) -> Result:
@@ -103,57 +93,49 @@ class Verifier:
 
     async def _look(self) -> list[str]:
         for kind in POSTED_AT_ONCE:
-            found = await self._installation.service(f"/deliveries?limit=1000&kind={kind}")
-            for delivery in found["data"]:
+            answer = await self._installation.service(f"/deliveries?limit=1000&kind={kind}")
+            for delivery in answer["data"]:
                 self._note_delivery(delivery)
         channel = self._installation.announcement["slack_alert_channel"]
-        found = await self._installation.slack(f"messages?channel={channel}")
-        return [line for message in found["messages"] if (line := self._note_message(message))]
-
-    async def _try_command(self) -> None:
-        began = time.perf_counter()
-        # In the conversation with the bot: people read the channels of a demo.
-        body = {"text": "/outreach status", "wait": 10, "answers": 1, "user": "ben", "channel": "dm"}
-        if (await self._installation.slack("command", body)).get("answers"):
-            self._command_seconds.append(time.perf_counter() - began)
+        answer = await self._installation.slack(f"messages?channel={channel}")
+        return list(filter(None, map(self._note_message, answer["messages"])))
 
     def _note_delivery(self, delivery: Mapping[str, Any]) -> None:
         alert = alert_id(Arrival(workspace=WORKSPACE, body=delivery["body"].encode(), at=0.0).dkey)
-        known = self._sent.get(alert)
         if delivery["first_sent"]:
-            accepted = delivery["state"] == "delivered" or bool(known and known.accepted)
+            before = self._sent.get(alert)
+            accepted = delivery["state"] == "delivered" or bool(before and before.accepted)
             body = json.loads(delivery["body"])
             about = str(body.get("domain") or body["lead"]["email"])
             self._sent[alert] = Sent(at=delivery["first_sent"], accepted=accepted, about=about)
 
     def _note_message(self, message: Mapping[str, Any]) -> str:
         payload = (message.get("metadata") or {}).get("event_payload") or {}
-        alerts = payload.get("alert_ids") or [payload.get("alert_id")]
+        alerts = payload.get("alert_ids") or list(filter(None, [payload.get("alert_id")]))
         key = f"{message['channel']} {message['ts']}"
-        is_new = key not in self._posted
-        if alerts == [None]:
+        text = "" if key in self._posted else str(message["text"])
+        if not alerts:
             return ""
         edited = float((message.get("edited") or {}).get("ts", 0))
         self._posted[key] = Posted(alerts, at=message["posted_at"], edited_at=edited)
-        return str(message["text"]) if is_new else ""
+        return text
 
     def _result(self, counted: Mapping[str, Any]) -> Result:
         due = {alert: sent for alert, sent in self._sent.items() if sent.accepted}
         shown = [(alert, post.at) for post in self._posted.values() for alert in post.alerts if alert in due]
         posted = Counter(alert for alert, _ in shown)
-        joined = [alert for alert in due if alert not in posted and self._is_on_an_earlier_card(alert)]
-        lost, doubled = len(due) - len(posted) - len(joined), len(shown) - len(posted)
+        joined = sum(alert not in posted and self._is_on_an_earlier_card(alert) for alert in due)
+        lost, doubled = len(due) - len(posted) - joined, len(shown) - len(posted)
         timed = [at - due[alert].at for alert, at in shown if due[alert].at >= self._timed_from]
         worst = max(counted["worst_second"].values(), default=0)
         throttled = counted["rate_limited"]
+        on_cards = f", {joined} on the card of the same domain or lead" if joined else ""
         lines = (
-            f"deliveries made         {counted['deliveries']['by_state']['delivered']}",
-            f"alerts                  {len(posted)} of {len(due)} posted, {lost} lost, {doubled} doubled",
-            f"without a card          {self._without_a_card(counted['deliveries']['by_kind'], len(joined))}",
-            f"delivery to Slack       {_percentiles(timed)}",
-            f"slash command answered  {_percentiles(self._command_seconds)}",
-            f"requests to the API     {counted['requests']}, of them 429: {throttled}, most in one second: {worst}",
-            f"bot restarts            {self._installation.bot.restarts}",
+            f"deliveries made      {counted['deliveries']['by_state']['delivered']}",
+            f"alerts               {len(posted)} of {len(due)} posted, {lost} lost, {doubled} doubled{on_cards}",
+            f"delivery to Slack    {_percentiles(timed)}",
+            f"requests to the API  {counted['requests']}, of them 429: {throttled}, most in one second: {worst}",
+            f"bot restarts         {self._installation.bot.restarts}",
         )
         return Result(lines, lost=lost, doubled=doubled)
 
@@ -166,21 +148,6 @@ class Verifier:
             for other in post.alerts
             if other in self._sent and other != alert
         )
-
-    def _without_a_card(self, by_kind: Mapping[str, int], joined: int) -> str:
-        """Why deliveries gave no card of their own."""
-        counted = [
-            show_number(count, kind_of(kind).noun)
-            for kind, count in by_kind.items()
-            if kind not in POSTED_AT_ONCE
-        ]
-        reasons = [f"{', '.join(counted)}: counted in the digest"] if counted else []
-        if joined:
-            reasons.append(f"{joined} on the card of the same domain or lead")
-        refused = sum(not sent.accepted for sent in self._sent.values())
-        if refused:
-            reasons.append(f"{refused} not accepted by the bot yet")
-        return "; ".join(reasons) or "none"
 
 
 def _percentiles(seconds: Sequence[float]) -> str:

@@ -7,10 +7,10 @@ other that the service sends.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, cast
 
 from pydantic import AliasChoices, AliasPath, Field, PlainValidator, SkipValidation
 from pydantic.dataclasses import dataclass as model
@@ -155,9 +155,9 @@ def as_dict(value: Model) -> dict[str, Any]:
 
 
 @cache
-def fields_of(kind: type[Any]) -> tuple[str, ...]:
+def fields_of(kind: Hashable) -> tuple[str, ...]:
     """The names of the values of a model, or of another dataclass; `raw` is none of them."""
-    return tuple(value.name for value in fields(kind) if value.name != "raw")
+    return tuple(value.name for value in fields(cast("Any", kind)) if value.name != "raw")
 
 
 def names_of(kind: type[Model]) -> frozenset[str]:

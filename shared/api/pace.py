@@ -302,6 +302,9 @@ class SharedBudget(LocalBudget):
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
         await asyncio.get_running_loop().run_in_executor(_THREADS, self._row.close)

@@ -71,7 +71,7 @@ def _without_renewal() -> None:
     messages._renew = lambda *_: False
 
 
-def _without_budget() -> None:
+def _without_turns() -> None:
     """Each process counts the turns of a rota by itself, and begins again when it starts."""
     last: dict[Any, str] = {}
 
@@ -84,7 +84,7 @@ def _without_budget() -> None:
     vars(deliveries)["take"] = take
 
 
-def _without_budget_end() -> None:
+def _without_turns_end() -> None:
     """A turn that has passed on isn't over: it passes on with the next look again."""
     passed = alerts._pass
 
@@ -103,7 +103,7 @@ ABLATIONS: Mapping[str, Callable[[], None]] = {
     "timer-token": _without_timer_token,
     "sequence-lock": _without_sequence_lock,
     "budget": _without_budget,
-    "turns": _without_budget,
-    "turns-end": _without_budget_end,
+    "turns": _without_turns,
+    "turns-end": _without_turns_end,
     "renewal": _without_renewal,
 }
