@@ -7,7 +7,7 @@ other that the service sends.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, Generic, TypeVar, cast
@@ -154,10 +154,13 @@ def as_dict(value: Model) -> dict[str, Any]:
     return {name: getattr(value, name) for name in fields_of(type(value))}
 
 
-@cache
-def fields_of(kind: Hashable) -> tuple[str, ...]:
+def _fields_of(kind: type[Any]) -> tuple[str, ...]:
     """The names of the values of a model, or of another dataclass; `raw` is none of them."""
-    return tuple(value.name for value in fields(cast("Any", kind)) if value.name != "raw")
+    return tuple(value.name for value in fields(kind) if value.name != "raw")
+
+
+# Mypy takes no class for a Hashable, which `cache` asks for.
+fields_of: Callable[[type[Any]], tuple[str, ...]] = cast("Any", cache(_fields_of))
 
 
 def names_of(kind: type[Model]) -> frozenset[str]:
