@@ -42,10 +42,8 @@ from bot.jobs.card_refresh import CardRefresher
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime.supervisor import Supervisor
 from bot.runtime.wakeup import DeliverySignals
-from bot.slack.directory import UserDirectory
+from bot.slack.directory import RotaPeople, UserDirectory, may_still_pause
 from bot.slack.messages import MessageSender
-from bot.slack.pause_rights import PauseRights
-from bot.slack.rota_people import RotaPeople
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import SlackError, WebApi, open_web_api
 from bot.worker import Worker
@@ -194,7 +192,7 @@ async def _open_core(
         open_web_api(token.get_secret_value() if token else "", base_url=base, session=slack_session)
     )
     signals, directory = DeliverySignals(), UserDirectory(slack, groups=settings.roles.groups)
-    people = RotaPeople(slack, (one for rota in settings.routes.rotas.values() for one in rota.people))
+    people = RotaPeople(directory, (one for rota in settings.routes.rotas.values() for one in rota.people))
     routes = Routes(
         alert_channels={name: one.alert_channel for name, one in settings.workspaces.items()},
         routing=settings.routes,
@@ -234,7 +232,7 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
     histories = await stack.enter_async_context(register.open_histories(contexts))
     beat = await stack.enter_async_context(_heartbeat(store))
     checks = register.domain_checks(store, core.settings, signals)
-    permitted = PauseRights(core.slack, core.settings.roles)
+    permitted = partial(may_still_pause, core.directory, core.settings.roles)
     guard = GuardrailWatch(store, contexts, planned=signals.changed, permitted=permitted)
     scheduler = JobScheduler(core.supervisor)
     register.add_jobs(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 import structlog
@@ -20,6 +21,8 @@ from bot.telemetry import metrics
 WEBHOOKS = "/webhooks/outreach"
 SLACK = "/slack/events"
 DETAILS = "outreach.details"
+PAGES = frozenset({"/healthz", "/readyz", "/metrics"})
+READ, WRITE = frozenset({"GET", "HEAD"}), frozenset({"POST"})
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -42,59 +45,49 @@ class AsgiApp:
     ) -> None:
         """`details_apart`: what names workspaces and channels is on an address of its own, see `on_details_address`."""
         self._receiver, self._slack, self._replies = receiver, slack, replies
-        self._default = default_workspace
+        self._default, self._apart = default_workspace, details_apart
         self._readiness, self._update_gauges = readiness, update_gauges
-        self._details = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics}
-        plain = {"/healthz": self._healthz, "/readyz": self._plain_readyz}
-        self._pages = plain if details_apart else self._details
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        path, method = scope["path"], scope["method"]
-        if scope.get(DETAILS):
-            await self._page(self._details, path, method, send)
-            return
-        if path.startswith(WEBHOOKS) and path[len(WEBHOOKS) : len(WEBHOOKS) + 1] in {"", "/"}:
-            await self._deliver(scope, receive, send)
-        elif path == SLACK and self._slack is not None:
-            await (self._slack(scope, receive, send) if method == "POST" else answer(send, 405))
-        elif path.startswith(PATH):
-            await (self._replies(scope, send) if method in {"GET", "HEAD"} else answer(send, 405))
-        else:
-            await self._page(self._pages, path, method, send)
-
-    async def _page(
-        self, pages: Mapping[str, Callable[[Send], Awaitable[None]]], path: str, method: str, send: Send
-    ) -> None:
-        if path in pages:
-            await (pages[path](send) if method in {"GET", "HEAD"} else answer(send, 405))
-        else:
+        handle, methods = self._route(scope["path"], on_details=bool(scope.get(DETAILS)))
+        if handle is None:
             await answer(send, 404)
+        elif scope["method"] not in methods:
+            await answer(send, 405)
+        else:
+            await handle(scope, receive, send)
 
-    async def _deliver(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != "POST":
-            return await answer(send, 405)
-        name = scope["path"][len(WEBHOOKS) :].strip("/") or self._default
-        return await self._receiver(scope, receive, send, workspace=name)
+    def _route(self, path: str, *, on_details: bool) -> tuple[Application | None, Collection[str]]:
+        """What answers a path, and to which methods."""
+        details = on_details or not self._apart
+        if path in PAGES and (details or path != "/metrics"):
+            return partial(self._page, details=details), READ
+        if on_details:
+            return None, ()
+        if f"{path}/".startswith(f"{WEBHOOKS}/"):
+            workspace = path[len(WEBHOOKS) :].strip("/") or self._default
+            return partial(self._receiver, workspace=workspace), WRITE
+        if path == SLACK:
+            return self._slack, WRITE
+        return (self._replies if path.startswith(PATH) else None), READ
 
-    async def _healthz(self, send: Send) -> None:
-        await answer(send, 200, b"ok\n")
+    async def _page(self, scope: Scope, _receive: Receive, send: Send, *, details: bool) -> None:
+        if scope["path"] == "/healthz":
+            await answer(send, 200, b"ok\n")
+        elif scope["path"] == "/readyz":
+            ready, state = await self._readiness()
+            await _answer_ready(send, {"ready": ready, **(state if details else {})})
+        else:
+            await self._update_gauges()
+            body = generate_latest(metrics.REGISTRY)
+            await answer(send, 200, body, content_type=b"text/plain; version=0.0.4; charset=utf-8")
 
-    async def _plain_readyz(self, send: Send) -> None:
-        ready, _ = await self._readiness()
-        body = json.dumps({"ready": ready}).encode()
-        await answer(send, 200 if ready else 503, body, content_type=b"application/json")
 
-    async def _readyz(self, send: Send) -> None:
-        ready, state = await self._readiness()
-        body = json.dumps({"ready": ready, **state}, default=str).encode()
-        await answer(send, 200 if ready else 503, body, content_type=b"application/json")
-
-    async def _metrics(self, send: Send) -> None:
-        await self._update_gauges()
-        body = generate_latest(metrics.REGISTRY)
-        await answer(send, 200, body, content_type=b"text/plain; version=0.0.4; charset=utf-8")
+async def _answer_ready(send: Send, state: Mapping[str, Any]) -> None:
+    body = json.dumps(state, default=str).encode()
+    await answer(send, 200 if state["ready"] else 503, body, content_type=b"application/json")
 
 
 def on_details_address(application: Application) -> Application:
@@ -113,8 +106,7 @@ async def unavailable(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["path"] == "/healthz":
         await answer(send, 200, b"ok\n")
     elif scope["path"] == "/readyz":
-        body = json.dumps({"ready": False, "database": "waiting for the database"}).encode()
-        await answer(send, 503, body, content_type=b"application/json")
+        await _answer_ready(send, {"ready": False, "database": "waiting for the database"})
     else:
         await answer(send, 503)
 

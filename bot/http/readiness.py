@@ -7,7 +7,6 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from bot.commands.context import CommandContexts
@@ -34,17 +33,13 @@ UNROUTED_SECONDS = 60.0
 """Age of the oldest unrouted delivery from which on the bot is not ready; usually it is below one second."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _DatabaseState:
-    problem: str = ""
-    unrouted: float | None = None
-    """Age of the oldest unrouted delivery."""
-    channels: Mapping[str, str] = field(default_factory=dict)
-    """Those that take no posts, and what Slack says of each."""
-    refused: Mapping[str, int] = field(default_factory=dict)
-    """How many posts Slack refuses, by its word for it."""
-    unconfirmed: Mapping[str, int] = field(default_factory=dict)
-    """Posts that Slack may have or not."""
+_UNREADABLE: Mapping[str, Any] = {
+    "oldest_unrouted_seconds": None,
+    "channels": {},
+    "refused_posts": {},
+    "unconfirmed_posts": {},
+}
+"""What the database tells while it doesn't answer."""
 
 
 class ReadinessProbe:
@@ -66,7 +61,7 @@ class ReadinessProbe:
         self._store, self._contexts, self._web_api, self._outbox = store, contexts, slack, outbox
         self._secrets, self._supervisor, self._socket_mode = secrets, supervisor, socket_mode
         self._instance = instance
-        self._check: asyncio.Task[_DatabaseState] | None = None
+        self._check: asyncio.Task[Mapping[str, Any]] | None = None
         self._intake = intake
         self._written_at = float("-inf")
         self._counted: dict[str, RequestCounts] = {}
@@ -101,45 +96,46 @@ class ReadinessProbe:
 
     async def readiness(self) -> tuple[bool, Mapping[str, Any]]:
         """Whether deliveries can be accepted and become alerts, and the state of everything else."""
-        found = await self._database()
+        database = await self._database()
         await self._secrets.refresh()
+        unrouted = database["oldest_unrouted_seconds"]
         state = {
             "instance": self._instance,
-            "database": found.problem or OK,
-            "oldest_unrouted_seconds": found.unrouted,
+            **database,
             "webhook_secrets": self._secrets.state,
             "slack": self._outbox.slack_error or self._slack,
-            "channels": found.channels,
-            "refused_posts": found.refused,
-            "unconfirmed_posts": found.unconfirmed,
             "tasks": self._supervisor.state,
             "socket_mode": self._socket_mode.state if self._socket_mode else "off",
             "api": OK if set(self._api.values()) == {OK} else "; ".join(sorted(set(self._api.values()))),
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
-        routing = found.unrouted is not None and found.unrouted < UNROUTED_SECONDS
-        working = not self._supervisor.failing and not self._secrets.missing
-        return not found.problem and routing and working, state
+        routing = unrouted is not None and unrouted < UNROUTED_SECONDS
+        return routing and not self._supervisor.failing and not self._secrets.missing, state
 
-    async def _database(self) -> _DatabaseState:
+    async def _database(self) -> Mapping[str, Any]:
         """What the database says; requests that come together share one look."""
         if self._check is None or self._check.done():
             self._check = asyncio.create_task(self._check_database(), name="readiness")
         return await asyncio.shield(self._check)
 
-    async def _check_database(self) -> _DatabaseState:
+    async def _check_database(self) -> Mapping[str, Any]:
+        """Its state, and the channels that take no posts with Slack's word, and how many posts it refused or may have."""
         try:
             async with asyncio.timeout(CHECK_TIMEOUT):
                 await self._check_writable()
                 await self._check_intake()
-                return _DatabaseState(
-                    unrouted=await self._store.deliveries.oldest_unrouted_age(),
-                    channels=await self._store.posting.broken(),
-                    refused=_counted(await self._store.records.refusals()),
-                    unconfirmed=await self._store.posting.counts(),
-                )
+                refused = Counter[str]()
+                for errors in (await self._store.records.refusals()).values():
+                    refused.update(errors)
+                return {
+                    "database": OK,
+                    "oldest_unrouted_seconds": await self._store.deliveries.oldest_unrouted_age(),
+                    "channels": await self._store.posting.broken(),
+                    "refused_posts": dict(refused),
+                    "unconfirmed_posts": await self._store.posting.counts(),
+                }
         except (RecordsUnavailable, TimeoutError) as error:
-            return _DatabaseState(problem=str(error) or "no response")
+            return {**_UNREADABLE, "database": str(error) or "no response"}
 
     async def _check_writable(self) -> None:
         """Write at most once a second, however often it is called: only a write detects a full disk."""
@@ -179,19 +175,11 @@ class ReadinessProbe:
         now = self._store.database.clock()
         metrics.REFUSED_ALERTS.clear()
         for workspace, errors in refusals.items():
-            for error, count in errors.items():
-                metrics.REFUSED_ALERTS.labels(workspace, error).set(count)
+            for word, count in errors.items():
+                metrics.REFUSED_ALERTS.labels(workspace, word).set(count)
         for name in self._contexts.clients:
             backlog = backlogs.get(name, Backlog())
             for state, count in backlog.counts.items():
                 metrics.ALERTS.labels(name, state).set(count)
             age = 0.0 if backlog.oldest_at is None else max(0.0, now - backlog.oldest_at)
             metrics.OLDEST.labels(name).set(age)
-
-
-def _counted(refusals: Mapping[str, Mapping[str, int]]) -> Mapping[str, int]:
-    """The refusals of all workspaces together."""
-    found: Counter[str] = Counter()
-    for errors in refusals.values():
-        found.update(errors)
-    return dict(found)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from bot.alerts.links import PATH, Links
 from bot.alerts.wording import about, answer_link
-from bot.http.webhook import Scope, Send, answer
+from bot.http.webhook import Receive, Scope, Send, answer
 from shared.domain.reply_states import State
 from shared.domain.wall_clock import moment
 from shared.records.records import RecordsUnavailable
@@ -53,7 +53,7 @@ class ReplyPage:
     now: Callable[[], float]
     _waiting: int = 0
 
-    async def __call__(self, scope: Scope, send: Send) -> None:
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """Answer a GET, or a HEAD, which waits for nothing and uses up nothing."""
         token = scope["path"].removeprefix(PATH)
         name = self.links.read_token(token, now=self.now())

@@ -30,8 +30,7 @@ from bot.jobs.late_requests import LateRequests
 from bot.jobs.reconcile import Reconciler
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime.wakeup import DeliverySignals
-from bot.slack import rota_people
-from bot.slack.rota_people import RotaPeople
+from bot.slack.directory import ROTA_SECONDS, RotaPeople
 from bot.worker import Kind
 from shared.domain.wall_clock import DAY
 from shared.history import History
@@ -140,7 +139,7 @@ def add_jobs(
     """Schedule what ticks."""
     settings = contexts.settings
     if settings.routes.rotas:
-        scheduler.every(rota_people.EVERY, people.refresh, name="rota people", at_once=True)
+        scheduler.every(ROTA_SECONDS, people.refresh, name="rota people", at_once=True)
     reconciler = Reconciler(store, contexts, found=signals.stored)
     scheduler.every(reconcile.EVERY, reconciler.reconcile, name="reconcile", at_once=True)
     sampler = HistorySampler(contexts, histories)

@@ -14,22 +14,26 @@ from typing import Any, TypeVar, cast
 
 import structlog
 
-from bot.slack.permissions import Organization, Person
+from bot.slack import permissions
+from bot.slack.permissions import Person
 from bot.slack.web_api import SlackError, WebApi
+from shared.commands import COMMANDS
 from shared.commands.run import Place
-from shared.settings import MEMBERS
+from shared.settings import MEMBERS, Roles
 
 FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0
 """Seconds for which an answer is used without asking again, and for which it is used where Slack does not answer."""
 PERSON_SECONDS = 60.0
 """The same for people, groups and memberships: who loses a role or leaves a channel loses what it gave within a minute."""
+ROTA_SECONDS = 120.0
+"""Between two readings of the people in rotas."""
 _PERSONAL = frozenset({"user", "group", "memberships"})
 GONE = frozenset({"user_not_found", "user_not_visible", "users_not_found", "no_such_subteam"})
 """Slack's error codes for a user or group that no longer exists."""
 MAX_CACHED, MAX_PAGES = 5_000, 20
 PAGE = 999
 """Channels on a page: Slack takes a limit under 1,000 (docs.slack.dev/reference/methods/conversations.list)."""
-TIMEOUT = 5
+TIMEOUT_SECONDS = 5
 INVITE = "Type /invite @outreach there, then try again."
 _NOT_THERE = frozenset({"channel_not_found", "method_not_supported_for_channel_type"})
 _NAMING = frozenset({"subscribe", "unsubscribe", "subscriptions", "digest"})
@@ -59,165 +63,191 @@ class Channel:
     person: str = ""
     """With whom the bot's direct messages there are."""
 
+    @classmethod
+    def from_info(cls, channel: str, info: Mapping[str, Any]) -> Channel:
+        private = any(info.get(kind) for kind in ("is_private", "is_group", "is_mpim", "is_im"))
+        name, person = (str(info.get(key) or "") for key in ("name", "user"))
+        return cls(id=channel, name=name, is_private=private, person=person)
+
 
 class UserDirectory:
     """`find` a person, a group's name, a channel; what Slack does not tell now is what it told last."""
 
     def __init__(
-        self,
-        slack: WebApi,
-        *,
-        groups: Iterable[str] = (),
-        clock: Callable[[], float] = time.monotonic,
+        self, slack: WebApi, *, groups: Iterable[str] = (), clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._slack, self._clock = slack, clock
-        self._groups = tuple(groups)
+        self._slack, self._clock, self._groups = slack, clock, tuple(groups)
         self._cached: dict[tuple[str, str], tuple[float, Any]] = {}
-        self._home = Organization()
+
+    async def _cached_call(self, kind: str, key: str, fetch: Callable[[], Awaitable[T]]) -> T | None:
+        at, answer = self._cached.get((kind, key), (0.0, None))
+        age = self._clock() - at
+        if answer is not None and age < (PERSON_SECONDS if kind in _PERSONAL else FRESH_SECONDS):
+            return cast("T", answer)
+        try:
+            answer = await asyncio.wait_for(fetch(), TIMEOUT_SECONDS)
+        except (SlackError, TimeoutError) as error:
+            log.warning("Slack didn't respond", kind=kind, key=key, error=str(error))
+            if age >= STALE_SECONDS or (isinstance(error, SlackError) and error.code in GONE):
+                self._cached.pop((kind, key), None)
+                return None
+            return cast("T | None", answer)
+        if len(self._cached) >= MAX_CACHED:
+            self._cached.clear()
+        self._cached[kind, key] = (self._clock(), answer)
+        return cast("T", answer)
+
+    async def _listed(self, method: str, of: str, **query: Any) -> AsyncIterator[Mapping[str, Any]]:
+        cursor: str | None = None
+        for _page in range(MAX_PAGES):
+            answer = await self._slack.read(method, limit=PAGE, cursor=cursor, **query)
+            for entry in answer.get(of) or ():
+                yield entry
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                break
+
+    # -- people
 
     async def find(self, user: str, *, name: str = "") -> Person:
         """The person; when Slack does not answer, the last that was known, or one who may change nothing."""
         person = await self._cached_call("user", user, lambda: self._person(user))
         if person is None:
             person = Person(id=user, name=name or user, is_known=False)
-        return replace(person, groups=await self._groups_of(user))
-
-    async def find_named(self, name: str) -> tuple[str, Sequence[tuple[str, str]]]:
-        """The id of the one person of a name, `@ann`; empty if it isn't one, with ids and names of those like it."""
-        known = await self._cached_call("people", "", self._people) or {}
-        wanted = name.lstrip("@").casefold()
-        found = [user for user, names in known.items() if wanted in {one.casefold() for one in names}]
-        if len(found) == 1:
-            return found[0], ()
-        handles = {names[0].casefold(): user for user, names in known.items()}
-        near = [handles[one] for one in difflib.get_close_matches(wanted, handles, n=3, cutoff=0.5)]
-        return "", [(user, known[user][0]) for user in found[:3] or near]
-
-    async def nearest(self, user: str) -> str:
-        """The person with an id like this one: `U0ANN00001 (@ann)`; empty if none has."""
-        known = await self._cached_call("people", "", self._people) or {}
-        near = difflib.get_close_matches(user, known, n=1, cutoff=0.7)
-        return f"{near[0]} (@{known[near[0]][0]})" if near else ""
-
-    async def people(self) -> Sequence[str]:
-        """The names of everybody here who can do something: `ann`."""
-        known = await self._cached_call("people", "", self._people) or {}
-        return sorted({names[0] for names in known.values() if names}, key=str.casefold)
-
-    async def _people(self) -> dict[str, tuple[str, ...]]:
-        """The names of each person here who can do something: the one that is shown first."""
-        found = {}
-        async for one in self._listed("users.list", of="members"):
-            person = Person.from_user(one, home=Organization())
-            if not (person.is_bot or person.is_deleted):
-                profile = one.get("profile") or {}
-                names = (person.name, one.get("name"), profile.get("real_name"))
-                found[person.id] = tuple(str(name) for name in names if name)
-        return found
-
-    async def _groups_of(self, user: str) -> frozenset[str]:
+        if not self._groups:
+            return person
         members = await asyncio.gather(
             *(self._cached_call("group", group, partial(self._members, group)) for group in self._groups)
         )
-        return frozenset(g for g, who in zip(self._groups, members, strict=True) if who and user in who)
-
-    async def _cached_call(self, kind: str, key: str, fetch: Callable[[], Awaitable[T]]) -> T | None:
-        at, known = self._cached.get((kind, key), (0.0, None))
-        age = self._clock() - at
-        if known is not None and age < (PERSON_SECONDS if kind in _PERSONAL else FRESH_SECONDS):
-            return cast("T", known)
-        try:
-            known = await asyncio.wait_for(fetch(), TIMEOUT)
-        except (SlackError, TimeoutError) as error:
-            log.warning("Slack didn't respond", kind=kind, key=key, error=str(error))
-            if age >= STALE_SECONDS or (isinstance(error, SlackError) and error.code in GONE):
-                self._cached.pop((kind, key), None)
-                return None
-            return cast("T | None", known)
-        if len(self._cached) >= MAX_CACHED:
-            self._cached.clear()
-        self._cached[kind, key] = (self._clock(), known)
-        return cast("T | None", known)
-
-    async def own_id(self) -> str:
-        return await self._cached_call("self", "", self._self) or ""
-
-    async def _self(self) -> str:
-        return str((await self._slack.call("auth.test")).get("user_id") or "")
-
-    async def posts_anywhere(self) -> bool:
-        """Whether the bot may post to public channels that it is not in."""
-        with contextlib.suppress(SlackError):
-            await self._slack.call("auth.test", seconds=TIMEOUT)
-        return "chat:write.public" in self._slack.scopes
+        groups = (group for group, who in zip(self._groups, members, strict=True) if who and user in who)
+        return replace(person, groups=frozenset(groups))
 
     async def _person(self, user: str) -> Person:
-        if not self._home.team:
-            own = await self._slack.call("auth.test")
-            self._home = Organization(
-                team=str(own.get("team_id") or ""), enterprise=str(own.get("enterprise_id") or "")
-            )
+        if not self._slack.identity:
+            await self._slack.check()
         info = (await self._slack.read("users.info", user=user)).get("user") or {}
-        return Person.from_user({**info, "id": user}, home=self._home)
+        return Person.from_user({**info, "id": user}, home=self._slack.identity)
 
     async def _members(self, group: str) -> frozenset[str]:
         answer = await self._slack.read("usergroups.users.list", usergroup=group)
         return frozenset(str(user) for user in answer.get("users") or ())
 
+    async def find_named(self, name: str) -> tuple[str, Sequence[tuple[str, str]]]:
+        """The id of the one person of a name, `@ann`; empty if it isn't one, with ids and names of those like it."""
+        people = await self._cached_call("people", "", self._people) or {}
+        wanted = name.lstrip("@").casefold()
+        having = [user for user, names in people.items() if wanted in map(str.casefold, names)]
+        if len(having) == 1:
+            return having[0], ()
+        handles = {names[0].casefold(): user for user, names in people.items()}
+        near = [handles[one] for one in difflib.get_close_matches(wanted, handles, n=3, cutoff=0.5)]
+        return "", [(user, people[user][0]) for user in having[:3] or near]
+
+    async def people(self) -> Sequence[str]:
+        """The names of everybody here who can do something: `ann`."""
+        people = await self._cached_call("people", "", self._people) or {}
+        return sorted({names[0] for names in people.values() if names}, key=str.casefold)
+
+    async def _people(self) -> dict[str, tuple[str, ...]]:
+        """The names of each person here who can do something: the one that is shown first."""
+        people = {}
+        async for user in self._listed("users.list", "members"):
+            person = Person.from_user(user, home={})
+            if not (person.is_bot or person.is_deleted):
+                profile = user.get("profile") or {}
+                names = (person.name, user.get("name"), profile.get("real_name"))
+                people[person.id] = tuple(str(name) for name in names if name)
+        return people
+
+    async def display_names(self, who: Iterable[str], *, limit: int = 5) -> str:
+        """Who can: `@ann, @ben, @sales-aes`, by name; empty if there are none."""
+        named = sorted({*who} - ({"admins"} if MEMBERS in who else set()))  # they are members, too
+        names = await asyncio.gather(*map(self.display_name, named[:limit]))
+        more = [f"{len(named) - limit} more"] if len(named) > limit else []
+        return ", ".join((*names, *more))
+
+    async def display_name(self, who: str) -> str:
+        kinds = {
+            "here": "everyone in the channel",
+            MEMBERS: "full members of this Slack workspace",
+            "admins": "admins of this Slack workspace",
+        }
+        if who in kinds:
+            return kinds[who]
+        if who.startswith("S"):
+            handles = await self._cached_call("handles", "", self._handles) or {}
+            return f"@{handles.get(who, who)}"
+        return f"@{(await self.find(who)).name}"
+
+    async def _handles(self) -> dict[str, str]:
+        groups = (await self._slack.read("usergroups.list")).get("usergroups") or ()
+        return {str(group["id"]): str(group.get("handle") or group["id"]) for group in groups}
+
+    async def own_id(self) -> str:
+        """The bot's own id; empty where Slack doesn't tell."""
+        with contextlib.suppress(SlackError):
+            if not self._slack.identity:
+                await self._slack.check(seconds=TIMEOUT_SECONDS)
+        return str(self._slack.identity.get("user_id") or "")
+
+    async def posts_anywhere(self) -> bool:
+        """True if the bot may post to public channels that it is not in."""
+        with contextlib.suppress(SlackError):
+            await self._slack.check(seconds=TIMEOUT_SECONDS)
+        return "chat:write.public" in self._slack.scopes
+
+    # -- channels
+
+    async def _channel(self, channel: str) -> Channel | None:
+        return await self._cached_call("channel", channel, lambda: self._fetch_channel(channel))
+
+    async def _fetch_channel(self, channel: str) -> Channel:
+        info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
+        return Channel.from_info(channel, info)
+
+    def forget_channel(self, channel: str) -> None:
+        """A channel was renamed, archived or moved: cached data about it and about all names is dropped."""
+        self._cached.pop(("channel", channel), None)
+        self._cached.pop(("channels", ""), None)
+
     async def with_channels(self, line: str, viewer: Viewer | None = None) -> str:
         """The line with every `#name` that is a channel written as Slack writes it when it knows the id."""
         if line.partition(" ")[0].lower() not in _NAMING or not _NAMED.search(line):
             return line
-        known = await self._names(viewer) or {}
-        return _NAMED.sub(lambda m: f"<#{known[m[1].lower()]}>" if m[1].lower() in known else m[0], line)
+        ids = await self._ids(viewer) or {}
+        return _NAMED.sub(lambda m: f"<#{ids[m[1].lower()]}>" if m[1].lower() in ids else m[0], line)
 
-    async def _names(self, viewer: Viewer | None) -> Mapping[str, str] | None:
+    async def _ids(self, viewer: Viewer | None) -> Mapping[str, str] | None:
         """The ids of the channels that a viewer may know of, by name; None where Slack doesn't tell."""
-        known = await self._cached_call("channels", "", self._channels)
-        if known is None:
+        channels = await self._cached_call("channels", "", self._channels)
+        if channels is None:
             return None
         mine = await self._memberships_of(viewer) if viewer else None
         return {
-            name: one.id
-            for name, one in known.items()
-            if mine is None or not one.is_private or one.id in mine
+            name: channel.id
+            for name, channel in channels.items()
+            if mine is None or not channel.is_private or channel.id in mine
         }
 
     async def _channels(self) -> dict[str, Channel]:
-        found: dict[str, Channel] = {}
-        async for one in self._listed("conversations.list", types="public_channel,private_channel"):
-            name = str(one["name"]).lower()
-            if not (one.get("is_archived") and name in found):  # another one may have its name since
-                found[name] = self._read_channel(str(one["id"]), one)
-        return found
-
-    async def _listed(
-        self, method: str, *, of: str = "channels", **query: Any
-    ) -> AsyncIterator[Mapping[str, Any]]:
-        cursor: str | None = None
-        for _page in range(MAX_PAGES):
-            answer = await self._slack.read(method, limit=PAGE, cursor=cursor, **query)
-            for one in answer.get(of) or ():
-                yield one
-            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
-            if not cursor:
-                break
-
-    def _read_channel(self, channel: str, info: Mapping[str, Any]) -> Channel:
-        private = any(info.get(kind) for kind in ("is_private", "is_group", "is_mpim", "is_im"))
-        name, person = (str(info.get(key) or "") for key in ("name", "user"))
-        return Channel(id=channel, name=name, is_private=private, person=person)
+        channels: dict[str, Channel] = {}
+        kinds = "public_channel,private_channel"
+        async for info in self._listed("conversations.list", "channels", types=kinds):
+            name = str(info["name"]).lower()
+            if not (info.get("is_archived") and name in channels):  # another one may have its name since
+                channels[name] = Channel.from_info(str(info["id"]), info)
+        return channels
 
     async def sees(self, channel: str, viewer: Viewer) -> bool:
-        """Whether a viewer may know of a channel: everybody of a public one, its members of a private one.
+        """True if a viewer may know of a channel: everybody of a public one, its members of a private one.
 
         False too where Slack doesn't tell, and where there is no such channel.
         """
         if channel == viewer.channel:
             return True
-        known = await self._channel(channel)
-        if known is None or not known.is_private or known.person:
-            return known is not None and known.person in {"", viewer.user}
+        place = await self._channel(channel)
+        if place is None or not place.is_private or place.person:
+            return place is not None and place.person in {"", viewer.user}
         return channel in await self._memberships_of(viewer)
 
     async def _memberships_of(self, viewer: Viewer) -> frozenset[str]:
@@ -225,111 +255,87 @@ class UserDirectory:
 
         https://docs.slack.dev/reference/methods/users.conversations
         """
-        if not viewer.user:
-            return frozenset({viewer.channel})
-        fetch = partial(self._memberships, viewer.user)
-        return frozenset({viewer.channel}) | (
-            await self._cached_call("memberships", viewer.user, fetch) or frozenset()
-        )
+        memberships = None
+        if viewer.user:
+            fetch = partial(self._memberships, viewer.user)
+            memberships = await self._cached_call("memberships", viewer.user, fetch)
+        return frozenset({viewer.channel}) | (memberships or frozenset())
 
     async def _memberships(self, user: str) -> frozenset[str]:
-        shared = self._listed("users.conversations", user=user, types="private_channel,mpim")
-        return frozenset([str(one["id"]) async for one in shared])
+        shared = self._listed("users.conversations", "channels", user=user, types="private_channel,mpim")
+        return frozenset([str(info["id"]) async for info in shared])
 
     async def refusal(self, channel: str, viewer: Viewer | None) -> Place | None:
         """Why a viewer can't name this channel; None if they can. A private channel is refused like a missing one."""
         if not channel.startswith("#"):
             return None if viewer is None or await self.sees(channel, viewer) else _no_channel(channel)
-        known = await self._names(viewer)
-        if known is None:
+        ids = await self._ids(viewer)
+        if ids is None:
             return Place(
                 channel=channel,
                 error="unreachable",
                 refusal=f"Slack couldn't be asked about {channel}",
                 fix="Try again, or give the channel's id.",
             )
-        if channel[1:].lower() in known:
-            return None
-        return _no_channel(channel, near=difflib.get_close_matches(channel[1:].lower(), known, n=3))
+        name = channel[1:].lower()
+        return None if name in ids else _no_channel(channel, near=difflib.get_close_matches(name, ids, n=3))
 
     async def find_place(self, channel: str, viewer: Viewer | None = None) -> Place:
-        """Whether alerts can be posted to a channel and read back there; a public one is joined for that.
+        """Answer if alerts can be posted to a channel and read back there; a public one is joined for that.
 
         https://docs.slack.dev/reference/methods/conversations.join
         """
         if refusal := await self.refusal(channel, viewer):
             return refusal
         if channel.startswith("#"):
-            channel = (await self._names(viewer) or {}).get(channel[1:].lower(), channel)
+            channel = (await self._ids(viewer) or {}).get(channel[1:].lower(), channel)
         try:
             info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
-            return await self._joined(channel, info)
         except SlackError as error:
             if error.code in _NOT_THERE:
                 return _no_channel(channel)
             log.warning("channel not checked", channel=channel, error=str(error))
             note = f"Slack couldn't check this channel: {error.code}."
             return Place(channel=channel, note=note)  # an error shows with the first alert
-
-    async def _joined(self, channel: str, info: Mapping[str, Any]) -> Place:
-        name = f"#{info.get('name') or channel}"
+        place, name = Place(channel=channel), f"#{info.get('name') or channel}"
         if info.get("is_archived"):
-            return Place(
-                channel=channel,
-                error="is_archived",
-                refusal=f"{name} is archived",
-                fix="Unarchive it, or choose another.",
-            )
-        if info.get("is_member") or info.get("is_im"):
-            return Place(channel=channel)
+            fix = "Unarchive it, or choose another."
+            return replace(place, error="is_archived", refusal=f"{name} is archived", fix=fix)
         try:
-            await self._slack.call("conversations.join", channel=channel)
+            if not (info.get("is_member") or info.get("is_im")):
+                await self._slack.call("conversations.join", channel=channel)
         except SlackError as error:
-            if error.code == "missing_scope" and await self.posts_anywhere():
-                return Place(channel=channel)
-            log.warning("channel not joined", channel=channel, error=str(error))
-            return Place(
-                channel=channel, error="not_in_channel", refusal=f"The bot isn't in {name}", fix=INVITE
-            )
-        return Place(channel=channel)
+            if not (error.code == "missing_scope" and await self.posts_anywhere()):
+                log.warning("channel not joined", channel=channel, error=str(error))
+                why = f"The bot isn't in {name}"
+                return replace(place, error="not_in_channel", refusal=why, fix=INVITE)
+        return place
 
     async def can_post(self, channel: str) -> bool:
         """True where Slack is known to take messages of the bot: it sees a private channel only as a member."""
-        known = await self._channel(channel)
-        return known is not None and (known.is_private or await self.posts_anywhere())
+        place = await self._channel(channel)
+        return place is not None and (place.is_private or await self.posts_anywhere())
 
     async def channel_name(self, channel: str) -> str:
         """`sales`; empty where Slack does not tell."""
-        known = await self._channel(channel)
-        return known.name if known else ""
+        place = await self._channel(channel)
+        return place.name if place else ""
 
     async def shown_name(self, channel: str, viewer: Viewer) -> str:
         """`#sales`; a private channel has a name for its members only. Empty where Slack does not tell."""
-        known = await self._channel(channel)
-        if known is None or not known.name:
+        name = await self.channel_name(channel)
+        if not name:
             return ""
-        return f"#{known.name}" if await self.sees(channel, viewer) else "a private channel"
+        return f"#{name}" if await self.sees(channel, viewer) else "a private channel"
 
     def known_name(self, channel: str) -> str:
         """`#sales`, as far as it was asked before, for people of any channel; else the id."""
-        known: Channel | None = self._cached.get(("channel", channel), (0.0, None))[1]
-        if known is None or not (known.name or known.person):
+        place: Channel | None = self._cached.get(("channel", channel), (0.0, None))[1]
+        if place is None or not (place.name or place.person):
             return f"Channel {channel}"
-        if known.person:
+        if place.person:
             return f"Conversation {channel}"
-        return f"Private channel {channel}" if known.is_private else f"#{known.name}"
-
-    async def _channel(self, channel: str) -> Channel | None:
-        return await self._cached_call("channel", channel, lambda: self._fetch_channel(channel))
-
-    async def _fetch_channel(self, channel: str) -> Channel:
-        info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
-        return self._read_channel(channel, info)
-
-    def forget_channel(self, channel: str) -> None:
-        """A channel was renamed, archived or moved: cached data about it and about all names is dropped."""
-        self._cached.pop(("channel", channel), None)
-        self._cached.pop(("channels", ""), None)
+        return f"Private channel {channel}" if place.is_private else f"#{place.name}"
 
     async def permalink(self, channel: str, ts: str) -> str:
         return await self._cached_call("link", f"{channel} {ts}", lambda: self._permalink(channel, ts)) or ""
@@ -338,31 +344,6 @@ class UserDirectory:
         info = await self._slack.read("chat.getPermalink", channel=channel, message_ts=ts)
         return str(info.get("permalink") or "")
 
-    async def display_name(self, who: str) -> str:
-        return "everyone in the channel" if who == "here" else await self._display_name(who)
-
-    async def display_names(self, who: Iterable[str], *, limit: int = 5) -> str:
-        """Who can: `@ann, @ben, @sales-aes`, by name; empty if there are none."""
-        known = sorted({*who} - ({"admins"} if MEMBERS in who else set()))  # they are members, too
-        names = await asyncio.gather(*(self._display_name(one) for one in known[:limit]))
-        more = [f"{len(known) - limit} more"] if len(known) > limit else []
-        return ", ".join((*names, *more))
-
-    async def _display_name(self, who: str) -> str:
-        if who == MEMBERS:
-            return "full members of this Slack workspace"
-        if who == "admins":
-            return "admins of this Slack workspace"
-        if who.startswith("S"):
-            handles = await self._cached_call("handles", "", self._handles) or {}
-            return f"@{handles.get(who, who)}"
-        return f"@{(await self.find(who)).name}"
-
-    async def _handles(self) -> dict[str, str]:
-        answer = await self._slack.read("usergroups.list")
-        groups = answer.get("usergroups") or ()
-        return {str(one["id"]): str(one.get("handle") or one["id"]) for one in groups}
-
 
 def _no_channel(channel: str, *, near: Sequence[str] = ()) -> Place:
     # By its id it would be shown as a private channel, which a missing one isn't.
@@ -370,3 +351,43 @@ def _no_channel(channel: str, *, near: Sequence[str] = ()) -> Place:
     meant = f"Did you mean {', '.join(f'#{name}' for name in near)}? " if near else ""
     fix = f"{meant}If it is private, the bot must be a member. {INVITE}"
     return Place(channel=channel, error="channel_not_found", refusal=f"The bot can't see {named}", fix=fix)
+
+
+async def may_still_pause(directory: UserDirectory, rules: Roles, user: str, channel: str) -> bool:
+    """True if a person may pause sequences, asked when a rule that they added is about to.
+
+    Where Slack does not say who it is, what held when the rule was added holds.
+    """
+    person = await directory.find(user)
+    if not person.is_known or person.is_deleted:
+        return not person.is_known
+    placed, pause = permissions.with_role(person, rules=rules, channel=channel), COMMANDS["pause"]
+    return permissions.may(placed, pause.name, needed=pause.role, rules=rules, channel=channel)
+
+
+class RotaPeople:
+    """The people in rotas: `name` and `is_gone` answer at once, from what `refresh` has read.
+
+    Read regularly and kept, so that no alert waits for Slack. Who isn't known can take turns.
+    """
+
+    def __init__(self, directory: UserDirectory, people: Iterable[str]) -> None:
+        self._directory, self._people = directory, sorted(set(people))
+        self._known: dict[str, Person] = {}
+
+    async def refresh(self) -> None:
+        """Ask Slack about everybody, one after the other: its limit is a hundred a minute."""
+        for user in self._people:
+            person = await self._directory.find(user)
+            if person.is_known:
+                self._known[user] = person
+            else:
+                self._known.pop(user, None)
+
+    def name(self, person: str) -> str:
+        """The name as it is shown; empty where Slack doesn't tell."""
+        return self._known[person].name if person in self._known else ""
+
+    def is_gone(self, person: str) -> bool:
+        """True if the person was deactivated, is a guest, or is of another organization."""
+        return person in self._known and not self._known[person].is_member

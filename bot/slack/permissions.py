@@ -39,17 +39,6 @@ class Reach(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Organization:
-    """The bot's own Slack workspace and, if any, its Enterprise organization (auth.test).
-
-    https://docs.slack.dev/reference/methods/auth.test
-    """
-
-    team: str = ""
-    enterprise: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
     """A Slack user, as far as it matters here (users.info, usergroups.users.list)."""
 
@@ -73,16 +62,17 @@ class Person:
     """What the person may read there."""
 
     @classmethod
-    def from_user(cls, user: Mapping[str, Any], *, home: Organization) -> Person:
-        """Read the `user` object of users.info; whoever it does not place in `home` is an outsider.
+    def from_user(cls, user: Mapping[str, Any], *, home: Mapping[str, Any]) -> Person:
+        """Read the `user` object of users.info; whoever it does not place in `home`, the bot's auth.test, is an outsider.
 
         `enterprise_user` only says that the person's workspace belongs to an Enterprise organization: its
         `enterprise_id` says to which (https://docs.slack.dev/reference/methods/users.info,
         https://docs.slack.dev/apis/slack-connect).
         """
         profile, member = user.get("profile") or {}, user.get("enterprise_user") or {}
-        same_team = bool(home.team) and user.get("team_id") == home.team
-        same_enterprise = bool(home.enterprise) and member.get("enterprise_id") == home.enterprise
+        team, enterprise = home.get("team_id"), home.get("enterprise_id")
+        same_team = bool(team) and user.get("team_id") == team
+        same_enterprise = bool(enterprise) and member.get("enterprise_id") == enterprise
         return cls(
             id=str(user.get("id") or ""),
             name=str(profile.get("display_name") or user.get("name") or user.get("id") or ""),

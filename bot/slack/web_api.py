@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import structlog
@@ -20,7 +22,6 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook import WebhookResponse
 
 from bot.blockkit.plainer import plainer
-from bot.slack.proxy import proxy_for
 from bot.telemetry import metrics
 from shared.api.pace import boot_time
 from shared.text.network_errors import describe_network_error
@@ -204,6 +205,14 @@ async def open_web_api(
         )
         client.proxy = proxy_for(client.base_url)  # the SDK's own choice ignores NO_PROXY
         yield WebApi(client)
+
+
+def proxy_for(url: str) -> str | None:
+    """The environment's proxy for an address, by its scheme, unless NO_PROXY names the host; Slack's SDK ignores that."""
+    parts = urlsplit(url)
+    if parts.hostname is None or proxy_bypass(parts.hostname):
+        return None
+    return getproxies().get({"wss": "https", "ws": "http"}.get(parts.scheme, parts.scheme))
 
 
 def plainer_body(method: str, body: Mapping[str, Any], error: SlackError) -> dict[str, Any] | None:

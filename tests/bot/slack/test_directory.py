@@ -10,9 +10,11 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.slack.directory import UserDirectory, Viewer
+from bot.slack.directory import RotaPeople, UserDirectory, Viewer, may_still_pause
 from bot.slack.web_api import open_web_api
+from shared.settings import Roles
 
+ANN = "U0ANN00001"
 Slack = Callable[[dict[str, Any]], AbstractAsyncContextManager[UserDirectory]]
 
 
@@ -85,6 +87,29 @@ async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute() ->
         members.clear()
         now[0] = 61.0
         assert not await people.sees("G1", ann)
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"), [({}, True), ({"is_restricted": True}, False), ({"deleted": True}, False)]
+)
+async def test_guests_and_deactivated_people_may_no_longer_pause(
+    slack: Slack, *, user: dict[str, Any], expected: bool
+) -> None:
+    async with slack({"ok": True, "team_id": "T1", "user": {"team_id": "T1", **user}}) as people:
+        assert await may_still_pause(people, Roles(), ANN, "C1") is expected
+        rules = Roles(operator=frozenset({ANN}))
+        assert await may_still_pause(people, rules, ANN, "C1") is ("deleted" not in user)
+
+
+async def test_who_is_deactivated_gets_no_turn_once_slack_said_so(slack: Slack) -> None:
+    async with slack(
+        {"ok": True, "team_id": "T1", "user": {"team_id": "T1", "name": "ann", "deleted": True}}
+    ) as who:
+        people = RotaPeople(who, ["U1"])
+        assert not people.is_gone("U1")
+        await people.refresh()
+        assert people.is_gone("U1")
+        assert people.name("U1") == "ann"
 
 
 async def test_a_channel_whose_name_is_unknown_is_named_by_its_id(slack: Slack) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from bot.slack import directory
 from bot.slack.manifest import manifest
-from bot.slack.permissions import Organization, Person, may, who_can, with_role
+from bot.slack.permissions import Person, may, who_can, with_role
 from sandbox.slack import seed
 from shared.commands import COMMANDS, Role
 from shared.settings.sections import Roles
@@ -92,14 +92,14 @@ async def test_a_colleague_from_another_workspace_of_the_same_enterprise_is_a_me
 
 
 def test_an_admin_of_another_workspace_is_an_admin_only_if_the_enterprise_made_them_one() -> None:
-    home = Organization(team="T1", enterprise="E1")
+    home = {"team_id": "T1", "enterprise_id": "E1"}
     admin = {"id": "U1", "team_id": "T2", "is_admin": True}
     assert not Person.from_user(admin | {"enterprise_user": {"enterprise_id": "E1"}}, home=home).is_admin
     assert Person.from_user(
         admin | {"enterprise_user": {"enterprise_id": "E1", "is_owner": True}}, home=home
     ).is_admin
     assert not Person.from_user(admin, home=home).is_member
-    assert not Person.from_user(admin | {"team_id": ""}, home=Organization()).is_member
+    assert not Person.from_user(admin | {"team_id": ""}, home={}).is_member
 
 
 ANN = Person(id="U0ANN00001", name="ann", is_admin=True)
