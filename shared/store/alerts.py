@@ -26,7 +26,7 @@ from shared.domain.wall_clock import DAY
 from shared.guardrails.rule import subject_key
 from shared.records.audit import Actor
 from shared.store import facts, jobs, messages
-from shared.store.db.engine import Repository, Transaction, portions, reads, writes
+from shared.store.db.engine import Repository, Transaction, method, portions, reads, writes
 from shared.store.db.schema import NOW, alerts, deliveries, posts
 from shared.store.facts import TIMES
 from shared.store.jobs import REMIND, Job, look_now
@@ -180,8 +180,49 @@ def count_unclaimed(tx: Transaction, workspace: str) -> tuple[int, float | None]
     return count, oldest
 
 
+def find(tx: Transaction, alert: str) -> AlertRow | None:
+    """The state of an alert; None if it doesn't exist."""
+    return next(iter(read_alerts(tx, _BY_ID, {"alert": alert})), None)
+
+
+def update_subject(
+    tx: Transaction,
+    alert: str,
+    standing: str,
+    *,
+    note: PlannedPost | None = None,
+    recovered: bool = False,
+    held_until: Callable[[str], float | None] = lambda _channel: None,
+) -> bool:
+    """Store the state of an alert's subject; False: there is no such alert, or it has that state.
+
+    `held_until`: until when a note waits in a channel.
+    """
+    is_news = _c.recovered_at.is_(None) if recovered else _c.standing != standing
+    values = {"standing": standing, **({"recovered_at": tx.now} if recovered else {})}
+    if not tx.update(alerts, (_c.id == alert) & is_news, **values):
+        return False
+    messages.repaint(tx, [alert])
+    if note is None:
+        return True
+    cards = sa.select(posts.c.workspace, posts.c.channel)
+    for card in tx.execute(cards.where(posts.c.alert_id == alert, posts.c.kind == ALERT)).all():
+        in_channel = replace(
+            note,
+            channel=card.channel,
+            dedupe=f"{note.dedupe}:{card.channel}",
+            alert_id=alert,
+            held_until=held_until(card.channel),
+        )
+        messages.plan(tx, in_channel, workspace=card.workspace)
+    return True
+
+
 class Alerts(Repository):
     """Alerts, what people do with them, and what follows for their cards."""
+
+    find = reads(method(find))
+    update = writes(method(update_subject))
 
     @writes
     def act(
@@ -207,9 +248,9 @@ class Alerts(Repository):
             verb, _person(actor), owner=_person(owner), instead_of=instead_of
         )
         values = _values(tx, verb, actor, owner=owner, until=until, reason=reason)
-        before = _read(tx, alert) if trace else None
-        changed = tx.execute(sa.update(alerts).where(_c.id == alert, which).values(values)).rowcount == 1
-        after = _read(tx, alert)
+        before = find(tx, alert) if trace else None
+        changed = tx.update(alerts, (_c.id == alert) & which, **values) == 1
+        after = find(tx, alert)
         if after is None:
             return None
         if changed:
@@ -225,31 +266,29 @@ class Alerts(Repository):
         """Put a person's name on a paused domain unless it has one; None if the paused domain doesn't exist."""
         which = (_c.id == alert) & (_c.kind.in_(ACKNOWLEDGED))
         free = which & _c.acked_at.is_(None) & _c.recovered_at.is_(None)
-        taken = {"acked_name": actor.name, "acked_at": tx.now, "ack_due_at": None}
-        changed = tx.execute(sa.update(alerts).where(free).values(taken)).rowcount == 1
+        changed = tx.update(alerts, free, acked_name=actor.name, acked_at=tx.now, ack_due_at=None) == 1
         if changed:
             messages.repaint(tx, [alert], clicked=True)
             look_now(tx, [alert])
-        row = next(iter(read_alerts(tx, sa.select(*OWN).where(which))), None)
-        return None if row is None else AlertChange(alert=row, changed=changed)
+        return next(
+            (
+                AlertChange(alert=row, changed=changed)
+                for row in read_alerts(tx, sa.select(*OWN).where(which))
+            ),
+            None,
+        )
 
     @writes
     def expect_visit(self, tx: Transaction, alert: str, actor: Actor) -> bool:
         """Have the next visit of who clicked `Claim & reply` open their mail program; False if it isn't theirs."""
         own = (_c.id == alert) & (_c.claimed_by == _person(actor)) & IN_STATE[State.CLAIMED]
-        until = sa.update(alerts).where(own).values(mail_until=tx.now + MAIL_SECONDS)
-        return tx.execute(until).rowcount == 1
+        return tx.update(alerts, own, mail_until=tx.now + MAIL_SECONDS) == 1
 
     @writes
     def take_visit(self, tx: Transaction, alert: str) -> bool:
         """Take a visit that is expected, once for each click: the next visit is someone else's."""
         expected = (_c.id == alert) & (_c.mail_until > tx.now)
-        return tx.execute(sa.update(alerts).where(expected).values(mail_until=None)).rowcount == 1
-
-    @reads
-    def find(self, tx: Transaction, alert: str) -> AlertRow | None:
-        """The state of an alert; None if it doesn't exist."""
-        return _read(tx, alert)
+        return tx.update(alerts, expected, mail_until=None) == 1
 
     @reads
     def claimed_by(self, tx: Transaction, person: str) -> Sequence[AlertRow]:
@@ -261,7 +300,7 @@ class Alerts(Repository):
         """The alert that a message shows; None where it shows none, or several."""
         where = posts.c.channel.in_(places) & (posts.c.ts == ts) & (posts.c.alert_id != "")
         names = tx.scalars(sa.select(posts.c.alert_id).where(where).distinct().limit(2)).all()
-        return _read(tx, names[0]) if len(names) == 1 else None
+        return find(tx, names[0]) if len(names) == 1 else None
 
     @reads
     def channels(self, tx: Transaction, alert: str) -> Sequence[str]:
@@ -315,25 +354,20 @@ class Alerts(Repository):
         """Plan the reminders that are due, and put off their jobs; returns how many messages there will be."""
         ids = [job.key for job in claimed]
         sent = {row.alert_id: row.at for row in tx.execute(_FIRST_SENT, {"ids": ids})}
-        marked: defaultdict[str, list[str]] = defaultdict(list)
+        due: defaultdict[str, list[str]] = defaultdict(list)
         passed: list[Passed] = []
         for alert in read_alerts(tx, _LOCKED, {"ids": ids}):
-            due = [what for what, at in _looks(alert, words.times, sent).items() if at <= tx.now]
-            for what in due:
+            for what in (what for what, at in _looks(alert, words.times, sent).items() if at <= tx.now):
                 if what == TURN:
                     candidates = words.candidates(alert, tx.now)
                     passed += _pass_on(tx, alert, candidates, shown_at=sent[alert.id])
                 else:
-                    marked[what].append(alert.id)
-                if what == UNACKNOWLEDGED:
-                    pause = (words.times.remind or 0.0) * 2.0 ** min(alert.ack_reminders + 1, 16)
-                    later = tx.now + min(LONGEST_REMINDER_SECONDS, pause)
-                    _set(tx, alert.id, ack_due_at=later, ack_reminders=alert.ack_reminders + 1)
-        for what, names in marked.items():
-            if what != UNACKNOWLEDGED:
-                tx.execute(sa.update(alerts).where(_c.id.in_(names)).values(_marked(tx, what)))
-                messages.repaint(tx, names)
-        reminders = [due for what, names in marked.items() for due in _posted_cards(tx, what, names)]
+                    due[what].append(alert.id)
+                    tx.update(alerts, _c.id == alert.id, **_marked(tx, alert, what, words.times))
+        messages.repaint(
+            tx, [name for what, names in due.items() if what != UNACKNOWLEDGED for name in names]
+        )
+        reminders = [card for what, names in due.items() for card in _posted_cards(tx, what, names)]
         planned = [*words.due(reminders, tx.now), *words.passed(passed, tx.now)]
         for workspace, post in planned:
             messages.plan(tx, post, workspace=workspace)
@@ -356,7 +390,7 @@ class Alerts(Repository):
     @reads
     def paused_domains(self, tx: Transaction, workspace: str) -> Sequence[AlertRow]:
         """Paused domains that have not recovered, the newest first."""
-        return read_alerts(tx, _PAUSED_DOMAINS, {"in_workspace": workspace, "now": tx.now})
+        return _open_cards(tx, workspace, (PAUSED,))
 
     @writes
     def take_dns(self, tx: Transaction, workspace: str, domain: str) -> None:
@@ -381,19 +415,6 @@ class Alerts(Repository):
         turned = tx.scalars(_TURNED, values).all()
         messages.repaint(tx, turned)
         return len(turned)
-
-    @writes
-    def update(
-        self,
-        tx: Transaction,
-        alert: str,
-        standing: str,
-        *,
-        note: PlannedPost | None = None,
-        recovered: bool = False,
-    ) -> bool:
-        """Store its state; returns whether it is new, so that a note is posted in its cards' threads."""
-        return update_subject(tx, alert, standing, note=note, recovered=recovered)
 
 
 def _person(actor: Actor) -> str:
@@ -481,10 +502,6 @@ def _unclaimed(
     return {"waiting_since": waits, "turn_ends_at": sa.case((_HAS_ROTA, waits), else_=None), "nudges": 0}
 
 
-def _set(tx: Transaction, alert: str, **values: Any) -> None:
-    tx.execute(sa.update(alerts).where(_c.id == alert).values(values))
-
-
 def _drop_moot(tx: Transaction, alert: AlertRow) -> None:
     """Drop what quiet hours hold and nobody needs any more: whose turn it was, that it isn't done."""
     moot = [TURN] * (alert.waiting_since is None) + [UNFINISHED] * (alert.state is State.DONE)
@@ -513,10 +530,6 @@ def _leave(tx: Transaction, before: AlertRow, trace: Trace) -> None:
             alert_id=before.id,
         )
         messages.plan(tx, planned, workspace=card.workspace)
-
-
-def _read(tx: Transaction, alert: str) -> AlertRow | None:
-    return next(iter(read_alerts(tx, _BY_ID, {"alert": alert})), None)
 
 
 def looks(alert: AlertRow, times: ReminderTimes) -> Mapping[str, float]:
@@ -571,8 +584,12 @@ def _posted_cards(tx: Transaction, what: str, ids: Sequence[str]) -> Iterable[Du
             yield Due(alert=alert, what=what, **card)
 
 
-def _marked(tx: Transaction, what: str) -> Mapping[str, Any]:
+def _marked(tx: Transaction, alert: AlertRow, what: str, times: ReminderTimes) -> Mapping[str, Any]:
     """What a reminder leaves in the row; by whom a reply was snoozed stays written."""
+    if what == UNACKNOWLEDGED:
+        pause = (times.remind or 0.0) * 2.0 ** min(alert.ack_reminders + 1, 16)
+        later = tx.now + min(LONGEST_REMINDER_SECONDS, pause)
+        return {"ack_due_at": later, "ack_reminders": alert.ack_reminders + 1}
     marks = {"remind": {"nudges": 1}, "escalate": {"nudges": 2}, UNFINISHED: {"claim_nudges": 1}}
     return marks.get(what) or {"snoozed_until": None, **_unclaimed(tx)}
 
@@ -608,11 +625,11 @@ def _pass_on(
     `shown_at`: when the alert's first card was sent.
     """
     if candidates is None:
-        _set(tx, alert.id, turn_ends_at=None)
+        tx.update(alerts, _c.id == alert.id, turn_ends_at=None)
         return ()
     later = _ends_later(alert, candidates, shown_at, now=tx.now)
     if later is not None:
-        _set(tx, alert.id, turn_ends_at=later)
+        tx.update(alerts, _c.id == alert.id, turn_ends_at=later)
         return ()
     return _pass(tx, alert, candidates)
 
@@ -631,17 +648,17 @@ def _pass(tx: Transaction, alert: AlertRow, candidates: Candidates) -> Iterable[
     turn = take(tx, candidates, passed=had) if len(in_rota) <= PASSES else Turn()
     ends_at = candidates.ends_at(tx.now) if turn.owner else None
     nudges = max(alert.nudges, 1)  # this was its reminder
-    _set(tx, alert.id, passed=" ".join(had), turn_ends_at=ends_at, nudges=nudges, **turn.columns)
+    tx.update(
+        alerts, _c.id == alert.id, passed=" ".join(had), turn_ends_at=ends_at, nudges=nudges, **turn.columns
+    )
     # Of the cards whose route has the rota; others mention whom their own rule names.
     called = (posts.c.alert_id == alert.id) & (posts.c.kind == ALERT) & posts.c.mention.in_(had)
     cards = [due for due in _posted_cards(tx, "turn", [alert.id]) if due.mention in {"", *had}]
-    tx.execute(sa.update(posts).where(called).values(mention=turn.owner or candidates.group))
+    tx.update(posts, called, mention=turn.owner or candidates.group)
     messages.repaint(tx, [alert.id])
     return [Passed(due=due, before=alert, turn=turn, candidates=candidates) for due in cards]
 
 
-_SUBJECT = [_c[name] for name in ("id", "kind", "sequence", "domain", "standing", "received_at")]
-"""What tells whether an open card is to change."""
 _WITH_SEQUENCE = _IS_INTERESTED & _IS_OPEN & (_c.sequence != sa.literal("", literal_execute=True))
 _PAUSED = (
     (_c.kind == sa.literal(PAUSED, literal_execute=True))
@@ -693,19 +710,16 @@ _TURNED = (
     .values(standing=sa.bindparam("state"))
     .returning(_c.id)
 )
-_PAUSED_DOMAINS = (
-    sa.select(*_SUBJECT).where(_c.workspace == _IN_WORKSPACE, _PAUSED).order_by(_c.received_at.desc())
-)
 
 
-def _open_cards(tx: Transaction, workspace: str, kinds: Collection[str]) -> Sequence[sa.Row[str, str, str]]:
-    """The alerts about a domain that are not over, the newest first."""
+def _open_cards(tx: Transaction, workspace: str, kinds: Collection[str]) -> Sequence[AlertRow]:
+    """The alerts about a domain that are not over, the newest first, without their words."""
     since = _c.received_at > tx.now - PAUSED_SECONDS
     where = (_c.workspace == workspace) & since & _c.kind.in_(kinds) & _c.recovered_at.is_(None)
-    return tx.execute(sa.select(_c.id, _c.kind, _c.domain).where(where).order_by(_c.received_at.desc())).all()
+    return read_alerts(tx, sa.select(*OWN).where(where).order_by(_c.received_at.desc()))
 
 
-def open_card(tx: Transaction, workspace: str, domain: str) -> sa.Row[str, str, str] | None:
+def open_card(tx: Transaction, workspace: str, domain: str) -> AlertRow | None:
     """The alert of a domain's pause, or else of its broken DNS, while it is not over; `domain` in small letters."""
     # In Python: a domain is compared by its key everywhere, which a database can't compute.
     cards = [
@@ -714,36 +728,3 @@ def open_card(tx: Transaction, workspace: str, domain: str) -> sa.Row[str, str, 
         if domain in {subject_key(row.domain), in_dns(row.domain)}
     ]
     return min(cards, key=lambda row: row.kind != PAUSED, default=None)
-
-
-def update_subject(
-    tx: Transaction,
-    alert: str,
-    standing: str,
-    *,
-    note: PlannedPost | None = None,
-    recovered: bool = False,
-    held_until: Callable[[str], float | None] = lambda _channel: None,
-) -> bool:
-    """Store the state of an alert's subject; False: there is no such alert, or it has that state.
-
-    `held_until`: until when a note waits in a channel.
-    """
-    is_news = _c.recovered_at.is_(None) if recovered else _c.standing != standing
-    values = {"standing": standing, **({"recovered_at": tx.now} if recovered else {})}
-    if not tx.execute(sa.update(alerts).where(_c.id == alert, is_news).values(values)).rowcount:
-        return False
-    messages.repaint(tx, [alert])
-    if note is None:
-        return True
-    cards = sa.select(posts.c.workspace, posts.c.channel)
-    for card in tx.execute(cards.where(posts.c.alert_id == alert, posts.c.kind == ALERT)).all():
-        in_channel = replace(
-            note,
-            channel=card.channel,
-            dedupe=f"{note.dedupe}:{card.channel}",
-            alert_id=alert,
-            held_until=held_until(card.channel),
-        )
-        messages.plan(tx, in_channel, workspace=card.workspace)
-    return True

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from shared.domain.wall_clock import DAY
 from shared.records.audit import Actor, AuditEntry, Now, Undoable
 from shared.store import messages
-from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.db.schema import audit, posts, questions
 from shared.store.messages import PlannedPost, State
 from shared.store.post_kinds import HISTORY
@@ -43,13 +43,33 @@ _COUNTS = (_c.undone_by == "") & (_c.undoes == 0)
 """What was undone, and what undid it, are no changes any more."""
 
 
+def add_entry(tx: Transaction, entry: AuditEntry) -> int:
+    """Write an entry down, and what follows from it for the Undos of others; returns its number."""
+    same = ("workspace", "command", "result", "effect", "reason", "undoes")
+    actor = entry.actor
+    row = {
+        **{name: getattr(entry, name) for name in same},
+        "actor_name": actor.name,
+        "actor_id": actor.id,
+        "face": actor.face,
+        "channel": actor.channel,
+        "via": actor.via,
+        "at": entry.at.timestamp(),
+        "sequences": json.dumps(entry.sequences) if entry.sequences else "",
+        "undoable": write_undoable(entry.undoable),
+    }
+    number = int(tx.execute(sa.insert(audit).values(row).returning(_c.id)).scalar_one())
+    if entry.undoes:
+        _step_back(tx, entry)
+    if entry.sequences:
+        _overtake(tx, entry, number)
+    return number
+
+
 class AuditLog(Repository):
     """Who did what, the newest first."""
 
-    @writes
-    def record(self, tx: Transaction, entry: AuditEntry) -> int:
-        """Write an entry down, and what follows from it for the Undos of others; returns its number."""
-        return add_entry(tx, entry)
+    record = writes(method(add_entry))
 
     @reads
     def audit(
@@ -95,50 +115,23 @@ class AuditLog(Repository):
     @reads
     def change_with_number(self, tx: Transaction, number: int) -> AuditEntry | None:
         """An entry of the audit, in whatever workspace."""
-        row = tx.execute(sa.select(audit).where(_c.id == number)).one_or_none()
+        row = tx.find(audit, id=number)
         return None if row is None else entry_of(row)
 
     @writes
     def take_undo(self, tx: Transaction, number: int, by: str) -> bool:
         """Use up the Undo of an entry; False: someone else has."""
         free = (_c.id == number) & (_c.undone_by == "")
-        return tx.execute(sa.update(audit).where(free).values(undone_by=by)).rowcount == 1
+        return tx.update(audit, free, undone_by=by) == 1
 
     @writes
     def give_back_undo(self, tx: Transaction, number: int) -> None:
         """Let the Undo of an entry be used again, because it could not be carried out."""
-        _set(tx, number, undone_by="")
+        tx.update(audit, _c.id == number, undone_by="")
 
 
 def _entries(tx: Transaction, query: sa.Select[Any]) -> list[AuditEntry]:
     return [entry_of(row) for row in tx.execute(query)]
-
-
-def _set(tx: Transaction, number: int, **values: Any) -> None:
-    tx.execute(sa.update(audit).where(_c.id == number).values(values))
-
-
-def add_entry(tx: Transaction, entry: AuditEntry) -> int:
-    """Write an entry down, and what follows from it for the Undos of others; returns its number."""
-    same = ("workspace", "command", "result", "effect", "reason", "undoes")
-    actor = entry.actor
-    row = {
-        **{name: getattr(entry, name) for name in same},
-        "actor_name": actor.name,
-        "actor_id": actor.id,
-        "face": actor.face,
-        "channel": actor.channel,
-        "via": actor.via,
-        "at": entry.at.timestamp(),
-        "sequences": json.dumps(entry.sequences) if entry.sequences else "",
-        "undoable": write_undoable(entry.undoable),
-    }
-    number = int(tx.execute(sa.insert(audit).values(row).returning(_c.id)).scalar_one())
-    if entry.undoes:
-        _step_back(tx, entry)
-    if entry.sequences:
-        _overtake(tx, entry, number)
-    return number
 
 
 def changes_between(tx: Transaction, workspace: str, since: float, until: float) -> list[AuditEntry]:
@@ -184,7 +177,7 @@ def _kept_true(tx: Transaction) -> sa.ColumnElement[bool]:
 
 def _step_back(tx: Transaction, entry: AuditEntry) -> None:
     """After an Undo a sequence is as the change before it left it, so that this one can be undone next."""
-    undone = tx.execute(sa.select(audit).where(_c.id == entry.undoes)).one_or_none()
+    undone = tx.find(audit, id=entry.undoes)
     if undone is None:
         return
     before = {name: kept.revision for name, kept in read_undoable(undone.undoable).items() if kept.revision}
@@ -198,7 +191,7 @@ def _step_back(tx: Transaction, entry: AuditEntry) -> None:
             if name in kept and name in before and kept[name].revision == before[name] - 1
         }
         if fresh:
-            _set(tx, row.id, undoable=write_undoable({**kept, **fresh}))
+            tx.update(audit, _c.id == row.id, undoable=write_undoable({**kept, **fresh}))
 
 
 def _overtake(tx: Transaction, entry: AuditEntry, number: int) -> None:
@@ -220,7 +213,7 @@ def _overtake(tx: Transaction, entry: AuditEntry, number: int) -> None:
         is_over = len(later) == len(kept)
         by = max(later.values(), key=lambda change: change.id).actor_name if is_over else ""
         if fresh != kept or by != row.overtaken_by or row.id == entry.undoes:
-            _set(tx, row.id, undoable=write_undoable(fresh), overtaken_by=by)
+            tx.update(audit, _c.id == row.id, undoable=write_undoable(fresh), overtaken_by=by)
             _repaint(tx, row.id, history=number)
 
 
@@ -305,7 +298,7 @@ class Confirmations(Repository):
     @reads
     def look(self, tx: Transaction, nonce: str, person: str) -> Answered:
         """What an answer would come to; it uses nothing up."""
-        row = tx.execute(sa.select(questions).where(questions.c.id == nonce)).one_or_none()
+        row = tx.find(questions, id=nonce)
         if row is None:
             return Answered(verdict=Verdict.UNKNOWN)
         verdict = Verdict.OPEN
@@ -321,9 +314,9 @@ class Confirmations(Repository):
     def take(self, tx: Transaction, nonce: str) -> bool:
         """Use an open question up; False: another click has."""
         free = (questions.c.id == nonce) & questions.c.given_at.is_(None)
-        return tx.execute(sa.update(questions).where(free).values(given_at=tx.now)).rowcount == 1
+        return tx.update(questions, free, given_at=tx.now) == 1
 
     @writes
     def settle(self, tx: Transaction, nonce: str, result: str) -> None:
         """Keep what the answer came to."""
-        tx.execute(sa.update(questions).where(questions.c.id == nonce).values(result=result))
+        tx.update(questions, questions.c.id == nonce, result=result)

@@ -15,7 +15,7 @@ import hashlib
 import json
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
@@ -93,11 +93,6 @@ class Arrival:
         """What is the same for all repeats of a delivery."""
         return hashlib.sha256(b"%b\0%b" % (self.workspace.encode(), self.body)).digest()
 
-    @property
-    def values(self) -> tuple[object, ...]:
-        """What is stored of it at first."""
-        return self.dkey, self.workspace, self.body, self.at
-
 
 def alert_id(dkey: bytes) -> str:
     """The id of the alert of a delivery."""
@@ -140,17 +135,18 @@ class Arrivals(Repository):
 
         Raises `RecordsUnavailable`.
         """
-        await self.database.write(lambda tx: _write_bytes(tx, size))
+        content = {"bytes": secrets.token_bytes(size)}  # random: PostgreSQL would pack zeros
+
+        def write(tx: Transaction) -> None:
+            tx.execute(sa.schema.CreateTable(_PROBE, if_not_exists=True))
+            tx.execute(sa.insert(_PROBE), content)
+
+        await self.database.write(write)
         await self.database.write(lambda tx: tx.execute(sa.schema.DropTable(_PROBE, if_exists=True)))
 
 
-def _write_bytes(tx: Transaction, size: int) -> None:
-    tx.execute(sa.schema.CreateTable(_PROBE, if_not_exists=True))
-    tx.execute(sa.insert(_PROBE), {"bytes": secrets.token_bytes(size)})  # random: PostgreSQL would pack zeros
-
-
 def _insert(tx: Transaction, batch: Sequence[Arrival]) -> None:
-    rows = [arrival.values for arrival in batch]
+    rows = [(arrival.dkey, arrival.workspace, arrival.body, arrival.at) for arrival in batch]
     if tx.is_postgresql:
         columns = tuple(list(column) for column in zip(*rows, strict=True))
         tx.connection.exec_driver_sql(_POSTGRESQL, columns)
@@ -176,10 +172,17 @@ def heard_since(tx: Transaction, workspace: str) -> float | None:
 
 def store_own(tx: Transaction, arrivals: Sequence[Arrival]) -> None:
     """Write what the bot found out itself, as deliveries that never came: no count of the service's has them."""
-    same = {"found": True, "seen": 1, "pending": True}
-    names = ("dkey", "workspace", "body", "received_at")
     rows = [
-        {**dict(zip(names, arrival.values, strict=True)), "last_at": arrival.at, **same}
+        {
+            "dkey": arrival.dkey,
+            "workspace": arrival.workspace,
+            "body": arrival.body,
+            "received_at": arrival.at,
+            "last_at": arrival.at,
+            "found": True,
+            "seen": 1,
+            "pending": True,
+        }
         for arrival in arrivals
     ]
     if rows:
@@ -200,13 +203,12 @@ class FoundLeads(Repository):
     @reads
     def has_begun(self, tx: Transaction, workspace: str) -> bool:
         """True once a first look at all leads has been taken."""
-        c = known_leads.c
-        return tx.scalar(sa.select(c.lead).where(c.workspace == workspace, c.lead == _BEGUN)) is not None
+        return tx.find(known_leads, workspace=workspace, lead=_BEGUN) is not None
 
     @writes
     def remember(self, tx: Transaction, workspace: str, leads: Collection[str]) -> None:
         """Note leads of a first look, which an empty `compare` ends: they are no news."""
-        _remember(tx, workspace, sorted(leads), since=None)
+        _remember(tx, workspace, leads)
 
     @writes
     def compare(
@@ -215,15 +217,14 @@ class FoundLeads(Repository):
         """Store a found delivery for each of these leads that is news."""
         since = _candidates(tx, workspace, sorted(bodies))
         if _BEGUN not in since:
-            _remember(tx, workspace, [_BEGUN, *bodies], since=None)
+            _remember(tx, workspace, {_BEGUN, *bodies})
             return Compared(0, 0, len(bodies))
         unknown = {lead for lead in bodies if since.get(lead, tx.now) is not None}
         announced = _announced(tx, workspace, unknown)
         waiting = unknown - announced
         ripe = sorted(lead for lead in waiting & {*since} if tx.now - (since[lead] or tx.now) >= grace)
-        _remember(tx, workspace, sorted(announced), since=None)
-        _remember(tx, workspace, sorted(waiting - {*since}), since=tx.now)
-        _remember(tx, workspace, ripe, since=None)
+        _remember(tx, workspace, announced.union(ripe))
+        _remember(tx, workspace, waiting - {*since}, since=tx.now)
         store_own(tx, [Arrival(workspace=workspace, body=bodies[lead], at=tx.now) for lead in ripe])
         return Compared(len(ripe), len(waiting) - len(ripe), len(unknown))
 
@@ -234,12 +235,10 @@ def _candidates(tx: Transaction, workspace: str, leads: Sequence[str]) -> dict[s
     for chunk in portions([_BEGUN, *leads]):
         keys = {_key(lead): lead for lead in chunk}
         mine = (c.workspace == workspace) & c.lead.in_(keys)
-        rows = tx.execute(sa.select(c.lead, c.candidate_since, c.seen_at).where(mine)).all()
+        rows = tx.execute(sa.select(c.lead, c.candidate_since).where(mine))
         since |= {keys[row.lead]: row.candidate_since for row in rows}
-        stale = [row.lead for row in rows if row.lead and (row.seen_at or 0.0) < tx.now - NOTED_SECONDS]
-        if stale:
-            seen = sa.update(known_leads).where(c.workspace == workspace, c.lead.in_(stale))
-            tx.execute(seen.values(seen_at=tx.now))
+        stale = sa.or_(c.seen_at.is_(None), c.seen_at < tx.now - NOTED_SECONDS) & (c.lead != _BEGUN)
+        tx.update(known_leads, mine & stale, seen_at=tx.now)
     return since
 
 
@@ -253,7 +252,7 @@ def _announced(tx: Transaction, workspace: str, leads: set[str]) -> set[str]:
     return {email for chunk in chunks for email in tx.scalars(query.where(alerts.c.email.in_(chunk)))}
 
 
-def _remember(tx: Transaction, workspace: str, leads: Sequence[str], *, since: float | None) -> None:
+def _remember(tx: Transaction, workspace: str, leads: Collection[str], *, since: float | None = None) -> None:
     rows = [
         {
             "workspace": workspace,
@@ -261,7 +260,7 @@ def _remember(tx: Transaction, workspace: str, leads: Sequence[str], *, since: f
             "candidate_since": since,
             "seen_at": tx.now if lead else None,
         }
-        for lead in leads
+        for lead in sorted(leads)
     ]
     if rows:
         tx.execute(tx.upsert(known_leads, "candidate_since"), rows)
@@ -349,7 +348,7 @@ class Deliveries(Repository):
         try:
             return await self.database.write(lambda tx: _route(tx, decide, limit=limit))
         except ValuesRefused:
-            return await self.database.write(lambda tx: _route_singly(tx, decide, limit=limit))
+            return await self.database.write(lambda tx: _route(tx, decide, limit=limit, singly=True))
 
     @probes
     def oldest_unrouted_age(self, tx: Transaction) -> float:
@@ -358,26 +357,26 @@ class Deliveries(Repository):
         return 0.0 if at is None else max(0.0, self.database.clock() - at)
 
 
-def _route(tx: Transaction, decide: Decide, *, limit: int) -> Decided:
+def _route(tx: Transaction, decide: Decide, *, limit: int, singly: bool = False) -> Decided:
     decided = [(pending, decide(pending)) for pending in _gather(tx, limit=limit)]
+    if singly:
+        return [_settle_alone(tx, pending, decision) for pending, decision in decided]
     _settle(tx, decided)
     return decided
 
 
-def _route_singly(tx: Transaction, decide: Decide, *, limit: int) -> Decided:
-    decided: list[tuple[PendingDelivery, Decision]] = []
-    for pending in _gather(tx, limit=limit):
-        decision = decide(pending)
-        try:
-            with tx.connection.begin_nested():
-                _settle(tx, [(pending, decision)])
-        except Exception as error:
-            if not blames_values(error):
-                raise
-            decision = Decision(problem=f"the database refuses it: {type(error).__name__}")
+def _settle_alone(
+    tx: Transaction, pending: PendingDelivery, decision: Decision
+) -> tuple[PendingDelivery, Decision]:
+    try:
+        with tx.connection.begin_nested():  # what is refused takes nothing else with it
             _settle(tx, [(pending, decision)])
-        decided.append((pending, decision))
-    return decided
+    except Exception as error:
+        if not blames_values(error):
+            raise
+        decision = Decision(problem=f"the database refuses it: {type(error).__name__}")
+        _settle(tx, [(pending, decision)])
+    return pending, decision
 
 
 _BY_ARRIVAL = (deliveries.c.received_at, deliveries.c.id)
@@ -489,12 +488,11 @@ def _settle(tx: Transaction, decided: Decided) -> None:
     if not decided:
         return
     incidents = [(row, decision) for row, decision in decided if decision.is_incident]
-    leads = {(row.workspace, address(decision.email)) for row, decision in decided if decision.is_reply}
+    leads = {(row.workspace, address(decision.email)) for row, decision in decided if decision.email}
     _lock(tx, leads | {(row.workspace, decision.domain) for row, decision in incidents})
-    in_one_order = sorted(
-        decided, key=lambda pair: pair[0].alert_id
-    )  # lest two processes lock each other out
-    tx.execute(_SETTLED, [_settled(row, decision) for row, decision in in_one_order])
+    # In one order, lest two processes lock each other out.
+    ordered = sorted(decided, key=lambda pair: pair[0].alert_id)
+    tx.execute(_SETTLED, [_settled(row, decision) for row, decision in ordered])
     adopted, late = _join(tx, decided)
     joined = _join_incidents(tx, incidents)
     # A paused domain is looked up before all that are merely due: its DNS may be why.
@@ -503,7 +501,7 @@ def _settle(tx: Transaction, decided: Decided) -> None:
     # A repeat of what stands on a card already changes nothing that people see, so the card isn't edited.
     changed = [cards[row.id] for row, _ in decided if row.is_new or row.ended or row.id in joined]
     messages.repaint(tx, [name for name in changed if name])
-    raised, planned, replies = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, dict[str, Any]]()
+    raised, planned, replies = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, ReplyCard]()
     for row, decision in decided:
         name, shown = row.alert_id, decision.posts
         if row.id in joined:
@@ -519,7 +517,12 @@ def _settle(tx: Transaction, decided: Decided) -> None:
             shown = _called(decision, turn)
             hurried |= {decision.domain} if decision.is_incident else set()
         if decision.is_reply:
-            replies[name] = _reply(row, decision)
+            replies[name] = ReplyCard(
+                workspace=row.workspace,
+                email=address(decision.email),
+                kind=decision.kind,
+                reply=decision.reply,
+            )
         planned += [
             messages.post_row(post, workspace=row.workspace, alert=name, now=tx.now) for post in shown
         ]
@@ -527,7 +530,7 @@ def _settle(tx: Transaction, decided: Decided) -> None:
         tx.execute(tx.insert_once(alerts), raised)
     for row, _ in decided:
         if row.is_new and row.id in joined:  # the card says what was reported last
-            tx.execute(sa.update(alerts).where(alerts.c.id == joined[row.id]).values(delivery_id=row.id))
+            tx.update(alerts, alerts.c.id == joined[row.id], delivery_id=row.id)
     jobs.hurry(tx, DOMAIN, hurried)
     messages.plan_rows(tx, _merge(tx, planned, replies))
 
@@ -566,11 +569,6 @@ def _called(decision: Decision, turn: Turn | None) -> tuple[PlannedPost, ...]:
     return *(replace(post, mention=who) if post.channel in called else post for post in decision.posts), *late
 
 
-def _reply(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
-    email = address(decision.email)
-    return {"workspace": row.workspace, "kind": decision.kind, "email": email, "reply": decision.reply}
-
-
 def _join_incidents(tx: Transaction, incidents: Decided) -> Mapping[int, str]:
     """Deliveries about an incident that has an alert already, with its id: one incident is one card."""
     if not incidents:
@@ -605,7 +603,7 @@ def _reopen(tx: Transaction, row: PendingDelivery, decision: Decision, joined: C
         "ack_due_at": decision.remind_at,
         "received_at": row.last_at,
     }
-    tx.execute(sa.update(alerts).where(alerts.c.id == row.ended).values(values))
+    tx.update(alerts, alerts.c.id == row.ended, **values)
     look_now(tx, [row.ended])
     return True
 
@@ -626,18 +624,9 @@ def _join(tx: Transaction, decided: Decided) -> tuple[Mapping[int, str], Collect
         for row, decision in decided
         if decision.email and row.alert is None
     ]
-    _lock_leads(tx, {lead for _, _, lead in about})
     adopted = _adopt(tx, {lead: row.id for row, _, lead in about if not row.found})
     shown = {lead for row, decision, lead in about if not row.found and decision.posts}
     return adopted, _too_late(tx, [(row.id, lead) for row, _, lead in about if row.found], shown)
-
-
-def _lock_leads(tx: Transaction, leads: Collection[Lead]) -> None:
-    """Let one process at a time decide on a lead that the API showed; SQLite has one writer in any case."""
-    if leads and tx.is_postgresql:
-        row = known_leads.c.workspace, known_leads.c.lead
-        rows = sa.select(*row).where(sa.tuple_(*row).in_({(lead[0], lead_key(lead[2])) for lead in leads}))
-        tx.execute(rows.order_by(*row).with_for_update())
 
 
 def _adopt(tx: Transaction, late: dict[Lead, int]) -> Mapping[int, str]:
@@ -648,8 +637,7 @@ def _adopt(tx: Transaction, late: dict[Lead, int]) -> Mapping[int, str]:
     for name, *key in tx.execute(_FOUND, values).all():
         delivery = late.pop(tuple(key), None)
         if delivery is not None:
-            taken = sa.update(alerts).where(alerts.c.id == name)
-            tx.execute(taken.values(delivery_id=delivery, undelivered=False))
+            tx.update(alerts, alerts.c.id == name, delivery_id=delivery, undelivered=False)
             adopted[delivery] = name
     return adopted
 
@@ -671,13 +659,15 @@ def _too_late(
     return late
 
 
-def _lock(tx: Transaction, subjects: Iterable[tuple[str, str]]) -> None:
-    """Let one process at a time decide on a lead's replies, or a domain; SQLite has one writer in any case."""
-    if not tx.is_postgresql:
-        return
-    digests = (hashlib.sha256("\0".join(subject).encode()).digest()[:8] for subject in subjects)
-    for key in sorted(int.from_bytes(digest, signed=True) for digest in digests):
-        tx.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))
+def _lock(tx: Transaction, subjects: Collection[tuple[str, str]]) -> None:
+    """Let one process at a time decide on a lead, or a domain; SQLite has one writer in any case."""
+    if tx.is_postgresql and subjects:
+        digests = (hashlib.sha256("\0".join(subject).encode()).digest()[:8] for subject in subjects)
+        keys = sorted(int.from_bytes(digest, signed=True) for digest in digests)
+        tx.execute(_LOCK, {"keys": keys})
+
+
+_LOCK = sa.text("SELECT pg_advisory_xact_lock(key) FROM unnest(CAST(:keys AS bigint[])) AS key")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -685,7 +675,7 @@ class ReplyCard:
     """A card that shows a reply, planned or posted."""
 
     workspace: str
-    channel: str
+    channel: str = ""
     email: str
     kind: str
     reply: str
@@ -709,30 +699,29 @@ class ReplyCard:
 
 
 def _merge(
-    tx: Transaction, planned: Sequence[dict[str, Any]], replies: Mapping[str, dict[str, Any]]
+    tx: Transaction, planned: Sequence[dict[str, Any]], replies: Mapping[str, ReplyCard]
 ) -> Sequence[dict[str, Any]]:
-    """The posts that are still to be planned; `replies` has workspace, kind, email and reply by alert."""
+    """The posts that are still to be planned, as a card of each reply may be there; `replies` by alert."""
     mine = [post for post in planned if post["alert_id"] in replies and post["kind"] == ALERT]
     if not mine:
         return planned
     names = {post["alert_id"] for post in mine}
     # One of each lead, which has the cards of all its alerts.
-    cards = _cards(
-        tx, {(replies[name]["workspace"], replies[name]["email"]): name for name in names}.values()
-    )
+    leads = {(replies[name].workspace, replies[name].email): name for name in names}
+    query = _CARDS_POSTGRESQL if tx.is_postgresql else _CARDS_SQLITE
+    cards = tx.read(ReplyCard, query, {"names": [*leads.values()], "now": tx.now})
     # A repeat of what took over a card: the card has the name of the event that it was planned for.
     shown = {(row.alert_id, row.channel) for row in tx.execute(_SHOWN, {"names": [*names]})}
     merged = {post["dedupe"] for post in mine if (post["alert_id"], post["channel"]) in shown}
-    for post in sorted(mine, key=lambda post: -REPLIES[replies[post["alert_id"]]["kind"]]):
+    for post in sorted(mine, key=lambda post: -replies[post["alert_id"]].detail):
         if post["dedupe"] in merged:
             continue
-        card = ReplyCard(channel=post["channel"], **replies[post["alert_id"]])
+        card = replace(replies[post["alert_id"]], channel=post["channel"])
         same = [other for other in cards if other.detail != card.detail and other.shows(card)]
-        if any(other.detail > card.detail for other in same):
+        if same:
             merged.add(post["dedupe"])
-        elif same:
+        if same and all(other.detail < card.detail for other in same):
             _take_over(tx, same[-1], post)
-            merged.add(post["dedupe"])
         cards.append(card)
     return [post for post in planned if post["dedupe"] not in merged]
 
@@ -773,12 +762,6 @@ _CARDS_POSTGRESQL = _cards_of(_NEW.join(_EACH, sa.true()).join(alerts, alerts.c.
 _CARDS_SQLITE = _cards_of(_NEW.join(alerts, alerts.c.id.in_(_NEWEST)))
 
 
-def _cards(tx: Transaction, names: Collection[str]) -> list[ReplyCard]:
-    """The cards of the newest alerts of the leads of these, of which each has another lead."""
-    query = _CARDS_POSTGRESQL if tx.is_postgresql else _CARDS_SQLITE
-    return [ReplyCard(**row._asdict()) for row in tx.execute(query, {"names": [*names], "now": tx.now})]
-
-
 def _take_over(tx: Transaction, card: ReplyCard, post: Mapping[str, Any]) -> None:
     """Have a card show another event of its reply, and announce it if it would go unnoticed."""
     values = {name: post[name] for name in ("alert_id", "urgency", "condensed", "mention")}
@@ -809,5 +792,4 @@ def _keep_claim(tx: Transaction, *, of: str, on: str) -> None:
     query = sa.select(*columns).where(alerts.c.id == of, alerts.c.claimed_by != "")
     if claim := tx.execute(query).first():
         free = (alerts.c.id == on) & (alerts.c.claimed_by == "")
-        claimed = {**claim._asdict(), "worked_since": claim.claimed_at, "waiting_since": None}
-        tx.execute(sa.update(alerts).where(free).values(claimed))
+        tx.update(alerts, free, **claim._asdict(), worked_since=claim.claimed_at, waiting_since=None)

@@ -24,7 +24,7 @@ from shared.records.guardrails import ALL, CLOSED, POLL, CountSample, Happening,
 from shared.store import facts, jobs, messages
 from shared.store.alerts import open_card
 from shared.store.audit import add_entry
-from shared.store.db.engine import AT_ONCE, Repository, Transaction, portions, reads, writes
+from shared.store.db.engine import AT_ONCE, Repository, Transaction, method, portions, reads, writes
 from shared.store.db.schema import incidents, posts, samples, sightings
 from shared.store.deliveries import heard_since
 from shared.store.facts import RULE, SWITCH, THINNED, Fact
@@ -135,10 +135,7 @@ class Guardrails(Repository):
         most = max(counts, key=lambda domain: counts[domain], default="")
         return most if counts[most] * 2 >= counts.total() else ""
 
-    @reads
-    def heard_since(self, tx: Transaction, workspace: str) -> float | None:
-        """When the first delivery of those that are kept came; None: none has."""
-        return heard_since(tx, workspace)
+    heard_since = reads(method(heard_since))
 
     @reads
     def samples(

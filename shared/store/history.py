@@ -33,7 +33,7 @@ from shared.records.replies import (
 from shared.store import messages
 from shared.store.alerts import CLAIMED_BY, IN_STATE, count_unclaimed, is_unclaimed
 from shared.store.audit import AuditLog, changes_between
-from shared.store.db.engine import Transaction, probes, reads, reports
+from shared.store.db.engine import Transaction, method, probes, reads, reports
 from shared.store.db.schema import alerts, deliveries, jobs, posts, sightings
 from shared.store.deliveries import address, heard_since
 from shared.store.domains import Domains
@@ -106,8 +106,51 @@ class Backlog:
             self.oldest_at = oldest if self.oldest_at is None else min(self.oldest_at, oldest)
 
 
+def backlogs(tx: Transaction, workspace: str | None = None) -> Mapping[str, Backlog]:
+    """What is not posted yet, by workspace, those with nothing left out; or of one workspace alone."""
+    waiting = sa.select(posts.c.workspace, _STATE, sa.func.count(), sa.func.min(posts.c.created_at)).where(
+        IS_COUNTED
+    )
+    unrouted = sa.select(
+        deliveries.c.workspace, sa.literal(""), sa.func.count(), sa.func.min(deliveries.c.received_at)
+    ).where(deliveries.c.pending)
+    if workspace is not None:
+        waiting = waiting.where(posts.c.workspace == workspace)
+        unrouted = unrouted.where(deliveries.c.workspace == workspace)
+    parts = waiting.group_by(posts.c.workspace, _STATE), unrouted.group_by(deliveries.c.workspace)
+    backlogs: defaultdict[str, Backlog] = defaultdict(Backlog)
+    for name, state, number, oldest in tx.execute(sa.union_all(*parts)):
+        backlogs[name].add(state, number, oldest)
+    return backlogs
+
+
+def refusals(tx: Transaction) -> Mapping[str, Mapping[str, int]]:
+    """How many messages Slack refused, by workspace and by Slack's word for it."""
+    query = sa.select(posts.c.workspace, posts.c.error, sa.func.count()).where(_IS_REFUSED)
+    refusals: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for workspace, error, number in tx.execute(query.group_by(posts.c.workspace, posts.c.error)):
+        refusals[workspace][error] = number
+    return refusals
+
+
+def _of_domain(workspace: str, domain: str, since: float) -> sa.ColumnElement[bool]:
+    s = sightings.c
+    return (s.workspace == workspace) & (s.domain == domain) & (s.at >= since)
+
+
+def domain_counts(tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
+    """How many events of each kind a domain had since then, and how many of its bounces were hard."""
+    s, mine = sightings.c, _of_domain(workspace, domain, since)
+    kinds = sa.select(s.kind, sa.func.count()).where(mine).group_by(s.kind)
+    hard = sa.select(sa.func.count()).where(mine, s.kind == "lead.bounced", s.detail.like("hard%"))
+    return {**{kind: int(count) for kind, count in tx.execute(kinds)}, "hard": int(tx.scalar(hard) or 0)}
+
+
 class Records(AuditLog, Subscriptions, Timers):
     """What commands read and change. Each method raises `RecordsUnavailable` when the database does not answer."""
+
+    backlogs, refusals = probes(method(backlogs)), probes(method(refusals))
+    domain_counts = reads(method(domain_counts))
 
     @property
     def guardrails(self) -> Guardrails:
@@ -134,7 +177,7 @@ class Records(AuditLog, Subscriptions, Timers):
     @reads
     def summary(self, tx: Transaction, workspace: str) -> AlertsSummary:
         """How the alerts of a workspace stand, and what came in the last 24 hours."""
-        backlog = _backlogs(tx, workspace).get(workspace) or Backlog()
+        backlog = backlogs(tx, workspace).get(workspace) or Backlog()
         waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, IS_COUNTED)
         waiting = {*tx.scalars(waits.distinct())}
         recent = tx.execute(_deliveries_since(workspace, tx.now - DAY)).all()
@@ -152,20 +195,10 @@ class Records(AuditLog, Subscriptions, Timers):
             last_delivery_at=moment(tx.scalar(last.order_by(deliveries.c.last_at.desc()).limit(1))),
             deliveries={row.kind: int(row.seen) for row in recent if row.kind},
             broken_channels={name: why for name, why in broken_channels(tx).items() if name in waiting},
-            refusals=_refusals(tx).get(workspace, {}),
+            refusals=refusals(tx).get(workspace, {}),
             unknown_timers=tuple(tx.scalars(unknown.order_by(jobs.c.kind))),
             timers={row.workspace: row.waiting for row in tx.execute(TIMERS_BY_WORKSPACE)},
         )
-
-    @probes
-    def backlogs(self, tx: Transaction) -> Mapping[str, Backlog]:
-        """What is not posted yet, by workspace; those with nothing are left out."""
-        return _backlogs(tx)
-
-    @probes
-    def refusals(self, tx: Transaction) -> Mapping[str, Mapping[str, int]]:
-        """How many messages Slack refused, by workspace and by Slack's word for it."""
-        return _refusals(tx)
 
     @reads
     def open_replies(
@@ -276,7 +309,7 @@ class Records(AuditLog, Subscriptions, Timers):
     @reports
     def domain_past(self, tx: Transaction, workspace: str, domain: str, since: datetime) -> DomainPast:
         """Bounces, opt-outs and sequences of a domain since then, and why it was paused last."""
-        counts = _domain_counts(tx, workspace, domain, since.timestamp())
+        counts = domain_counts(tx, workspace, domain, since.timestamp())
         sequences = tx.scalars(_sequences_of(workspace, domain, since).limit(MOST_SEQUENCES))
         of_domain = (_c.workspace == workspace) & (_c.kind == PAUSED) & (_c.domain == domain)
         paused = ALERT_ROWS.where(of_domain, _c.received_at >= since.timestamp())
@@ -297,11 +330,6 @@ class Records(AuditLog, Subscriptions, Timers):
             known_from=moment(heard_since(tx, workspace)),
             sequences=tuple(sequences),
         )
-
-    @reads
-    def domain_counts(self, tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
-        """How many events of each kind a domain had since then, and how many of its bounces were hard."""
-        return _domain_counts(tx, workspace, domain, since)
 
     @reads
     def domain_sequences(
@@ -374,32 +402,6 @@ def _claimed_within(workspace: str, since: datetime, until: datetime) -> sa.Colu
     return _is_interested(workspace) & _between(_c.claimed_at, since, until)
 
 
-def _backlogs(tx: Transaction, workspace: str | None = None) -> Mapping[str, Backlog]:
-    """What is not posted yet, by workspace; or of one workspace alone."""
-    waiting = sa.select(posts.c.workspace, _STATE, sa.func.count(), sa.func.min(posts.c.created_at)).where(
-        IS_COUNTED
-    )
-    unrouted = sa.select(
-        deliveries.c.workspace, sa.literal(""), sa.func.count(), sa.func.min(deliveries.c.received_at)
-    ).where(deliveries.c.pending)
-    if workspace is not None:
-        waiting = waiting.where(posts.c.workspace == workspace)
-        unrouted = unrouted.where(deliveries.c.workspace == workspace)
-    parts = waiting.group_by(posts.c.workspace, _STATE), unrouted.group_by(deliveries.c.workspace)
-    backlogs: defaultdict[str, Backlog] = defaultdict(Backlog)
-    for name, state, number, oldest in tx.execute(sa.union_all(*parts)):
-        backlogs[name].add(state, number, oldest)
-    return backlogs
-
-
-def _refusals(tx: Transaction) -> Mapping[str, Mapping[str, int]]:
-    query = sa.select(posts.c.workspace, posts.c.error, sa.func.count()).where(_IS_REFUSED)
-    refusals: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for workspace, error, number in tx.execute(query.group_by(posts.c.workspace, posts.c.error)):
-        refusals[workspace][error] = number
-    return refusals
-
-
 def _deliveries_since(workspace: str, since: float) -> sa.Select[Any]:
     flawed = (deliveries.c.problem != "").label("problem")
     return (
@@ -410,18 +412,6 @@ def _deliveries_since(workspace: str, since: float) -> sa.Select[Any]:
         .where(sa.not_(deliveries.c.found), sa.not_(deliveries.c.pending))
         .group_by(deliveries.c.kind, flawed)
     )
-
-
-def _of_domain(workspace: str, domain: str, since: float) -> sa.ColumnElement[bool]:
-    s = sightings.c
-    return (s.workspace == workspace) & (s.domain == domain) & (s.at >= since)
-
-
-def _domain_counts(tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
-    s, mine = sightings.c, _of_domain(workspace, domain, since)
-    kinds = sa.select(s.kind, sa.func.count()).where(mine).group_by(s.kind)
-    hard = sa.select(sa.func.count()).where(mine, s.kind == "lead.bounced", s.detail.like("hard%"))
-    return {**{kind: int(count) for kind, count in tx.execute(kinds)}, "hard": int(tx.scalar(hard) or 0)}
 
 
 def _sequences_of(workspace: str, domain: str, since: datetime) -> sa.Select[str]:

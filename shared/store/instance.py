@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass
 
 from shared.store import facts
-from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.facts import INSTANCE, PROCESS
 
 BEAT_SECONDS = 20.0
@@ -28,19 +28,31 @@ class SeenBot:
         return self.age <= ALIVE_SECONDS
 
 
+def last_seen(tx: Transaction) -> SeenBot | None:
+    """The bot that was seen last, as far back as a day."""
+    seen = max(facts.listed(tx, PROCESS), key=lambda one: one.at or 0.0, default=None)
+    if seen is None:
+        return None
+    return SeenBot(host=str(seen.value.get("host", "")), age=max(0.0, tx.now - (seen.at or 0.0)))
+
+
+def known_id(tx: Transaction) -> str | None:
+    """The name of the database; None if there is none yet."""
+    name = facts.find(tx, INSTANCE, "")
+    return str(name.value["id"]) if name else None
+
+
 class Instance(Repository):
     """The one row that names the database, and the heartbeats of its bots."""
+
+    known_id = reads(method(known_id))
+    last_seen = reads(method(last_seen))
 
     @writes
     def id(self, tx: Transaction) -> str:
         """The name of the database, created by the first call."""
         facts.add(tx, INSTANCE, "", {"id": secrets.token_hex(6)})
-        return _id(tx) or ""
-
-    @reads
-    def known_id(self, tx: Transaction) -> str | None:
-        """The same without writing; None if there is no name yet."""
-        return _id(tx)
+        return known_id(tx) or ""
 
     @writes
     def beat(self, tx: Transaction, process: str) -> None:
@@ -52,21 +64,3 @@ class Instance(Repository):
     def leave(self, tx: Transaction, process: str) -> None:
         """This bot ends."""
         facts.drop(tx, PROCESS, process)
-
-    @reads
-    def last_seen(self, tx: Transaction) -> SeenBot | None:
-        """The bot with the newest heartbeat."""
-        return last_seen(tx)
-
-
-def last_seen(tx: Transaction) -> SeenBot | None:
-    """The bot that was seen last, as far back as a day."""
-    seen = max(facts.listed(tx, PROCESS), key=lambda one: one.at or 0.0, default=None)
-    if seen is None:
-        return None
-    return SeenBot(host=str(seen.value.get("host", "")), age=max(0.0, tx.now - (seen.at or 0.0)))
-
-
-def _id(tx: Transaction) -> str | None:
-    name = facts.find(tx, INSTANCE, "")
-    return str(name.value["id"]) if name else None

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from shared.store import facts
-from shared.store.db.engine import AT_ONCE, Repository, Transaction, portions, probes, writes
+from shared.store.db.engine import AT_ONCE, Repository, Transaction, method, portions, probes, writes
 from shared.store.db.schema import NOW, jobs
 from shared.store.slack_limits import Pace
 
@@ -147,8 +147,15 @@ def _next_of(kinds: tuple[str, ...]) -> sa.Select[Any]:
     return sa.select(*firsts)
 
 
+def unknown_kinds(tx: Transaction) -> Sequence[str]:
+    """The kinds of jobs that this version doesn't know."""
+    return [kind for kind in tx.scalars(_ALL_KINDS) if kind not in KINDS]
+
+
 class Jobs(Repository):
     """What is due, and who does it."""
+
+    unknown_kinds = probes(method(unknown_kinds))
 
     @writes
     def claim(
@@ -195,11 +202,6 @@ class Jobs(Repository):
             name: [at for at in row[2 * n : 2 * n + 2] if at is not None] for n, name in enumerate(names)
         }
         return {name: min(due) - tx.now for name, due in times.items() if due}
-
-    @probes
-    def unknown_kinds(self, tx: Transaction) -> Sequence[str]:
-        """The kinds that this version doesn't know."""
-        return unknown_kinds(tx)
 
     @writes
     def keep_going(self, tx: Transaction, kind: str, workspaces: Collection[str]) -> None:
@@ -401,11 +403,6 @@ def again(
         "changed_at": tx.now + changed_after,
     }
     return tx.execute(_AGAIN, values).rowcount > 0
-
-
-def unknown_kinds(tx: Transaction) -> Sequence[str]:
-    """The kinds of jobs that this version doesn't know."""
-    return [kind for kind in tx.scalars(_ALL_KINDS) if kind not in KINDS]
 
 
 def _read(row: sa.Row[Any]) -> Job:

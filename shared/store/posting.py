@@ -28,7 +28,16 @@ from typing import Any
 import sqlalchemy as sa
 
 from shared.store import facts, jobs, messages, slack_limits
-from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, portions, probes, writes
+from shared.store.db.engine import (
+    AT_ONCE,
+    Database,
+    Repository,
+    Transaction,
+    method,
+    portions,
+    probes,
+    writes,
+)
 from shared.store.db.schema import NOW, posts
 from shared.store.db.schema import jobs as job_rows
 from shared.store.facts import DIGEST, SUBSCRIPTION
@@ -332,10 +341,7 @@ class Posting(Repository):
             channel=job.key, token=job.token, job=job, posts=taken, thread_ts=shared["thread_ts"]
         )
 
-    @probes
-    def broken(self, tx: Transaction) -> dict[str, str]:
-        """Channels that reject posts, and what Slack says of each."""
-        return messages.broken_channels(tx)
+    broken = probes(method(messages.broken_channels))
 
     async def settle(self, turn: ChannelLease, outcome: Outcome, *, report: Report | None = None) -> Settled:
         """Record an outcome and plan its reports.

@@ -14,6 +14,7 @@ from shared.domain.rota import next_of
 from shared.store import alerts, deliveries, jobs, messages, sequences
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import NOW
+from shared.store.db.schema import alerts as alert_rows
 from shared.store.db.schema import jobs as job_rows
 from shared.store.deliveries import Arrival
 from shared.store.people import Candidates, Turn
@@ -90,7 +91,7 @@ def _without_turns_end() -> None:
 
     def again(tx: Transaction, alert: AlertRow, candidates: Candidates) -> Iterable[alerts.Passed]:
         cards = passed(tx, alert, candidates)
-        alerts._set(tx, alert.id, turn_ends_at=tx.now)
+        tx.update(alert_rows, alert_rows.c.id == alert.id, turn_ends_at=tx.now)
         return cards
 
     alerts._pass = again

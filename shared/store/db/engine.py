@@ -310,6 +310,15 @@ Method = Callable[Concatenate[R, Transaction, P], T]
 Awaited = Callable[Concatenate[R, P], Coroutine[Any, Any, T]]
 
 
+def method(work: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatenate[Any, Transaction, P], T]:
+    """Make a method of a function of a transaction, which others call within theirs."""
+
+    def run(_self: Any, tx: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return work(tx, *args, **kwargs)
+
+    return run
+
+
 def _in(pool: str) -> Callable[[Method[R, P, T]], Awaited[R, P, T]]:
     """Make a decorator that runs a method of a repository in a transaction of its own."""
 
