@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import structlog
 from sqlalchemy.engine import make_url
 
 from shared.storage import database
@@ -26,6 +27,14 @@ pytest_plugins = ["tests.properties"]
 
 # httpcore looks for it at each request, and finding that it isn't installed takes longer than the rest of the request.
 sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # Python's own way to say that there is none
+
+# Its own colorful traceback takes a second of the event loop that the bot under test runs in.
+structlog.configure(
+    processors=[
+        structlog.processors.add_log_level,
+        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
 
 LONG = 200.0
 """Seconds: a test that may take longer begins before the others."""

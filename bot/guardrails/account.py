@@ -72,10 +72,12 @@ class AccountReader:
             account.activity = Activity()  # before the new one, so that there is memory for one only
             account.activity.heard_since = account.heard_since
         self._routed = {}
-        for start, end in days(now):
+        since = await self._store.guardrails.kept_since()
+        for start, end in days(now, since=since):
             await self._take(now, await self._store.guardrails.happenings(None, start, end), ())
         heard = {one.heard_since for one in self._accounts.values()}
-        for start, end, is_edge in portions(now, spans, begins=heard, serves=RELOAD_SECONDS + EVERY):
+        serves = RELOAD_SECONDS + EVERY
+        for start, end, is_edge in portions(now, spans, since=since, begins=heard, serves=serves):
             sampled = await self._store.guardrails.samples(None, start, end, last_only=not is_edge)
             await self._take(now, (), sampled)
         self._loaded_at, self._spans = now, spans

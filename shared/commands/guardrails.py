@@ -427,13 +427,14 @@ async def _load_activity(context: CommandContext, spans: Iterable[float] | None 
     activity.heard_since = float("inf") if heard is None else heard
     for at, domains in (*changed, (now, broken)):
         activity.saw_broken(at, domains)
-    for start, end in days(now):
+    since = await guard.kept_since()
+    for start, end in days(now, since=since):
         happenings = await guard.happenings(name, start, end)
         await asyncio.to_thread(activity.add, happenings)
     if spans is None:
-        times = portions(now, (HORIZON,), serves=HORIZON)
+        times = portions(now, (HORIZON,), since=since, serves=HORIZON)
     else:
-        times = portions(now, spans, begins=(activity.heard_since,))
+        times = portions(now, spans, since=since, begins=(activity.heard_since,))
     for start, end, is_edge in times:
         samples = await guard.samples(name, start, end, last_only=not is_edge)
         await asyncio.to_thread(activity.add, (), samples)

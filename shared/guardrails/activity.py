@@ -295,10 +295,10 @@ class Activity:
         return self.polls[place - 1] if place else None
 
 
-def days(now: float) -> Iterator[tuple[float, float]]:
-    """The days that any window can reach, each with its end; what is newer is of the last."""
+def days(now: float, *, since: float) -> Iterator[tuple[float, float]]:
+    """The days that any window can reach and of which something is kept, each with its end; what is newer is of the last."""
     today = now // DAY
-    day = (now - HORIZON) // DAY
+    day = min(max(since, now - HORIZON), now) // DAY
     while day < today:
         yield day * DAY, (day + 1) * DAY
         day += 1
@@ -306,12 +306,13 @@ def days(now: float) -> Iterator[tuple[float, float]]:
 
 
 def portions(
-    now: float, spans: Iterable[float], *, begins: Iterable[float] = (), serves: float = 0.0
+    now: float, spans: Iterable[float], *, since: float, begins: Iterable[float] = (), serves: float = 0.0
 ) -> Iterator[tuple[float, float, bool]]:
     """The times to read readings of one after another, and whether a window may begin or end there.
 
     Elsewhere only the last reading of the time matters: a quarter of a day with such a time, or a whole day. `begins` are
     first deliveries, from which windows begin where they would begin earlier; what is read serves windows for so many seconds.
+    Nothing is kept of what was before `since`.
     """
     edges = [(now - age, now - age + serves) for age in (0.0, *spans)]
     reached = min(start for start, _ in edges)
@@ -319,7 +320,7 @@ def portions(
     # One hour more: where a window begins, its next reading may count.
     hours = {hour for start, end in edges for hour in range(int(start // HOUR), int(end // HOUR) + 2)}
     finer = {hour // HOURS for hour in hours}
-    for start, end in days(now):
+    for start, end in days(now, since=since):
         first = int(start // HOUR)
         if first // HOURS not in finer:
             yield start, end, False

@@ -164,6 +164,12 @@ class Guardrails(Repository):
         return tx.read(_sample, query.order_by(query.selected_columns.at))
 
     @reads
+    def kept_since(self, tx: Transaction) -> float:
+        """When the oldest count or event that is kept was; infinity where there is none."""
+        oldest = [tx.scalar(sa.select(sa.func.min(one))) for one in (samples.c.at, sightings.c.at)]
+        return min((at for at in oldest if at is not None), default=FOREVER)
+
+    @reads
     def closed_days(self, tx: Transaction, workspace: str) -> frozenset[int]:
         """The days whose whole counts are kept."""
         closed = (samples.c.workspace == workspace) & (samples.c.scope == CLOSED)
@@ -173,7 +179,7 @@ class Guardrails(Repository):
         """Keep counts: the newest of each slot. What comes last is written last."""
         rows = [
             {
-                **{name: LEFT_OUT if value is None else value for name, value in asdict(sample).items()},
+                **_values_of(sample),
                 "health": sample.health,
                 "workspace": workspace,
                 "slot": int(sample.at % DAY // SLOT_SECONDS),
@@ -236,7 +242,14 @@ def _thin(tx: Transaction) -> int:
     return len(rows)
 
 
-_SAMPLE = [samples.c[field.name] for field in fields(CountSample)]
+_FIELDS = [field.name for field in fields(CountSample)]
+_SAMPLE = [samples.c[name] for name in _FIELDS]
+
+
+def _values_of(sample: CountSample) -> dict[str, Any]:
+    """The fields as a row has them. `asdict` would copy each of the hundred thousand numbers of a large account."""
+    values = {name: getattr(sample, name) for name in _FIELDS}
+    return {name: LEFT_OUT if value is None else value for name, value in values.items()}
 
 
 def _by_workspace(kept: Sequence[Fact], read: Callable[[Fact], T]) -> Mapping[str, Sequence[T]]:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-import structlog
 
 from bot import worker
 from bot.http import webhook
@@ -20,14 +19,6 @@ from tests.bot.manual_clock import ManualClock, arrive, post_all
 from tests.kit.databases import migrated_file, migrated_postgresql
 from tests.kit.pace import UnpacedBudget
 from tests.waiting import BOUND, until
-
-# Its own colorful traceback takes a second of the event loop that the bot under test runs in.
-structlog.configure(
-    processors=[
-        structlog.processors.add_log_level,
-        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
-    ]
-)
 
 
 @pytest.fixture(autouse=True)

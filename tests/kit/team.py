@@ -47,6 +47,8 @@ from tests.kit.waiting import until
 ALERTS, SALES, PRIVATE = seed.ALERTS, seed.SALES, seed.PRIVATE
 HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, read_pause=0.2, doubt=1.2)
 """The worker's waits, shortened so that no test waits for them."""
+DAYS_READ = 2
+"""The days before the start whose counts the bot reads: its thirty are sixty requests of every test."""
 ANSWER_SECONDS = 30.0
 REST_SECONDS = 3.0
 """How long the bot is given to do what a moved clock has made due."""
@@ -496,6 +498,7 @@ async def open_team(account: Account, folder: Path, *, toml: str = "") -> AsyncI
     # The only way to the jobs of a bot that runs.
     patched = pytest.MonkeyPatch()
     patched.setattr("bot.app.JobScheduler", _Jobs)
+    patched.setattr("bot.guardrails.samples.BACKFILL", DAYS_READ)
     port = free_port()
     timeout = aiohttp.ClientTimeout(total=60)
     async with (
