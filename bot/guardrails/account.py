@@ -72,10 +72,10 @@ class AccountReader:
             account.activity = Activity()  # before the new one, so that there is memory for one only
             account.activity.heard_since = account.heard_since
         self._routed = {}
-        since = await self._store.guardrails.kept_since()
-        for start, end in days(now, since=since):
-            await self._take(now, await self._store.guardrails.happenings(None, start, end), ())
         heard = {one.heard_since for one in self._accounts.values()}
+        for start, end in days(now, since=min(heard)):
+            await self._take(now, await self._store.guardrails.happenings(None, start, end), ())
+        since = await self._store.guardrails.counted_since()
         serves = RELOAD_SECONDS + EVERY
         for start, end, is_edge in portions(now, spans, since=since, begins=heard, serves=serves):
             sampled = await self._store.guardrails.samples(None, start, end, last_only=not is_edge)

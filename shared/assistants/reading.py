@@ -58,7 +58,9 @@ RECORDS_READS = frozenset(
 PARTS = {
     "changes": frozenset({"revisions"}),
     "domains": frozenset({"reports", "changes", "broken", "broken_since"}),
-    "guardrails": frozenset(["rules", "switches", "incidents", "happenings", "samples", "heard_since"]),
+    "guardrails": frozenset(
+        ["rules", "switches", "incidents", "happenings", "samples", "heard_since", "counted_since"]
+    ),
     "turns": frozenset({"absences"}),
 }
 """The parts of the records, with the methods of each that only read."""

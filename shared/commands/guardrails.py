@@ -427,10 +427,10 @@ async def _load_activity(context: CommandContext, spans: Iterable[float] | None 
     activity.heard_since = float("inf") if heard is None else heard
     for at, domains in (*changed, (now, broken)):
         activity.saw_broken(at, domains)
-    since = await guard.kept_since()
-    for start, end in days(now, since=since):
+    for start, end in days(now, since=activity.heard_since):
         happenings = await guard.happenings(name, start, end)
         await asyncio.to_thread(activity.add, happenings)
+    since = await guard.counted_since()
     if spans is None:
         times = portions(now, (HORIZON,), since=since, serves=HORIZON)
     else:

@@ -164,10 +164,10 @@ class Guardrails(Repository):
         return tx.read(_sample, query.order_by(query.selected_columns.at))
 
     @reads
-    def kept_since(self, tx: Transaction) -> float:
-        """When the oldest count or event that is kept was; infinity where there is none."""
-        oldest = [tx.scalar(sa.select(sa.func.min(one))) for one in (samples.c.at, sightings.c.at)]
-        return min((at for at in oldest if at is not None), default=FOREVER)
+    def counted_since(self, tx: Transaction) -> float:
+        """When the oldest count that is kept was read; infinity where none is."""
+        oldest: float | None = tx.scalar(sa.select(sa.func.min(samples.c.at)))
+        return FOREVER if oldest is None else oldest
 
     @reads
     def closed_days(self, tx: Transaction, workspace: str) -> frozenset[int]:

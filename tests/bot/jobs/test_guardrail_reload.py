@@ -55,7 +55,7 @@ async def test_a_reload_counts_in_every_window_as_if_all_readings_were_there(
         store_counts(store, 2, now=clock.now)
         whole, reloaded, read = Activity(), Activity(), 0
         whole.add((), await store.guardrails.samples("default", 0.0))
-        for start, end, is_edge in portions(clock.now, SPANS, serves=RELOAD_SECONDS + EVERY):
+        for start, end, is_edge in portions(clock.now, SPANS, since=0.0, serves=RELOAD_SECONDS + EVERY):
             found = await store.guardrails.samples(None, start, end, last_only=not is_edge)
             reloaded.add((), found)
             read += len(found)
