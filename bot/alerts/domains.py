@@ -23,7 +23,7 @@ from shared.commands.base import DOMAIN
 from shared.commands.domain import Domain
 from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
-from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.card import Action, Button, Card, Fact, Tone
 from shared.domain.health import Thresholds, verdict
 from shared.domain.paused_domains import advice, pause_reason
 from shared.domain_health import wording
@@ -40,30 +40,30 @@ NAMED, MOST_PAUSES = 2, 3
 """Sequences that the card names, and those that its menu pauses one by one."""
 REASON, LINE, RECORD, DNS_FACT = 80, 300, 2_000, 600
 """Characters of the reason in the title, of a line, of a record to copy, and of a record in a fact."""
+UNKNOWN_STATUS = "of unknown status"
 _STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
 
 
 def paused_card(alert: Alert) -> Card:
     """Red while it is paused or its DNS is broken, amber while it warms up, green when it has recovered."""
     name, standing = clip(domain_of(alert.event) or "A domain"), alert.standing
-    problems = problems_in(standing)
+    problems, stage = problems_in(standing), standing.get("stage")
     why = clip(pause_reason(alert.event), length=REASON)
-    is_well = bool(alert.recovered_at) or standing.get("stage") == RECOVERED
-    sends = is_well or standing.get("stage") == SENDING
-    title, tone = f"{name} is paused: {why}" if why else f"{name} is paused", Tone.BAD
+    sends = bool(alert.recovered_at) or stage in {SENDING, RECOVERED}
+    title, tone, back = f"{name} is paused: {why}" if why else f"{name} is paused", Tone.BAD, ""
     if sends:
+        is_well = bool(alert.recovered_at) or stage == RECOVERED
         title, tone = _sending(name, is_well=is_well, is_broken=bool(problems))
-    back = ""
     if alert.recovered_at:
         back = f"It recovered after {show_exact_span(alert.recovered_at - alert.received_at)}."
-    elif standing.get("stage") == SENDING:
+    elif stage == SENDING:
         back = "It is warming up: its daily limits start small and grow each day."
-    lines = (back, _facts(alert), "" if sends else f"Next: {_advice(alert)}")
+    lines = (_repairs(problems), back, _facts(alert), "" if sends else f"Next: {_advice(alert)}")
     return Card(
         title=title,
         tone=tone,
         notifies=True,
-        text=(*map(_repair, problems), *filter(None, lines)),
+        text=tuple(filter(None, lines)),
         code=_records_to_publish(problems),
         buttons=_buttons(alert, sends=sends),
         footer=footer(alert),
@@ -71,7 +71,7 @@ def paused_card(alert: Alert) -> Card:
 
 
 def _sending(name: str, *, is_well: bool, is_broken: bool) -> tuple[str, Tone]:
-    """What is said of a domain that sends again: with broken DNS it is no good news."""
+    """The title for a domain that sends again: with broken DNS it is no good news."""
     state = f"{name} {'has recovered' if is_well else 'is sending again'}"
     if is_broken:
         return f"{state}, but its DNS is broken", Tone.BAD
@@ -79,11 +79,11 @@ def _sending(name: str, *, is_well: bool, is_broken: bool) -> tuple[str, Tone]:
 
 
 def problems_in(standing: Mapping[str, Any]) -> Sequence[CheckReport]:
-    """The problems that a card's state holds; of a domain that is gone only that it is: the others follow from it."""
+    """The problems that a card's state holds; for a domain that is gone only that: the others follow from it."""
     stored = standing.get("dns")
     report = decode(DomainReport, json.dumps(stored)) if isinstance(stored, Mapping) else None
     problems = report.checks if report else ()
-    gone = [one for one in problems if one.code is Code.NO_DOMAIN]
+    gone = [check for check in problems if check.code is Code.NO_DOMAIN]
     return gone[:1] or problems
 
 
@@ -92,26 +92,29 @@ def problems_state(problems: Sequence[CheckReport]) -> dict[str, Any]:
     return {"dns": json.loads(encode(DomainReport(domain="", checks=tuple(problems))))}
 
 
-def _repair(problem: CheckReport) -> str:
-    """What is wrong with a record, and what to do; a record that is known whole stands in the card's code."""
-    record = problem.advice.value if problem.advice else ""
-    to_do = wording.advice_of(problem).removesuffix(record).rstrip(" :")
-    return " ".join(filter(None, (f"{wording.headline(problem)}.", clip(to_do, length=LINE))))
+def _repairs(problems: Sequence[CheckReport]) -> str:
+    """A line for each problem with what to do; a record that is known whole stands below, to copy."""
+    lines = []
+    for problem in problems:
+        record = problem.advice.value if problem.advice else ""
+        to_do = clip(wording.advice_of(problem).removesuffix(record).rstrip(" :"), length=LINE)
+        lines.append(f"{wording.headline(problem)}. {to_do}".strip())
+    return "\n".join(lines)
 
 
 def _records_to_publish(problems: Sequence[CheckReport]) -> str:
-    """The records as they should be, a line each, to copy."""
-    return "\n".join(one.advice.value for one in problems if one.advice and one.advice.value)[:RECORD]
+    """The records as they should be, a line each, in the order of the problems."""
+    return "\n".join(check.advice.value for check in problems if check.advice and check.advice.value)[:RECORD]
 
 
 def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
     """`7 inboxes resting`, `2 inboxes resting, 1 active`: no more than is known; with the lowest score."""
-    counts = Counter(_STATUS.get(row.get("status") or "", "of unknown status") for row in rows)
-    words = [word for word in (*_STATUS.values(), "of unknown status") if counts[word]]
-    parts = [f"{show_number(counts[word], 'inbox')} {word}" for word in words[:1]]
-    parts += [f"{counts[word]} {word}" for word in words[1:]]
+    counts = Counter(_STATUS.get(row.get("status") or "", UNKNOWN_STATUS) for row in rows)
+    parts = [f"{counts[word]} {word}" for word in (*_STATUS.values(), UNKNOWN_STATUS) if counts[word]]
+    count, _, status = parts[0].partition(" ")
     scores = [row["health"] for row in rows if row.get("health") is not None]
-    return ", ".join((*parts, f"lowest health {min(scores):g}" if scores else "health unknown"))
+    lowest = f"lowest health {min(scores):g}" if scores else "health unknown"
+    return ", ".join((f"{show_number(int(count), 'inbox')} {status}", *parts[1:], lowest))
 
 
 def _facts(alert: Alert) -> str:
@@ -131,31 +134,30 @@ def _facts(alert: Alert) -> str:
 
 
 def _advice(alert: Alert) -> str:
-    seen: Mapping[str, int] = alert.standing.get("counts", {})
-    bounced, left = seen.get("lead.bounced", 0), seen.get("lead.unsubscribed", 0)
+    counts: Mapping[str, int] = alert.standing.get("counts", {})
+    bounced, left = counts.get("lead.bounced", 0), counts.get("lead.unsubscribed", 0)
     return advice(alert.event.reason or "", bounced=bounced, left=left)
 
 
 def _buttons(alert: Alert, *, sends: bool) -> tuple[Button, ...]:
     """To take care of it, to pause what still sends, by the number that the question names, and to look."""
+    domain, names, here = domain_of(alert.event), alert.standing.get("active"), alert.workspace
     buttons = []
     if not (alert.acknowledged or alert.recovered_at):
         acknowledge = OnAlert(verb=ACK, alert=alert.id)
         buttons.append(Button(label="Acknowledge", action=acknowledge, tone=Tone.GOOD))
-    domain, names = domain_of(alert.event), alert.standing.get("active")
     if not domain:
         return tuple(buttons)
-    menu: dict[str, Pause | Domain | Inboxes] = {}
+    menu: dict[str, Action] = {}
     if not sends and names != []:
         label = f"Pause {show_number(len(names), 'sequence')}" if names else "Pause its sequences"
         every = Pause(target=(f"{DOMAIN}{domain}",))
-        buttons.append(Button(label=label, action=every, workspace=alert.workspace, tone=Tone.BAD))
-        for name in names[:MOST_PAUSES] if names and len(names) > 1 else ():
-            menu[f"Pause {clip(name, length=40)}"] = Pause(target=(name,))
+        buttons.append(Button(label=label, action=every, workspace=here, tone=Tone.BAD))
+        single = names[:MOST_PAUSES] if names and len(names) > 1 else ()
+        menu = {f"Pause {clip(name, length=40)}": Pause(target=(name,)) for name in single}
     menu |= {"Show domain": Domain(name=domain.lower()), "Show inboxes": Inboxes(filter=domain)}
-    for label, action in menu.items():
-        buttons.append(Button(label=label, action=action, workspace=alert.workspace, menu=True))
-    return tuple(buttons)
+    looks = (Button(label=label, action=act, workspace=here, menu=True) for label, act in menu.items())
+    return (*buttons, *looks)
 
 
 def domain_state(
@@ -207,35 +209,31 @@ def dns_card(alert: Alert) -> Card:
     domain = clip(domain_of(alert.event) or "A domain")
     if alert.standing.get("moved"):
         return Card(title=f"DNS of {domain}: see the card of its pause", notifies=True)
-    changes = _changes(alert.event.raw)
-    state = alert.standing
-    if "dns" not in state:
-        state = problems_state([one.after for one in changes if one.after.value is Value.PROBLEM])
-    problems = () if alert.recovered_at else problems_in(state)
+    told = alert.event.raw.get("changes")
+    read = [decode(DomainChange, json.dumps(change)) for change in (told if isinstance(told, list) else ())]
+    changes = [change for change in read if change is not None]
+    problems = problems_in(alert.standing)
+    if "dns" not in alert.standing:
+        problems = [change.after for change in changes if change.after.value is Value.PROBLEM]
     facts: list[Fact] = []
-    text: tuple[str, ...]
+    is_good = bool(alert.recovered_at) or (bool(changes) and all(change.recovered for change in changes))
+    tone = Tone.GOOD if is_good else Tone.INFO
+    title, text = f"DNS of {domain} {'is good again' if is_good else 'changed'}", ""
     if alert.recovered_at:
-        title, tone = f"DNS of {domain} is good again", Tone.GOOD
-        text = (f"It was broken for {show_exact_span(alert.recovered_at - alert.received_at)}.",)
+        problems, text = (), f"It was broken for {show_exact_span(alert.recovered_at - alert.received_at)}."
     elif problems:
         title, tone = f"DNS of {domain} is broken", Tone.BAD
-        text = ("Receivers may reject or junk its mail.", *map(_repair, problems))
-        for problem in problems:
-            facts += _record("now", problem)
+        text = f"Receivers may reject or junk its mail.\n{_repairs(problems)}"
+        facts = [fact for problem in problems for fact in _record("now", problem)]
     else:
-        better = bool(changes) and all(one.recovered for one in changes)
-        title, tone = (
-            f"DNS of {domain} {'is good again' if better else 'changed'}",
-            Tone.GOOD if better else Tone.INFO,
-        )
-        text = tuple(map(wording.change_of, changes))
+        text = "\n".join(map(wording.change_of, changes))
         for change in changes:
             facts += [*_record("before", change.before), *_record("now", change.after)]
     return Card(
         title=title,
         tone=tone,
         notifies=True,
-        text=text,
+        text=(text,) if text else (),
         code=_records_to_publish(problems),
         facts=tuple(facts),
         buttons=(Button(label="Show domain", action=Domain(name=domain.lower()), workspace=alert.workspace),),
@@ -243,31 +241,23 @@ def dns_card(alert: Alert) -> Card:
     )
 
 
+def _record(when: str, check: CheckReport) -> Sequence[Fact]:
+    """The record that was found, where there is one."""
+    record = clip(" · ".join(check.records), length=DNS_FACT)
+    return facts_of((f"{wording.name_of(check.check)} {when}", record))
+
+
 def dns_update(
     domain: str, changes: Sequence[DomainChange], report: DomainReport, *, after: timedelta
 ) -> Card:
-    """What goes into the thread of the card when the domain's DNS changes again."""
+    """The message in the thread of the card when the domain's DNS changes again."""
     if not report.problems:
         title, text = f"DNS of {clip(domain)} is good again", f"After {show_exact_span(after)}."
         return Card(title=title, tone=Tone.GOOD, text=(text,))
-    is_worse = any(one.after.value is Value.PROBLEM for one in changes)
-    still = ", ".join(wording.name_of(one.check) for one in report.problems)
+    is_worse = any(change.after.value is Value.PROBLEM for change in changes)
+    still = ", ".join(wording.name_of(check.check) for check in report.problems)
     return Card(
         title=f"DNS of {clip(domain)} changed",
         tone=Tone.BAD if is_worse else Tone.WARN,
         text=(*map(wording.change_of, changes), *([] if is_worse else [f"Still broken: {still}."])),
-    )
-
-
-def _changes(raw: Mapping[str, Any]) -> Sequence[DomainChange]:
-    """Those of the event, as far as this version can read them."""
-    told = raw.get("changes")
-    read = (decode(DomainChange, json.dumps(one)) for one in (told if isinstance(told, list) else ()))
-    return [one for one in read if one is not None]
-
-
-def _record(when: str, check: CheckReport) -> Sequence[Fact]:
-    """The record that was found, where there is one."""
-    return facts_of(
-        (f"{wording.name_of(check.check)} {when}", clip(" · ".join(check.records), length=DNS_FACT))
     )

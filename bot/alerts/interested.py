@@ -53,11 +53,23 @@ _OF_PLAIN_REPLY = {"mail", "claim", "assign"}
 
 def card(alert: Alert) -> Card:
     """Who wrote and who has the reply, its words, where it came from, and what can be done."""
+    event, tone = alert.event, Tone.INFO
+    if alert.state is State.UNCLAIMED and kind_of(event.kind).claimable:
+        tone = Tone.WARN if alert.nudges else Tone.GOOD
+    # Without a public address of the bot, the address has a link that answers.
+    email, link = event.lead.email, "" if alert.mail_link else answer_link(event)
+    address = Fact(label="Reply by email" if link else "Email", value=email or "", url=link)
     return Card(
         title=title(alert),
-        tone=_tone(alert),
-        quote=excerpt(alert.event.reply or "")[0],
-        details=_line(alert),
+        tone=tone,
+        quote=excerpt(event.reply or "")[0],
+        details=(
+            *facts_of(("Workspace", alert.workspace or None)),
+            *facts_of(("Sequence", _sequence_name(alert)), brief=True),
+            *((address,) if email else ()),
+            *_snooze_end(alert),
+            *facts_of(("Delivery", LATE if alert.found else None)),
+        ),
         buttons=buttons(alert),
         notifies=True,
     )
@@ -112,25 +124,6 @@ def _status(alert: Alert) -> str:
     return ", ".join(filter(None, (waits if alert.nudges > 1 or not alert.turn else "", alert.turn)))
 
 
-def _tone(alert: Alert) -> Tone:
-    if not kind_of(alert.event.kind).claimable or alert.state is not State.UNCLAIMED:
-        return Tone.INFO
-    return Tone.WARN if alert.nudges else Tone.GOOD
-
-
-def _line(alert: Alert) -> tuple[Fact, ...]:
-    """Sequence and address; without a public address of the bot, the address has a link that answers."""
-    email = alert.event.lead.email
-    link = "" if alert.mail_link else answer_link(alert.event)
-    return (
-        *facts_of(("Workspace", alert.workspace or None)),
-        *facts_of(("Sequence", _sequence_name(alert)), brief=True),
-        *((Fact(label="Reply by email" if link else "Email", value=email, url=link),) if email else ()),
-        *_snooze_end(alert),
-        *facts_of(("Delivery", LATE if alert.found else None)),
-    )
-
-
 def _sequence_name(alert: Alert) -> str | None:
     name = alert.event.sequence
     paused = alert.sequence_paused and alert.state is not State.DONE  # a done reply isn't looked at any more
@@ -158,73 +151,57 @@ def excerpt(reply: str) -> tuple[str, bool]:
 def buttons(alert: Alert) -> tuple[Button, ...]:
     """The first acts of the alert's state, and the menu with the next ones and the details."""
     row, menu = _acts(alert)
-    if len(menu) <= MENU - 1:
-        return (*row, *menu, act(alert, DETAILS, "Details …", menu=True))
-    rest = [one.label.removesuffix(" …").lower() for one in menu[MENU - 1 :]]
-    label = clip(", ".join(["Details", *rest[:NAMED_ACTS]]), length=LABEL_CHARACTERS) + " …"
-    return (*row, *menu[: MENU - 1], act(alert, DETAILS, label, menu=True))
+    label = "Details …"
+    if len(menu) >= MENU:
+        rest = [button.label.removesuffix(" …").lower() for button in menu[MENU - 1 :]]
+        label = clip(", ".join(["Details", *rest[:NAMED_ACTS]]), length=LABEL_CHARACTERS) + " …"
+    details = Button(label=label, action=OnAlert(verb=DETAILS, alert=alert.id), menu=True)
+    return (*row, *menu[: MENU - 1], details)
 
 
 def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
     """The buttons of a card, and what belongs in its menu or its details, by weight."""
-    state = alert.state
-    row: list[Button] = []
-    menu: list[Button] = []
-    plain = state is State.UNCLAIMED and not kind_of(alert.event.kind).claimable
+    state, event, here = alert.state, alert.event, alert.workspace
+    kind = kind_of(event.kind)
+    plain = state is State.UNCLAIMED and not kind.claimable
     left_out = {"remind" if alert.snooze else "wake"} | ({"mail"} if not alert.mail_link else set())
-    for verb in AFTER[state]:
-        if verb not in left_out and (verb in _OF_PLAIN_REPLY or not plain):
-            (row if verb in _IN_ROW[state] else menu).append(_of_state(alert, verb))
-    if not plain and state is not State.DONE:
-        # `Mark done` of what nobody has claimed is rare, and stands behind the pause.
-        done = [place for place, one in enumerate(menu) if getattr(one.action, "verb", "") == "done"]
-        before = done[0] if done else len(menu)
-        menu[before:before] = _pause(alert)
-    last = _of_lead(alert)
-    menu += last[::-1] if plain or state is State.DONE else last
+    offered = {
+        verb: _act(alert, verb)
+        for verb in AFTER[state]
+        if verb not in left_out and (verb in _OF_PLAIN_REPLY or not plain)
+    }
+    row = [button for button in offered.values() if not button.menu]
+    done = offered.pop("done", None)
+    menu = [button for button in offered.values() if button.menu]
+    if event.sequence and not plain and state is not State.DONE:
+        act = (Resume if alert.sequence_paused else Pause)(target=(event.sequence,))
+        label = f"{act.verb.capitalize()} sequence"
+        menu.append(Button(label=label, action=act, workspace=here, menu=True))
+    if done and done.menu:  # of what nobody has claimed it is rare
+        menu.append(done)
+    if event.lead.email:
+        remove = Remove(who=event.lead.email, status=kind.lead_status)
+        last = [
+            Button(label="Remove lead …", action=remove, workspace=here, menu=True),
+            Button(label="View lead", action=OnAlert(verb=LEAD, alert=alert.id), menu=True),
+        ]
+        menu += last[::-1] if plain or state is State.DONE else last
     # What is too long for an entry of a menu has its place in the details.
-    return row, sorted(menu, key=lambda one: len(value_of(one, most=OPTION_VALUE)) > OPTION_VALUE)
+    return row, sorted(menu, key=lambda button: len(value_of(button, most=OPTION_VALUE)) > OPTION_VALUE)
 
 
-def _of_state(alert: Alert, verb: str) -> Button:
+def _act(alert: Alert, verb: str) -> Button:
     """The button of an act that the alert's state allows."""
-    in_row = verb in _IN_ROW[alert.state]
-    button = act(alert, verb, _LABELS[verb], menu=not in_row)
+    in_row, label, url, tone = verb in _IN_ROW[alert.state], _LABELS[verb], "", Tone.INFO
     if verb == "mail":
-        label = "Reply" if alert.claim else button.label
-        return replace(button, label=label, url=alert.mail_link, tone=Tone.GOOD)
-    if verb == "remind":
-        return act(alert, verb, button.label, detail="2h", menu=True)
+        label, url = "Reply" if alert.claim else label, alert.mail_link
     if verb == "wake" and alert.claim:
-        return replace(button, label="Cancel reminder")
-    return replace(button, tone=Tone.GOOD) if in_row and not alert.mail_link and verb != "reopen" else button
-
-
-def act(alert: Alert, verb: str, label: str, *, detail: str = "", menu: bool = False) -> Button:
-    """A button for an act on an alert."""
-    return Button(label=label, action=OnAlert(verb=verb, alert=alert.id, detail=detail), menu=menu)
+        label = "Cancel reminder"
+    if url or (in_row and not alert.mail_link and verb != "reopen"):
+        tone = Tone.GOOD
+    action = OnAlert(verb=verb, alert=alert.id, detail="2h" if verb == "remind" else "")
+    return Button(label=label, action=action, url=url, tone=tone, menu=not in_row)
 
 
 def crm_button(link: str) -> Button:
     return Button(label="Open in CRM", url=link)
-
-
-def _pause(alert: Alert) -> tuple[Button, ...]:
-    name = alert.event.sequence
-    if not name:
-        return ()
-    action = Resume(target=(name,)) if alert.sequence_paused else Pause(target=(name,))
-    label = f"{action.verb.capitalize()} sequence"
-    return (Button(label=label, action=action, workspace=alert.workspace, menu=True),)
-
-
-def _of_lead(alert: Alert) -> list[Button]:
-    """To remove the lead, which asks first, and to look at them."""
-    email = alert.event.lead.email
-    if not email:
-        return []
-    remove = Remove(who=email, status=kind_of(alert.event.kind).lead_status)
-    return [
-        Button(label="Remove lead …", action=remove, workspace=alert.workspace, menu=True),
-        act(alert, LEAD, "View lead", menu=True),
-    ]

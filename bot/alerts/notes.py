@@ -1,7 +1,8 @@
-"""A Card of the bot's own, as the store keeps it until it is posted and for as long as its message is edited. Pure."""
+"""Texts of posts as the store keeps them: a Card of the bot's own, or an answer as it was drawn. Pure."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ from pydantic import PlainValidator, TypeAdapter
 from pydantic_core import to_json
 
 from bot.blockkit.actions import Perform, read_value, write_value
+from bot.blockkit.card_blocks import Message
 from shared.commands import Invocation, UsageError
 from shared.domain.card import Action, Button, Card, Typed
 
@@ -50,3 +52,18 @@ def write_note(card: Card) -> str:
 def read_note(note: str) -> Card:
     """The Card of `write_note`."""
     return _CARD.validate_json(note)
+
+
+def write_answer(message: Message) -> str:
+    return json.dumps({"text": message.text, "blocks": message.blocks})
+
+
+def read_answer(note: str) -> Message:
+    stored = json.loads(note)
+    return Message(text=stored["text"], blocks=stored["blocks"])
+
+
+def restated(note: str) -> Card | None:
+    """What a message about a setting says once that was changed again; None: it says what it said."""
+    title = json.loads(note).get("title")
+    return Card(title=title) if title else None

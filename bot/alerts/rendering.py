@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bot.alerts import answers, changes, kinds, rota
+from bot.alerts import changes, kinds, notes, rota
 from bot.alerts.links import Links
 from bot.alerts.model import Alert, Mark
 from bot.alerts.notes import read_note
@@ -29,7 +29,10 @@ NO_LINKS = Links()
 
 def alert_of_row(row: AlertRow, *, several: bool, links: Links = NO_LINKS) -> Alert:
     """The alert as its card shows it."""
-    email = row.event.lead.email
+
+    def mark(name: str, at: float | None) -> Mark | None:
+        return None if at is None else Mark(name=name, at=moment(at))
+
     # The link's thirty days begin again with each change of hands.
     since = max(row.received_at, row.claimed_at or 0.0, row.waiting_since or 0.0)
     return Alert(
@@ -38,24 +41,20 @@ def alert_of_row(row: AlertRow, *, several: bool, links: Links = NO_LINKS) -> Al
         received_at=row.received,
         seen=row.seen,
         found=row.found,
-        claim=_mark(row.claimed_name, row.claimed_at),
+        claim=mark(row.claimed_name, row.claimed_at),
         assigned_by=row.assigned_name,
         turn=rota.status_line(row),
-        handled=_mark(row.handled_name, row.handled_at),
+        handled=mark(row.handled_name, row.handled_at),
         closed_reason=row.closed_reason,
-        snooze=_mark(row.snoozed_name, row.snoozed_until),
+        snooze=mark(row.snoozed_name, row.snoozed_until),
         nudges=row.nudges if row.waiting_since is not None else 0,
         standing=json.loads(row.standing) if row.standing else {},
         recovered_at=moment(row.recovered_at),
-        acknowledged=_mark(row.acked_name, row.acked_at),
+        acknowledged=mark(row.acked_name, row.acked_at),
         workspace=row.workspace if several else "",
-        lead_link=links.to_lead(email),
+        lead_link=links.to_lead(row.event.lead.email),
         mail_link=links.to_mail(row.id, since=since) if answer_link(row.event) else "",
     )
-
-
-def _mark(name: str, at: float | None) -> Mark | None:
-    return None if at is None else Mark(name=name, at=moment(at))
 
 
 def card_of(post: Post, *, several: bool, links: Links = NO_LINKS) -> Card:
@@ -112,66 +111,57 @@ def _settled(alert: AlertRow) -> str:
 def message(posts: Sequence[Post], *, several: bool, links: Links = NO_LINKS) -> card_blocks.Message:
     """One post as a whole card, or several as a list in which each keeps its own button."""
     first = posts[0]
-    if first.change and post_kinds.kind_of(first.kind).draws == "history":
+    draws = post_kinds.kind_of(first.kind).draws
+    if first.change and draws == "history":
         return changes.history(first.change)
     if first.change:
-        shown = first.workspace if several else ""
-        return changes.message(first.change, read_note(first.note), workspace=shown)
-    if post_kinds.kind_of(first.kind).draws == "answer":
-        return answers.read(first.note)
-    if len(posts) == 1 and not first.bundle:
-        card = card_of(posts[0], several=several, links=links)
-        is_line = first.condensed or card == Card(title=card.title, notifies=card.notifies)
-        drawn = card_blocks.render_condensed(card) if is_line else card_blocks.render(card)
-        return with_mention(drawn, first.mention if _calls(first) else "")
-    cards = [kinds.listed(card_of(post, several=several, links=links)) for post in posts]
-    return with_mention(card_blocks.render_list(cards), _called(posts))
+        workspace = first.workspace if several else ""
+        return changes.message(first.change, read_note(first.note), workspace=workspace)
+    if draws == "answer":
+        return notes.read_answer(first.note)
+    cards = [card_of(post, several=several, links=links) for post in posts]
+    is_list = bool(first.bundle) or len(posts) > 1
+    if is_list:
+        drawn = card_blocks.render_list([kinds.listed(card) for card in cards])
+    elif first.condensed or cards[0] == Card(title=cards[0].title, notifies=cards[0].notifies):
+        drawn = card_blocks.render_condensed(cards[0])
+    else:
+        drawn = card_blocks.render(cards[0])
+    called = filter(None, (_mention(post, is_list=is_list) for post in posts))
+    mentions = " ".join(list(dict.fromkeys(called))[:MOST_OWNERS])
+    return with_mention(drawn, mentions) if mentions else drawn
 
 
-def _called(posts: Sequence[Post]) -> str:
-    """Whom the replies of a list call: those whose turn it still is, and the groups that the settings name."""
-    called = []
-    for post in posts:
-        passed_on = is_user(post.mention) and (post.alert is None or post.alert.owner != post.mention)
-        if post.mention and not passed_on and _calls(post):
-            called.append(post.mention)
-    return " ".join(list(dict.fromkeys(called))[:MOST_OWNERS])
-
-
-def _calls(post: Post) -> bool:
-    """Whether the post calls whom it mentions: only while it is needed."""
+def _mention(post: Post, *, is_list: bool) -> str:
+    """Whom the post calls, only while it is needed; in a list, those whose turn it still is."""
+    alert = post.alert
+    if not post.mention:
+        return ""
     if post.kind == ALERT:
-        return post.alert is not None and post.alert.waiting_since is not None
-    return not is_settled(post)
+        if alert is None or alert.waiting_since is None:
+            return ""
+        passed_on = is_list and is_user(post.mention) and alert.owner != post.mention
+        return "" if passed_on else post.mention
+    return "" if is_settled(post) else post.mention
 
 
 def with_mention(drawn: card_blocks.Message, mention: str) -> card_blocks.Message:
     """The message with a mention, or several with spaces between; they come from the settings and Slack, never from a lead."""
-    if not mention:
-        return drawn
-    call = " ".join(map(_call, mention.split()))
+    forms = {who: f"<!subteam^{who}>" for who in mention.split() if who[0] == "S"} | {"here": "<!here>"}
+    call = " ".join(forms.get(who, f"<@{who}>") for who in mention.split())
     context = {"type": "context", "elements": [{"type": "mrkdwn", "text": call}]}
     return card_blocks.Message(text=f"{call} {drawn.text}", blocks=[*drawn.blocks, context])
 
 
-def _call(who: str) -> str:
-    if who == "here":
-        return "<!here>"
-    return f"<!subteam^{who}>" if who.startswith("S") else f"<@{who}>"
-
-
-def broadcasts(posts: Sequence[Post]) -> bool:
-    return post_kinds.kind_of(posts[0].kind).broadcast
-
-
 def payload(posts: Sequence[Post]) -> dict[str, Any]:
     """The metadata by which the message is found again, and its alerts are known to others."""
-    shown = [post.alert_id for post in posts if post_kinds.kind_of(post.kind).of_alert == "card"]
+    of_alert = [post_kinds.kind_of(post.kind).of_alert for post in posts]
+    alerts = [post.alert_id for post, of in zip(posts, of_alert, strict=True) if of == "card"]
     named: dict[str, Any] = {"key": posts[0].key}
-    if shown:
-        named["alert_id"] = shown[0]
-    if len(shown) > 1:
-        named["alert_ids"] = shown
-    if post_kinds.kind_of(posts[0].kind).of_alert == "again":
+    if alerts:
+        named["alert_id"] = alerts[0]
+    if len(alerts) > 1:
+        named["alert_ids"] = alerts
+    if of_alert[0] == "again":
         named["again_of"] = posts[0].alert_id
     return named

@@ -57,10 +57,6 @@ class Routes:
             quiet_until=policy.quiet_until(now),
         )
 
-    def broadcasts(self, channel: str) -> bool:
-        """True where a channel wants to see what is posted in its threads."""
-        return self.routing.channel_policy(channel).broadcast
-
     def decide(self, pending: PendingDelivery) -> Decision:
         """The result of routing a delivery."""
         event = read_event(pending.body)

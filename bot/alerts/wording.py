@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date, datetime
 
 from bot.alerts.model import Alert
@@ -34,13 +33,6 @@ def campaign_of(event: Event) -> str | None:
     """`Q3 founders · step 2 · sam@mail.example`, as far as it is known."""
     step = None if event.step is None else f"step {event.step}"
     return " · ".join(filter(None, (event.sequence, step, event.inbox))) or None
-
-
-def show_counts(counts: Sequence[tuple[str, int]], *, most: int = 10) -> str:
-    """`Q3 founders (54), Q4 CTOs (6) and 3 more`: names with how often each came."""
-    more = len(counts) - most
-    named = ", ".join(f"{clip(name, length=40)} ({count:,})" for name, count in counts[:most])
-    return named + (f" and {more} more" if more > 0 else "")
 
 
 def facts_of(*pairs: tuple[str, str | None], brief: bool = False) -> tuple[Fact, ...]:

@@ -73,7 +73,7 @@ def render(card: Card) -> Message:
             break
         blocks = _draw(_trimmed(card, rows=rows, letters=letters))
     if size(blocks) > TOTAL:
-        blocks = [_header(card), _small("Too long to show here.")]
+        blocks = _draw(Card(title=card.title, tone=card.tone, footer="Too long to show here."))
     return Message(text=fallback(card), blocks=blocks)
 
 
@@ -125,36 +125,28 @@ def date(at: datetime, *, with_day: bool) -> str:
 
 
 def _draw(card: Card) -> list[Block]:
-    words = [
-        *(_paragraph(text) for text in card.text[:1]),
-        _code(card.code),
-        *(_paragraph(text) for text in card.text[1:PARAGRAPHS]),
-        _facts(card.facts[:FACTS]),
-    ]
-    figures = [
-        tables.draw(card.table, caption=without_marks(card.title)),
-        context(tables.remaining(card.table)),
-    ]
-    buttons = actions(card.buttons)
+    title = cut(MARKS[card.tone] + (visible(without_marks(card.title)).strip() or "Outreach"), TITLE)
+    header: Block = {"type": "header", "text": plain(title)}
+    words = [_paragraph(text) for text in card.text[:PARAGRAPHS]]
+    if code := cut(visible_lines(card.code).strip(), PARAGRAPH):
+        # To copy, so Slack draws it letter by letter:
+        # https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#rich_text_preformatted
+        words.insert(1, rich({"type": "rich_text_preformatted", "elements": [text_element(code)]}))
+    if card.facts:
+        words.append(_facts(card.facts[:FACTS]))
+    figures = [tables.draw(card.table), context(tables.remaining(card.table))] if card.table else []
+    buttons, fine_print = actions(card.buttons), _fine_print(card)
     quoted = cut(visible_lines(card.quote).strip(), QUOTE)
+    parts: list[Block | None]
     if card.notifies:
         # A desktop notification is made of blocks, and may read only the first: title and quote are one. On a phone
         # the buttons stand below what they are about. https://docs.slack.dev/changelog/2026/07/13/notification-changes
-        title = section(text_element(_title(card), bold=True))
-        first = rich(title, quotation(quoted)) if quoted else _header(card)
-        parts = [first, *words, _fine_print(card), buttons, *figures]
+        named = rich(section(text_element(title, bold=True)), quotation(quoted)) if quoted else header
+        parts = [named, *words, fine_print, buttons, *figures]
     else:
         quote = rich(quotation(quoted)) if quoted else None
-        parts = [_header(card), *words, quote, *figures, buttons, _fine_print(card)]
+        parts = [header, *words, quote, *figures, buttons, fine_print]
     return [part for part in parts if part]
-
-
-def _title(card: Card) -> str:
-    return cut(MARKS[card.tone] + (visible(without_marks(card.title)).strip() or "Outreach"), TITLE)
-
-
-def _header(card: Card) -> Block:
-    return {"type": "header", "text": plain(_title(card))}
 
 
 def _paragraph(text: str) -> Block | None:
@@ -162,35 +154,22 @@ def _paragraph(text: str) -> Block | None:
     return rich(section(*rich_elements(words))) if words else None
 
 
-def _code(code: str) -> Block | None:
-    """Text to copy, which Slack draws letter by letter.
-
-    https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#rich_text_preformatted
-    """
-    text = cut(visible_lines(code).strip(), PARAGRAPH)
-    return rich({"type": "rich_text_preformatted", "elements": [text_element(text)]}) if text else None
-
-
-def _facts(facts: Sequence[Fact]) -> Block | None:
+def _facts(facts: Sequence[Fact]) -> Block:
+    """A line for each; a time is in the reader's time zone, with the fallback that Slack requires."""
     lines: list[Block] = []
     for fact in facts:
+        text = MARKS[fact.tone] + (cut(visible(fact.value).strip(), FACT) or "unknown")
+        value = link_element(text, fact.url) if fact.url else text_element(text)
+        if fact.at and not fact.url:
+            stamp = int(fact.at.timestamp())
+            value = {"type": "date", "timestamp": stamp, "format": DATE, "fallback": text}
         label = text_element(f"{cut(visible(fact.label), LABEL)}  ", bold=True)
-        lines += [label, _value(fact), text_element("\n")]
-    return rich(section(*lines[:-1])) if lines else None
+        lines += [label, value, text_element("\n")]
+    return rich(section(*lines[:-1]))
 
 
-def _value(fact: Fact) -> Block:
-    """A time in the reader's time zone; Slack requires a fallback."""
-    text = MARKS[fact.tone] + (cut(visible(fact.value).strip(), FACT) or "unknown")
-    if fact.url:
-        return link_element(text, fact.url)
-    if fact.at is None:
-        return text_element(text)
-    return {"type": "date", "timestamp": int(fact.at.timestamp()), "format": DATE, "fallback": text}
-
-
-def actions(buttons: Sequence[Button]) -> Block | None:
-    """A row of buttons, and a menu of those that belong into one."""
+def actions(buttons: Sequence[Button], *, first: int = 0) -> Block | None:
+    """A row of buttons, and a menu of those that belong into one; `first` tells them from those of another row."""
     row: list[Button] = []
     menu: list[Button] = []
     for button in buttons:
@@ -198,44 +177,35 @@ def actions(buttons: Sequence[Button]) -> Block | None:
         (menu if in_menu else row).append(button)
     if len(menu) == 1:  # a menu of one is a button
         row, menu = [*row[: ROW_OF_BUTTONS - 1], *menu], []
-    return _row(row[:ROW_OF_BUTTONS], menu=menu[:MENU])
-
-
-def _row(buttons: Sequence[Button], *, menu: Sequence[Button] = (), first: int = 0) -> Block | None:
-    short = enumerate(buttons, first)
-    drawn = [draw_button(button, n) for n, button in short if len(value_of(button)) <= VALUE]
-    drawn += [overflow(menu)] if menu else []
+    numbered = enumerate(row[:ROW_OF_BUTTONS], first)
+    drawn = [draw_button(button, n) for n, button in numbered if len(value_of(button)) <= VALUE]
+    drawn += [overflow(menu[:MENU])] if menu else []
     return {"type": "actions", "elements": drawn} if drawn else None
 
 
 def _fine_print(card: Card) -> Block | None:
     """Details and footer in one small line; times and links are the only text that Slack parses, and both are ours."""
     words = " · ".join(fact.value for fact in card.details if fact.at is None and fact.value)
-    drawn = _small_words(words)
+    drawn: list[Block] = []
     for fact in card.details:
         if fact.at is not None:
             label = f"{escape(fact.label)} " if fact.brief else ""
-            moment = f"{label}<!date^{int(fact.at.timestamp())}^{DATE}|{escape(fact.value)}>"
-            drawn.append({"type": "mrkdwn", "text": moment})
+            text = f"{label}<!date^{int(fact.at.timestamp())}^{DATE}|{escape(fact.value)}>"
+            drawn.append({"type": "mrkdwn", "text": text})
         elif fact.url:
             drawn.append({"type": "mrkdwn", "text": f"<{escape(fact.url)}|{escape(fact.label)}>"})
-    drawn += _small_words(card.footer)
-    return {"type": "context", "elements": drawn} if drawn else None
+    above, below = context(words), context(card.footer)
+    elements = [*(above or _NOTHING)["elements"], *drawn, *(below or _NOTHING)["elements"]]
+    return {"type": "context", "elements": elements} if elements else None
 
 
-def _small_words(text: str) -> list[Block]:
-    words = cut(visible(without_marks(text)).strip(), CONTEXT)
-    return [plain(words)] if words else []
-
-
-def _small(text: str) -> Block:
-    return {"type": "context", "elements": [plain(text)]}
+_NOTHING: Block = {"elements": []}
 
 
 def context(text: str) -> Block | None:
     """A line in small grey letters; None where there is nothing to say."""
-    words = _small_words(text)
-    return {"type": "context", "elements": words} if words else None
+    words = cut(visible(without_marks(text)).strip(), CONTEXT)
+    return {"type": "context", "elements": [plain(words)]} if words else None
 
 
 def render_line(line: str, details: str = "", *, buttons: Sequence[Button] = ()) -> Message:
@@ -286,10 +256,12 @@ def render_with(card: Card, items: Sequence[Card]) -> Message:
     for number, item in enumerate(items):
         entry: list[Block] = [{"type": "divider"}] if number else []
         entry += _item(replace(item, buttons=()), number, sizes=LIST_SIZES[0])
-        buttons = _row(item.buttons[:ROW_OF_BUTTONS])
+        buttons = actions(item.buttons)
         entry += [buttons] if buttons else []
         if len(blocks) + len(entry) >= MOST_BLOCKS or size([*blocks, *entry]) > TOTAL - 200:
-            return Message(text=head.text, blocks=[*blocks, _small(f"and {len(items) - number} more")])
+            return Message(
+                text=head.text, blocks=[*blocks, *filter(None, [context(f"and {len(items) - number} more")])]
+            )
         blocks += entry
     return Message(text=head.text, blocks=blocks)
 
@@ -306,7 +278,7 @@ def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block
         words += rich_elements(f"\n{cut(facts, details)}")
     first = card.buttons[:ITEM_BUTTONS]
     short = [one for one in first if len(json.dumps((one.label, value_of(one)))) <= ITEM_BUTTON]
-    buttons = _row(short, first=ITEM_BUTTONS * number)
+    buttons = actions(short, first=ITEM_BUTTONS * number)
     return [rich(section(*words)), *([buttons] if buttons else [])]
 
 

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 
 from bot.blockkit.elements import Block, cut, rich, section, text_element
 from shared.domain.card import Column, Row, Table, Tone
+from shared.text.formats import show_number
 from shared.text.sanitize import visible
 
 MARKS = {Tone.GOOD: "🟢 ", Tone.WARN: "🟠 ", Tone.BAD: "🔴 ", Tone.UNKNOWN: "⚪ ", Tone.INFO: ""}
 LARGEST = 1e15
 """The largest figure that Slack takes."""
-CELL, CAPTION, PAGE, MOST_ROWS = 80, 150, 15, 60
+CELL, PAGE, MOST_ROWS = 80, 15, 60
 MOST_LINES = 20
 """Rows of which a table that is too wide becomes lines; of a longer one, the columns that fit are shown."""
 SCREEN, PADDING = 27, 2
@@ -27,7 +28,7 @@ NAME, DETAILS = 100, 300
 _NUMBER = re.compile(r"(-?[0-9][0-9,]{0,15}(?:\.[0-9]{1,6})?)(?: ?%(?: ?±[0-9.]+)?)?")
 
 
-def draw(table: Table | None, *, caption: str) -> Block | None:
+def draw(table: Table | None) -> Block | None:
     """The table as people sort it and turn its pages, or as lines where it would be wider than a phone."""
     if table is None or not table.rows:
         return None
@@ -42,7 +43,8 @@ def draw(table: Table | None, *, caption: str) -> Block | None:
         body.append(cells)
     return {
         "type": "data_table",
-        "caption": cut(visible(caption).strip(), CAPTION) or "Table",
+        # Slack requires one, and draws it below the message's title, which says the rest.
+        "caption": show_number(max(table.total or 0, len(table.rows)), "row"),
         "rows": [[_cell(_title(table.columns[n]) or "\u00a0") for n in fitting], *body],
         "page_size": min(len(rows), PAGE),
     }

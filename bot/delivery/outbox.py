@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
-from bot.alerts import answers, rendering
+from bot.alerts import notes, rendering
 from bot.alerts.links import links_of
 from bot.alerts.routing import Routes
 from bot.blockkit import card_blocks
@@ -22,7 +22,7 @@ from bot.slack.messages import MessageSender
 from bot.telemetry import metrics
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
-from shared.store import Store
+from shared.store import Store, post_kinds
 from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import Post
 from shared.store.post_kinds import ALERT, ANSWER
@@ -72,7 +72,7 @@ class Outbox:
 
     async def _draw(self, posts: Sequence[Post]) -> Message:
         first = posts[0]
-        card = answers.restated(first.note) if first.kind == ANSWER and not first.change else None
+        card = notes.restated(first.note) if first.kind == ANSWER and not first.change else None
         if card:
             viewer = Viewer(channel=first.channel)  # everybody there reads it
             named = {one: await self._directory.shown_name(one, viewer) for one in channels_in(card)}
@@ -102,7 +102,8 @@ class Outbox:
             payload=rendering.payload(lease.posts),
             deadline=deadline,
             thread_ts=lease.thread_ts,
-            broadcast=self._routes.broadcasts(lease.channel) and rendering.broadcasts(lease.posts),
+            broadcast=post_kinds.kind_of(lease.posts[0].kind).broadcast
+            and self._routes.routing.channel_policy(lease.channel).broadcast,
         )
         if isinstance(outcome, NotSent) and outcome.error != RATE_LIMITED:
             seconds = outcome.after * 2.0 ** min(lease.posts[0].attempts, 6)

@@ -17,8 +17,8 @@ from typing import Any, Protocol
 import structlog
 from slack_bolt.async_app import AsyncRespond
 
-from bot.alerts import answers, changes
-from bot.alerts.notes import write_note
+from bot.alerts import changes
+from bot.alerts.notes import write_answer, write_note
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import change_of
 from bot.blockkit.card_blocks import Message
@@ -164,7 +164,7 @@ class AnswerQueue:
             channel=channel,
             kind=ANSWER,
             urgency=URGENCY,
-            note=write_note(answer.card) if change else answers.write(render_answer(answer)),
+            note=write_note(answer.card) if change else write_answer(render_answer(answer)),
             thread_ts=thread_ts,
             undo=change,
         )

@@ -199,7 +199,7 @@ LONG = "The second of two columns of text"
 def test_a_table_that_is_wider_than_a_phone_becomes_lines(
     columns: tuple[Column, ...], cells: tuple[Any, ...], titles: list[str] | None
 ) -> None:
-    drawn = drawing.draw(Table(columns=columns, rows=(Row(cells=cells),)), caption="x")
+    drawn = drawing.draw(Table(columns=columns, rows=(Row(cells=cells),)))
     assert drawn is not None
     assert drawn["type"] == ("data_table" if titles else "rich_text")
     if titles:
@@ -220,7 +220,7 @@ def test_a_line_names_no_cell_that_is_empty() -> None:
 def test_a_long_wide_table_keeps_its_pages_and_the_columns_that_fit() -> None:
     columns = (Column(title="Name"), Column(title="Status"), Column(title="Why"))
     rows = tuple(Row(cells=(f"Q{n}", "paused", LONG)) for n in range(30))
-    drawn = drawing.draw(Table(columns=columns, rows=rows), caption="x")
+    drawn = drawing.draw(Table(columns=columns, rows=rows))
     assert drawn is not None
     assert [cell["text"] for cell in drawn["rows"][0]] == ["Name", "Status"]
     assert len(drawn["rows"]) == 31
