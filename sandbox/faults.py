@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from sandbox.asgi_server import transport
-
-_INVALID: dict[str, tuple[str, bytes]] = {
-    "garbage": ("application/octet-stream", bytes(range(255, -1, -1))),
-    "html": ("text/html", b"<!doctype html><title>502 Bad Gateway</title><h1>Bad Gateway</h1>"),
-    "half": ("application/json", b'{"data": [{"id": "ld_'),
-    "empty": ("application/json", b""),
-}
-_HeaderText = Annotated[str, Field(max_length=64, pattern="^[ -~]*$")]
-_Seconds = (
-    Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
-    | Annotated[float, Field(strict=True, ge=0.0, le=1_000_000.0)]
-)
 
 
 class Fault(BaseModel):
@@ -33,43 +21,6 @@ class Fault(BaseModel):
     """How often; null until the faults are cleared."""
     delay: float = Field(default=0.0, ge=0.0, le=600.0)
     """Seconds to wait first."""
-
-
-class HttpFault(Fault):
-    """What goes wrong with a request. With `delay` alone it is carried out and answered as usual, only later."""
-
-    status: int | None = Field(default=None, ge=400, le=599)
-    """Answer with this status and an error body."""
-    retry_after: _Seconds | _HeaderText | None = None
-    """A `Retry-After` header for it: seconds, or any text."""
-    body: Literal["garbage", "html", "half", "empty"] | None = None
-    """Answer with an invalid body."""
-    cut: bool = False
-    """Close the connection instead of answering."""
-    executed: bool = False
-    """Execute the request before the fault."""
-
-    @property
-    def replaces_answer(self) -> bool:
-        """False where the request is only delayed."""
-        return self.cut or self.status is not None or self.body is not None
-
-    @property
-    def runs_request(self) -> bool:
-        """True where the request takes effect, whatever is answered."""
-        return self.executed or not self.replaces_answer
-
-    def answer(self, error_body: Callable[[int], bytes]) -> Response:
-        """What is sent instead of the answer; `error_body` makes the JSON of a status that brings no body of its own."""
-        if self.cut:
-            return Cut()
-        status = self.status or 200
-        if self.body is None:
-            media_type, content = "application/json", error_body(status)
-        else:
-            media_type, content = _INVALID[self.body]
-        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-        return Response(content, status_code=status, media_type=media_type, headers=headers)
 
 
 class Cut(Response):

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple, TypeVar, cast
 from pydantic_core import to_json
 
 from sandbox.service import ids, people
-from sandbox.service.deliverability import Counts
 from sandbox.service.errors import BadRequest, encode_json
 from sandbox.service.moments import stamp
 from sandbox.service.people import Person
 from sandbox.service.plans import SequencePlan
+from sandbox.service.rules import Counts
 
 COLUMN = {name: place for place, name in enumerate(Counts._fields)}
 _WIDTH = len(COLUMN)

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
-from sandbox.service import deliverability, rules
+from sandbox.service import rules
 from sandbox.service.account import COLUMN, Account, Domain, Event, Inbox, Lead, Sequence
-from sandbox.service.deliverability import Counts
 from sandbox.service.dice import roll
 from sandbox.service.errors import NotFound
 from sandbox.service.moments import DAY, HOUR, date_of, day_of
+from sandbox.service.rules import Counts
 from sandbox.service.scenarios import Scenario, ScheduledEvent
 
 PAUSE, REVIEW, REFILL, WAKE, SLOT, RESPONSE, ACT = range(7)
@@ -104,11 +104,11 @@ class Campaign:
 
     def schedule_inbox(self, inbox: Inbox) -> None:
         """Plan the inbox's next slot; a slot that was planned before is void."""
-        window = self.account.sequences[inbox.sequence].plan.window
+        plan = self.account.sequences[inbox.sequence].plan
         key, day = (self.account.seed, inbox.number), day_of(self.now)
         inbox.slots.clear()
         for ahead in range(9):
-            slots = rules.slots_of_day(window, limit=inbox.daily_limit, day=day + ahead, key=key)
+            slots = plan.slots_of_day(day + ahead, limit=inbox.daily_limit, key=key)
             inbox.slots = [slot for slot in reversed(slots) if slot > self.now]
             if inbox.slots:
                 self.schedule(inbox.slots[-1], SLOT, inbox.number)
@@ -294,11 +294,9 @@ class Campaign:
         for inbox in account.inboxes.values():
             counts = inbox.tally.between(day - _RECENT_DAYS, day - 1)
             key = (account.seed, inbox.number, day)
-            inbox.health = deliverability.health_tomorrow(inbox.health, counts, key=key)
+            inbox.health = rules.health_tomorrow(inbox.health, counts, key=key)
             if inbox.status == "warming":
-                limit = deliverability.limit_tomorrow(
-                    inbox.daily_limit, inbox.full_limit, health=inbox.health
-                )
+                limit = rules.limit_tomorrow(inbox.daily_limit, inbox.full_limit, health=inbox.health)
                 self._warm_up(inbox, limit)
         for domain in account.domains.values():
             statuses = {account.inboxes[number].status for number in domain.inboxes}
@@ -322,9 +320,9 @@ class Campaign:
         # Two days, or as many as have enough sends: on a Sunday that goes back to Friday.
         for first in range(today - 1, today - _JUDGED_DAYS - 1, -1):
             counts = self.account.counts(domain.inboxes, first, today)
-            if counts.sends >= deliverability.ENOUGH_SENDS:
+            if counts.sends >= rules.ENOUGH_SENDS:
                 break
-        reason = deliverability.reason_to_pause(counts)
+        reason = rules.reason_to_pause(counts)
         if reason is not None:
             self._pause_domain(domain, reason=reason, counts=counts, payload={})
 
@@ -335,7 +333,7 @@ class Campaign:
             inbox.status = "resting"
             inbox.slots.clear()
         domain.state, domain.paused_at = "paused", self.now
-        self.schedule(self.now + deliverability.REST, WAKE, domain.number, self.now)
+        self.schedule(self.now + rules.REST, WAKE, domain.number, self.now)
         rate = counts.rate(counts.bounces if reason == "bounce_rate" else counts.complaints)
         told = {
             "domain": domain.name,
@@ -352,19 +350,19 @@ class Campaign:
             return  # paused once more since
         domain.state = "warming"
         for inbox in (self.account.inboxes[number] for number in domain.inboxes):
-            self._warm_up(inbox, deliverability.limit_after_rest(inbox.full_limit))
+            self._warm_up(inbox, rules.limit_after_rest(inbox.full_limit))
 
     # --- events of scenarios and on demand
 
     def _act(self, _: int, what: tuple[int, ScheduledEvent]) -> None:
-        """Carry out a scenario's event, in the first workspace if it names none."""
+        """Carry out a scenario's event, in the first workspace if it names no domain."""
         account, (turn, event) = self.account, what
         domain = account.domain_named(event.domain) if event.domain else None
-        workspace = domain.workspace if domain else 1
-        if event.workspace is not None:
-            workspace = account.workspace_named(event.workspace).number
         request = EventRequest(
-            kind=event.kind, workspace=workspace, count=event.count, domain=domain.number if domain else None
+            kind=event.kind,
+            workspace=domain.workspace if domain else 1,
+            count=event.count,
+            domain=domain.number if domain else None,
         )
         bounces = event.kind == "lead.bounced"
         for lead in self._choose(request, key=(event.at + turn * event.every, event.kind), sending=bounces):

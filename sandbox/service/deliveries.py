@@ -6,25 +6,26 @@ import asyncio
 import contextlib
 import hashlib
 import hmac
+import json
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from typing import Any
 
 import aiohttp
 
-from sandbox.service import payloads
-from sandbox.service.account import Event
+from sandbox.service.account import Event, Lead
 from sandbox.service.dice import between, roll
 from sandbox.service.moments import DAY, HOUR, MINUTE
+from sandbox.service.people import reply_text
 
 TIMEOUT = 10.0
 RETRIES = 5
 SENT_AT_ONCE = 32
-KEPT_DAYS = 30
 KEPT = 10_000
-"""So many of the newest deliveries are listed, whatever their age."""
+"""So many of the newest deliveries are listed."""
 _GAPS = (MINUTE, 10 * MINUTE, HOUR, 5 * HOUR)
 """Nominal, before each retry; the last one ends with the day."""
 _JITTER = 0.1
@@ -106,7 +107,7 @@ class Deliveries:
             if one.workspace == event.workspace and event.kind in one.events
         ]
         # Composed once, because every attempt and every subscriber gets the same bytes.
-        body = payloads.body(event, seed=self._seed) if listening else b""
+        body = body_of(event, seed=self._seed) if listening else b""
         for subscription in listening:
             self._last += 1
             made = Delivery(
@@ -125,18 +126,10 @@ class Deliveries:
         self._woken.set()
 
     def forget(self) -> None:
-        """Forget settled deliveries that are older than `KEPT_DAYS`, except the newest."""
-        # Nearly always: looking at each costs more than keeping ten thousand.
-        if len(self.all) <= KEPT:
-            return
-        before = self._now() - KEPT_DAYS * DAY
-        old = [
-            number
-            for number, one in self.all.items()
-            if number <= self._last - KEPT and one.state != "pending" and one.first_at < before
-        ]
-        for number in old:
-            del self.all[number]
+        """Forget settled deliveries but the newest, so that a sandbox can run for weeks."""
+        for number in list(self.all)[:-KEPT]:
+            if self.all[number].state != "pending":
+                del self.all[number]
 
     def clear(self) -> None:
         """Forget every subscription and delivery, also what is being sent."""
@@ -202,6 +195,50 @@ class Deliveries:
             delivery.state = "failed"
         else:
             self._send_at(again, delivery)
+
+
+_BOUNCES = {
+    "hard": "550 5.1.1 The email account that you tried to reach does not exist.",
+    "soft": "452 4.2.2 The recipient's mailbox is full.",
+}
+_WRITTEN = frozenset({"interested", "turned", "reply", "again", "ooo", "unsubscribe"})
+
+
+def body_of(event: Event, *, seed: int) -> bytes:
+    """The bytes of an event, the same at every attempt."""
+    payload = {"event": event.kind}
+    if event.lead is not None:
+        payload |= _about(event, event.lead, seed=seed)
+    payload |= event.payload
+    return json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _about(event: Event, lead: Lead, *, seed: int) -> dict[str, Any]:
+    who = lead.who
+    return {
+        "lead": {"email": who.email, "first_name": who.first_name or "", "company": who.company or ""},
+        "sequence": event.sequence,
+        "step": event.step,
+        **_details(event, lead, seed=seed),
+        "inbox": event.inbox,
+    }
+
+
+def _details(event: Event, lead: Lead, *, seed: int) -> dict[str, Any]:
+    """What the body says beside the lead: `reply`, `return_date` or `bounce_type`."""
+    if event.cause.startswith("bounce"):
+        bounce = event.cause.removeprefix("bounce_")
+        return {"bounce_type": bounce, "reason": _BOUNCES[bounce]}
+    if event.cause not in _WRITTEN:
+        return {}
+    reply = reply_text(
+        "interested" if event.cause == "turned" else event.cause,
+        key=(seed, lead.number, event.step),
+        me=event.inbox.partition("@")[0].rstrip("0123456789").capitalize(),
+        lead=lead.who,
+        date=event.returns,
+    )
+    return {"reply": reply} | ({"return_date": event.returns.isoformat()} if event.cause == "ooo" else {})
 
 
 async def send(session: aiohttp.ClientSession, subscription: Subscription, body: bytes) -> int | str:

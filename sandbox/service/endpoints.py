@@ -165,9 +165,7 @@ class Api:
             responses[str(status)] = error
         operation: Document = {
             "operationId": endpoint.name,
-            "summary": text.partition(".")[0],
             "description": text,
-            "tags": [endpoint.path.split("/")[1]],
             "parameters": list(_parameters(endpoint, schemas)),
             "responses": responses,
             "security": [{scheme: []} for scheme in self.security.get("securitySchemes", ())],

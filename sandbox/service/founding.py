@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
-from sandbox.service import deliverability, scenarios
+from sandbox.service import rules, scenarios
 from sandbox.service.account import Account, Domain, Inbox, Sequence, Tally, copied
 from sandbox.service.campaign import ACT, PAUSE, REFILL, REVIEW, Campaign
 from sandbox.service.dice import between, pick, roll
@@ -133,7 +133,7 @@ def _inbox(
     planned = plan.domains[home]
     limit = full = 25 + 5 * int(roll("limit", *key) * 4)
     if planned.state == "warming":
-        limit = deliverability.limit_after_rest(full) + 6
+        limit = rules.limit_after_rest(full) + 6
     name = plain(pick(FIRST, roll("inbox", *key)))
     return Inbox(
         number=len(account.inboxes) + 1,

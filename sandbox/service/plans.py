@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+import random
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
 
 from sandbox.data import read_toml
-from sandbox.service.rules import Window
+from sandbox.service.moments import DAY, HOUR
 
 INBOXES_A_DOMAIN = 20
 MOST_INBOXES = 20_000
@@ -32,15 +32,27 @@ class SequencePlan(_Plan):
     status: Literal["active", "paused"] = "active"
     appeal: float = Field(default=1.0, ge=0, le=20)
 
-    @cached_property
-    def window(self) -> Window:
-        return Window(opens=self.opens, closes=self.closes, weekdays=self.weekdays)
-
     @model_validator(mode="after")
     def _check_hours(self) -> Self:
         if self.opens >= self.closes:
             raise ValueError("opens must be before closes: sending hours are in UTC and can't cross midnight")
         return self
+
+    def slots_of_day(self, day: int, *, limit: int, key: tuple[object, ...]) -> list[float]:
+        """Return the moments of a UTC day at which an inbox may send, in order.
+
+        There are at most `limit`, a few less on most days, one in each equal part of the sending hours.
+        """
+        # Bit 0 is Monday, and 1970-01-01 was a Thursday.
+        is_open = self.weekdays >> (day + 3) % 7 & 1
+        if limit <= 0 or not is_open:
+            return []
+        # One generator a day: hashing a key for each slot would take most of a day's simulation.
+        dice = random.Random(f"slots {key} {day}")
+        count = max(1, round(limit * dice.uniform(0.75, 1.0)))
+        start = day * DAY + self.opens * HOUR
+        part = (self.closes - self.opens) * HOUR / count
+        return [start + (number + dice.uniform(0.1, 0.9)) * part for number in range(count)]
 
 
 class DomainPlan(_Plan):

@@ -1,9 +1,8 @@
-"""The rules of a cold-email campaign: when an inbox may send, and the response to a send. Pure."""
+"""The rules of a cold-email campaign: how people and mail servers respond, and what becomes of inboxes and domains."""
 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,19 +15,6 @@ from sandbox.service.moments import DAY, HOUR, MINUTE
 STEP_GAP_DAYS = (2, 3, 4, 5)
 FINISH_AFTER = 2 * DAY
 VARIANTS = ("A", "B")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """When a sequence sends: hours in UTC that do not cross midnight, on weekdays (bit 0 is Monday)."""
-
-    opens: int
-    closes: int
-    weekdays: int
-
-    def on(self, day: int) -> bool:
-        """True on a sending day; 1970-01-01 was a Thursday."""
-        return bool(self.weekdays >> (day + 3) % 7 & 1)
 
 
 # Compared by identity: `shares` is asked with the same few ones for each send.
@@ -50,21 +36,6 @@ class Reaction:
 
     kind: str
     delay: float
-
-
-def slots_of_day(window: Window, *, limit: int, day: int, key: tuple[object, ...]) -> list[float]:
-    """The moments of a UTC day at which an inbox may send, in order.
-
-    There are at most `limit`, a few less on most days, one in each equal part of the window.
-    """
-    if limit <= 0 or not window.on(day):
-        return []
-    # One generator a day: hashing a key for each slot would take most of a day's simulation.
-    dice = random.Random(f"slots {key} {day}")
-    count = max(1, round(limit * dice.uniform(0.75, 1.0)))
-    start = day * DAY + window.opens * HOUR
-    part = (window.closes - window.opens) * HOUR / count
-    return [start + (number + dice.uniform(0.1, 0.9)) * part for number in range(count)]
 
 
 def variant_of(*, lead: int, step: int) -> str:
@@ -173,3 +144,62 @@ class Effect(NamedTuple):
 
 EFFECTS = {kind: Effect(**effect) for kind, effect in read_toml(__file__, "responses.toml").items()}
 """By the kind of the response."""
+
+
+# Deliverability: how health follows bounces and complaints, when a domain is paused, how it warms up
+
+REST = 14 * HOUR
+ENOUGH_SENDS = 100
+"""A domain that sent less isn't judged."""
+
+
+class Counts(NamedTuple):
+    """What an inbox, a domain or another group did over some days."""
+
+    sends: int = 0
+    replies: int = 0
+    positive_replies: int = 0
+    meetings: int = 0
+    bounces: int = 0
+    complaints: int = 0
+
+    def rate(self, count: int) -> float:
+        """The share of the sends that a count is."""
+        return count / self.sends if self.sends else 0.0
+
+
+def health_tomorrow(health: float, counts: Counts, *, key: tuple[object, ...]) -> float:
+    """The score after a daily review: down a third of the way to what the last days deserve, up a seventh; some noise.
+
+    What is lost in days is regained in weeks.
+    """
+    noise = (roll("health", *key) - 0.5) * 2.4
+    if counts.sends < 5:
+        deserved = min(92.0, health + 12.0)  # rest heals slowly
+    else:
+        lost = 520.0 * counts.rate(counts.bounces) + min(40.0, 5200.0 * counts.rate(counts.complaints))
+        deserved = 97.0 - lost + min(5.0, 60.0 * counts.rate(counts.replies))
+    pace = 0.33 if deserved < health else 0.15
+    return round(min(100.0, max(5.0, health + (deserved - health) * pace + noise)), 1)
+
+
+def reason_to_pause(counts: Counts) -> str | None:
+    """Why a domain is paused automatically, judged by its last days; None while it may go on."""
+    if counts.sends < ENOUGH_SENDS:
+        return None
+    if counts.rate(counts.bounces) > 0.065:
+        return "bounce_rate"
+    if counts.complaints >= 3 and counts.rate(counts.complaints) > 0.004:
+        return "complaint_rate"
+    return None
+
+
+def limit_after_rest(full_limit: int) -> int:
+    return max(5, full_limit // 5)
+
+
+def limit_tomorrow(daily_limit: int, full_limit: int, *, health: float) -> int:
+    """The limit of an inbox that warms up: full after two to four weeks, where health allows it."""
+    if health < 55.0:
+        return daily_limit
+    return min(full_limit, daily_limit + max(1, round(full_limit / 25)))

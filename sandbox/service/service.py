@@ -164,7 +164,7 @@ class Service(Block):
                 domain=one.domain,
                 change=one.change,
                 start=account.founded_at + one.start,
-                end=float("inf") if one.end is None else account.founded_at + one.end,
+                end=account.founded_at + one.end,
             )
             for one in scenario.dns
         ]

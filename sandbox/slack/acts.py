@@ -13,7 +13,7 @@ from sandbox.slack.delivery import FORM_TYPE, Ack, Delivery
 from sandbox.slack.errors import InvalidActionError, SlackError
 from sandbox.slack.model import Channel, Json, Message, User
 from sandbox.slack.settings import Amount, LocalUrl, Word
-from sandbox.slack.workspace import Workspace, shown
+from sandbox.slack.workspace import Workspace
 
 MAX_WAIT_SECONDS = 30.0
 CONNECTION_TROUBLE = "We had some trouble connecting. Try again?"
@@ -27,7 +27,6 @@ class Body(BaseModel):
     user: str = seed.ANN.name
     channel: str | None = None
     wait: Amount = 0
-    answers: int = 1
     team: str = ""
     text: str | None = None
     thread_ts: str | None = None
@@ -39,10 +38,8 @@ class Body(BaseModel):
     offered: list[dict[str, Any]] = []
     view: bool = False
     home: bool = False
-    tab: str = "home"
     callback_id: str | None = None
     name: str | None = None
-    limit: int = 10_000
     after: int = 0
     everything: bool = False
     url: LocalUrl = None
@@ -138,8 +135,7 @@ class Act:
 
     async def answers(self, channel: Channel) -> Json:
         """Return what the bot did since: messages in the channel, and the view in front."""
-        least = self.body.answers
-        await self.wait(lambda: len(self._seen(channel)) >= least or self.opened())
+        await self.wait(lambda: bool(self._seen(channel)) or self.opened())
         view = views.top_view(self.workspace, self.user.id)
         return {"answers": self._seen(channel), "view": view}
 
@@ -230,7 +226,7 @@ async def message(act: Act) -> Json:
     posted = workspace.post(channel, user=act.user.id, text=content["text"], thread_ts=act.body.thread_ts)
     workspace.read_until[act.user.id, channel.id] = posted.ts
     act.delivery.message_posted(posted, channel, team=act.body.team)
-    return {"message": shown(posted), **await act.answers(channel)}
+    return {"message": posted.to_json(), **await act.answers(channel)}
 
 
 async def click(act: Act) -> Json:
@@ -366,11 +362,10 @@ async def close_view(act: Act) -> Json:
 
 
 async def open_home(act: Act) -> Json:
-    """Open the bot's Home, or another tab. Answers view."""
+    """Open the bot's Home. Answers view."""
     view: Json = {"view": act.home} if act.home else {}
     channel = act.workspace.direct(act.user.id).id
-    tab = act.body.tab
-    act.delivery.fire("app_home_opened", user=act.user.id, channel=channel, tab=tab, **view)
+    act.delivery.fire("app_home_opened", user=act.user.id, channel=channel, tab="home", **view)
     await act.wait(act.opened)
     return {"view": act.home}
 

@@ -1,4 +1,4 @@
-"""Block Kit's rules as Slack enforces them, and what a notification reads of blocks.
+"""Block Kit's rules as Slack enforces them.
 
 `blockkit.toml` has the rules. What is wrong is told in the form in which Slack reports it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import ChainMap, Counter
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -172,12 +172,6 @@ def _no_file(_words: str, _value: Any, at: str) -> Iterator[str]:
     yield problem("invalid slack file", at)
 
 
-def _above_zero(_words: str, value: Any, at: str) -> Iterator[str]:
-    yield from _number("-1e15..1e15", value, at)
-    if isinstance(value, int | float) and value <= 0:
-        yield problem("must be greater than 0", at)
-
-
 def _same_length(rule: str, value: Any, at: str) -> Iterator[str]:
     """A list of rows, all of one length; there is no rich text in the header."""
     found = list(check(rule, value, at))
@@ -188,18 +182,6 @@ def _same_length(rule: str, value: Any, at: str) -> Iterator[str]:
     for place, row in enumerate(value):
         if len(row) != len(value[0]):
             yield problem(f"must have {len(value[0])} cells, as the first row has", f"{at}/{place}")
-
-
-def _plotted(_words: str, value: Any, at: str) -> Iterator[str]:
-    """Series whose names differ; each has a point for each category of the axis."""
-    found = list(_any("charts", value, at))
-    yield from found
-    if found or "series" not in value:
-        return
-    yield from _distinct("name anything", value["series"], f"{at}/series")
-    for place, series in enumerate(value["series"]):
-        if [point["label"] for point in series["data"]] != value["axis_config"]["categories"]:
-            yield problem("labels must match axis_config.categories", f"{at}/series/{place}/data")
 
 
 _CHECKS: dict[str, Check] = {
@@ -216,9 +198,7 @@ _CHECKS: dict[str, Check] = {
     "plain": _plain,
     "url": _url,
     "no_file": _no_file,
-    "above_zero": _above_zero,
     "same_length": _same_length,
-    "plotted": _plotted,
 }
 
 
@@ -232,8 +212,6 @@ MAX_CHARACTERS = 13_200
 """All blocks of a message together; beyond it Slack says msg_blocks_too_long (slackapi/bolt-js#2509)."""
 MAX_CELL_CHARACTERS = 10_000
 """Over all cells of all tables of a message."""
-MAX_CHARTS = 2
-"""Charts in one message."""
 
 
 def problems(
@@ -250,11 +228,6 @@ def problems(
 
 
 def _problems_together(blocks: list[dict[str, Any]], at: str, refused: Collection[str]) -> Iterator[str]:
-    kinds = Counter(block["type"] for block in blocks)
-    if kinds["table"] > 1:
-        yield problem("only_one_table_allowed", at)
-    if kinds["data_visualization"] > MAX_CHARTS:
-        yield problem(f"no more than {MAX_CHARTS} data_visualization blocks allowed", at)
     if sum(_characters(block.get("rows")) for block in blocks) > MAX_CELL_CHARACTERS:
         yield problem(f"table cells must be less than {MAX_CELL_CHARACTERS + 1} characters in total", at)
     for index, block in enumerate(blocks):
@@ -271,48 +244,3 @@ def _characters(value: Any) -> int:
 
 def total_size(blocks: Any) -> int:
     return len(json.dumps(blocks, separators=(",", ":"), ensure_ascii=False))
-
-
-# Notifications
-
-
-_READ = {
-    "plain_text": "{text}",
-    "mrkdwn": "{text}",
-    "text": "{text}",
-    "markdown": "{text}",
-    "raw_text": "{text}",
-    "link": "{text}",
-    "button": "[{text[text]}]",
-    "user": "<@{user_id}>",
-    "emoji": ":{name}:",
-    "image": "{alt_text}",
-    "date": "{fallback}",
-}
-"""What is read of the objects that are not read part by part."""
-_NOT_READ = {"options", "option_groups", "placeholder", "confirm", "hint", "metadata"}
-"""Parts that show only when opened or hovered over."""
-
-
-def notification(text: str, blocks: list[dict[str, Any]]) -> dict[str, str]:
-    """What a notification of the message says: on a desktop from the blocks, on a phone only from `text`.
-
-    https://docs.slack.dev/changelog/2026/07/13/notification-changes doesn't say how much of the blocks is read, and a
-    notification has few lines: so it is the first block with something to read.
-    """
-    read = (" ".join(" ".join(_parts(block)).split()) for block in blocks if block.get("type") != "actions")
-    return {"desktop": next(filter(None, read), text), "mobile": text}
-
-
-def _parts(value: Any) -> Iterator[str]:
-    if isinstance(value, list):
-        for one in value:
-            yield from _parts(one)
-    elif isinstance(value, dict) and value.get("type") in _READ:
-        # A link without a text shows its address.
-        defaults = {"text": value.get("url"), "fallback": ""}
-        yield _READ[value["type"]].format(**defaults | value)
-    elif isinstance(value, dict):
-        for name, one in value.items():
-            if name not in _NOT_READ:
-                yield from _parts(one)

@@ -31,7 +31,7 @@ from sandbox.slack.settings import Manifest, Settings
 from sandbox.slack.sockets import NoConnectionError
 from sandbox.slack.views import home_view
 from sandbox.slack.web_api.methods import METHODS
-from sandbox.slack.workspace import Workspace, shown
+from sandbox.slack.workspace import Workspace
 
 Handler = Callable[[Any], Awaitable[Json]]
 _USER, _MANIFEST = TypeAdapter(User), TypeAdapter(Manifest)
@@ -309,11 +309,10 @@ class Control:
         }
 
     async def _messages(self, body: Body) -> Json:
-        """Return the messages of channel, or of thread_ts in it, oldest first; at most limit.
+        """Return the messages of channel, or of thread_ts in it, oldest first.
 
         With user, those that only others see are left out. They are Slack's message objects, with
-        metadata, and beside them notification (on a desktop from the blocks, on a phone from the
-        text), posted_at, ephemeral, seen_by, revisions and channel.
+        metadata, and beside them posted_at, ephemeral, seen_by, revisions and channel.
         """
         workspace, name = self._workspace, body.need("channel")
         user = workspace.user(body.user).id
@@ -323,12 +322,12 @@ class Control:
             found = [one for one in found if one.seen_by in (None, user)]
         if body.thread_ts:
             found = [one for one in found if body.thread_ts in (one.ts, one.thread_ts)]
-        return {"messages": [shown(message) for message in found[-body.limit :]]}
+        return {"messages": [message.to_json() for message in found]}
 
     async def _traffic(self, body: Body) -> Json:
         """Return the last requests in both directions, without tokens; those after the number after."""
         exchanges = self._workspace.traffic.exchanges
-        return {"exchanges": [one.to_json() for one in exchanges if one.number > body.after]}
+        return {"exchanges": [one for one in exchanges if one["number"] > body.after]}
 
     async def _summary(self, _body: Body) -> Json:
         """Return counts since the last reset, and how often each alert was posted.

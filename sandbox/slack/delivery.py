@@ -32,7 +32,6 @@ class Ack:
     status: int | None = None
     error: str | None = None
     reason: str | None = None
-    no_retry: bool = False
 
     @property
     def ok(self) -> bool:
@@ -116,7 +115,6 @@ class Delivery:
         ):
             text = await response.text(errors="replace")
         ack = Ack(_parsed(text), status=response.status)
-        ack.no_retry = response.headers.get("X-Slack-No-Retry") == "1"
         if not response.ok or response.status >= 300:
             ack.error, ack.reason = "dispatch_failed", "http_error"
         return ack
@@ -151,7 +149,7 @@ class Delivery:
     async def _deliver_event(self, payload: Json, name: str) -> None:
         ack = await self.send("events_api", payload, name=name)
         for attempt, pause in enumerate(self._workspace.settings.retry_seconds, start=1):
-            if ack.ok or ack.no_retry:
+            if ack.ok:
                 return
             await asyncio.sleep(pause)
             reason = ack.reason or ""

@@ -1,12 +1,14 @@
-"""What happened, in order: the page's live stream, and what tests wait for."""
+"""What happened, in order: the page's live stream, what tests wait for, and the requests in both directions."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
+
+from sandbox.clock import Clock
 
 KEPT_EVENTS = 4000
 
@@ -82,3 +84,61 @@ class Feed:
             elif await self._changed(heartbeat):
                 continue
             yield batch
+
+
+KEPT_EXCHANGES = 1500
+_SECRET = {"token", "response_url"}
+
+
+class Traffic:
+    """The last exchanges, and the counts of all of them."""
+
+    def __init__(self, feed: Feed, clock: Clock) -> None:
+        self._feed = feed
+        self._clock = clock
+        self.clear()
+
+    def clear(self) -> None:
+        self.exchanges: deque[dict[str, Any]] = deque(maxlen=KEPT_EXCHANGES)
+        self._calls = Counter[str]()
+        self._refused = Counter[str]()
+        self._unacknowledged = Counter[str]()
+        self._rate_limited = 0
+
+    def record(self, direction: str, name: str, *, ms: float, ok: bool, **details: Any) -> None:
+        """Keep and count a request and its answer.
+
+        `direction` is `to_bot`, `web_api` or `response_url`; `ms` is from the first byte out to the last byte back.
+        """
+        request = details.get("request")
+        if isinstance(request, dict):
+            kept = {name: value for name, value in request.items() if name not in _SECRET}
+            details["request"] = kept
+        exchange = {
+            "number": self.exchanges[-1]["number"] + 1 if self.exchanges else 1,
+            "direction": direction,
+            "name": name,
+            "at": self._clock.now(),
+            "ms": round(ms, 2),
+            "ok": ok,
+            "via": "http",
+            "attempt": 0,
+            **details,
+        }
+        self.exchanges.append(exchange)
+        self._feed.publish("traffic", exchange)
+        error, status = exchange["error"], exchange["status"]
+        if direction == "to_bot":
+            self._unacknowledged.update([] if ok else [str(error)])
+            return
+        self._calls[name] += 1
+        self._rate_limited += status == 429
+        self._refused.update([] if ok else [error or str(status)])
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "calls": dict(self._calls),
+            "refused": dict(self._refused),
+            "rate_limited": self._rate_limited,
+            "unacknowledged": dict(self._unacknowledged),
+        }

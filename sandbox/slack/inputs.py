@@ -10,24 +10,13 @@ from sandbox.slack.model import Json
 
 _MEMBERS = {
     "plain_text_input": "value",
-    "email_text_input": "value",
-    "url_text_input": "value",
-    "number_input": "value",
-    "datepicker": "selected_date",
-    "timepicker": "selected_time",
     "datetimepicker": "selected_date_time",
     "users_select": "selected_user",
-    "channels_select": "selected_channel",
     "conversations_select": "selected_conversation",
-    "multi_users_select": "selected_users",
-    "multi_channels_select": "selected_channels",
-    "multi_conversations_select": "selected_conversations",
     "static_select": "selected_option",
     "external_select": "selected_option",
     "radio_buttons": "selected_option",
     "overflow": "selected_option",
-    "multi_static_select": "selected_options",
-    "multi_external_select": "selected_options",
     "checkboxes": "selected_options",
 }
 """Under which name Slack sends what is chosen; a button has nothing to choose."""

@@ -74,7 +74,6 @@ class User:
             "is_ultra_restricted": False,
             "is_stranger": self.is_stranger,
             "is_bot": self.is_bot,
-            "is_app_user": False,
         }
         if self.enterprise_id:
             shown["enterprise_user"] = {
@@ -100,12 +99,8 @@ class Group:
         """Return a usergroup object as usergroups.list has it."""
         return {
             "id": self.id,
-            "is_usergroup": True,
             "name": self.name,
             "handle": self.handle,
-            "user_count": len(self.users),
-            "users": self.users[:],
-            "date_delete": 0,
         }
 
 
@@ -154,8 +149,7 @@ class Message:
         }
         # What people wrote has no bot_id: by this a bot knows its own messages again.
         if self.app is not None:
-            profile = {"id": self.app.bot_id, "app_id": self.app.id, "name": self.app.name}
-            body |= {"bot_id": self.app.bot_id, "app_id": self.app.id, "bot_profile": profile}
+            body |= {"bot_id": self.app.bot_id, "app_id": self.app.id}
         optional = {
             "subtype": "thread_broadcast" if self.broadcast else None,
             "blocks": self.blocks,
@@ -166,15 +160,13 @@ class Message:
         body |= {name: value for name, value in optional.items() if value}
         # Replies name their thread; its first message does so only once there are any.
         if self.is_reply:
-            body |= {"thread_ts": self.thread_ts, "parent_user_id": None}
+            body["thread_ts"] = self.thread_ts
         elif self.replies:
             body |= {
                 "thread_ts": self.ts,
                 "reply_count": len(self.replies),
                 "reply_users": list(self.repliers),
-                "reply_users_count": len(self.repliers),
                 "latest_reply": self.replies[-1],
-                "subscribed": False,
             }
         return body
 
@@ -236,22 +228,17 @@ class Channel:
             "is_im": self.direct is not None,
             "is_archived": self.is_archived,
             "is_mpim": False,
-            "is_org_shared": False,
         }
         # A direct message has no name, no topic and no members that Slack would tell.
         if self.direct is not None:
-            return {**shown, "user": self.direct, "is_user_deleted": False, "priority": 0}
+            return {**shown, "user": self.direct}
         return {
             **shown,
             "name": self.name,
-            "name_normalized": self.name,
             "is_channel": not self.is_private,
             "is_group": self.is_private,
             "is_private": self.is_private,
-            "is_general": self.name == "general",
             "is_member": viewer in self.members,
             "creator": self.members[0] if self.members else "",
             "topic": {"value": self.topic, "creator": "", "last_set": 0},
-            "purpose": {"value": "", "creator": "", "last_set": 0},
-            "num_members": len(self.members),
         }

@@ -32,8 +32,7 @@ def interaction(
             "team_id": user.team_id,
         },
         "api_app_id": seed.APP.id,
-        "token": workspace.credentials.verification_token,
-        "team": {"id": seed.TEAM.id, "domain": seed.TEAM.domain, **_enterprise(workspace)},
+        "team": {"id": seed.TEAM.id, "domain": seed.TEAM.domain},
         "enterprise": {"id": enterprise, "name": ENTERPRISE} if enterprise else None,
         "is_enterprise_install": False,
     }
@@ -43,11 +42,6 @@ def interaction(
     if kind == "shortcut":
         payload["action_ts"] = f"{secrets.randbelow(10**10)}.000000"
     return payload | fields
-
-
-def _enterprise(workspace: Workspace) -> Json:
-    enterprise = workspace.settings.enterprise_id
-    return {"enterprise_id": enterprise, "enterprise_name": ENTERPRISE} if enterprise else {}
 
 
 def _channel_name(channel: Channel) -> str:
@@ -65,11 +59,11 @@ def slash_command(
     **handed_out: str,
 ) -> Json:
     """Return the form of a slash command; every value is a string."""
+    enterprise = workspace.settings.enterprise_id
     return {
-        "token": workspace.credentials.verification_token,
         "team_id": seed.TEAM.id,
         "team_domain": seed.TEAM.domain,
-        **_enterprise(workspace),
+        **({"enterprise_id": enterprise} if enterprise else {}),
         "channel_id": channel.id,
         "channel_name": _channel_name(channel),
         "user_id": user.id,
@@ -93,7 +87,6 @@ def event_callback(event: Json, workspace: Workspace, *, event_id: str) -> Json:
         "is_enterprise_install": False,
     }
     return {
-        "token": workspace.credentials.verification_token,
         "team_id": seed.TEAM.id,
         **({"enterprise_id": enterprise} if enterprise else {}),
         "api_app_id": seed.APP.id,
@@ -102,7 +95,6 @@ def event_callback(event: Json, workspace: Workspace, *, event_id: str) -> Json:
         "event_id": event_id or f"Ev{secrets.token_hex(5).upper()}",
         "event_time": int(workspace.clock.now()),
         "authorizations": [authorization],
-        "is_ext_shared_channel": False,
     }
 
 

@@ -8,8 +8,7 @@ from sandbox.slack import seed
 from sandbox.slack.content import checked_content
 from sandbox.slack.errors import SlackError, refuse_if
 from sandbox.slack.model import Json
-from sandbox.slack.tickets import ResponseUrl
-from sandbox.slack.workspace import Workspace
+from sandbox.slack.workspace import ResponseUrl, Workspace
 
 
 def address(workspace: Workspace, url: ResponseUrl) -> str:

@@ -164,4 +164,3 @@ class Credentials:
     app_token: str = field(default_factory=lambda: f"xapp-1-{secrets.token_hex(16)}")
     config_token: str = field(default_factory=lambda: f"xoxe.xoxp-1-{secrets.token_hex(16)}")
     signing_secret: str = field(default_factory=lambda: secrets.token_hex(16))
-    verification_token: str = field(default_factory=lambda: secrets.token_hex(12))

@@ -23,7 +23,6 @@ from sandbox.slack.errors import SlackError
 from sandbox.slack.feed import Feed
 from sandbox.slack.model import Json
 
-MAX_CONNECTIONS = 10
 TICKET_SECONDS = 30.0
 
 
@@ -80,10 +79,6 @@ class Sockets:
         await websocket.accept()
         self.opened += 1
         connection = Connection(websocket=websocket, transport=transport(websocket.scope))
-        if len(self.connections) >= MAX_CONNECTIONS:
-            await _send_disconnect(connection, "too_many_websockets")
-            await websocket.close()
-            return
         self.connections.append(connection)
         try:
             await self._send_hello(connection)
@@ -96,12 +91,10 @@ class Sockets:
             self._announce()
 
     async def _send_hello(self, connection: Connection) -> None:
-        debug = {"host": "sandbox", "build_number": 1, "approximate_connection_time": 18060}
         await connection.websocket.send_json(
             {
                 "type": "hello",
                 "num_connections": len(self.connections),
-                "debug_info": debug,
                 "connection_info": {"app_id": seed.APP.id},
             }
         )
@@ -196,5 +189,4 @@ class Sockets:
 
 
 async def _send_disconnect(connection: Connection, reason: str) -> None:
-    body = {"type": "disconnect", "reason": reason, "debug_info": {"host": "sandbox"}}
-    await connection.websocket.send_json(body)
+    await connection.websocket.send_json({"type": "disconnect", "reason": reason})

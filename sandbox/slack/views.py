@@ -51,23 +51,18 @@ def checked_view(workspace: Workspace, view: Any, *, kind: str) -> Json:
 def _stored(view: Json, *, id_: str = "") -> Json:
     """Return a view object as Slack answers it, with its ids, its hash and an empty state."""
     id_ = id_ or f"V{secrets.token_hex(5).upper()}"
-    texts = ("private_metadata", "callback_id", "external_id")
-    flags = ("clear_on_close", "notify_on_close")
+    texts = ("private_metadata", "callback_id")
     return {
         "id": id_,
         "team_id": seed.TEAM.id,
         "app_id": seed.APP.id,
-        "app_installed_team_id": seed.TEAM.id,
         "bot_id": seed.APP.bot_id,
         "type": view["type"],
         "blocks": with_ids(view["blocks"]),
         **{name: view.get(name) for name in ("title", "submit", "close")},
         **{name: view.get(name) or "" for name in texts},
-        **{name: bool(view.get(name)) for name in flags},
         "state": {"values": {}},
         "hash": f"{secrets.randbelow(10**10)}.{secrets.token_hex(4)}",
-        "root_view_id": id_,
-        "previous_view_id": None,
     }
 
 

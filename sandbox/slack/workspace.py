@@ -5,23 +5,22 @@ Nothing is checked here and nothing is sent to the bot.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sandbox.clock import Clock
 from sandbox.faults import Faults
 from sandbox.slack import seed
-from sandbox.slack.blockkit import Surface, notification, problems
+from sandbox.slack.blockkit import Surface, problems
 from sandbox.slack.errors import SlackError, refuse_if
 from sandbox.slack.faults import SlackFault
-from sandbox.slack.feed import Feed
-from sandbox.slack.limits import RateLimiter
+from sandbox.slack.feed import Feed, Traffic
 from sandbox.slack.model import Channel, Json, Message, User
 from sandbox.slack.settings import Credentials, Settings
 from sandbox.slack.sockets import Sockets
-from sandbox.slack.tickets import ResponseUrl, Trigger
-from sandbox.slack.traffic import Traffic
 
 T = TypeVar("T")
 
@@ -29,6 +28,91 @@ MAX_MESSAGES = 20_000
 """The messages kept in one channel."""
 MAX_REVISIONS = 100
 MAX_TICKETS = 10_000
+
+
+TRIGGER_SECONDS = 3.0
+"""A trigger works once, within three seconds (https://docs.slack.dev/surfaces/modals)."""
+RESPONSE_URL_SECONDS = 1800.0
+RESPONSE_URL_USES = 5
+"""A response address works five times within 30 minutes.
+
+https://docs.slack.dev/interactivity/handling-user-interaction
+"""
+
+
+@dataclass(slots=True, kw_only=True)
+class Trigger:
+    """The right to open one view for one person."""
+
+    user: str
+    made_at: float
+    id: str = field(default_factory=lambda: f"{secrets.randbelow(10**12)}.{secrets.token_hex(16)}")
+    used: bool = False
+
+    def redeem(self, *, now: float) -> None:
+        """Use it up. Raises `SlackError` where it was used before, or is too old."""
+        refuse_if(self.used, "exchanged_trigger_id")
+        refuse_if(now - self.made_at > TRIGGER_SECONDS, "expired_trigger_id")
+        self.used = True
+
+
+@dataclass(slots=True, kw_only=True)
+class ResponseUrl:
+    """Where a response address answers, and how often it was used.
+
+    `message_ts` is the message that was acted on; a slash command and a view have none.
+    """
+
+    user: str
+    channel: str
+    made_at: float
+    id: str = field(default_factory=lambda: f"{secrets.randbelow(10**12)}/{secrets.token_urlsafe(18)}")
+    message_ts: str | None = None
+    uses: int = 0
+
+    def use(self, *, now: float) -> None:
+        """Use it once. Raises `SlackError` where it is used up, or too old."""
+        if now - self.made_at > RESPONSE_URL_SECONDS:
+            raise SlackError("expired_url")
+        refuse_if(self.uses >= RESPONSE_URL_USES, "used_url")
+        self.uses += 1
+
+
+CALLS_PER_MINUTE = {1: 1, 2: 20, 3: 50, 4: 100}
+"""The calls that Slack promises at least for each tier of methods."""
+_TIER_1_BURST = 5
+"""Slack tolerates "a small amount of burst behavior" where it promises one call a minute."""
+
+
+class RateLimiter:
+    """A token bucket for each key."""
+
+    def __init__(self) -> None:
+        self._levels: dict[str, tuple[float, float]] = {}
+
+    def take(self, key: str, *, rate: float, burst: int, now: float) -> None:
+        """Take a token; `rate` tokens come back in a second, up to `burst`. A rate of 0 limits nothing.
+
+        Raises `SlackError` (ratelimited) with the whole seconds after which to come back.
+        """
+        if rate <= 0:
+            return
+        level, at = self._levels.get(key, (float(burst), now))
+        level = min(float(burst), level + max(0.0, now - at) * rate)
+        if level < 1:
+            self._levels[key] = (level, now)
+            raise SlackError("ratelimited", retry_after=max(1, math.ceil((1 - level) / rate)))
+        self._levels[key] = (level - 1, now)
+
+    def take_call(self, method: str, *, tier: int | None, factor: float, now: float) -> None:
+        """Take a call of a method, which allows `factor` times what its tier promises.
+
+        Without a tier, and with a factor of 0, nothing is limited. Raises `SlackError`.
+        """
+        if tier is not None:
+            calls = CALLS_PER_MINUTE[tier] * factor
+            burst = max(math.ceil(calls), _TIER_1_BURST)
+            self.take(f"calls of {method}", rate=calls / 60, burst=burst, now=now)
 
 
 def trim(mapping: dict[str, T], *, size: int) -> None:
@@ -220,7 +304,7 @@ class Workspace:
         self.feed.publish("message_deleted", gone, only_for=message.seen_by)
 
     def announce(self, message: Message, *, kind: str = "message_changed") -> None:
-        self.feed.publish(kind, shown(message), only_for=message.seen_by)
+        self.feed.publish(kind, message.to_json(), only_for=message.seen_by)
 
     # What an interaction hands out
 
@@ -240,11 +324,6 @@ class Workspace:
         self.response_urls[issued.id] = issued
         trim(self.response_urls, size=MAX_TICKETS)
         return issued
-
-
-def shown(message: Message) -> Json:
-    """Return a message with what its notifications say."""
-    return {**message.to_json(), "notification": notification(message.text, message.blocks)}
 
 
 def with_ids(blocks: list[Json]) -> list[Json]:

@@ -57,7 +57,7 @@ class Demo:
         """Type a slash command and return the text of the answer."""
         # Where no alert and nobody else's answer comes between.
         place = {"user": "ann", "channel": "sales"}
-        done = self.slack("command", {"text": text, "wait": 10, "answers": 1, **place})
+        done = self.slack("command", {"text": text, "wait": 10, **place})
         answers = done["answers"]
         if any(one["text"].startswith(SLOW) for one in answers):  # on a busy machine
             answers = wait_until(

@@ -39,3 +39,44 @@ def _element(element: Mapping[str, Any]) -> str:
     label = element.get("text", element.get("placeholder", {"text": element["type"]}))["text"]
     mark = "*" if element.get("style") == "primary" else ""
     return f"[{mark}{label}{' ↗' if element.get('url') else ''}]"
+
+
+_READ = {
+    "plain_text": "{text}",
+    "mrkdwn": "{text}",
+    "text": "{text}",
+    "raw_text": "{text}",
+    "link": "{text}",
+    "button": "[{text[text]}]",
+    "user": "<@{user_id}>",
+    "emoji": ":{name}:",
+    "image": "{alt_text}",
+    "date": "{fallback}",
+}
+"""The parts of a message that are read as a whole, and what is read of them."""
+_NOT_READ = {"options", "option_groups", "placeholder", "confirm", "hint", "metadata"}
+"""These parts show only when they are opened or hovered over."""
+
+
+def notification(text: str, blocks: list[dict[str, Any]]) -> dict[str, str]:
+    """Return what a notification of the message says: on a desktop from the blocks, on a phone only from `text`.
+
+    https://docs.slack.dev/changelog/2026/07/13/notification-changes doesn't say how much of the blocks is read, and a
+    notification has few lines: so it is the first block with something to read.
+    """
+    read = (" ".join(" ".join(_parts(block)).split()) for block in blocks if block.get("type") != "actions")
+    return {"desktop": next(filter(None, read), text), "mobile": text}
+
+
+def _parts(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for one in value:
+            yield from _parts(one)
+    elif isinstance(value, dict) and value.get("type") in _READ:
+        # A link without a text shows its address.
+        defaults = {"text": value.get("url"), "fallback": ""}
+        yield _READ[value["type"]].format(**defaults | value)
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            if name not in _NOT_READ:
+                yield from _parts(one)

@@ -6,12 +6,14 @@ import asyncio
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
+from pydantic import Field
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sandbox.faults import Faults, HttpFault
+from sandbox.faults import Cut, Fault, Faults
 from sandbox.service.account import Account
 from sandbox.service.errors import CODES, ApiError, Json, RateLimited, Unauthorized
 
@@ -26,42 +28,60 @@ class Caller(NamedTuple):
     workspace: int
 
 
-class ApiFault(HttpFault):
-    """What goes wrong with matching requests to `/v1`."""
+_INVALID: dict[str, tuple[str, bytes]] = {
+    "garbage": ("application/octet-stream", bytes(range(255, -1, -1))),
+    "html": ("text/html", b"<!doctype html><title>502 Bad Gateway</title><h1>Bad Gateway</h1>"),
+    "half": ("application/json", b'{"data": [{"id": "ld_'),
+    "empty": ("application/json", b""),
+}
+_HeaderText = Annotated[str, Field(max_length=64, pattern="^[ -~]*$")]
+_Seconds = (
+    Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
+    | Annotated[float, Field(strict=True, ge=0.0, le=1_000_000.0)]
+)
+
+
+class ApiFault(Fault):
+    """What goes wrong with matching requests. With `delay` alone they are carried out and answered as usual, only later."""
 
     endpoint: str = "*"
     """`GET /leads`, `PATCH /sequences/{id}`, a path alone, or `*`."""
+    status: int | None = Field(default=None, ge=400, le=599)
+    """Answer with this status and an error body."""
+    retry_after: _Seconds | _HeaderText | None = None
+    """A `Retry-After` header for it: seconds, or any text."""
+    body: Literal["garbage", "html", "half", "empty"] | None = None
+    """Answer with an invalid body."""
+    cut: bool = False
+    """Close the connection instead of answering."""
+    executed: bool = False
+    """Execute the request before the fault."""
+
+    @property
+    def replaces_answer(self) -> bool:
+        """False where the request is only delayed."""
+        return self.cut or self.status is not None or self.body is not None
+
+    @property
+    def runs_request(self) -> bool:
+        """True where the request takes effect, whatever is answered."""
+        return self.executed or not self.replaces_answer
+
+    def answer(self) -> Response:
+        """Return what is sent instead of the answer."""
+        if self.cut:
+            return Cut()
+        status = self.status or 200
+        if self.body is None:
+            media_type, content = "application/json", _error_body(status)
+        else:
+            media_type, content = _INVALID[self.body]
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        return Response(content, status_code=status, media_type=media_type, headers=headers)
 
     def matches(self, endpoint: str) -> bool:
         """True where an endpoint like `GET /leads` is meant."""
         return self.endpoint in {"*", endpoint, endpoint.partition(" ")[2]}
-
-
-class RequestCounts:
-    """Counts requests to `/v1` as they come in and are answered."""
-
-    def __init__(self) -> None:
-        self._answers: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._recent: defaultdict[str, deque[float]] = defaultdict(deque)
-        self._worst = Counter[str]()
-
-    def arrived(self, workspace: str, *, now: float) -> None:
-        """Count a request with the workspace's key."""
-        self._worst[workspace] = max(self._worst[workspace], _count(self._recent[workspace], now))
-
-    def answered(self, endpoint: str, status: int) -> None:
-        """Count an answer; status 0 is a dropped connection."""
-        self._answers[endpoint][str(status)] += 1
-
-    def summary(self) -> dict[str, Any]:
-        """Requests, refusals for rate, each endpoint's answers by status, each workspace's busiest second."""
-        by_endpoint = self._answers.values()
-        return {
-            "requests": sum(answers.total() for answers in by_endpoint),
-            "rate_limited": sum(answers["429"] for answers in by_endpoint),
-            "endpoints": {name: dict(answers) for name, answers in sorted(self._answers.items())},
-            "worst_second": dict(self._worst),
-        }
 
 
 def _count(recent: deque[float], now: float) -> int:
@@ -89,15 +109,30 @@ class Guard:
         """No faults, counts at zero, and the limit."""
         self.limited = True
         self.faults = Faults[ApiFault]()
-        self.counts = RequestCounts()
         self._admitted: defaultdict[str, deque[float]] = defaultdict(deque)
+        self._tried: defaultdict[str, deque[float]] = defaultdict(deque)
+        self._busiest = Counter[str]()
+        self._answers: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    def summary(self) -> dict[str, Any]:
+        """Return requests, refusals for rate, each endpoint's answers by status, each workspace's busiest second.
+
+        Status 0 is a dropped connection.
+        """
+        by_endpoint = self._answers.values()
+        return {
+            "requests": sum(answers.total() for answers in by_endpoint),
+            "rate_limited": sum(answers["429"] for answers in by_endpoint),
+            "endpoints": {name: dict(answers) for name, answers in sorted(self._answers.items())},
+            "worst_second": dict(self._busiest),
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         endpoint = endpoint_of(scope)
 
         async def metered(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self.counts.answered(endpoint, message["status"])
+                self._answers[endpoint][str(message["status"])] += 1
             await send(message)
 
         try:
@@ -114,9 +149,9 @@ class Guard:
         if fault.runs_request:
             await self._app(scope, receive, _discard if fault.replaces_answer else metered)
         if fault.cut:
-            self.counts.answered(endpoint, 0)
+            self._answers[endpoint]["0"] += 1
         if fault.replaces_answer:
-            await fault.answer(_error_body)(scope, receive, metered)
+            await fault.answer()(scope, receive, metered)
 
     def _admit(self, scope: Scope) -> Caller:
         caller = self._caller(_key(scope))
@@ -124,7 +159,7 @@ class Guard:
             raise Unauthorized(WWW_Authenticate="Bearer")
         now, workspace = time.time(), caller.account.workspaces[caller.workspace].name
         # Counted before the limit, so that the busiest second shows what a client tried.
-        self.counts.arrived(workspace, now=now)
+        self._busiest[workspace] = max(self._busiest[workspace], _count(self._tried[workspace], now))
         admitted = self._admitted[workspace]
         if self.limited and _count(admitted, now) > RATE:
             admitted.pop()  # what is refused doesn't count

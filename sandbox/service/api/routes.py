@@ -3,8 +3,7 @@
 What the public document leaves unshown is answered in one plain form, described here.
 
 **Authentication.** Every request carries `Authorization: Bearer <API_KEY>`; a key belongs to one workspace. The sandbox
-prints the keys of its workspaces as it starts (`api_keys`), and `POST /control/keys` issues more. A missing or revoked
-key is answered with 401.
+prints the keys of its workspaces as it starts (`api_keys`). A missing or unknown key is answered with 401.
 
 **Limits.** 10 requests per second per key; beyond that 429 with `Retry-After`, the number of seconds to wait.
 
@@ -25,11 +24,11 @@ from sandbox.service import ids
 from sandbox.service.account import Sequence
 from sandbox.service.api import schemas
 from sandbox.service.api.guard import Caller
-from sandbox.service.deliverability import Counts
 from sandbox.service.endpoints import Answer, Api, nothing_here
 from sandbox.service.errors import BadRequest, Json, NotFound
 from sandbox.service.moments import date_of, day_number
 from sandbox.service.people import Person
+from sandbox.service.rules import Counts
 
 _DEFAULT_DAYS = 30
 _SHOWN_COUNTS = ("sends", "replies", "positive_replies", "meetings")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -43,7 +42,6 @@ class ScheduledEvent(_Entry):
     every: Seconds = 0.0
     times: Annotated[int, Field(ge=1, le=10_000)] = 1
     kind: Literal["reply.interested", "lead.replied", "lead.bounced", "lead.unsubscribed", "reply.ooo"]
-    workspace: str | None = None
     domain: HostName | None = None
     count: Annotated[int, Field(ge=1, le=10_000)] = 1
 
@@ -61,7 +59,7 @@ class DnsPeriod(_Entry):
     """A time during which a domain's zone is different; without an end, until someone repairs it."""
 
     start: Seconds = Field(alias="from")
-    end: Seconds | None = Field(default=None, alias="to")
+    end: Seconds = Field(default=float("inf"), alias="to")
     domain: HostName
     change: Change
 
@@ -89,8 +87,9 @@ class Scenario(_Entry):
         domains: list[object] = [event.domain for event in self.events]
         domains += [change.domain for change in self.dns]
         domains += [domain for period in self.periods for domain in period.domains]
-        _check_names("domain", domains, self.domains)
-        _check_names("workspace", [event.workspace for event in self.events], workspaces)
+        for domain in domains:
+            if isinstance(domain, str) and domain not in self.domains:
+                raise ValueError(f"there is no domain {domain!r}; there are {', '.join(self.domains)}")
         return self
 
     @property
@@ -110,12 +109,6 @@ class Scenario(_Entry):
             if period.start <= elapsed < period.end and is_meant:
                 return period.conditions
         return self.rates
-
-
-def _check_names(what: str, named: Iterable[object], known: list[str]) -> None:
-    for name in named:
-        if isinstance(name, str) and name not in known:
-            raise ValueError(f"there is no {what} {name!r}; there are {', '.join(known)}")
 
 
 def read(scenario: str | Path) -> str:

@@ -1,10 +1,9 @@
 // Block Kit as Slack draws it.
 
-import { chart } from "./charts.js";
 import { el, icon } from "./dom.js";
 import { element } from "./elements.js";
-import { link, markdown, richText, text } from "./mrkdwn.js";
-import { dataTable, table } from "./tables.js";
+import { link, richText, text } from "./mrkdwn.js";
+import { dataTable } from "./tables.js";
 
 export function blocks(list, ctx) {
   return list.map((block) => {
@@ -54,8 +53,5 @@ const BUILDERS = {
     : null, picture(block)),
   input,
   rich_text: (block, ctx) => el("div", { class: "said" }, richText(block, ctx.names)),
-  markdown: (block, ctx) => el("div", { class: "said prose" }, markdown(block.text, ctx.names)),
-  table,
   data_table: dataTable,
-  data_visualization: chart,
 };

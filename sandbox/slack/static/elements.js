@@ -105,44 +105,37 @@ const optionItem = (option) => ({
 
 // Every menu is the same: where its items come from and what they stand for differ.
 function select(ctx, block, one) {
-  const many = one.type.startsWith("multi_");
-  const kind = one.type.replace("multi_", "");
-  const initial = {
-    static_select: [one.initial_option, one.initial_options],
-    external_select: [one.initial_option, one.initial_options],
-    users_select: [one.initial_user, one.initial_users],
-    channels_select: [one.initial_channel, one.initial_channels],
-    conversations_select: [one.initial_conversation, one.initial_conversations]
-  } [kind];
-  const first = (many ? initial[1] : initial[0]) ?? (many ? [] : null);
+  const kind = one.type;
+  const first = {
+    static_select: one.initial_option,
+    external_select: one.initial_option,
+    users_select: one.initial_user,
+    conversations_select: one.initial_conversation
+  } [kind] ?? null;
   const plain = (value) => (value && typeof value === "object" ? value.value : value);
   const offered = ctx.form.offered;
-  for (const option of [first].flat())
-    if (option && typeof option === "object") offered.set(option.value, option);
+  if (first && typeof first === "object") offered.set(first.value, first);
   // The form keeps what is submitted: of an external select that is the whole option.
   const kept = ctx.form.get(block, one) ?? first;
-  let current = many ? kept.map(plain) : plain(kept);
+  let current = plain(kept);
   const items = () => kind === "users_select" ? ctx.names.people().map((user) => ({
       label: user.real_name,
       note: `@${user.name}`,
       value: user.id
     }))
-    : kind === "channels_select" || kind === "conversations_select" ? ctx.names.channels().map((channel) =>
+    : kind === "conversations_select" ? ctx.names.channels().map((channel) =>
       ({ label: `#${channel.name}`, value: channel.id }))
     : optionItems(one);
   const named = (value) => items().find((item) => item.value === value)?.label ?? label(offered.get(value)
     ?.text) ?? value;
   const face = el("span", { class: "face" });
   const draw = () => {
-    const none = many ? !current.length : !current;
-    face.classList.toggle("blank", none);
-    fill(face, none ? label(one.placeholder) || "Select an item" : many ? current.map((value) => el(
-      "span", { class: "chip" }, named(value))) : el("span", {}, named(current)));
+    face.classList.toggle("blank", !current);
+    fill(face, current ? el("span", {}, named(current)) : label(one.placeholder) || "Select an item");
   };
   const marked = (list) => list.map((item) => ({
     ...item,
-    mark: many ? current.includes(item.value) : item.value
-      === current
+    mark: item.value === current
   }));
   const load = kind === "external_select" ? async (query) => {
     if (query.length < (one.min_query_length ?? 3)) return [];
@@ -160,42 +153,37 @@ function select(ctx, block, one) {
       const all = marked(items());
       listbox(node, all, (item) => {
         const asOption = (value) => offered.get(value) ?? value;
-        if (many) current = current.includes(item.value) ? current.filter((value) => value !== item
-          .value) : [...current, item.value].slice(0, one.max_selected_items ?? 1000);
-        else current = item.value;
-        if (many) item.mark = current.includes(item.value);
+        current = item.value;
         draw();
-        const value = kind === "external_select" ? (many ? current.map(asOption) : asOption(current))
+        const value = kind === "external_select" ? asOption(current)
           : current;
         chosen(ctx, block, one, value, node);
-      }, { filter: all.length > 7, load, keepOpen: many, wide: true });
+      }, { filter: all.length > 7, load, wide: true });
     }
   }, face, icon("down"));
   draw();
   return node;
 }
 
-function pick(type, initial, read, write) {
-  return (ctx, block, one) => {
-    const now = ctx.form.get(block, one) ?? one[initial] ?? null;
-    const node = el("input", {
-      type,
-      class: "field short",
-      value: now === null ? "" : write(now),
-      disabled: ctx.dead,
-      "aria-label": label(one.placeholder) || label(block.label) || type,
-      data: { testid: type, action: one.action_id },
-      onchange: () => chosen(ctx, block, one, node.value === "" ? null : read(node.value), node)
-    });
-    return node;
-  };
-}
-
-const same = (value) => value;
 const localDateTime = (seconds) => {
   const date = new Date(seconds * 1000);
   return new Date(date.getTime() - date.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
 };
+
+function moment(ctx, block, one) {
+  const now = ctx.form.get(block, one) ?? one.initial_date_time ?? null;
+  const read = () => node.value === "" ? null : Math.floor(new Date(node.value).getTime() / 1000);
+  const node = el("input", {
+    type: "datetime-local",
+    class: "field short",
+    value: now === null ? "" : localDateTime(now),
+    disabled: ctx.dead,
+    "aria-label": label(one.placeholder) || label(block.label) || "Date and time",
+    data: { testid: "datetime-local", action: one.action_id },
+    onchange: () => chosen(ctx, block, one, read(), node)
+  });
+  return node;
+}
 
 function boxes(ctx, block, one) {
   const single = one.type === "radio_buttons";
@@ -222,16 +210,13 @@ function boxes(ctx, block, one) {
 }
 
 function typed(ctx, block, one) {
-  const type = { email_text_input: "email", url_text_input: "url", number_input: "number" } [one.type]
-    || "text";
-  const most = one.max_length ?? (one.type === "plain_text_input" ? 3000 : null);
+  const most = one.max_length ?? 3000;
   const count = el("small", { class: "count" });
   const node = el(one.multiline ? "textarea" : "input", {
     class: "field",
-    type: one.multiline ? null : type,
+    type: one.multiline ? null : "text",
     rows: one.multiline ? 4 : null,
     maxlength: most,
-    step: one.is_decimal_allowed ? "any" : null,
     placeholder: label(one.placeholder),
     "aria-label": label(block.label),
     autofocus: one.focus_on_load,
@@ -261,23 +246,11 @@ const BUILDERS = {
   button,
   overflow,
   static_select: select,
-  multi_static_select: select,
   external_select: select,
-  multi_external_select: select,
   users_select: select,
-  multi_users_select: select,
-  channels_select: select,
-  multi_channels_select: select,
   conversations_select: select,
-  multi_conversations_select: select,
-  datepicker: pick("date", "initial_date", same, same),
-  timepicker: pick("time", "initial_time", same, same),
-  datetimepicker: pick("datetime-local", "initial_date_time", (value) => Math.floor(new Date(value).getTime()
-    / 1000), localDateTime),
+  datetimepicker: moment,
   checkboxes: boxes,
   radio_buttons: boxes,
   plain_text_input: typed,
-  email_text_input: typed,
-  url_text_input: typed,
-  number_input: typed,
 };

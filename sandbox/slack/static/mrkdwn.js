@@ -159,49 +159,6 @@ export function text(object, names) {
   return [document.createTextNode(object.emoji === false ? object.text : withEmoji(object.text))];
 }
 
-// Markdown blocks: headings, lists, quotes, fences, tables and the usual marks.
-export function markdown(source, names) {
-  return source.split(/^```.*$/m).flatMap((part, index) =>
-    index % 2 ? [el("pre", {}, part.replace(/^\n|\n$/g, ""))] : part.trim().split(/\n{2,}/).filter(Boolean)
-    .map((piece) => paragraph(piece, names)));
-}
-
-function paragraph(piece, names) {
-  const rows = piece.split("\n");
-  const heading = /^(#{1,4}) (.*)$/.exec(rows[0]);
-  if (heading && rows.length === 1) return el(`h${heading[1].length + 2}`, {}, spans(heading[2], names));
-  if (heading) return el("div", {}, paragraph(rows[0], names), paragraph(rows.slice(1).join("\n"), names));
-  if (rows.every((row) => /^\s*[-*] /.test(row))) return list("ul", rows, /^\s*[-*] /, names);
-  if (rows.every((row) => /^\s*\d+\. /.test(row))) return list("ol", rows, /^\s*\d+\. /, names);
-  if (rows.every((row) => row.startsWith(">"))) return el("blockquote", {}, spans(rows.map((row) => row.replace(
-    /^> ?/, "")).join("\n"), names));
-  if (/^(-{3,}|\*{3,})$/.test(piece)) return el("hr");
-  return el("p", {}, spans(piece, names));
-}
-
-const list = (tag, rows, bullet, names) => el(tag, {}, rows.map((row) => el("li", {}, spans(row.replace(bullet,
-  ""), names))));
-
-// Code, strong twice, strike, emphasis twice, a link, an address, the end of a line.
-const SPAN = new RegExp([
-  "`([^`]+)`", "\\*\\*(.+?)\\*\\*", "__(.+?)__", "~~(.+?)~~", "\\*([^*\\s][^*]*)\\*", "_([^_\\s][^_]*)_",
-  "\\[([^\\]]+)\\]\\(([^)\\s]+)\\)", "<([^<>\\n]+)>", "\\n",
-].join("|"));
-
-function spans(source, names) {
-  const match = SPAN.exec(source);
-  if (!match) return source ? [document.createTextNode(withEmoji(source))] : [];
-  const [, code, strong, strong2, strike, em, em2, label, url, angle] = match;
-  const node = code ? el("code", {}, code)
-    : strong || strong2 ? el("strong", {}, spans(strong || strong2, names))
-    : strike ? el("s", {}, spans(strike, names))
-    : em || em2 ? el("em", {}, spans(em || em2, names))
-    : label ? link(url, label)
-    : angle ? special(angle, names) : el("br");
-  return [...spans(source.slice(0, match.index), names), node, ...spans(source.slice(match.index + match[0]
-    .length), names)];
-}
-
 // Rich text comes as a tree already.
 export function richText(block, names) {
   return (block.elements || []).map((part) => {

@@ -55,8 +55,7 @@ export function listbox(anchor, items, choose, {
   filter = false,
   load = null,
   title = "",
-  wide = false,
-  keepOpen = false
+  wide = false
 } = {}) {
   let shown = items,
     active = 0;
@@ -95,10 +94,9 @@ export function listbox(anchor, items, choose, {
   };
   const pick = (item) => {
     if (!item || item.group) return;
-    if (!keepOpen) layer.close();
+    layer.close();
     choose(item);
-    if (keepOpen) draw();
-    else anchor.focus();
+    anchor.focus();
   };
   const settle = () => {
     active = Math.max(0, shown.findIndex((item) => !item.group));

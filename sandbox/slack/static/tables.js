@@ -1,23 +1,13 @@
-// table and data_table blocks; a data_table is sorted by a click on its header and turned page by page.
+// data_table blocks, which are sorted by a click on a header and turned page by page.
 
 import { el, fill } from "./dom.js";
 import { richText } from "./mrkdwn.js";
 
 const words = (one) => (one.type === "rich_text" ? "" : one.text ?? String(one.value));
 
-function cell(one, ctx, tag, setting) {
-  const align = ["center", "right"].includes(setting?.align) ? setting.align : one.type === "raw_number"
-    ? "right" : "";
+function cell(one, ctx, tag) {
   const inner = one.type === "rich_text" ? richText(one, ctx.names) : words(one);
-  return el(tag, { class: `${align}${setting?.is_wrapped ? " wraps" : ""}` }, inner ?? "");
-}
-
-export function table(block, ctx) {
-  const [head, ...rows] = block.rows;
-  const settings = block.column_settings || [];
-  const line = (row, tag) => el("tr", {}, row.map((one, index) => cell(one, ctx, tag, settings[index])));
-  return el("div", { class: "scroll", tabindex: "0" }, el("table", {}, el("thead", {}, line(head, "th")), el(
-    "tbody", {}, rows.map((row) => line(row, "td")))));
+  return el(tag, { class: one.type === "raw_number" ? "right" : "" }, inner ?? "");
 }
 
 // By number where every cell of the column is one, else by letters, as Slack's reference of the block says.

@@ -118,8 +118,6 @@ class Endpoint:
     def _check_token(self, method: Method | None, token: str) -> None:
         """Raise `SlackError` unless this is a token of the kind that the method takes."""
         wanted = method.takes if method else "bot"
-        if wanted == "nothing":
-            return
         refuse_if(not token, "not_authed")
         credentials = self._workspace.credentials
         kinds = {

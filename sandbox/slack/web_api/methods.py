@@ -224,7 +224,6 @@ def _messages(call: Call, messages: Iterable[Message]) -> Json:
     return {
         "messages": [message.to_slack(with_metadata=with_metadata) for message in found],
         "has_more": bool(cursor),
-        "pin_count": 0,
         "response_metadata": {"next_cursor": cursor},
     }
 
@@ -261,13 +260,13 @@ def conversations_join(call: Call) -> Json:
     channel = call.channel()
     refuse_if(channel.is_archived, "is_archived")
     refuse_if(channel.kind != "public_channel", "method_not_supported_for_channel_type")
-    shown = {"channel": channel.to_slack(viewer=seed.BOT.id)}
-    if seed.BOT.id in channel.members:
-        return {**shown, **warning("already_in_channel")}
-    channel.members.append(seed.BOT.id)
-    call.workspace.feed.publish("channels", {})
-    call.delivery.member_joined(seed.BOT.id, channel)
-    return {"channel": channel.to_slack(viewer=seed.BOT.id)}
+    note = warning("already_in_channel")
+    if seed.BOT.id not in channel.members:
+        channel.members.append(seed.BOT.id)
+        call.workspace.feed.publish("channels", {})
+        call.delivery.member_joined(seed.BOT.id, channel)
+        note = {}
+    return {"channel": channel.to_slack(viewer=seed.BOT.id), **note}
 
 
 def conversations_open(call: Call) -> Json:
@@ -276,9 +275,7 @@ def conversations_open(call: Call) -> Json:
     refuse_if(not names, "users_list_not_supplied")
     refuse_if(any(name not in call.workspace.users for name in names), "user_not_found")
     refuse_if(len(names) > 1, "method_not_supported_for_channel_type")
-    channel = call.workspace.direct(names[0])
-    shown = channel.to_slack(viewer=seed.BOT.id) if call.flag("return_im") else {"id": channel.id}
-    return {"channel": shown, "no_op": False, "already_open": False}
+    return {"channel": {"id": call.workspace.direct(names[0]).id}}
 
 
 # Modals and Home
@@ -318,13 +315,6 @@ def views_publish(call: Call) -> Json:
 # Who the token belongs to, people and user groups
 
 EMAIL_SCOPE = "users:read.email"
-
-
-def api_test(call: Call) -> Json:
-    """Answer, or fail as asked (https://docs.slack.dev/reference/methods/api.test)."""
-    if call.args.get("error"):
-        raise SlackError(str(call.args["error"]))
-    return {"args": {name: value for name, value in call.args.items() if name != "token"}}
 
 
 def auth_test(call: Call) -> Json:
@@ -370,18 +360,13 @@ def users_list(call: Call) -> Json:
     page, metadata = call.page_of(list(call.workspace.users.values()), max_limit=1000)
     return {
         "members": [_shown_user(user, call) for user in page],
-        "cache_ts": int(call.workspace.clock.now()),
         "response_metadata": metadata,
     }
 
 
 def usergroups_list(call: Call) -> Json:
-    """List the user groups, with their people where the call asks for them."""
-    shown = [group.to_slack() for group in call.workspace.groups.values()]
-    if not call.flag("include_users"):
-        for group in shown:
-            del group["users"]
-    return {"usergroups": shown}
+    """List the user groups."""
+    return {"usergroups": [group.to_slack() for group in call.workspace.groups.values()]}
 
 
 def usergroups_users(call: Call) -> Json:
@@ -394,7 +379,6 @@ def usergroups_users(call: Call) -> Json:
 _READ, _HISTORY = "channels:read", "channels:history"
 
 METHODS: dict[str, Method] = {
-    "api.test": Method(api_test, tier=4, takes="nothing"),
     "apps.connections.open": Method(connections_open, tier=1, takes="app"),
     "apps.manifest.validate": Method(validation.manifest, tier=3, takes="config"),
     "auth.test": Method(auth_test),

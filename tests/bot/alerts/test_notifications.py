@@ -1,4 +1,4 @@
-"""What the notification of each message says, on a desktop and on a phone, as the stand-in reads it."""
+"""What the notification of each message says, on a desktop and on a phone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from bot.alerts import kinds
 from bot.alerts.model import Alert
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
-from sandbox.slack.blockkit import notification
 from shared.api.events import Event, EventLead
 from shared.domain.card import Button, Card, Table
 from tests.bot.alerts.test_card_states import BRIEF, WHOLE, other, reply
+from tests.kit.picture import notification
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WORDS = "Yes, Thursday works."

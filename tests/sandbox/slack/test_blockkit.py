@@ -10,13 +10,6 @@ from hypothesis import strategies as st
 from sandbox.slack.blockkit import problems
 
 
-def test_tables_stay_in_messages_and_alone() -> None:
-    table = {"type": "table", "rows": [[{"type": "raw_text", "text": "x"}]]}
-    assert problems([table]) == []
-    assert problems([table, table])
-    assert problems([table], surface="home")
-
-
 def test_a_modal_takes_twice_as_many_blocks() -> None:
     assert problems([{"type": "divider"}] * 100, surface="modal") == []
     assert problems([{"type": "divider"}] * 101, surface="modal")

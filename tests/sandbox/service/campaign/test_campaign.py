@@ -10,24 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.service import Service, rules
-from sandbox.service.deliverability import (
+from sandbox.service.moments import DAY, HOUR
+from sandbox.service.plans import SequencePlan
+from sandbox.service.rules import (
     limit_after_rest,
     limit_tomorrow,
 )
-from sandbox.service.moments import DAY, HOUR
-from sandbox.service.rules import Window
 from tests.sandbox.service.conftest import client_of, founded_at
 
-OFFICE = Window(opens=9, closes=17, weekdays=0b0011111)
+OFFICE = SequencePlan(name="Office", steps=1, opens=9, closes=17)
 MONDAY = 20_003 * DAY  # day 20,000 was a Friday, as 1970-01-01 was a Thursday
 
 
 @given(st.integers(1, 60), st.integers(0, 14))
 def test_an_inbox_never_passes_its_daily_limit_and_sends_in_its_hours_alone(limit: int, ahead: int) -> None:
     day = int(MONDAY // DAY) + ahead
-    slots = rules.slots_of_day(OFFICE, limit=limit, day=day, key=("inbox", 1))
+    slots = OFFICE.slots_of_day(day, limit=limit, key=("inbox", 1))
     assert len(slots) <= limit
-    assert bool(slots) == OFFICE.on(day)
+    assert bool(slots) == (ahead % 7 < 5)
     assert all(earlier < later for earlier, later in pairwise(slots))
     assert all(9 * HOUR <= one - day * DAY < 17 * HOUR for one in slots)
 

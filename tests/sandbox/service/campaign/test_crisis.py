@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from sandbox.service import Service
-from sandbox.service.deliverability import REST
 from sandbox.service.moments import DAY, HOUR
+from sandbox.service.rules import REST
 from tests.sandbox.service.conftest import client_of
 
 TUESDAY = dt.datetime(2026, 3, 3, 10, 17, 23, tzinfo=dt.UTC).timestamp()

@@ -14,7 +14,7 @@ from sandbox.slack.server import SlackStandIn
 from tests.sandbox.slack.driver import Json, Person, asked, modal, option, plain, section
 
 WHY = asked("why", {"type": "plain_text_input", "action_id": "text", "min_length": 3})
-WHEN = asked("when", {"type": "datepicker", "action_id": "day"}, optional=True)
+WHEN = asked("when", {"type": "datetimepicker", "action_id": "day"}, optional=True)
 WHICH = asked(
     "which",
     {"type": "static_select", "action_id": "seq", "options": [option("One", "sq_1"), option("Two", "sq_2")]},
@@ -54,12 +54,12 @@ async def test_a_modal_is_filled_in_and_submitted(running: AsyncApp, person: Per
 
     opened = await person.do("command", text="/outreach open", wait=3)
     assert opened["view"]["callback_id"] == "form"
-    values = {"text": "because", "day": "2026-03-01", "seq": "sq_2", "how": {"ways": ["b"]}}
+    values = {"text": "because", "day": 1_772_000_000, "seq": "sq_2", "how": {"ways": ["b"]}}
     done = await person.do("view/submit", values=values)
     assert (done["errors"], done["view"]) == ({}, None)
     state = got[0]["state"]["values"]
     assert state["why"]["text"] == {"type": "plain_text_input", "value": "because"}
-    assert state["when"]["day"]["selected_date"] == "2026-03-01"
+    assert state["when"]["day"]["selected_date_time"] == 1_772_000_000
     assert state["which"]["seq"]["selected_option"] == option("Two", "sq_2")
     assert [one["value"] for one in state["how"]["ways"]["selected_options"]] == ["b"]
     assert got[0]["private_metadata"] == "m"

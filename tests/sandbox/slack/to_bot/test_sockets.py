@@ -61,16 +61,3 @@ async def test_a_ticket_opens_once(
         pass
     with pytest.raises(aiohttp.WSServerHandshakeError):
         await session.ws_connect(url)
-
-
-async def test_the_eleventh_connection_is_sent_away(
-    slack: SlackStandIn, client: AsyncWebClient, session: aiohttp.ClientSession
-) -> None:
-    slack.settings.tier_factor = 0
-    sockets = [await session.ws_connect(await address(client, slack)) for _ in range(11)]
-    for socket in sockets[:10]:
-        assert (await socket.receive_json())["type"] == "hello"
-    last = await sockets[10].receive_json()
-    assert (last["type"], last["reason"]) == ("disconnect", "too_many_websockets")
-    for socket in sockets:
-        await socket.close()

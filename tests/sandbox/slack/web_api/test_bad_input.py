@@ -13,11 +13,10 @@ from sandbox.clock import Clock
 from sandbox.slack import seed
 from sandbox.slack.delivery import Delivery
 from sandbox.slack.errors import SlackError
-from sandbox.slack.limits import RateLimiter
 from sandbox.slack.settings import Credentials, Settings
 from sandbox.slack.web_api.call import Call
 from sandbox.slack.web_api.methods import METHODS
-from sandbox.slack.workspace import Workspace
+from sandbox.slack.workspace import RateLimiter, Workspace
 from tests.sandbox.slack.driver import Json, modal, section
 
 # A workspace without a server, whose app listens to no events.
