@@ -254,14 +254,14 @@ class Account(_Changing):
         return made
 
     def workspace_named(self, name: str) -> Workspace:
-        """The workspace of this name. Raises `BadRequest`: there is none."""
+        """Return the workspace of this name. Raises `BadRequest`: there is none."""
         for workspace in self.workspaces.values():
             if workspace.name == name:
                 return workspace
         raise BadRequest(f"There is no workspace {name!r}.", field="workspace")
 
     def domain_named(self, name: str) -> Domain:
-        """The domain of this name. Raises `BadRequest`: there is none."""
+        """Return the domain of this name. Raises `BadRequest`: there is none."""
         for domain in self.domains.values():
             if domain.name == name:
                 return domain

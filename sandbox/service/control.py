@@ -123,17 +123,11 @@ async def read_state(service: Service) -> Answer:
         "workspaces": [one.name for one in account.workspaces.values()],
         "domains": domains[:_SHOWN_DOMAINS],
         "counts": {
-            "sequences": len(account.sequences),
-            "inboxes": len(account.inboxes),
             "leads": sum(lead is not None for lead in account.leads),
-            "domains": len(account.domains),
-            "events": account.events,
-            "deliveries": len(service.deliveries.all),
             "subscriptions": len(service.deliveries.subscriptions),
         },
         "time": _time(service),
         "limiter": "sliding" if service.guard.limited else "off",
-        "faults": service.guard.faults.listed(),
     }
 
 

@@ -110,7 +110,7 @@ class Api:
     ) -> Callable[[H], H]:
         """Declare the decorated function as an endpoint.
 
-        `name` is another one than the function's, `errors` are those that it answers besides the usual ones.
+        `name` is another one than the function's, `errors` are those that it answers beside the usual ones.
         """
 
         def declare(handler: H) -> H:

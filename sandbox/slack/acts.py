@@ -53,7 +53,6 @@ class Body(BaseModel):
     archived: bool = True
     id: str | None = None
     invite: str | None = None
-    by: str = seed.ANN.id
     event: dict[str, Any] | None = None
     event_id: str = ""
     body: str | None = None

@@ -2,8 +2,8 @@
 
 POST /control/{act} with a JSON object, GET /control/{query} with a query string. The answer has ok: true, or status 400
 and an error that says what is valid. `user` is an id or a name (ann), `channel` an id, a name or dm (#outreach-alerts).
-With `wait` an act waits so many seconds until the bot has posted or changed `answers` messages (1) that the user sees, or
-opened a view. With `team` the request says that it is from another Slack team. GET /control is this text, with all acts.
+With `wait` an act waits so many seconds until the bot has posted or changed a message that the user sees, or opened a
+view. With `team` the request says that it is from another Slack team. GET /control is this text, with all acts.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ class Control:
         elif channel.is_archived != body.archived:
             channel.is_archived = body.archived
             verb = "archive" if body.archived else "unarchive"
-            fire(f"{family}_{verb}", channel=channel.id, user=body.by)
+            fire(f"{family}_{verb}", channel=channel.id, user=seed.ANN.id)
         workspace.feed.publish("channels", {})
         return {"channel": channel.to_slack(viewer=seed.BOT.id)}
 
@@ -243,7 +243,7 @@ class Control:
             user = workspace.user(body.invite).id
             if user not in channel.members:
                 channel.members.append(user)
-                self._delivery.member_joined(user, channel, inviter=body.by)
+                self._delivery.member_joined(user, channel, inviter=seed.ANN.id)
         else:
             user = workspace.user(str(body.remove)).id
             if user in channel.members:

@@ -27,7 +27,6 @@ def receive(workspace: Workspace, name: str, body: Any) -> None:
         f"answers in {url.channel}",
         rate=workspace.settings.answers_per_second,
         burst=workspace.settings.answers_burst,
-        now=workspace.clock.now(),
     )
     if not isinstance(body, dict):
         raise SlackError("invalid_payload")
@@ -68,4 +67,4 @@ def respond(workspace: Workspace, url: ResponseUrl, body: Json) -> None:
 
 
 def _is_true(value: Any) -> bool:
-    return value is True or str(value).lower() == "true"
+    return str(value).lower() == "true"

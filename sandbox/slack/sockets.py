@@ -49,7 +49,6 @@ class Sockets:
         self.connections: list[Connection] = []
         self.silent = False
         self.disabled = False
-        self.opened = 0
         self._tickets: dict[str, float] = {}
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._next = itertools.count()
@@ -67,7 +66,7 @@ class Sockets:
         return [connection for connection in self.connections if not connection.leaving]
 
     def state(self) -> dict[str, int]:
-        return {"open": len(self.ready), "opened": self.opened}
+        return {"open": len(self.ready)}
 
     async def serve(self, websocket: WebSocket) -> None:
         """Serve a connection until it ends."""
@@ -77,7 +76,6 @@ class Sockets:
             await websocket.send_denial_response(refusal)
             return
         await websocket.accept()
-        self.opened += 1
         connection = Connection(websocket=websocket, transport=transport(websocket.scope))
         self.connections.append(connection)
         try:

@@ -87,16 +87,18 @@ _TIER_1_BURST = 5
 class RateLimiter:
     """A token bucket for each key."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._levels: dict[str, tuple[float, float]] = {}
 
-    def take(self, key: str, *, rate: float, burst: int, now: float) -> None:
+    def take(self, key: str, *, rate: float, burst: int) -> None:
         """Take a token; `rate` tokens come back in a second, up to `burst`. A rate of 0 limits nothing.
 
         Raises `SlackError` (ratelimited) with the whole seconds after which to come back.
         """
         if rate <= 0:
             return
+        now = self._clock.now()
         level, at = self._levels.get(key, (float(burst), now))
         level = min(float(burst), level + max(0.0, now - at) * rate)
         if level < 1:
@@ -104,7 +106,7 @@ class RateLimiter:
             raise SlackError("ratelimited", retry_after=max(1, math.ceil((1 - level) / rate)))
         self._levels[key] = (level - 1, now)
 
-    def take_call(self, method: str, *, tier: int | None, factor: float, now: float) -> None:
+    def take_call(self, method: str, *, tier: int | None, factor: float) -> None:
         """Take a call of a method, which allows `factor` times what its tier promises.
 
         Without a tier, and with a factor of 0, nothing is limited. Raises `SlackError`.
@@ -112,7 +114,7 @@ class RateLimiter:
         if tier is not None:
             calls = CALLS_PER_MINUTE[tier] * factor
             burst = max(math.ceil(calls), _TIER_1_BURST)
-            self.take(f"calls of {method}", rate=calls / 60, burst=burst, now=now)
+            self.take(f"calls of {method}", rate=calls / 60, burst=burst)
 
 
 def trim(mapping: dict[str, T], *, size: int) -> None:
@@ -153,7 +155,7 @@ class Workspace:
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
         self.faults: Faults[SlackFault] = Faults()
-        self.limits = RateLimiter()
+        self.limits = RateLimiter(self.clock)
 
     def reset(self, *, everything: bool) -> None:
         """Forget messages, people's changes, views, faults and counts.

@@ -103,8 +103,3 @@ def wrong_value(kind: str, value: str) -> str | None:
     except (dns.exception.DNSException, ValueError) as error:
         return str(error)
     return None
-
-
-def wire_of(response: dns.message.Message, *, size: int) -> bytes:
-    """The message in at most so many bytes: what doesn't fit is marked as truncated."""
-    return response.to_wire(max_size=size, prefer_truncation=True)

@@ -141,7 +141,8 @@ class Resolvers(Block):
             response = answers.failed(response, response.rcode())
             response.flags |= flags.TC
         size = answers.TCP_BYTES if over == "tcp" else min(query.payload or 512, answers.UDP_BYTES)
-        sent = answers.wire_of(response, size=size)
+        # What doesn't fit is marked as truncated.
+        sent = response.to_wire(max_size=size, prefer_truncation=True)
         if over == "tcp":
             sent = len(sent).to_bytes(2) + sent
         if what == "drip" and over == "tcp":

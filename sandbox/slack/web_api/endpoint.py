@@ -111,8 +111,7 @@ class Endpoint:
         workspace = self._workspace
         call = Call(method=method, args=args, workspace=workspace, delivery=self._delivery)
         call.require_scope(method.scope)
-        factor, now = workspace.settings.tier_factor, workspace.clock.now()
-        workspace.limits.take_call(name, tier=method.tier, factor=factor, now=now)
+        workspace.limits.take_call(name, tier=method.tier, factor=workspace.settings.tier_factor)
         return method.run(call)
 
     def _check_token(self, method: Method | None, token: str) -> None:

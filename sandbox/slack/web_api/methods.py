@@ -35,15 +35,12 @@ def _take_post(call: Call, channel: Channel) -> None:
     An app may post one message a second in a channel, and "several hundred messages per minute"
     in all (https://docs.slack.dev/reference/methods/chat.postMessage#rate_limiting).
     """
-    settings, now = call.workspace.settings, call.workspace.clock.now()
-    if settings.messages_per_second <= 0:
-        return
-    take = call.workspace.limits.take
-    rate = settings.messages_per_second
-    # By the channel's id, so that its name has no limit of its own.
-    take(f"messages in {channel.id}", rate=rate, burst=settings.burst, now=now)
-    minute = settings.workspace_messages_per_minute
-    take("messages", rate=minute / 60, burst=max(1, round(minute)), now=now)
+    settings, take = call.workspace.settings, call.workspace.limits.take
+    if settings.messages_per_second > 0:
+        # By the channel's id, so that its name has no limit of its own.
+        take(f"messages in {channel.id}", rate=settings.messages_per_second, burst=settings.burst)
+        minute = settings.workspace_messages_per_minute
+        take("messages", rate=minute / 60, burst=max(1, round(minute)))
 
 
 def _thread(call: Call, channel: Channel) -> str | None:
@@ -57,6 +54,20 @@ def _thread(call: Call, channel: Channel) -> str | None:
     return parent.thread_ts or parent.ts
 
 
+def _posted(call: Call, channel: Channel, *, broadcast: bool = False, seen_by: str | None = None) -> Message:
+    content = checked_content(call.args, call.workspace.block_problems)
+    thread = _thread(call, channel)
+    return call.workspace.post(
+        channel,
+        user=seed.BOT.id,
+        app=seed.APP,
+        thread_ts=thread,
+        broadcast=thread is not None and broadcast,
+        seen_by=seen_by,
+        **content,
+    )
+
+
 def chat_post_message(call: Call) -> Json:
     """Post in a channel, by its id or name, in a thread, or to a person, by their id."""
     name = call.text("channel")
@@ -65,16 +76,7 @@ def chat_post_message(call: Call) -> Json:
     # Before anything else is looked at: a refused post counts against the limit as well.
     _take_post(call, channel)
     _require_writable(call, channel)
-    content = checked_content(call.args, call.workspace.block_problems)
-    thread = _thread(call, channel)
-    message = call.workspace.post(
-        channel,
-        user=seed.BOT.id,
-        app=seed.APP,
-        thread_ts=thread,
-        broadcast=thread is not None and call.flag("reply_broadcast"),
-        **content,
-    )
+    message = _posted(call, channel, broadcast=call.flag("reply_broadcast"))
     call.delivery.message_posted(message, channel)
     note = {} if call.args.get("text") else warning("missing_text_in_message")
     shown = message.to_slack(with_metadata=True)
@@ -87,14 +89,7 @@ def chat_post_ephemeral(call: Call) -> Json:
     _require_writable(call, channel)
     user = str(call.require("user"))
     refuse_if(user not in channel.members, "user_not_in_channel")
-    message = call.workspace.post(
-        channel,
-        user=seed.BOT.id,
-        app=seed.APP,
-        thread_ts=_thread(call, channel),
-        seen_by=user,
-        **checked_content(call.args, call.workspace.block_problems),
-    )
+    message = _posted(call, channel, seen_by=user)
     return {"message_ts": message.ts}
 
 

@@ -96,13 +96,13 @@ def test_any_arguments_are_answered_or_refused(name: str, args: Json) -> None:
     st.integers(min_value=1, max_value=5),
 )
 def test_no_second_holds_more_than_the_burst_and_one(gaps: list[float], burst: int) -> None:
-    limiter = RateLimiter()
-    now, taken = 0.0, list[float]()
+    clock, taken = Clock(0.0, speed=0), list[float]()
+    limiter = RateLimiter(clock)
     for gap in gaps:
-        now += gap
+        clock.advance(gap)
         with contextlib.suppress(SlackError):
-            limiter.take("C", rate=1.0, burst=burst, now=now)
-            taken.append(now)
+            limiter.take("C", rate=1.0, burst=burst)
+            taken.append(clock.now())
     assert len(taken) >= min(burst, len(gaps))
     for start in taken:
         assert sum(start <= at < start + 1 for at in taken) <= burst + 1
