@@ -127,7 +127,6 @@ async def read_state(service: Service) -> Answer:
             "subscriptions": len(service.deliveries.subscriptions),
         },
         "time": _time(service),
-        "limiter": "sliding" if service.guard.limited else "off",
     }
 
 

@@ -40,6 +40,7 @@ class Body(BaseModel):
     home: bool = False
     callback_id: str | None = None
     name: str | None = None
+    limit: int = 10_000
     after: int = 0
     everything: bool = False
     url: LocalUrl = None

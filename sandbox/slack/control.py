@@ -309,7 +309,7 @@ class Control:
         }
 
     async def _messages(self, body: Body) -> Json:
-        """Return the messages of channel, or of thread_ts in it, oldest first.
+        """Return the messages of channel, or of thread_ts in it, oldest first; at most limit.
 
         With user, those that only others see are left out. They are Slack's message objects, with
         metadata, and beside them posted_at, ephemeral, seen_by, revisions and channel.
@@ -322,7 +322,7 @@ class Control:
             found = [one for one in found if one.seen_by in (None, user)]
         if body.thread_ts:
             found = [one for one in found if body.thread_ts in (one.ts, one.thread_ts)]
-        return {"messages": [message.to_json() for message in found]}
+        return {"messages": [message.to_json() for message in found[-body.limit :]]}
 
     async def _traffic(self, body: Body) -> Json:
         """Return the last requests in both directions, without tokens; those after the number after."""

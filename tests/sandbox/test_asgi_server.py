@@ -6,16 +6,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 
-import aiohttp
 import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route, WebSocketRoute
-from starlette.websockets import WebSocket
+from starlette.routing import Route
 
-from sandbox.asgi_server import bind, serving, transport
+from sandbox.asgi_server import bind, serving
 
 
 async def _client(request: Request) -> Response:
@@ -28,20 +26,11 @@ async def _forever(request: Request) -> Response:
     return Response()
 
 
-async def _silent(websocket: WebSocket) -> None:
-    await websocket.accept()
-    transport(websocket.scope).pause_reading()
-    await websocket.send_text("from now on nothing is read")
-    await asyncio.sleep(0.3)
-    transport(websocket.scope).abort()
-
-
 @pytest.fixture
 async def origin() -> AsyncIterator[str]:
     routes = [
         Route("/client", _client),
         Route("/forever", _forever),
-        WebSocketRoute("/silent", _silent),
     ]
     async with serving(Starlette(routes=routes), bind(0), name="test") as origin:
         yield origin
@@ -52,13 +41,6 @@ async def test_answers_have_the_real_date_and_forwarded_addresses_are_not_believ
         answer = await client.get(f"{origin}/client", headers={"X-Forwarded-For": "203.0.113.9"})
     assert answer.text == "127.0.0.1"
     assert answer.headers["date"].endswith("GMT")
-
-
-async def test_a_websocket_can_fall_silent_and_be_dropped(origin: str) -> None:
-    async with aiohttp.ClientSession() as session, session.ws_connect(f"{origin}/silent") as socket:
-        await socket.receive_str()
-        await socket.ping()
-        assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSED
 
 
 async def test_ends_although_a_request_never_does() -> None:

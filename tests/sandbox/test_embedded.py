@@ -51,11 +51,6 @@ async def test_a_port_in_use_is_reported_and_leaves_nothing_running() -> None:
                 pass
 
 
-def test_an_invalid_option_names_the_valid_ones() -> None:
-    with pytest.raises(ValueError, match="choose one of calm-week"):
-        Service(scenario="storm")
-
-
 @pytest.mark.e2e
 @pytest.mark.parametrize("times", [1, 3])
 async def test_however_often_it_is_asked_to_end_it_ends_in_order(times: int) -> None:

@@ -14,7 +14,6 @@ class App {
   constructor() {
     this.place = { kind: "channel", id: "" };
     this.failures = new Map();
-    this.previews = new Set(); // messages whose notifications are shown
     this.forms = new Map();
     this.status = "connecting";
     this.panel = null;
@@ -234,7 +233,7 @@ class App {
     const invite = el("button", {
       class: "button",
       onclick: () => this.guarded(() => act(
-        "members", { channel: channel.id, invite: bot.bot_user, by: this.me }))
+        "members", { channel: channel.id, invite: bot.bot_user }))
     }, "Invite it");
     return {
       node: el("div", {}, el("div", { class: "hint-bar" }, el("span", {}, bot.posts_anywhere && !

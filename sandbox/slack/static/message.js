@@ -48,7 +48,6 @@ export function message(one, app, { joined = false, inThread = false } = {}) {
       }, "(edited)") : null,
       app.failures.has(one.ts) ? el("div", { class: "failure", role: "alert", data: { testid: "failure" } },
         icon("warn"), failureText(app.failures.get(one.ts))) : null,
-      app.previews.has(one.ts) ? notifications(one, ctx) : null,
       one.reply_count && !inThread ? summary(one, app) : null),
     one.ephemeral ? null : tools(one, app, inThread));
 }
@@ -105,16 +104,6 @@ function content(one, ctx) {
   return parts;
 }
 
-// Desktops read the blocks, phones only the text: https://docs.slack.dev/changelog/2026/07/13/notification-changes
-const notifications = (one, ctx) => el("dl", { class: "notifications", data: { testid: "notifications" } },
-  el("dt", {}, "Desktop notification"), el("dd", {}, one.notification.desktop),
-  el("dt", {}, "Phone notification"), el("dd", {}, mrkdwn(one.notification.mobile, ctx.names)));
-
-function preview(one, app) {
-  if (!app.previews.delete(one.ts)) app.previews.add(one.ts);
-  app.repaint(one.ts);
-}
-
 function summary(one, app) {
   const last = Number(one.latest_reply);
   return el("button", {
@@ -139,10 +128,8 @@ function tools(one, app, inThread) {
   }, icon(name));
   const more = tool("more", "More actions", (event) => listbox(event.currentTarget,
     [{ label: "Copy as JSON", value: "" }], () => copied(one)), "message-menu");
-  return el("div", { class: "tools", role: "group", "aria-label": "Message actions" }, one.notification
-    ? tool("bell", "Show its notifications", () => preview(one, app), "preview") : null, inThread ? null
-    : tool(
-      "thread", "Reply in thread", () => app.openThread(one.thread_ts || one.ts), "open-thread"), more);
+  return el("div", { class: "tools", role: "group", "aria-label": "Message actions" }, inThread ? null
+    : tool("thread", "Reply in thread", () => app.openThread(one.thread_ts || one.ts), "open-thread"), more);
 }
 
 async function copied(one) {

@@ -1,7 +1,5 @@
 // The stand-in's own addresses: what to read, what to do, and the live stream with its reconnects.
 
-// Where the page of this workspace lives: the second has a folder of its own.
-
 async function parsed(response) {
   const body = await response.json().catch(() => ({ ok: false, error: `status ${response.status}` }));
   if (!response.ok) throw new Error(body.error || `status ${response.status}`);

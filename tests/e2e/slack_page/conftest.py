@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright
+from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
+from starlette.types import ASGIApp
 
+from sandbox.asgi_server import bind, serving
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.settings import Settings
 from tests.e2e.browser import chromium
 from tests.e2e.slack_page.page_bot import listen, visit
-from tests.sandbox.slack.driver import (
-    over_http,
-)
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -34,11 +34,13 @@ def client(slack: SlackStandIn) -> AsyncWebClient:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def got(slack: SlackStandIn, client: AsyncWebClient) -> AsyncIterator[list[Any]]:
-    """What reached the bot, which runs meanwhile."""
+    """Run the bot, and collect what reaches it."""
     app = AsyncApp(client=client, signing_secret=slack.announcement["slack_signing_secret"])
     seen: list[Any] = []
     listen(app, seen)
-    async with over_http(slack, app):
+    handler = cast("ASGIApp", AsyncSlackRequestHandler(app))
+    async with serving(handler, bind(0), name="bolt") as origin:
+        slack.settings.request_url = f"{origin}/slack/events"
         yield seen
 
 
@@ -52,7 +54,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest.fixture
 def wrong() -> list[str]:
-    """What the page's console complained of; who expects a complaint takes it out."""
+    """Collect what the page's console complains of; a test that expects a complaint takes it out."""
     return []
 
 

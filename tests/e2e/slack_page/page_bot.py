@@ -60,7 +60,7 @@ def card(who: str | None = None) -> list[Json]:
 
 
 def listen(app: AsyncApp, got: list[Any]) -> None:
-    """A bot that knows a command, buttons, a modal, Home and mentions."""
+    """Let the app answer a command, buttons, a modal, Home and mentions."""
 
     @app.command("/outreach")
     async def command(ack: Any, command: Json, client: AsyncWebClient) -> None:
@@ -103,7 +103,7 @@ def listen(app: AsyncApp, got: list[Any]) -> None:
 
 
 def listen_to_events(app: AsyncApp) -> None:
-    """Home, and an answer to a mention."""
+    """Let the app show Home, and answer a mention."""
 
     @app.event("app_home_opened")
     async def home(event: Json, client: AsyncWebClient) -> None:

@@ -40,19 +40,6 @@ async def test_each_paragraph_has_its_own_direction(page: Page, client: AsyncWeb
     assert box[0] > box[1] + 100, "it begins at the right"
 
 
-async def test_a_message_shows_what_its_notifications_say(page: Page, client: AsyncWebClient) -> None:
-    await client.chat_postMessage(
-        channel=seed.ALERTS, text="On a *phone*", blocks=[section("In blocks"), section("More")]
-    )
-    message = page.get_by_test_id("message").filter(has_text="In blocks")
-    await message.hover()
-    await message.get_by_test_id("preview").click()
-    shown = message.get_by_test_id("notifications").locator("dd")
-    await expect(shown).to_have_text(["In blocks", "On a phone"])
-    await message.get_by_test_id("preview").click()
-    await expect(shown).to_have_count(0)
-
-
 async def test_a_long_word_is_broken_on_the_home_tab(
     browser: Browser, slack: SlackStandIn, client: AsyncWebClient, got: list[Any]
 ) -> None:

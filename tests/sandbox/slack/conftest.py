@@ -1,18 +1,17 @@
-"""A stand-in, its client, and a small real Bolt app on both transports."""
+"""A stand-in, its client, and a bot that listens to it over HTTP."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
-from slack_bolt.async_app import AsyncApp
+from aiohttp import web
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.settings import Settings
-from tests.sandbox.slack.driver import Person, over_http, over_socket
+from tests.sandbox.slack.driver import Person, Receiver
 
 
 @pytest.fixture
@@ -46,18 +45,12 @@ def client(slack: SlackStandIn, session: aiohttp.ClientSession) -> AsyncWebClien
 
 
 @pytest.fixture
-def app(slack: SlackStandIn, client: AsyncWebClient) -> AsyncApp:
-    """A Bolt app that is not listening yet."""
-    logging.getLogger("slack_bolt").setLevel(logging.CRITICAL)
-    secret = slack.announcement["slack_signing_secret"]
-    return AsyncApp(name="test", client=client, signing_secret=secret)
-
-
-@pytest.fixture(params=["http", "socket"])
-async def running(
-    request: pytest.FixtureRequest, slack: SlackStandIn, app: AsyncApp
-) -> AsyncIterator[AsyncApp]:
-    """The same app over both transports; listeners may be added while it runs."""
-    transport = over_http if request.param == "http" else over_socket
-    async with transport(slack, app):
-        yield app
+async def receiver(slack: SlackStandIn) -> AsyncIterator[Receiver]:
+    made, application = Receiver(), web.Application()
+    application.router.add_post("/slack/events", made.handle)
+    runner = web.AppRunner(application, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    slack.settings.request_url = f"http://127.0.0.1:{runner.addresses[0][1]}/slack/events"
+    yield made
+    await runner.cleanup()

@@ -1,23 +1,18 @@
-"""A person at the control API, and a Bolt app on each transport."""
+"""A person at the control API, a bot that answers as it is told, and parts of messages."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncIterator, Awaitable
+import asyncio
+import json
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
+from urllib.parse import parse_qs
 
 import aiohttp
 import pytest
-from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
-from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
-from slack_bolt.async_app import AsyncApp
+from aiohttp import web
 from slack_sdk.errors import SlackApiError
-from slack_sdk.web.async_client import AsyncWebClient
-from starlette.types import ASGIApp
-
-from sandbox.asgi_server import bind, serving
-from sandbox.slack.server import SlackStandIn
 
 Json = dict[str, Any]
 
@@ -42,34 +37,34 @@ class Person:
             return answer
 
 
+class Receiver:
+    """A bot that keeps the requests of Slack, and acknowledges each with the next of `answers`."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[dict[str, str], bytes]] = []
+        self.answers: list[Json] = []
+        self.status = 200
+        self.pause = 0.0
+
+    async def handle(self, request: web.Request) -> web.Response:
+        self.requests.append((dict(request.headers), await request.read()))
+        await asyncio.sleep(self.pause)
+        if self.answers:
+            return web.json_response(self.answers.pop(0))
+        return web.Response(status=self.status)
+
+    @property
+    def payloads(self) -> list[Json]:
+        """The events and interactions that came, in order."""
+        bodies = [body.decode() for _, body in self.requests]
+        return [json.loads(body if body[0] == "{" else parse_qs(body)["payload"][0]) for body in bodies]
+
+
 async def refused(call: Awaitable[Any]) -> Json:
-    """The answer to a call that Slack refuses."""
+    """Return the answer to a call that Slack refuses."""
     with pytest.raises(SlackApiError) as caught:
         await call
     return dict(caught.value.response.data)
-
-
-@contextlib.asynccontextmanager
-async def over_http(slack: SlackStandIn, app: AsyncApp) -> AsyncIterator[None]:
-    handler = cast("ASGIApp", AsyncSlackRequestHandler(app))
-    async with serving(handler, bind(0), name="bolt") as origin:
-        slack.settings.request_url = f"{origin}/slack/events"
-        yield
-
-
-@contextlib.asynccontextmanager
-async def over_socket(slack: SlackStandIn, app: AsyncApp) -> AsyncIterator[AsyncSocketModeHandler]:
-    handler = AsyncSocketModeHandler(app, slack.announcement["slack_app_token"], ping_interval=1)
-    # The handler makes itself a client for slack.com unless it is given the app's.
-    handler.client.web_client = AsyncWebClient(
-        token=slack.announcement["slack_bot_token"], base_url=slack.announcement["slack_api_url"]
-    )
-    await handler.connect_async()  # type: ignore[no-untyped-call]  # likewise
-    try:
-        assert await slack.feed.until(lambda: bool(slack.sockets.ready), timeout=20)
-        yield handler
-    finally:
-        await handler.close_async()  # type: ignore[no-untyped-call]  # likewise
 
 
 def plain(text: str) -> Json:

@@ -12,31 +12,6 @@ from sandbox.slack.web_api.methods import METHODS
 from tests.sandbox.slack.driver import Json, Person
 
 
-async def test_history_comes_in_pages_newest_first(client: AsyncWebClient, person: Person) -> None:
-    for number in range(5):
-        await person.do("message", text=f"{number}")
-    texts: list[str] = []
-    async for page in await client.conversations_history(channel=seed.ALERTS, limit=2):
-        texts += [one["text"] for one in page["messages"]]
-    assert texts == ["4", "3", "2", "1", "0"]
-    middle = await client.conversations_history(channel=seed.ALERTS, limit=1, latest=str(9e9))
-    assert middle["has_more"] is True
-
-
-async def test_a_thread_always_shows_its_beginning(client: AsyncWebClient, person: Person) -> None:
-    await person.do("settings", messages_per_second=0)
-    root = (await client.chat_postMessage(channel=seed.ALERTS, text="root"))["ts"]
-    for number in range(3):
-        await client.chat_postMessage(channel=seed.ALERTS, text=f"{number}", thread_ts=root)
-    last = (await client.conversations_history(channel=seed.ALERTS))["messages"]
-    assert [(one["text"], one["reply_count"]) for one in last] == [("root", 3)]
-    texts: list[str] = []
-    async for page in await client.conversations_replies(channel=seed.ALERTS, ts=root, limit=2):
-        texts += [one["text"] for one in page["messages"] if one["ts"] != root]
-        assert page["messages"][0]["ts"] == root
-    assert texts == ["0", "1", "2"]
-
-
 async def test_a_manifest_says_what_the_app_listens_to(person: Person) -> None:
     taken = await person.do(
         "manifest",
