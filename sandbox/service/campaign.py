@@ -104,12 +104,12 @@ class Campaign:
 
     def schedule_inbox(self, inbox: Inbox) -> None:
         """Plan the inbox's next slot; a slot that was planned before is void."""
-        plan = self.account.sequences[inbox.sequence].plan
-        key, day = (self.account.seed, inbox.number), day_of(self.now)
+        plan, now = self.account.sequences[inbox.sequence].plan, self.now
+        key, day = (self.account.seed, inbox.number), day_of(now)
         inbox.slots.clear()
         for ahead in range(9):
             slots = plan.slots_of_day(day + ahead, limit=inbox.daily_limit, key=key)
-            inbox.slots = [slot for slot in reversed(slots) if slot > self.now]
+            inbox.slots = [slot for slot in reversed(slots) if slot > now]
             if inbox.slots:
                 self.schedule(inbox.slots[-1], SLOT, inbox.number)
                 return
@@ -168,7 +168,8 @@ class Campaign:
 
     def _send(self, lead: Lead, inbox: Inbox, sequence: Sequence) -> None:
         """Send the lead its next step; its follow-ups come from the same inbox."""
-        account, step, day = self.account, lead.step + 1, day_of(self.now)
+        account, step, now = self.account, lead.step + 1, self.now
+        day = day_of(now)
         self._count(("sends",), lead, inbox, step=step)
         reaction = rules.outcome(
             seed=account.seed,
@@ -178,7 +179,7 @@ class Campaign:
             health=inbox.health,
             appeal=sequence.plan.appeal * rules.mood(seed=account.seed, sequence=sequence.number, day=day),
             conditions=self._scenario.conditions(
-                self.now - account.founded_at,
+                now - account.founded_at,
                 domain=account.domains[inbox.domain].name,
             ),
         )
@@ -186,11 +187,11 @@ class Campaign:
         if reaction is not None:
             self._expect(reaction.delay, Response(lead.number, step, reaction.kind))
         elif step < sequence.plan.steps:
-            due_at = self.now + rules.step_gap(step)
+            due_at = now + rules.step_gap(step)
             heappush(inbox.waiting, (due_at, lead.number))
         else:
             self._expect(rules.FINISH_AFTER, Response(lead.number, step, "completed"))
-        account.leads[lead.number] = lead.moved(self.now, lead.status, step, inbox.number, due_at)
+        account.leads[lead.number] = lead.moved(now, lead.status, step, inbox.number, due_at)
 
     def _count(self, what: Iterable[str], lead: Lead, inbox: Inbox, *, step: int) -> None:
         """Count in every grouping alike, so that their totals agree."""
