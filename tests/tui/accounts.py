@@ -16,6 +16,7 @@ from shared.domain.snapshot import Reading, Snapshot
 from shared.records.domains import DomainPast
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
+from tui.feed.startup import ServiceFeed
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
 from tui.model.lines import ChangeLine
@@ -40,7 +41,7 @@ class Clock:
         self.time += timedelta(seconds=seconds)
 
 
-class FakeFeed:
+class FakeFeed(ServiceFeed):
     """Delivers the ticks that it is given, and remembers what it was asked for."""
 
     def __init__(

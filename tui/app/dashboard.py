@@ -6,9 +6,9 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.app import App
@@ -24,7 +24,6 @@ from shared.domain.local_zone import local_zone
 from shared.domain.themes import THEMES
 from shared.text.formats import show_number
 from shared.text.sanitize import visible
-from tui.app.acts import Acts
 from tui.app.own_errors import ErrorLog, OwnError
 from tui.app.replay import Replay, parse_moment
 from tui.feed.poller import Tick
@@ -40,11 +39,12 @@ from tui.model.workspaces import WorkspaceLine
 from tui.screens.base import Page
 from tui.screens.board import BoardPage
 from tui.screens.details import PAGES, SPAN, DetailPage
-from tui.screens.dialogs import HelpDialog
-from tui.screens.prompt import Prompt
 from tui.system.notifications import OFF, TerminalNotifier
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, theme
+
+if TYPE_CHECKING:
+    from tui.app.acts import Acts
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +108,6 @@ class DashboardApp(ErrorBoundary, App[int]):
         super().__init__(driver_class)
         self.now = now
         self.workspaces = Workspaces(workspaces)
-        self.acts = Acts(self)
         self.failure: Exception | None = None
         self.running = ""
         """The command line that is being carried out."""
@@ -166,6 +165,13 @@ class DashboardApp(ErrorBoundary, App[int]):
         for state in self.workspaces.all:
             if state.feed:
                 await state.feed.aclose()
+
+    @cached_property
+    def acts(self) -> Acts:
+        """What changes something; loaded at the first act, as it loads the commands."""
+        from tui.app.acts import Acts
+
+        return Acts(self)
 
     # -- the frame -------------------------------------------------------------------------------------
 
@@ -405,6 +411,8 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     async def action_seek(self) -> None:
         """An hour ago, unless another time is typed."""
+        from tui.screens.prompt import Prompt  # late: seldom needed
+
         await self.push_screen(Prompt(sign="at", hint=SEEK_HINT, value="1h", is_replaced=True), self._seek)
 
     def _seek(self, text: str | None) -> None:
@@ -475,6 +483,8 @@ class DashboardApp(ErrorBoundary, App[int]):
         await self.acts.prompt([*ACTIONS, *offered])
 
     def action_help(self) -> None:
+        from tui.screens.dialogs import HelpDialog  # late: seldom needed
+
         if page := self.page:
             found = list(page.active_bindings.values())
             self.push_screen(HelpDialog(found, title=page.name_in_path or "Board"))

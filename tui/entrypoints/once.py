@@ -26,8 +26,7 @@ from shared.text.sanitize import visible, visible_json
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
-from tui.feed.recorded_marks import pause_starts, read_marks, read_pasts
-from tui.feed.startup import OpenRecords, has_bot_database
+from tui.feed.startup import OpenRecords, has_bot_database, read_marks, read_pasts
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, DomainFacts, compose
 from tui.model.frame import Frame
@@ -130,9 +129,8 @@ async def _with_starts(
         async with open_records(settings) as records:
             names = [one.where for one in troubled]
             facts = DomainFacts(pasts=await read_pasts(records, place.name, names, now=now))
-        recorded = pause_starts(facts.pasts)
         for one in troubled:
-            if one.kind == PAUSED and (at := recorded.get(one.where)):
+            if one.kind == PAUSED and (at := facts.pause_starts.get(one.where)):
                 new = ProblemStart(key=one.key, kind=one.kind, since=at, kind_since=at)
                 starts[one.key] = starts.get(one.key, new).known_from(at)
     return replace(snapshot, problems=tuple(starts.values())), facts

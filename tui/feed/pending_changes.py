@@ -9,16 +9,19 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from shared.api.models import Sequence
 from shared.commands import Invocation
 from shared.commands.base import Act, Problem, Question, Result
 from shared.commands.errors import error_card, failed_card
 from shared.commands.pause import SetStatus
-from shared.commands.run import CommandContext, carry_out, run
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
 from tui.model.board import Board
+
+if TYPE_CHECKING:
+    from shared.commands.run import CommandContext
 
 logger = logging.getLogger(__name__)
 PROGRESS = {"paused": "pausing…", "active": "resuming…"}
@@ -73,6 +76,8 @@ ONLY_READS = Card(
 
 async def run_command(context: CommandContext, asked: Asked) -> Result | Question:
     """Carry out a command, or the answer to its question; every failure is a result too."""
+    from shared.commands.run import carry_out, run  # late: it loads the client, which no first paint needs
+
     try:
         if isinstance(asked, Yes):
             return await carry_out(asked.act, context, line=asked.line)

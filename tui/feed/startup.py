@@ -1,6 +1,6 @@
 """A feed that shows the stored snapshot at once, and connects to the service in the background.
 
-The client, the scheduler and the commands take longer to load than the first screen to paint.
+The client and the commands take longer to load than the first screen to paint: they are imported once it stands.
 """
 
 from __future__ import annotations
@@ -9,23 +9,18 @@ import asyncio
 import contextlib
 import getpass
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from datetime import date, datetime, timedelta
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from shared.api import OutreachClient
 from shared.api.errors import OutreachError
 from shared.api.pace import Priority
-from shared.commands.base import Question, Result
-from shared.commands.run import CommandContext, SessionChanges, open_client
 from shared.domain.card import Fact, Tone
 from shared.domain.dns_facts import advice, dns_facts, in_dns
 from shared.domain.local_zone import local_zone
-from shared.domain.reply_queue import ReplyQueue
-from shared.domain.snapshot import service_day
-from shared.guardrails.activity import HORIZON
+from shared.domain.snapshot import Snapshot, service_day
 from shared.history import History
 from shared.records.audit import Actor
 from shared.records.domains import DomainPast
@@ -34,31 +29,38 @@ from shared.records.sequence_changes import PauseEnd
 from shared.settings import Settings, SettingsError
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import Asked, run_command
-from tui.feed.poller import Poller, PollIntervals, Tick
-from tui.feed.recorded_marks import read_marks, read_pasts
+from tui.feed.poller import Poller, Tick, intervals
+from tui.model import happened
 from tui.model.board import DomainFacts
 from tui.theme.marks import Mark
 
 if TYPE_CHECKING:
+    from shared.api import OutreachClient
+    from shared.commands.base import Question, Result
+    from shared.commands.run import CommandContext
+    from shared.domain.reply_queue import ReplyQueue
     from shared.store.history import Records
 
 logger = logging.getLogger(__name__)
 
+PAINT_SECONDS = 0.1
+"""The time for the stored board to be painted before more is loaded."""
 KEPT_TODAY = timedelta(minutes=1)
-SETTLED = 3.0
-"""Seconds for the first reads, before the bot's records are opened."""
+SETTLE_SECONDS = 3.0
+"""The time for the first reads, before the bot's records are opened."""
 LOOKED_BACK = timedelta(days=30)
 """The time that the counts of inboxes cover, so that bounces can be a share of sends."""
-REPLIES_EVERY = 15.0
-"""Seconds between two looks at the bot's records."""
+RECORDS_EVERY_SECONDS = 15.0
 MOST_TROUBLED = 20
 """Domains whose records are looked up at a time."""
+T = TypeVar("T")
+D = TypeVar("D")
 OpenRecords = Callable[[Settings], AbstractAsyncContextManager["Records"]]
-OpenReplies = Callable[[Settings, str], AbstractAsyncContextManager[ReplyQueue]]
+OpenReplies = Callable[[Settings, str], AbstractAsyncContextManager["ReplyQueue"]]
 
 
 class ServiceFeed:
-    """The real dashboard's feed, and where its command lines are run."""
+    """Where the ticks of a workspace come from, and where its command lines are run."""
 
     def __init__(
         self,
@@ -76,22 +78,25 @@ class ServiceFeed:
         self._client: OutreachClient | None = None
         self._context: CommandContext | None = None
         self._records: Records | None = None
-        self._acting = asyncio.Event()
-        self._equipped = asyncio.Event()
+        self._is_wanted = asyncio.Event()
+        """A command waits for its context."""
+        self._is_equipped = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._today = asyncio.Lock()
         self._sent: Mapping[str, int | None] = {}
         self._sent_at: datetime | None = None
         self.history: HistoryAccess | None = None
+        """None until it is open."""
         self.thresholds = self._place.thresholds
         self.has_bot = has_bot_database(settings)
-        """Whether a bot's database is at hand: it knows who has claimed which reply."""
+        """A bot's database is at hand: it knows who has claimed which reply."""
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
-        """Begin; both are called in the event loop."""
+        """Begin; both are called in the event loop, `fail` when nothing can be delivered."""
         self._task = asyncio.create_task(self._run(deliver, fail), name="dashboard-opening")
 
     def read_now(self, *names: str) -> None:
+        """Read these sources now, or all."""
         if self._poller:
             self._poller.read_now(*names)
 
@@ -100,60 +105,55 @@ class ServiceFeed:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
+    async def run(self, asked: Asked) -> Result | Question:
+        """Carry out a command, as soon as the service can be reached."""
+        self._is_wanted.set()
+        await self._is_equipped.wait()
+        assert self._context
+        return await run_command(self._context, asked)
+
+    # -- what is read for one page -----------------------------------------------------------------------
+
     async def sent_today(self) -> Mapping[str, int | None]:
-        """Read at most once a minute, for all callers."""
+        """What each inbox has sent today, as far as it can be told; read at most once a minute for all callers."""
         async with self._today:
-            now = self._now()
-            if self._client and (self._sent_at is None or now - self._sent_at > KEPT_TODAY):
-                read = await self._read_sends(self._client, service_day(self._client, now=now))
-                self._sent, self._sent_at = self._sent if read is None else read, now
+            now, client = self._now(), self._client
+            if client and (self._sent_at is None or now - self._sent_at > KEPT_TODAY):
+                day, self._sent_at = service_day(client, now=now), now
+                try:
+                    rows = await client.stats(
+                        group_by="inbox", start=day, end=day, priority=Priority.INTERACTIVE
+                    )
+                    self._sent = {row.group: row.sends for row in rows}
+                except OutreachError as error:
+                    logger.warning("sends by inbox: %s", error)
             return self._sent
 
     async def recorded_marks(self, *, start: datetime, end: datetime) -> Sequence[Mark]:
-        """Nothing where the bot's database isn't shared, or doesn't answer."""
+        """What the bot recorded on lanes; nothing where its database isn't shared, or doesn't answer."""
         if self._records is None or self._poller is None:
             return ()
         return await read_marks(self._records, self._poller.snapshot, start=start, end=end)
 
     async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
         """The DNS of a domain as the bot found it, and what to do; nothing where it isn't checked, or not shared."""
-        settings = self._context.settings if self._context else None
-        if self._records is None or settings is None or not settings.dns.enabled:
+        if self._records is None or not self._settings.dns.enabled:
             return (), ()
         now, name = self._now(), in_dns(domain)
-        try:
-            report = (await self._records.domains.reports([name])).get(name)
-        except RecordsUnavailable as error:
-            logger.info("the DNS of a domain: %s", error)
-            return (
-                Fact(label="DNS", value="unknown: the bot's database doesn't answer", tone=Tone.UNKNOWN),
-            ), ()
+        reports = await _or(self._records.domains.reports([name]), None)
+        if reports is None:
+            unread = "unknown: the bot's database doesn't answer"
+            return (Fact(label="DNS", value=unread, tone=Tone.UNKNOWN),), ()
+        report = reports.get(name)
         return dns_facts(report, now=now, zone=local_zone()), advice(report, now=now)
 
     async def domain_past(self, domain: str) -> DomainPast | None:
         """What the bot recorded of a domain in the last 30 days; None where its database doesn't answer."""
         if self._records is None:
             return None
-        try:
-            return await self._records.domain_past(self._place.name, domain, self._now() - LOOKED_BACK)
-        except RecordsUnavailable as error:
-            logger.info("what happened to a domain: %s", error)
-            return None
+        return (await read_pasts(self._records, self._place.name, [domain], now=self._now())).get(domain)
 
-    async def _read_sends(self, client: OutreachClient, day: date) -> Mapping[str, int | None] | None:
-        try:
-            rows = await client.stats(group_by="inbox", start=day, end=day, priority=Priority.INTERACTIVE)
-        except OutreachError as error:
-            logger.warning("sends by inbox: %s", error)
-            return None
-        return {row.group: row.sends for row in rows}
-
-    async def run(self, asked: Asked) -> Result | Question:
-        """Carry out a command, as soon as the service can be reached."""
-        self._acting.set()
-        await self._equipped.wait()
-        assert self._context
-        return await run_command(self._context, asked)
+    # -- opening and reading on --------------------------------------------------------------------------
 
     async def _run(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         try:
@@ -164,104 +164,117 @@ class ServiceFeed:
 
     async def _poll(self, deliver: Callable[[Tick], object]) -> None:
         settings, place = self._settings, self._place
-        async with (
-            History(settings.history_database, thresholds=place.thresholds) as store,
-            open_client(settings, place) as self._client,
-        ):
+        async with History(settings.history_database, thresholds=place.thresholds) as store:
             self.history = HistoryAccess(store, workspace=place.name)
-            self._poller = Poller(
-                client=self._client,
+            own = {str(name): seconds for name, seconds in settings.dashboard.intervals.items()}
+            poller = Poller(
                 workspace=place.name,
-                poll_intervals=PollIntervals.of(
-                    settings.poll_seconds,
-                    own={str(name): seconds for name, seconds in settings.dashboard.intervals.items()},
-                    jitter=settings.dashboard.jitter,
-                ),
+                intervals=intervals(settings.poll_seconds, own),
+                jitter=settings.dashboard.jitter,
                 now=self._now,
                 thresholds=place.thresholds,
                 history=self.history,
             )
-            self._poller.start(deliver, past=await self.history.recall(now=self._now()))
-            poller = self._poller
-            try:
-                await self._serve(self._client)
-            finally:
-                await poller.aclose()
+            async with aclosing(poller):
+                poller.start(deliver, past=await self.history.recall(now=self._now()))
+                await asyncio.sleep(PAINT_SECONDS)
+                from shared.commands.run import open_client  # late: it loads the client
 
-    async def _serve(self, client: OutreachClient) -> None:
+                # The poller is closed before the client that it reads with.
+                async with open_client(settings, place) as self._client, aclosing(poller):
+                    poller.connect(self._client)
+                    self._poller = poller
+                    await self._serve(self._client, poller)
+
+    async def _serve(self, client: OutreachClient, poller: Poller) -> None:
         """Make the context for the first command; what opens the records takes ten megabytes.
 
         Where the bot's database is shared they are opened anyway: it knows who has claimed which reply.
         """
+        from shared.commands.run import CommandContext, SessionChanges  # late, likewise
+
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._acting.wait(), SETTLED if self.has_bot else None)
+            await asyncio.wait_for(self._is_wanted.wait(), SETTLE_SECONDS if self.has_bot else None)
         opened: AbstractAsyncContextManager[Records | None] = contextlib.nullcontext()
         if self._open_records:
             opened = self._open_records(self._settings)
-        async with opened as records:
-            self._records = records
+        async with opened as self._records:
             self._context = CommandContext(
                 workspace=self._place,
                 client=client,
                 actor=Actor(name=getpass.getuser(), face="dashboard"),
-                records=records,
+                records=self._records,
                 now=self._now,
                 settings=self._settings,
                 zone=local_zone(),
                 session=SessionChanges(),
                 asks_always=True,
             )
-            self._equipped.set()
-            while records and self._poller:
-                await self._read_replies(records, self._poller)
-                await self._read_firings(records, self._poller)
-                await self._read_pauses(records, self._poller)
-                await self._read_domains(records, self._poller)
-                await asyncio.sleep(REPLIES_EVERY)
+            self._is_equipped.set()
+            while self._records:
+                await self._read_records(self._records, poller)
+                await asyncio.sleep(RECORDS_EVERY_SECONDS)
             await asyncio.Event().wait()
 
-    async def _read_replies(self, records: Records, poller: Poller) -> None:
-        try:
-            replies = await records.interested_replies(self._place.name)
-        except RecordsUnavailable as error:
-            logger.info("interested replies: %s", error)
-            replies = ()
-        poller.note_replies(tuple(replies))
+    async def _read_records(self, records: Records, poller: Poller) -> None:
+        """Show what the bot has recorded; pauses and firings of which nothing can be read now stay."""
+        from shared.guardrails.activity import HORIZON  # late, likewise
 
-    async def _read_pauses(self, records: Records, poller: Poller) -> None:
-        """Those of which nothing can be read now stay."""
-        try:
-            timers = await records.timers(self._place.name, "resume")
-        except RecordsUnavailable as error:
-            logger.info("timed pauses: %s", error)
-        else:
-            poller.note_pauses(
-                tuple(
-                    PauseEnd(sequence=one.key, until=one.due_at.timestamp(), by=one.payload.get("by", ""))
-                    for one in timers
-                )
+        workspace, now = self._place.name, self._now()
+        poller.note(replies=tuple(await _or(records.interested_replies(workspace), ())))
+        incidents = await _or(records.guardrails.incidents(workspace, now.timestamp() - HORIZON), None)
+        if incidents is not None:
+            firings = tuple(one for one in incidents if one.sentence and one.ended_at is None)
+            poller.note(firings=firings)
+        timers = await _or(records.timers(workspace, "resume"), None)
+        if timers is not None:
+            pauses = (
+                PauseEnd(sequence=timer.key, until=timer.due_at.timestamp(), by=timer.payload.get("by", ""))
+                for timer in timers
             )
+            poller.note(pauses=tuple(pauses))
+        # Only of domains that are in trouble now: those that are well again are forgotten.
+        troubled = sorted(poller.troubled_domains)[:MOST_TROUBLED]
+        pasts = await read_pasts(records, workspace, troubled, now=now)
+        broken = await _or(records.domains.broken(workspace), None)
+        poller.note(domain_facts=DomainFacts(pasts=pasts, broken=broken or {}))
 
-    async def _read_domains(self, records: Records, poller: Poller) -> None:
-        """Why the domains in trouble are so; forgotten once they are well."""
-        names = sorted(poller.troubled_domains)[:MOST_TROUBLED]
-        pasts = await read_pasts(records, self._place.name, names, now=self._now())
-        try:
-            broken = await records.domains.broken(self._place.name)
-        except RecordsUnavailable as error:
-            logger.info("the DNS of domains: %s", error)
-            broken = {}
-        poller.note_domains(DomainFacts(pasts=pasts, broken=broken))
 
-    async def _read_firings(self, records: Records, poller: Poller) -> None:
-        """Those of which nothing can be read now stay."""
-        since = self._now().timestamp() - HORIZON
-        try:
-            incidents = await records.guardrails.incidents(self._place.name, since)
-        except RecordsUnavailable as error:
-            logger.info("guardrails that have fired: %s", error)
-        else:
-            poller.note_firings(tuple(one for one in incidents if one.sentence and one.ended_at is None))
+async def _or(reading: Awaitable[T], default: D) -> T | D:
+    """What the bot recorded; the default where its database doesn't answer."""
+    try:
+        return await reading
+    except RecordsUnavailable as error:
+        logger.info("the bot's records: %s", error)
+        return default
+
+
+async def read_marks(
+    records: Records, snapshot: Snapshot, *, start: datetime, end: datetime
+) -> Sequence[Mark]:
+    """Pauses and by whom, paused domains, lost replies, guardrails, DNS; nothing where the bot's database doesn't answer."""
+    names = {sequence.id: sequence.label for sequence in snapshot.sequences.value or ()}
+    domains = frozenset(in_dns(inbox.domain) for inbox in snapshot.inboxes.value or () if inbox.domain)
+    period = await _or(records.period(snapshot.workspace, start, end, late=0.0), None)
+    if period is None:
+        return ()
+    fired = await _or(records.guardrails.incidents(snapshot.workspace, start.timestamp()), ())
+    dns = await _or(records.domains.changes(domains, start), ())
+    others = (*happened.of_incidents(fired), *happened.of_dns(dns))
+    return (*happened.of_period(period, names=names), *(mark for mark in others if start <= mark.at <= end))
+
+
+async def read_pasts(
+    records: Records, workspace: str, domains: Iterable[str], *, now: datetime
+) -> Mapping[str, DomainPast]:
+    """What the bot recorded of domains in the last 30 days; without those whose records can't be read now."""
+    pasts: dict[str, DomainPast] = {}
+    for domain in domains:
+        past = await _or(records.domain_past(workspace, domain, now - LOOKED_BACK), None)
+        if past is None:
+            break
+        pasts[domain] = past
+    return pasts
 
 
 @contextlib.asynccontextmanager
@@ -272,13 +285,13 @@ async def opened_replies(
     try:
         settings = await asyncio.to_thread(load)
     except SettingsError as error:
-        words = (f"{one.name} {one.problem}" for one in error.problems)
+        words = (f"{problem.name} {problem.problem}" for problem in error.problems)
         raise RecordsUnavailable(f"The settings can't be used: {' '.join(words)}") from None
     async with open_replies(settings, workspace) as queue:
         yield queue
 
 
 def has_bot_database(settings: Settings) -> bool:
-    """Whether a bot may have recorded something: its database is a server's, or a file that is there."""
+    """True where a bot may have recorded something: its database is a server's, or a file that is there."""
     path = settings.database.database
     return settings.database.get_backend_name() != "sqlite" or bool(path and Path(path).is_file())

@@ -6,16 +6,13 @@ Everything about a workspace is in its state, so that nothing is shown for anoth
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from shared.domain.card import Fact
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.reply_queue import ReplyQueue
-from shared.records.domains import DomainPast
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
@@ -23,41 +20,14 @@ from tui.model.alarms import Alarm, acknowledged, update
 from tui.model.board import Board, unread
 from tui.model.frame import Frame
 from tui.model.lines import ChangeLine
-from tui.theme.marks import Mark
 
-OpenQueue = Callable[[], "AbstractAsyncContextManager[ReplyQueue]"]
+if TYPE_CHECKING:
+    from shared.domain.reply_queue import ReplyQueue
+    from tui.feed.startup import ServiceFeed
+
+OpenQueue = Callable[[], AbstractAsyncContextManager["ReplyQueue"]]
 MOST_CHANGES = 200
 """Kept for the list of changes."""
-
-
-class Feed(Protocol):
-    """Where ticks come from, and where they are stored."""
-
-    @property
-    def history(self) -> HistoryAccess | None: ...  # None until it is open
-    @property
-    def thresholds(self) -> Thresholds: ...
-
-    def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
-        """Begin; `fail` is called when nothing can be delivered."""
-
-    def read_now(self, *names: str) -> None:
-        """Read these sources now, or all."""
-
-    async def sent_today(self) -> Mapping[str, int | None]:
-        """What each inbox has sent today, as far as it can be told."""
-
-    async def recorded_marks(self, *, start: datetime, end: datetime) -> Sequence[Mark]:
-        """What the bot recorded: pauses and by whom, paused domains, guardrails; nothing where it can't be read."""
-
-    async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
-        """The DNS of a domain, and what to do about it; empty where it isn't checked."""
-
-    async def domain_past(self, domain: str) -> DomainPast | None:
-        """What the bot recorded of a domain in the last 30 days; None where nothing is known."""
-
-    async def aclose(self) -> None:
-        """End."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -65,7 +35,7 @@ class WorkspaceState:
     """A workspace; what needs a part that is missing says so."""
 
     workspace: str
-    feed: Feed | None = None
+    feed: ServiceFeed | None = None
     pending_changes: PendingChanges | None = None
     open_replies: OpenQueue | None = None
     """Opens the queue of replies in the bot's records; None where they aren't shared."""
@@ -73,7 +43,7 @@ class WorkspaceState:
     changes: deque[ChangeLine] = field(default_factory=lambda: deque(maxlen=MOST_CHANGES))
     alarms: tuple[Alarm, ...] = ()
     has_looked: bool = False
-    """Whether what holds now was compared with something before: only what is new since then is raised."""
+    """What holds now was compared with something before: only what is new since then is raised."""
     _recalled_at: datetime | None = None
     _frame: Frame | None = None
     _acknowledged: list[frozenset[str]] = field(default_factory=list)

@@ -59,6 +59,15 @@ class DomainFacts:
     broken: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The checks of DNS that fail, by domain."""
 
+    @property
+    def pause_starts(self) -> Mapping[str, float]:
+        """Since when domains are paused by the service's own words, which come before a poll sees it."""
+        return {
+            domain: past.pauses[0].at.timestamp()
+            for domain, past in self.pasts.items()
+            if past.pauses and past.pauses[0].recovered_at is None
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:

@@ -16,7 +16,6 @@ from textual.widget import Widget
 from tui.model.frame import Frame
 from tui.model.incident import Incident
 from tui.model.lines import PageRef, SequenceLine
-from tui.screens.prompt import Prompt
 from tui.theme.error_boundary import SafeScreen
 from tui.widgets.head import Head
 from tui.widgets.key_line import KeyLine
@@ -181,6 +180,8 @@ class Page(SafeScreen[None]):
     # -- keys ------------------------------------------------------------------------------------------
 
     async def action_filter(self) -> None:
+        from tui.screens.prompt import Prompt  # late: no first paint shows one
+
         panel = self.panel
         if panel is None:
             return

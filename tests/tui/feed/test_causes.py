@@ -16,7 +16,7 @@ from shared.domain.failures import RATE_LIMITED, REJECTED, SLOW, UNREACHABLE, UN
 from shared.domain.workspace_verdict import SERVICE
 from tests.kit.pace import lift_rate_limit
 from tui.app.dashboard import utc_now
-from tui.feed.poller import Poller, PollIntervals, Tick
+from tui.feed.poller import Poller, Tick, intervals
 from tui.model.frame import Frame
 
 FAULTS: list[tuple[dict[str, Any], str]] = [
@@ -45,13 +45,14 @@ async def test_one_trouble_after_the_other_is_named_by_its_own_cause_and_start(
             base_url=service.base_url, api_key=service.api_keys["acme"], timeout=0.8 * PATIENCE_SECONDS
         ) as client:
             poller = Poller(
-                client=client,
                 workspace="acme",
-                poll_intervals=PollIntervals.of(0.3, jitter=0),
+                intervals=intervals(0.3),
+                jitter=0,
                 now=utc_now,
                 timeout=PATIENCE_SECONDS,
             )
             poller.start(ticks.put_nowait)
+            poller.connect(client)
             try:
                 before = await _until(ticks, lambda tick: tick.snapshot.is_whole)
                 assert not trouble_of(before)

@@ -17,33 +17,7 @@ from shared.settings import SettingsError, load
 from tests.kit.clock import moment
 from tests.tui.feed.test_poller import Watcher
 from tests.tui.service_settings import settings_of
-from tui.feed.poller import STAGGER, Poller, PollIntervals
-
-
-def test_health_is_read_seldom_and_statuses_often() -> None:
-    poll_intervals = PollIntervals.of(30)
-    assert (
-        poll_intervals.interval("sequences")
-        < poll_intervals.interval("inboxes")
-        < poll_intervals.interval("previous")
-    )
-
-
-def test_an_alarm_makes_it_faster_and_stillness_slower() -> None:
-    poll_intervals = PollIntervals.of(30)
-    assert poll_intervals.interval("sequences", alarmed=True) == 15
-    assert poll_intervals.interval("sequences", unchanged_reads=10) == 45
-    assert poll_intervals.interval("sequences", unchanged_reads=100) == 60
-    assert PollIntervals.of(2).interval("sequences", alarmed=True) == 2, "never slower for an alarm"
-
-
-def test_the_file_says_it_by_source() -> None:
-    poll_intervals = PollIntervals.of(30, own={"inboxes": 600}, jitter=0)
-    assert (
-        poll_intervals.interval("inboxes"),
-        poll_intervals.interval("sequences"),
-        poll_intervals.jitter,
-    ) == (600, 30, 0)
+from tui.feed.poller import STAGGER, Poller, intervals
 
 
 @pytest.mark.parametrize(
@@ -63,13 +37,13 @@ async def test_a_start_is_no_burst_and_hurrying_all_neither(
         settings, watcher = settings_of(service, tmp_path), Watcher()
         async with open_client(settings, settings.workspace()) as client:
             poller = Poller(
-                client=client,
                 workspace="acme",
-                poll_intervals=PollIntervals.of(600),
+                intervals=intervals(600),
                 now=moment,
             )
             moments = [time.monotonic()]
             poller.start(watcher)
+            poller.connect(client)
             await watcher.until(lambda tick: tick.beats >= len(SOURCES))
             moments.append(time.monotonic())
             poller.read_now()

@@ -23,7 +23,7 @@ from tests.kit.clock import moment
 from tests.tui.accounts import account
 from tui.app.replay import Replay
 from tui.feed.history_access import HistoryAccess
-from tui.feed.poller import Poller, PollIntervals, Tick, intervals
+from tui.feed.poller import Poller, Tick, intervals, pause_seconds
 from tui.model.lines import ChangeLine
 
 
@@ -100,15 +100,15 @@ async def polled(
 ) -> AsyncIterator[tuple[Poller, Watcher]]:
     watcher = Watcher()
     poller = Poller(
-        client=cast("OutreachClient", service),
         workspace="acme",
-        poll_intervals=PollIntervals.of(seconds),
+        intervals=intervals(seconds),
         now=now,
         history=history,
         timeout=patience,
     )
     past = await history.recall(now=moment()) if history else None
     poller.start(watcher, past=past)
+    poller.connect(cast("OutreachClient", service))
     try:
         yield poller, watcher
     finally:
@@ -273,6 +273,14 @@ async def test_what_reads_as_before_is_kept_once() -> None:
         assert all(one is other for one, other in zip(first.value, later.value, strict=True))
 
 
-def test_intervals_follow_the_base() -> None:
-    assert intervals(30)["sequences"] == 30
-    assert intervals(30)["inboxes"] > 30
+def test_statuses_are_read_often_and_health_seldom_and_the_settings_win() -> None:
+    found = intervals(30)
+    assert found["sequences"] == 30 < found["inboxes"] < found["previous"]
+    assert intervals(30, {"inboxes": 600}) == found | {"inboxes": 600}
+
+
+def test_an_alarm_makes_it_faster_and_stillness_slower() -> None:
+    assert pause_seconds(30, is_alarmed=True) == 15
+    assert pause_seconds(30, unchanged_reads=10) == 45
+    assert pause_seconds(30, unchanged_reads=100) == 60
+    assert pause_seconds(2, is_alarmed=True) == 2, "never slower for an alarm"

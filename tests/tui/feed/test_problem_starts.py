@@ -21,7 +21,7 @@ from tests.tui.feed.test_poller import Service, Watcher, polled, trouble_of
 from tui.entrypoints.once import as_data
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
-from tui.feed.recorded_marks import pause_starts, read_pasts
+from tui.feed.startup import read_pasts
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import DomainFacts
 from tui.screens.report import report
@@ -159,7 +159,7 @@ async def test_the_bot_knows_of_a_pause_before_a_poll_sees_it(tmp_path: Path) ->
             assert domain_since(await watcher.until(is_whole), words="before 14:32") == {NOW}
             assert poller.troubled_domains == {DOMAIN}
             past = DomainPast(pauses=(DomainPause(at=paused_at),))
-            poller.note_domains(DomainFacts(pasts={DOMAIN: past}))
+            poller.note(domain_facts=DomainFacts(pasts={DOMAIN: past}))
             dated = await watcher.until(
                 lambda tick: is_whole(tick) and not tick.snapshot.problems[0].is_older
             )
@@ -194,5 +194,5 @@ async def test_records_name_pauses_that_are_not_over() -> None:
         "b.example": DomainPast(pauses=(replace(pause, recovered_at=NOW),)),
         "c.example": DomainPast(),
     }
-    assert pause_starts(pasts) == {"a.example": NOW.timestamp()}
+    assert DomainFacts(pasts=pasts).pause_starts == {"a.example": NOW.timestamp()}
     assert await read_pasts(DOWN, "acme", tuple(pasts), now=NOW) == {}

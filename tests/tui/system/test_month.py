@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import gc
 import sys
-from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from textual.pilot import Pilot
 
-from shared.domain.health import Thresholds
 from shared.domain.snapshot import Snapshot
 from shared.history import History
 from shared.records.replies import InterestedReply
 from shared.storage.database import parse_url
 from tests.tui.accounts import Clock, FakeFeed, account, failing
 from tui.app.dashboard import DashboardApp
-from tui.feed.history_access import HistoryAccess, RecalledState
-from tui.feed.poller import BoardComposer, intervals
+from tui.feed.history_access import HistoryAccess
+from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
+from tui.model.board import compose, unread
+from tui.model.changes import between
 
 DAYS = 30
 SETTLED = 20
@@ -55,27 +55,30 @@ class Month:
     def __init__(self, pilot: Pilot[int], history: HistoryAccess, clock: Clock) -> None:
         assert isinstance(pilot.app, DashboardApp)
         self._app, self._pilot, self._history, self._clock = pilot.app, pilot, history, clock
-        self._composer = BoardComposer(
-            Snapshot(workspace="acme"), past=RecalledState(), thresholds=Thresholds(), now=clock
-        )
+        self._board = unread("acme")
 
     async def live(self) -> list[int]:
         """The blocks of memory that Python has allocated at the end of each day."""
         taken = []
-        with closing(self._composer):
-            for number in range(DAYS * LOOKS):
-                self._clock.advance(86_400 / LOOKS)
-                snapshot = look(number, self._clock)
-                tick = await self._composer.tick(snapshot, intervals=intervals(30), beats=number + 1)
-                await self._history.keep(snapshot, now=self._clock.time)
-                self._app.post_message(self._app.Ticked(tick))
-                await self._pilot.pause()
-                self._app.second_passed()
-                await self._turn(number)
-                if number % LOOKS == LOOKS - 1:
-                    gc.collect()
-                    taken.append(sys.getallocatedblocks())
+        for number in range(DAYS * LOOKS):
+            self._clock.advance(86_400 / LOOKS)
+            self._app.post_message(self._app.Ticked(self._tick(look(number, self._clock), number + 1)))
+            await self._history.keep(self._board.snapshot, now=self._clock.time)
+            await self._pilot.pause()
+            self._app.second_passed()
+            await self._turn(number)
+            if number % LOOKS == LOOKS - 1:
+                gc.collect()
+                taken.append(sys.getallocatedblocks())
         return taken
+
+    def _tick(self, snapshot: Snapshot, beats: int) -> Tick:
+        before, self._board = (
+            self._board,
+            compose(snapshot, intervals=intervals(30), before=self._board),
+        )
+        changes = between(before.snapshot, snapshot, at=self._clock.time)
+        return Tick(snapshot=snapshot, board=self._board, changes=changes, beats=beats)
 
     async def _turn(self, number: int) -> None:
         """A person comes by every third day, looks at the board and an alarm, and goes."""

@@ -29,7 +29,7 @@ from tests.kit.clock import moment
 from tools.bench.dashboard.large_account import Lag, large_snapshot
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
-from tui.feed.poller import Poller, PollIntervals, Tick
+from tui.feed.poller import Poller, Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
 from tui.system.process import tuned_gc
 
@@ -119,14 +119,14 @@ class Dashboard:
             await stack.enter_async_context(self._app.run_test(size=(200, 50)))
             stack.enter_context(tuned_gc())
             poller = Poller(
-                client=client,
                 workspace="acme",
-                poll_intervals=PollIntervals.of(1),
+                intervals=intervals(1),
                 now=self._now,
                 history=history,
             )
             stack.push_async_callback(poller.aclose)
             poller.start(self._deliver, past=await history.recall(now=self._now()))
+            poller.connect(client)
             await asyncio.sleep(self._seconds / 10)
             widgets = self._widgets()
             await self._watch()
