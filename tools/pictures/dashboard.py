@@ -36,7 +36,7 @@ from tui.feed.pending_changes import Asked, PendingChanges
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import compose
-from tui.theme.marks import Mark, MarkKind
+from tui.model.happened import Mark, MarkKind
 
 LARGE, SMALL = (150, 44), (110, 32)
 EACH = 3.0

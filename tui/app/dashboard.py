@@ -31,7 +31,6 @@ from tui.feed.workspace_state import Workspaces, WorkspaceState
 from tui.model.facts import Read
 from tui.model.frame import Frame
 from tui.model.happened import together
-from tui.model.incident import Incident, with_marks
 from tui.model.lines import Freshness, PageRef
 from tui.model.offers import Offer
 from tui.model.reply_news import ReplyNews
@@ -291,10 +290,10 @@ class DashboardApp(ErrorBoundary, App[int]):
                 is_browser=self.is_web or state.pending_changes is None,
             )
         if name == "incidents":
-            from tui.screens.incidents import IncidentsPage
+            from tui.screens.incidents import IncidentsPage, range_for
 
-            on_now = [one.since for one in self.workspaces.current.alarms if one.is_on]
-            return IncidentsPage(since=min(on_now, default=None))
+            starts = [alarm.since for alarm in self.workspaces.current.alarms if alarm.is_on]
+            return IncidentsPage(span=range_for(min(starts, default=None), now=self.frame.now))
         if name == "wall":
             from tui.screens.wall import WallPage
 
@@ -336,7 +335,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             if not self.frame.is_past:
                 self._work(partial(self._read_about, page.about), group="read")
         elif page.lane_span:
-            self._work(partial(self._read_lanes, page.lane_span, page.set_incident), group="lanes")
+            self._work(partial(self._read_lanes, page, page.lane_span), group="lanes")
 
     def _work(self, work: Callable[[], Coroutine[Any, Any, None]], *, group: str) -> None:
         is_alone = group != "read"
@@ -365,14 +364,14 @@ class DashboardApp(ErrorBoundary, App[int]):
         if page.is_mounted:
             page.show_course(found)
 
-    async def _read_lanes(self, span: timedelta, show: Callable[[Incident | None], object]) -> None:
+    async def _read_lanes(self, page: Page, span: timedelta) -> None:
         """Every domain over time, up to what is shown; the board's scrubber goes up to now."""
         state, frame = self.workspaces.current, self.frame
-        end = self.now() if show == self.board.scrubber.set_incident else frame.now
+        end = self.now() if page is self.board else frame.now
         board = state.board if end != frame.now and state.board else frame.board
         inboxes = board.snapshot.inboxes.value
         if state.history is None or inboxes is None:
-            show(None)
+            page.set_incident(None)
             return
         start = end - span
         fresh = frame.is_past or frame.freshness("inboxes") < Freshness.LATE
@@ -381,7 +380,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         )
         noticed = await state.history.marks(PageRef(kind="incident"), start=start, end=end)
         recorded = await state.feed.recorded_marks(start=start, end=end) if state.feed else ()
-        show(with_marks(incident, together(recorded, noticed)))
+        page.set_incident(incident.with_marks(together(recorded, noticed)))
 
     # -- alarms ----------------------------------------------------------------------------------------
 
@@ -452,7 +451,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             board=board, now=replay.at, changes=changes, is_past=True, mode=mode, only_reads=True
         )
         if was_live:
-            self._work(partial(self._read_lanes, SCRUBBED, self.board.scrubber.set_incident), group="lanes")
+            self._work(partial(self._read_lanes, self.board, SCRUBBED), group="lanes")
         if self.page and self.page is not self.board:
             self.read_for(self.page)
 

@@ -30,13 +30,12 @@ from tui.feed.startup import OpenRecords, has_bot_database, read_marks, read_pas
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, DomainFacts, compose
 from tui.model.frame import Frame
-from tui.model.happened import together
-from tui.model.incident import Incident, with_marks
+from tui.model.happened import Mark, together
+from tui.model.incident import Incident
 from tui.model.lines import PageRef
 from tui.screens.incidents import IncidentsPage
 from tui.screens.report import report
 from tui.system.terminal import output_encoding, speaks_unicode, writable
-from tui.theme.marks import Mark
 
 PAPER = 120
 """Columns without a terminal."""
@@ -72,7 +71,7 @@ async def print_once(
     if svg:
         tick = Tick(snapshot=snapshot, board=board, changes=(), beats=1)
         lanes = await _lanes(settings, place, snapshot, now=now, span=incident, open_records=open_records)
-        picture = await _picture(tick, place, lanes)
+        picture = await _picture(tick, place, lanes, incident)
         await asyncio.to_thread(svg.write_text, picture, encoding="utf-8")
     if as_json:
         text = json.dumps(as_data(snapshot, board), indent=2, ensure_ascii=False)
@@ -203,20 +202,19 @@ async def _lanes(
     if open_records and has_bot_database(settings):
         async with open_records(settings) as records:
             recorded = await read_marks(records, snapshot, start=start, end=now)
-    return with_marks(found, together(recorded, noticed))
+    return found.with_marks(together(recorded, noticed))
 
 
-async def _picture(tick: Tick, place: Workspace, incident: Incident | None) -> str:
+async def _picture(tick: Tick, place: Workspace, incident: Incident | None, span: timedelta | None) -> str:
     """The board as it would be in a terminal of 160 by 50, or the page of incidents."""
     app = DashboardApp([WorkspaceState(workspace=place.name)])
     async with app.run_test(size=PICTURE) as pilot:
         app.post_message(app.Ticked(tick))
         await pilot.pause()
-        if incident:
-            app.action_open("incidents")
-            await pilot.pause()
-            await app.workers.wait_for_complete()
-            assert isinstance(app.screen, IncidentsPage)
-            app.screen.set_incident(incident)
+        if incident and span:
+            page = IncidentsPage(span=span)
+            await app.push_screen(page)
+            await app.workers.wait_for_complete()  # without a history of its own the page finds nothing
+            page.set_incident(incident)
         await pilot.pause()
         return app.export_screenshot(title=f"Outreach: {place.name}")

@@ -18,10 +18,9 @@ from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
 from shared.history import About, History, HistoryUnavailable, Transition
 from tui.model.changes import becomes_by, together, tone_of_change
 from tui.model.course import LEAST_SPAN, Course, course_of
-from tui.model.happened import of_transitions
+from tui.model.happened import Mark, of_transitions
 from tui.model.incident import Incident, lanes_of
 from tui.model.lines import ChangeLine, PageRef
-from tui.theme.marks import Mark
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +116,7 @@ class HistoryAccess:
         found = self._history.transitions(
             self._workspace, start=start, end=end, about=which, limit=MOST_TRANSITIONS
         )
-        return of_transitions(await self._or(found, ()))
+        return tuple(of_transitions(await self._or(found, ())))
 
     async def incident(
         self, inboxes: Sequence[Inbox], *, start: datetime, end: datetime, fresh: bool, thresholds: Thresholds

@@ -32,7 +32,7 @@ from tui.feed.pending_changes import Asked, run_command
 from tui.feed.poller import Poller, Tick, intervals
 from tui.model import happened
 from tui.model.board import DomainFacts
-from tui.theme.marks import Mark
+from tui.model.happened import Mark
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient

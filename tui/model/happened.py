@@ -1,20 +1,25 @@
-"""Marks of what happened: from changes that polls noticed, and from what the bot recorded. Pure."""
+"""Marks of what happened: from changes that polls noticed, and from what the bot recorded. Pure.
+
+Another kind of mark is one member of `MarkKind` and its look in `LOOKS`.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
 
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import DomainChange, Value
 from shared.domain_health.wording import change_of
 from shared.history import Transition
-from shared.records.domains import DomainIncident
 from shared.records.guardrails import Incident
 from shared.records.records import PeriodRecords
 from shared.text.formats import show_number
-from tui.theme.marks import Mark, MarkKind
+from tui.theme.palette import Ink
 
 LOST = "was found by polling: its webhook never arrived"
 SKEW = timedelta(minutes=1)
@@ -23,105 +28,124 @@ NOTICED_WITHIN = timedelta(minutes=20)
 """A change that is recorded is noticed by a poll so much later at most: it is one mark, not two."""
 
 
-def of_transitions(transitions: Iterable[Transition]) -> tuple[Mark, ...]:
-    """Pauses of sequences, and inboxes that rest or send again, those of a domain at one time together; the oldest first."""
-    marks: list[Mark] = []
-    inboxes: defaultdict[tuple[datetime, str, MarkKind], list[Transition]] = defaultdict(list)
-    for one in transitions:
-        if one.field != "status":
-            continue
-        if one.kind == "sequence" and (kind := _of_sequence(one.after)):
-            marks.append(
-                Mark(at=one.at, kind=kind, subject=one.label or one.key, text=_noticed(kind), about=one.key)
-            )
-        elif one.kind == "inbox" and (kind := _of_inbox(one.before, one.after)):
-            inboxes[one.at, one.key.lower().rpartition("@")[2], kind].append(one)
-    marks += [_of_inboxes(at, domain, kind, found) for (at, domain, kind), found in inboxes.items()]
-    return tuple(sorted(marks, key=lambda mark: mark.at))
+class MarkKind(StrEnum):
+    """What happened; the more serious is named first, and stands where two fall into one cell."""
+
+    STOPPED = "stopped sending"
+    DNS_BROKEN = "DNS broken"
+    GUARDRAIL = "guardrail"
+    LOST_REPLY = "reply lost"
+    PAUSED = "paused"
+    SENDING = "sending again"
+    DNS_GOOD = "DNS good again"
+    RESUMED = "resumed"
 
 
-def of_period(period: PeriodRecords, *, names: Mapping[str, str]) -> tuple[Mark, ...]:
-    """Sequences that were paused and resumed, by whom, and domains that the service paused; `names` of sequences by id."""
-    marks = [
-        Mark(
-            at=change.at,
-            kind=MarkKind.PAUSED if change.effect == "paused" else MarkKind.RESUMED,
-            subject=names.get(sequence, sequence),
-            text=f"{change.effect} by {change.actor.name}" + (f": {change.reason}" if change.reason else ""),
-            about=sequence,
-        )
-        for change in period.changes
-        if change.effect in {"paused", "resumed"}
-        for sequence in change.sequences
-    ]
-    marks += [_of_domain(one) for one in period.incidents if one.domain]
-    marks += [Mark(at=at, kind=MarkKind.LOST_REPLY, subject="A reply", text=LOST) for at in period.lost]
-    return tuple(sorted(marks, key=lambda mark: mark.at))
+class Look(NamedTuple):
+    """How a kind of mark is drawn, and called in the key of signs."""
+
+    sign: str
+    ink: Ink
+    word: str
 
 
-def _of_domain(one: DomainIncident) -> Mark:
-    return Mark(at=one.at, kind=MarkKind.STOPPED, subject=one.domain, text=one.text, about=one.domain)
+LOOKS = {
+    MarkKind.STOPPED: Look("○", Ink.BAD, "inboxes rest"),
+    MarkKind.DNS_BROKEN: Look("✗", Ink.BAD, "DNS broken"),
+    MarkKind.GUARDRAIL: Look("◆", Ink.BAD, "guardrail"),
+    MarkKind.LOST_REPLY: Look("⊘", Ink.WARN, "reply lost, found by polling"),
+    MarkKind.PAUSED: Look("‖", Ink.WARN, "sequence paused"),
+    MarkKind.SENDING: Look("●", Ink.GOOD, "inboxes send again"),
+    MarkKind.DNS_GOOD: Look("✓", Ink.GOOD, "DNS good again"),
+    MarkKind.RESUMED: Look("►", Ink.GOOD, "sequence resumed"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Something that happened to `subject`, a domain, an inbox or a sequence by name; `about` is its key."""
+
+    at: datetime
+    kind: MarkKind
+    subject: str
+    text: str
+    about: str = ""
+
+    @property
+    def look(self) -> Look:
+        return LOOKS[self.kind]
 
 
 def together(recorded: Iterable[Mark], noticed: Iterable[Mark]) -> tuple[Mark, ...]:
     """All marks, the oldest first; what is recorded with its exact time and its author is not noticed once more."""
-    known = list(recorded)
+    marks = list(recorded)
     times: defaultdict[tuple[MarkKind, str], list[datetime]] = defaultdict(list)
-    for mark in known:
+    for mark in marks:
         times[mark.kind, mark.about].append(mark.at)
-    new = (
-        mark
-        for mark in noticed
-        if not any(-SKEW <= mark.at - at <= NOTICED_WITHIN for at in times[mark.kind, mark.about])
-    )
-    return tuple(sorted((*known, *new), key=lambda mark: mark.at))
+    for mark in noticed:
+        lags = (mark.at - at for at in times[mark.kind, mark.about])
+        if not any(-SKEW <= lag <= NOTICED_WITHIN for lag in lags):
+            marks.append(mark)
+    return tuple(sorted(marks, key=lambda mark: mark.at))
 
 
-def of_dns(changes: Iterable[DomainChange]) -> tuple[Mark, ...]:
-    """Records that broke, confirmed by two resolvers, and those that are good again; the oldest first."""
-    found = []
+def of_transitions(transitions: Iterable[Transition]) -> Iterator[Mark]:
+    """Pauses of sequences, and inboxes that rest or send again, those of a domain at one time as one mark."""
+    inboxes: defaultdict[tuple[datetime, str, MarkKind], list[Transition]] = defaultdict(list)
+    for one in transitions:
+        if one.field != "status":
+            continue
+        if one.kind == "sequence" and one.after in {"paused", "active"}:
+            kind = MarkKind.PAUSED if one.after == "paused" else MarkKind.RESUMED
+            text = f"{kind.value} (as noticed)"
+            yield Mark(at=one.at, kind=kind, subject=one.label or one.key, text=text, about=one.key)
+        elif one.kind == "inbox":
+            domain = one.key.lower().rpartition("@")[2]
+            if one.after == "resting":
+                inboxes[one.at, domain, MarkKind.STOPPED].append(one)
+            elif one.before == "resting" and one.after in {"active", "warming"}:
+                inboxes[one.at, domain, MarkKind.SENDING].append(one)
+    for (at, domain, kind), alike in inboxes.items():
+        subject, text = alike[0].key, f"is {alike[0].after}"
+        if len(alike) > 1:
+            subject, text = domain, f"{show_number(len(alike), 'inbox')} {kind}"
+        yield Mark(at=at, kind=kind, subject=subject, text=text, about=domain)
+
+
+def of_period(period: PeriodRecords, *, names: Mapping[str, str]) -> Iterator[Mark]:
+    """Sequences that were paused and resumed, by whom, and domains that the service paused; `names` of sequences by id."""
+    for change in period.changes:
+        if change.effect not in {"paused", "resumed"}:
+            continue
+        kind = MarkKind.PAUSED if change.effect == "paused" else MarkKind.RESUMED
+        reason = f": {change.reason}" if change.reason else ""
+        text = f"{change.effect} by {change.actor.name}{reason}"
+        for sequence in change.sequences:
+            name = names.get(sequence, sequence)
+            yield Mark(at=change.at, kind=kind, subject=name, text=text, about=sequence)
+    for one in period.incidents:
+        if one.domain:
+            yield Mark(at=one.at, kind=MarkKind.STOPPED, subject=one.domain, text=one.text, about=one.domain)
+    for at in period.lost:
+        yield Mark(at=at, kind=MarkKind.LOST_REPLY, subject="A reply", text=LOST)
+
+
+def of_dns(changes: Iterable[DomainChange]) -> Iterator[Mark]:
+    """DNS records that broke, confirmed by two resolvers, and those that are good again."""
     for one in changes:
         broke = one.after.value is Value.PROBLEM and one.after.confirmed
         if broke or one.recovered:
             kind = MarkKind.DNS_BROKEN if broke else MarkKind.DNS_GOOD
-            found.append(
-                Mark(at=one.at, kind=kind, subject=one.domain, text=change_of(one), about=one.domain)
-            )
-    return tuple(sorted(found, key=lambda mark: mark.at))
+            yield Mark(at=one.at, kind=kind, subject=one.domain, text=change_of(one), about=one.domain)
 
 
-def of_incidents(incidents: Iterable[Incident]) -> tuple[Mark, ...]:
-    """Guardrails that fired, the oldest first."""
-    marks = (
-        Mark(
+def of_incidents(incidents: Iterable[Incident]) -> Iterator[Mark]:
+    """Guardrails that fired."""
+    for one in incidents:
+        yield Mark(
             at=moment(one.began_at),
             kind=MarkKind.GUARDRAIL,
             subject=one.label or one.subject,
             text=f"guardrail {one.rule}" + (f": {one.note}" if one.note else ""),
             about=one.subject,
         )
-        for one in incidents
-    )
-    return tuple(sorted(marks, key=lambda mark: mark.at))
-
-
-def _noticed(kind: MarkKind) -> str:
-    return f"{kind.value} (as noticed)"
-
-
-def _of_sequence(after: str) -> MarkKind | None:
-    return {"paused": MarkKind.PAUSED, "active": MarkKind.RESUMED}.get(after)
-
-
-def _of_inbox(before: str, after: str) -> MarkKind | None:
-    if after == "resting":
-        return MarkKind.STOPPED
-    return MarkKind.SENDING if before == "resting" and after in {"active", "warming"} else None
-
-
-def _of_inboxes(at: datetime, domain: str, kind: MarkKind, found: Sequence[Transition]) -> Mark:
-    if len(found) == 1:
-        return Mark(at=at, kind=kind, subject=found[0].key, text=f"is {found[0].after}", about=domain)
-    return Mark(
-        at=at, kind=kind, subject=domain, text=f"{show_number(len(found), 'inbox')} {kind}", about=domain
-    )

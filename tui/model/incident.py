@@ -1,4 +1,4 @@
-"""How domains stood over time, as lanes: rebuilt from the present and from what changed, the newest change first. Pure.
+"""How domains stood over time, as lanes: rebuilt from the present and from what changed, and drawn. Pure.
 
 A lane has a gap where nothing was read, or where the domain wasn't known: no gap is filled with a guess.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import groupby
@@ -16,12 +16,23 @@ from shared.api.models import Inbox
 from shared.api.words import INBOX_STATUSES
 from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds, by_score
+from shared.domain.local_zone import local
 from shared.guardrails.rule import subject_key
 from shared.history import Transition
 from shared.text.formats import show_exact_span, show_number
-from tui.theme.marks import Mark
+from shared.text.sanitize import visible
+from tui.model.happened import LOOKS, Mark, MarkKind
+from tui.theme.palette import TONE_INK, Ink
+from tui.theme.words import REST, Piece, Words
 
 Span = tuple[datetime, datetime]
+WORKSPACE = "workspace"
+"""The key of the lane of what happened to no domain alone."""
+TICK_CELLS = 12
+"""The room of a time on the axis, and a gap."""
+STEPS = tuple(
+    timedelta(minutes=minutes) for minutes in (1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880)
+)
 
 
 class LaneState(StrEnum):
@@ -36,22 +47,27 @@ class LaneState(StrEnum):
     HEALTHY = "healthy"
 
     @property
+    def ink(self) -> Ink:
+        return FILLS[self][1]
+
+    @property
     def tone(self) -> Tone:
-        return TONES[self]
+        return next((tone for tone, ink in TONE_INK.items() if ink is self.ink), Tone.GOOD)
 
 
-TONES = {
-    LaneState.PAUSED: Tone.BAD,
-    LaneState.RESTING: Tone.BAD,
-    LaneState.BAD: Tone.BAD,
-    LaneState.AT_RISK: Tone.WARN,
-    LaneState.UNKNOWN: Tone.UNKNOWN,
-    LaneState.WARMING: Tone.GOOD,
-    LaneState.HEALTHY: Tone.GOOD,
+FILLS = {
+    LaneState.PAUSED: ("█", Ink.BAD),
+    LaneState.RESTING: ("▓", Ink.BAD),
+    LaneState.BAD: ("▚", Ink.BAD),
+    LaneState.AT_RISK: ("▒", Ink.WARN),
+    LaneState.UNKNOWN: ("?", Ink.UNKNOWN),
+    LaneState.WARMING: ("╍", Ink.ACCENT),
+    LaneState.HEALTHY: ("━", Ink.GOOD),
 }
+"""Each has a pattern of its own, for screens without colors."""
 SEVERITY = {state: rank for rank, state in enumerate(LaneState)}
-TROUBLES = frozenset({LaneState.PAUSED, LaneState.RESTING, LaneState.BAD})
-"""What raises an alarm of a domain."""
+MARK_SEVERITY = {kind: rank for rank, kind in enumerate(MarkKind)}
+STOPS = (LaneState.PAUSED, LaneState.RESTING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +78,6 @@ class Segment:
     end: datetime
     state: LaneState
     affected: int = 0
-
-    @property
-    def length(self) -> timedelta:
-        return self.end - self.start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +92,7 @@ class Lane:
     @property
     def troubled_since(self) -> datetime | None:
         """When it first stood in a way that raises an alarm."""
-        return next((one.start for one in self.segments if one.state in TROUBLES), None)
+        return next((one.start for one in self.segments if one.state.tone is Tone.BAD), None)
 
     @property
     def worst(self) -> LaneState:
@@ -100,67 +112,60 @@ class Incident:
     marks: tuple[Mark, ...] = ()
 
     @property
-    def troubled(self) -> tuple[Lane, ...]:
-        return tuple(lane for lane in self.lanes if lane.troubled_since)
-
-    @property
     def summary(self) -> str:
         """`4 of 9 domains affected · 3 paused, the longest for 2 h 10 min · 28 inboxes stopped`."""
+        domains = show_number(len(self.lanes), "domain")
         if not self.lanes:
             return "Nothing is known of this time."
-        troubled = self.troubled
+        troubled = [lane for lane in self.lanes if lane.troubled_since]
         if not troubled:
-            return f"No domain was paused, resting or bad ({show_number(len(self.lanes), 'domain')})."
-        parts = [f"{len(troubled):,} of {show_number(len(self.lanes), 'domain')} affected"]
-        paused = [one for lane in troubled for one in lane.segments if one.state is LaneState.PAUSED]
-        if paused:
+            return f"No domain was paused, resting or bad ({domains})."
+        parts = [f"{len(troubled):,} of {domains} affected"]
+        segments = [one for lane in troubled for one in lane.segments]
+        if pauses := [one.end - one.start for one in segments if one.state is LaneState.PAUSED]:
             number = sum(lane.worst is LaneState.PAUSED for lane in troubled)
-            longest = show_exact_span(max(one.length for one in paused))
-            parts.append(f"{number:,} paused{', the longest' if len(paused) > 1 else ''} for {longest}")
-        stopped = sum(
-            max((one.affected for one in lane.segments if one.state in STOPS), default=0) for lane in troubled
-        )
-        if stopped:
-            parts.append(f"{show_number(stopped, 'inbox')} stopped")
+            longest = ", the longest" if len(pauses) > 1 else ""
+            parts.append(f"{number:,} paused{longest} for {show_exact_span(max(pauses))}")
+        stopped = [[one.affected for one in lane.segments if one.state in STOPS] for lane in troubled]
+        if number := sum(max(affected, default=0) for affected in stopped):
+            parts.append(f"{show_number(number, 'inbox')} stopped")
         return " · ".join(parts)
 
+    def with_marks(self, marks: Iterable[Mark]) -> Incident:
+        """Each mark on the lane of its domain; those of sequences and of the whole workspace on their own."""
+        of_domain: dict[str, list[Mark]] = {subject_key(lane.domain): [] for lane in self.lanes}
+        others: list[Mark] = []
+        for mark in marks:
+            if self.start <= mark.at <= self.end:
+                of_domain.get(subject_key(mark.about).rpartition("@")[2], others).append(mark)
+        lanes = (replace(lane, marks=tuple(of_domain[subject_key(lane.domain)])) for lane in self.lanes)
+        return replace(self, lanes=tuple(lanes), marks=tuple(others))
 
-STOPS = (LaneState.PAUSED, LaneState.RESTING)
+    def column_of(self, at: datetime, columns: int) -> int:
+        """The cell of a time on a bar of so many cells."""
+        share = (at - self.start) / max(self.end - self.start, timedelta(seconds=1))
+        return max(0, min(columns - 1, int(share * columns)))
+
+    def axis(self, columns: int) -> str:
+        """Round times where they fit, and the end."""
+        span = self.end - self.start
+        form = "%H:%M" if span <= timedelta(hours=36) else "%d %b"
+        cells = [" "] * columns
+        step = next((one for one in STEPS if span / one * TICK_CELLS <= columns), STEPS[-1])
+        end = f"{local(self.end):%H:%M}"
+        midnight = local(self.start).replace(hour=0, minute=0, second=0, microsecond=0)
+        # The next multiple of a step by the clock of this place.
+        at = midnight + step * -(-(local(self.start) - midnight) // step)
+        while at < self.end:
+            x, words = self.column_of(at, columns), f"╵{local(at).strftime(form)}"
+            if x + len(words) < columns - len(end) - 1:
+                cells[x : x + len(words)] = words
+            at += step
+        cells[columns - len(end) :] = end
+        return "".join(cells)
 
 
-@dataclass(slots=True)
-class _Domain:
-    """How its inboxes stand while the changes are undone."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    until: datetime | None = None
-    state: LaneState = LaneState.UNKNOWN
-    affected: int = 0
-    segments: list[Segment] = field(default_factory=list)
-
-    def now(self) -> tuple[LaneState, int]:
-        inboxes, resting = self.counts.total(), self.counts["resting"]
-        if resting:
-            return LaneState.PAUSED if resting == inboxes else LaneState.RESTING, resting
-        for state in (LaneState.BAD, LaneState.AT_RISK, LaneState.UNKNOWN, LaneState.WARMING):
-            if found := self.counts[state]:
-                return state, found
-        return LaneState.HEALTHY, inboxes
-
-    def turn(self, at: datetime) -> None:
-        """Until `at` it stood as the counts are now."""
-        state, affected = self.now()
-        if state is not self.state:
-            self.close(at)
-            self.until, self.state, self.affected = at, state, affected
-        else:
-            self.affected = max(self.affected, affected)
-
-    def close(self, start: datetime) -> None:
-        if self.until and start < self.until:
-            self.segments.append(
-                Segment(start=start, end=self.until, state=self.state, affected=self.affected)
-            )
+# -- from the history ------------------------------------------------------------------------------------
 
 
 def lanes_of(
@@ -177,34 +182,68 @@ def lanes_of(
 
     `known_from`: since when the history has each domain. `read`: the times in which the service was read.
     """
-    words = {inbox.email.lower(): [*_words(inbox, thresholds), inbox.domain] for inbox in inboxes}
-    domains: defaultdict[str, _Domain] = defaultdict(_Domain)
+    words = {
+        inbox.email.lower(): [
+            inbox.status or "unknown",
+            by_score(inbox.health_score, thresholds)[1],
+            inbox.domain,
+        ]
+        for inbox in inboxes
+    }
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for status, health, domain in words.values():
-        domains[domain].counts[_state(status, health)] += 1
-    for one in domains.values():
-        one.until, (one.state, one.affected) = end, one.now()
-    ours = (one for one in transitions if one.kind == "inbox" and one.at <= end)
-    for at, changes in groupby(ours, key=lambda one: one.at):
+        counts[domain][_state(status, health)] += 1
+    # How each domain stood, the newest first: until when, and how many of its inboxes.
+    stood = {domain: [(end, *_domain_state(counted))] for domain, counted in counts.items()}
+    past = (one for one in transitions if one.kind == "inbox" and one.at <= end)
+    for at, changes in groupby(past, key=lambda one: one.at):
         if at <= start:
             break
         moved = set()
         for change in changes:
-            if known := words.get(change.key.lower()):
-                domains[known[2]].counts[_state(*known[:2])] -= 1
-                known[0 if change.field == "status" else 1] = change.before
-                domains[known[2]].counts[_state(*known[:2])] += 1
-                moved.add(known[2])
-        for name in moved:
-            domains[name].turn(at)
+            if now := words.get(change.key.lower()):
+                status, health, domain = now
+                counts[domain][_state(status, health)] -= 1
+                now[0 if change.field == "status" else 1] = change.before
+                counts[domain][_state(now[0], now[1])] += 1
+                moved.add(domain)
+        for domain in moved:
+            stood[domain].append((at, *_domain_state(counts[domain])))
     lanes = []
-    for name, one in domains.items():
-        first = known_from.get(name, end)
-        one.close(max(start, first))
-        spans = (
-            replace(part, start=max(part.start, first)) for part in reversed(one.segments) if part.end > first
-        )
-        lanes.append(Lane(domain=name, inboxes=one.counts.total(), segments=tuple(_read_parts(spans, read))))
+    for domain, times in stood.items():
+        first = max(start, known_from.get(domain, end))
+        runs = [list(run) for _, run in groupby(times, key=lambda one: one[1])]
+        begins = [*(run[0][0] for run in runs[1:]), first]
+        segments = [
+            Segment(start=max(begin, first), end=until, state=state, affected=max(run, key=_affected)[2])
+            for begin, run in zip(begins, runs, strict=True)
+            for until, state, _ in run[:1]
+            if until > first
+        ]
+        parts = tuple(_read_parts(reversed(segments), read))
+        lanes.append(Lane(domain=domain, inboxes=counts[domain].total(), segments=parts))
     return tuple(sorted(lanes, key=_rank))
+
+
+def _affected(one: tuple[datetime, LaneState, int]) -> int:
+    return one[2]
+
+
+def _domain_state(counts: Counter[str]) -> tuple[LaneState, int]:
+    """How a domain stands with so many inboxes in each state, and how many stand so."""
+    if resting := counts[LaneState.RESTING]:
+        return LaneState.PAUSED if resting == counts.total() else LaneState.RESTING, resting
+    worst = next((state for state in LaneState if counts[state]), LaneState.HEALTHY)
+    return worst, counts[worst]
+
+
+def _state(status: str, health: str) -> str:
+    """How an inbox stands: as its verdict, in the words of the history."""
+    if status == "resting":
+        return LaneState.RESTING
+    if status not in INBOX_STATUSES and (status != "unknown" or health == "healthy"):
+        return LaneState.UNKNOWN
+    return LaneState.WARMING if status == "warming" and health == "healthy" else health
 
 
 def _rank(lane: Lane) -> tuple[bool, float, int, str]:
@@ -214,7 +253,7 @@ def _rank(lane: Lane) -> tuple[bool, float, int, str]:
 
 
 def _read_parts(segments: Iterable[Segment], read: Sequence[Span]) -> Iterator[Segment]:
-    """What lies in the times in which the service was read."""
+    """Cut out what lies between the times in which the service was read."""
     for segment in segments:
         for began, ended in read:
             first, last = max(segment.start, began), min(segment.end, ended)
@@ -222,31 +261,101 @@ def _read_parts(segments: Iterable[Segment], read: Sequence[Span]) -> Iterator[S
                 yield replace(segment, start=first, end=last)
 
 
-def _words(inbox: Inbox, thresholds: Thresholds) -> tuple[str, str]:
-    return inbox.status or "unknown", by_score(inbox.health_score, thresholds)[1]
+# -- drawn -----------------------------------------------------------------------------------------------
 
 
-def _state(status: str, health: str) -> str:
-    """How an inbox stands: as its verdict, in the words of the history."""
-    if status == "resting":
-        return "resting"
-    if status not in INBOX_STATUSES and (status != "unknown" or health == "healthy"):
-        return LaneState.UNKNOWN
-    return LaneState.WARMING if status == "warming" and health == "healthy" else health
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneLine:
+    """A lane as a row of a list; `cursor` is the time that is read."""
+
+    lane: Lane
+    incident: Incident
+    cursor: datetime | None = None
+
+    @property
+    def key(self) -> str:
+        return self.lane.domain
+
+    @property
+    def tone(self) -> Tone:
+        return self.lane.worst.tone
+
+    @property
+    def words(self) -> str:
+        return self.key
+
+    @property
+    def now(self) -> Sequence[Piece]:
+        """How it stands at the end, and for how long already."""
+        if self.key == WORKSPACE:
+            return ()
+        last = self.lane.segments[-1] if self.lane.segments else None
+        if last is None or last.end < self.incident.end:
+            return (("not known", Ink.MUTED),)
+        if last.state is LaneState.HEALTHY:
+            return (("healthy", Ink.MUTED),)
+        # Without a segment before it, it stood so before anything was read.
+        began = any(one.end == last.start for one in self.lane.segments)
+        lasting = f" {show_exact_span(last.end - last.start)}" if began else ""
+        return ((f"{last.state.value}{lasting}", last.state.ink),)
+
+    def bar(self, width: int) -> Sequence[Piece]:
+        """A cell shows the worst that was within it, so that no trouble is too short to be seen; a sign stands before it."""
+        column_of = self.incident.column_of
+        cells: list[Piece] = [(" " if self.key == WORKSPACE else REST, Ink.FAINT)] * width
+        for segment in sorted(self.lane.segments, key=lambda one: -SEVERITY[one.state]):
+            first, last = (column_of(at, width) for at in (segment.start, segment.end))
+            cells[first : last + 1] = [FILLS[segment.state]] * (last + 1 - first)
+        for mark in sorted(self.lane.marks, key=lambda one: -MARK_SEVERITY[one.kind]):
+            cells[column_of(mark.at, width)] = mark.look[:2]
+        if self.cursor:
+            cells[column_of(self.cursor, width)] = ("│", Ink.STRONG)
+        runs = groupby(cells, key=lambda cell: cell[1])
+        return [("".join(sign for sign, _ in run), ink) for ink, run in runs]
+
+    @property
+    def reading(self) -> Words:
+        """What the cursor reads: when, how the domain stood, and since when."""
+        at = self.cursor
+        if at is None:
+            return Words()
+        about: Sequence[Piece] = ((f"{_time(at)}  ", Ink.ACCENT), (f"{visible(self.key)} ", Ink.STRONG))
+        segment = self.lane.at(at)
+        if segment is None:
+            return Words((*about, ("not known", Ink.MUTED)))
+        state, since = segment.state, f"since {_time(segment.start)}"
+        if state is not LaneState.HEALTHY:
+            since += f", {segment.affected:,} of {self.lane.inboxes:,} inboxes"
+        return Words((*about, (f"{state.value} ", state.ink), (since, Ink.TEXT)))
+
+    def happened(self, *, most: int) -> tuple[Words, ...]:
+        """What happened on a lane, the newest first."""
+        lines = []
+        for mark in self.lane.marks[::-1][:most]:
+            text = visible(f"{mark.subject} {mark.text}".strip())
+            sign = (f"{mark.look.sign} ", mark.look.ink)
+            lines.append(Words(((f"{_time(mark.at)} ", Ink.MUTED), sign, (text, Ink.TEXT))))
+        return tuple(lines)
 
 
-def with_marks(incident: Incident, marks: Iterable[Mark]) -> Incident:
-    """Each mark on the lane of its domain; those of sequences and of the whole workspace on their own."""
-    lanes = {subject_key(lane.domain): lane for lane in incident.lanes}
-    found: defaultdict[str, list[Mark]] = defaultdict(list)
-    others: list[Mark] = []
-    for mark in marks:
-        if not incident.start <= mark.at <= incident.end:
-            continue
-        domain = subject_key(mark.about).rpartition("@")[2]
-        (found[domain] if domain in lanes else others).append(mark)
-    return replace(
-        incident,
-        lanes=tuple(replace(lane, marks=tuple(found[subject_key(lane.domain)])) for lane in incident.lanes),
-        marks=tuple(others),
-    )
+def lane_lines(incident: Incident, *, cursor: datetime | None = None) -> tuple[LaneLine, ...]:
+    """The lane of the workspace where something happened to it, then the domains, those in trouble first."""
+    own = (Lane(domain=WORKSPACE, inboxes=0, marks=incident.marks),) if incident.marks else ()
+    return tuple(LaneLine(lane=lane, incident=incident, cursor=cursor) for lane in (*own, *incident.lanes))
+
+
+def _time(at: datetime) -> str:
+    return f"{local(at):%d %b %H:%M}"
+
+
+def legend() -> tuple[Words, Words]:
+    """The signs with their words."""
+    states = [(sign * 2, ink, state.value) for state, (sign, ink) in FILLS.items()]
+    return _named(states), _named(LOOKS.values())
+
+
+def _named(signs: Iterable[tuple[str, Ink, str]]) -> Words:
+    pieces: list[Piece] = []
+    for sign, ink, word in signs:
+        pieces += [(sign, ink), (f" {word}  ", Ink.MUTED)]
+    return Words(tuple(pieces))

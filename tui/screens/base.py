@@ -96,8 +96,8 @@ class Page(SafeScreen[None]):
     def show(self, frame: Frame) -> None:
         """Paint what differs; called with every frame, each second."""
 
-    lane_span: timedelta | None = None
-    """How far back the lanes go that the page shows; None: it has none."""
+    lane_span: timedelta = timedelta()
+    """How far back the lanes go that the page shows; zero where it has none."""
 
     def set_incident(self, incident: Incident | None) -> None:
         """The lanes, once they are read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from textual import on
 from textual.containers import Container, VerticalScroll
@@ -12,10 +13,11 @@ from textual.widgets import ContentSwitcher
 from tui.model.columns import INBOXES
 from tui.model.facts import Read, domain_card, service_facts
 from tui.model.frame import DOMAINS, Frame
+from tui.model.incident import Incident
 from tui.model.lines import PageRef
 from tui.model.rich_card import facts_grid, render
 from tui.screens.base import Page, panel_of
-from tui.widgets.scrubber import Scrubber
+from tui.widgets.lanes import LanePanel
 from tui.widgets.table import ListTable, Panel
 from tui.widgets.text import CardText, TextLine
 
@@ -34,7 +36,8 @@ class BoardPage(Page):
         self.domains = Panel("domains", title="Domains", columns=DOMAINS, empty="No inboxes are connected.")
         self.inboxes = Panel("inboxes", title="Inboxes", columns=INBOXES, empty="No inboxes are connected.")
         self.card = CardText(id="why")
-        self.scrubber = Scrubber()
+        self.scrubber = LanePanel("scrubber", title="What happened")
+        self.incident: Incident | None = None
         self.below = ContentSwitcher(initial="context", id="below")
 
     def parts(self) -> Iterable[Widget]:
@@ -46,6 +49,14 @@ class BoardPage(Page):
                     yield self.card
                 yield self.inboxes
             yield self.scrubber
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.scrubber.table.can_focus = False
+
+    def set_incident(self, incident: Incident | None) -> None:
+        self.incident = incident
+        self.again()
 
     @property
     def chosen(self) -> PageRef | None:
@@ -59,9 +70,10 @@ class BoardPage(Page):
     def show(self, frame: Frame) -> None:
         self.numbers.set(frame.figures(self.size.width - 2))
         self.domains.show(frame.domain_lines, **panel_of("inboxes", frame))
-        self.below.current = "scrubber" if frame.is_past else "context"
-        if frame.is_past:
-            self.scrubber.at(frame.now)
+        self.below.current = "panel-scrubber" if frame.is_past else "context"
+        if frame.is_past and (incident := self.incident):
+            start = min(incident.start, frame.now)
+            self.scrubber.draw(replace(incident, start=start), cursor=frame.now)
         line = frame.domain(self.pausable_domain)
         self.inboxes.title = f"Inboxes of {line.key}" if line else "Inboxes"
         lines = frame.inboxes_of(line.key)[:MOST_INBOXES] if line else ()

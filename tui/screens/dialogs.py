@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import zip_longest
 from typing import ClassVar
 
+from rich.columns import Columns
 from rich.console import RenderableType
-from rich.table import Table as Grid
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
@@ -163,8 +162,6 @@ def _asked(button: CardButton) -> Asked | None:
     return Yes(act=button.action) if isinstance(button.action, Act) else None
 
 
-TWO_COLUMNS = 76
-"""Cells from which on keys stand in two columns."""
 MOVES = (("↑ ↓", "move"), ("enter", "open, go down"), ("tab", "next list"))
 SIGNS_HELP = (
     "● healthy  ▲ at risk  ◆ bad  ‖ can't send  ? unknown  ✓ acknowledged. Titles tell the age of a list: late after two "
@@ -172,8 +169,11 @@ SIGNS_HELP = (
 )
 
 
+KEY_CELLS = 7
+
+
 class HelpDialog(Dialog):
-    """The keys of a page in two columns, as they are now, without those that would be refused."""
+    """The keys of a page, in columns where there is room, as they are now, without those that would be refused."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,question_mark", "dismiss", show=False)]
 
@@ -183,26 +183,17 @@ class HelpDialog(Dialog):
 
     def body(self) -> Iterable[RenderableType]:
         yield Words.of(f"Keys: {self._heading}", Ink.STRONG)
-        yield self._columns()
+        yield Columns(self._keys(), column_first=True, padding=(0, 2))
         yield Words(((SIGNS_HELP, Ink.MUTED),), wraps=True)
 
-    def _columns(self) -> RenderableType:
-        known = [
+    def _keys(self) -> Iterator[Words]:
+        listed = [
             (self.app.get_key_display(one.binding), one.binding.tooltip or one.binding.description)
             for one in self._listed
             if one.enabled and one.binding.id and one.binding.key not in {"f1", "ctrl+p"}
         ]
-        keys = [*MOVES, *known]
-        half = len(keys) if self.app.size.width < TWO_COLUMNS else -(-len(keys) // 2)
-        grid = Grid.grid(padding=(0, 2, 0, 0), expand=True)
-        for pair in zip_longest(keys[:half], keys[half:], fillvalue=("", "")):
-            cells = [
-                Words.of(text, ink)
-                for key in pair
-                for text, ink in zip(key, (Ink.ACCENT, Ink.TEXT), strict=True)
-            ]
-            grid.add_row(*cells)
-        return grid
+        for key, about in (*MOVES, *listed):
+            yield Words(((f"{key:<{KEY_CELLS}}", Ink.ACCENT), (about, Ink.TEXT)))
 
 
 def question_dialog(question: Question, *, takes_hours: bool) -> Dialog:

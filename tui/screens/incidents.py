@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import ClassVar
 
@@ -12,42 +11,27 @@ from textual.binding import BindingType
 from textual.widget import Widget
 
 from shared.domain.card import Tone
-from tui.model.frame import Frame
-from tui.model.incident import Incident
-from tui.model.lanes import WORKSPACE, LaneLine, happened, legend, reading
+from shared.text.formats import show_exact_span
+from tui.model.frame import Frame, sign_words
+from tui.model.incident import WORKSPACE, Incident, LaneLine, legend
 from tui.model.lines import PageRef
 from tui.screens.base import Page, key
-from tui.theme.palette import SEEN, SIGNS, TONE_INK, Ink
+from tui.theme.palette import SEEN, Ink
 from tui.theme.words import Lines, Words, clock
-from tui.widgets.scrubber import LanePanel
+from tui.widgets.lanes import LanePanel
 from tui.widgets.table import ListTable
 from tui.widgets.text import TextLine
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IncidentRange:
-    """How far the lanes go back."""
-
-    name: str
-    span: timedelta
-
-
-RANGES = (
-    IncidentRange(name="6 hours", span=timedelta(hours=6)),
-    IncidentRange(name="24 hours", span=timedelta(hours=24)),
-    IncidentRange(name="7 days", span=timedelta(days=7)),
-)
+RANGES = (timedelta(hours=6), timedelta(hours=24), timedelta(days=7))
 BEFORE = 1.15
 """The range reaches so much further back than the beginning of an incident, so that it is seen how it began."""
 MOST_EVENTS = 8
 
 
-def range_for(since: datetime | None, *, now: datetime) -> int:
-    """The shortest one that shows how it began."""
-    if since is None:
-        return 1
-    fitting = (n for n, one in enumerate(RANGES) if (now - since) * BEFORE <= one.span)
-    return next(fitting, len(RANGES) - 1)
+def range_for(since: datetime | None, *, now: datetime) -> timedelta:
+    """The shortest one that shows how it began; a day where nothing is wrong."""
+    wanted = (now - since) * BEFORE if since else RANGES[1]
+    return next((span for span in RANGES if wanted <= span), RANGES[-1])
 
 
 class IncidentsPage(Page):
@@ -60,10 +44,9 @@ class IncidentsPage(Page):
         key("read-right", "right", "read(1)", "read", "Read the lane at a later time"),
     ]
 
-    def __init__(self, *, since: datetime | None = None) -> None:
+    def __init__(self, *, span: timedelta) -> None:
         super().__init__()
-        self._since = since
-        self.number: int | None = None
+        self.lane_span = span
         self.incident: Incident | None = None
         self._cursor: datetime | None = None
 
@@ -76,14 +59,6 @@ class IncidentsPage(Page):
         return (self.summary, self.lanes, self.read, self.events, self.legend)
 
     @property
-    def range(self) -> IncidentRange:
-        return RANGES[self.number or 0]
-
-    @property
-    def lane_span(self) -> timedelta:  # type: ignore[override] # of this page it is always known
-        return self.range.span
-
-    @property
     def chosen(self) -> PageRef | None:
         line = self.lanes.table.line
         return PageRef(kind="domain", key=line.key) if line and line.key != WORKSPACE else None
@@ -93,38 +68,27 @@ class IncidentsPage(Page):
         self.again()
 
     def show(self, frame: Frame) -> None:
-        if self.number is None:
-            self.number = range_for(self._since, now=frame.now)
+        if self.looked_at is None:
             self.app.read_for(self)
-        self.lanes.draw(self.incident, cursor=self._cursor, aside=self.range.name)
+        self.lanes.draw(self.incident, cursor=self._cursor, aside=show_exact_span(self.lane_span))
         text = self.incident.summary if self.incident else ""
         self.summary.set(Words(((f" {text}", Ink.TEXT),)))
         line = self.lanes.table.line
         if isinstance(line, LaneLine):
-            self.read.set(reading(line))
-            self.events.set(Lines((*self._alarms(frame, line.key), *happened(line, most=MOST_EVENTS))))
+            self.read.set(line.reading)
+            self.events.set(Lines((*self._alarms(frame, line.key), *line.happened(most=MOST_EVENTS))))
         self.legend.set(Lines(legend()))
 
-    def _alarms(self, frame: Frame, domain: str) -> Sequence[Words]:
+    def _alarms(self, frame: Frame, domain: str) -> list[Words]:
         """The alarm of the chosen domain: since when, and whether it is acknowledged."""
-        found = []
-        for one in frame.ordered_alarms:
-            if one.where != domain:
-                continue
-            tone = Tone.BAD if one.is_on else Tone.GOOD
-            at = one.acknowledged_at
-            seen = f"{SEEN} acknowledged {clock(at, now=frame.now)}" if at else "not acknowledged"
-            sign = (f"{SIGNS[tone]} ", TONE_INK[tone])
-            found.append(
-                Words(
-                    (
-                        sign,
-                        (one.told(frame.now).removeprefix(f"{domain} "), Ink.TEXT),
-                        (f"  {seen}", Ink.MUTED),
-                    )
-                )
-            )
-        return found
+        lines = []
+        for alarm in frame.ordered_alarms:
+            if alarm.where == domain:
+                tone, at = Tone.BAD if alarm.is_on else Tone.GOOD, alarm.acknowledged_at
+                seen = f"{SEEN} acknowledged {clock(at, now=frame.now)}" if at else "not acknowledged"
+                text = alarm.told(frame.now).removeprefix(f"{domain} ")
+                lines.append(Words((sign_words(tone), (text, Ink.TEXT), (f"  {seen}", Ink.MUTED))))
+        return lines
 
     @on(ListTable.Picked)
     def _picked(self, event: ListTable.Picked) -> None:
@@ -154,7 +118,7 @@ class IncidentsPage(Page):
         self._point(max(0, min(column, columns - 1)), columns)
 
     def action_range(self) -> None:
-        self.number = ((self.number or 0) + 1) % len(RANGES)
+        self.lane_span = next((span for span in RANGES if span > self.lane_span), RANGES[0])
         self._cursor = None
         self.app.read_for(self)
         self.again()

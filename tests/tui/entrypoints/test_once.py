@@ -128,7 +128,7 @@ async def test_once_draws_the_incident_with_what_earlier_pictures_saw(once: Once
         await pause_a_domain(sandbox)
         after = await drawn(sandbox, key)
 
-    assert "INCIDENT" in before
+    assert re.search(r"INCIDENTS \d+  6 h", before)
     assert "healthy" in before
     assert "No history" not in before
     assert "paused for" not in before

@@ -13,10 +13,9 @@ from shared.api.models import Inbox
 from shared.domain.health import DEFAULT, by_score, roll_up, verdict
 from shared.history import Transition
 from tests.tui.accounts import NOW
-from tui.model.incident import SEVERITY, Incident, Lane, LaneState, Segment, lanes_of, with_marks
-from tui.model.lanes import FILLS, axis, happened, lane_lines, reading
+from tui.model.happened import Mark, MarkKind
+from tui.model.incident import FILLS, SEVERITY, Incident, Lane, LaneState, Segment, lane_lines, lanes_of
 from tui.system.terminal import ASCII
-from tui.theme.marks import Mark, MarkKind
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 START = NOW - 6 * HOUR
@@ -184,7 +183,7 @@ def an_incident(domains: int = 5, *marks: Mark) -> Incident:
         )
         for n in range(domains)
     )
-    return with_marks(Incident(start=START, end=NOW, lanes=found), marks)
+    return Incident(start=START, end=NOW, lanes=found).with_marks(marks)
 
 
 def a_mark(
@@ -204,7 +203,7 @@ def test_lanes_and_their_axis_are_exactly_as_wide_as_asked(
     incident = an_incident(3, *marks)
     for line in lane_lines(incident, cursor=NOW - HOUR):
         assert sum(cell_len(text) for text, _ in line.bar(width)) == width
-    assert cell_len(axis(incident, width)) == width
+    assert cell_len(incident.axis(width)) == width
 
 
 def test_every_sign_is_drawn_and_told_in_words() -> None:
@@ -212,7 +211,7 @@ def test_every_sign_is_drawn_and_told_in_words() -> None:
     (line,) = lane_lines(an_incident(1, *marks))
     text = "".join(text for text, _ in line.bar(120))
     assert all(mark.look.sign in text for mark in marks)
-    assert len(happened(line, most=20)) == len(marks)
+    assert len(line.happened(most=20)) == len(marks)
 
 
 def test_states_are_told_apart_without_colors() -> None:
@@ -251,7 +250,7 @@ def test_a_short_trouble_is_never_too_short_to_be_seen() -> None:
 def test_the_cursor_reads_how_a_domain_stood(ago: timedelta, words: str) -> None:
     incident = an_incident(1, a_mark(2 * HOUR, text="guardrail bounces"))
     (line,) = lane_lines(incident, cursor=NOW - ago)
-    assert words in reading(line).plain
+    assert words in line.reading.plain
 
 
 def test_marks_stand_on_the_lane_of_their_domain() -> None:
