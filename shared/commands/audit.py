@@ -60,16 +60,16 @@ async def _audit(_: Audit, context: CommandContext) -> Result:
         Card(title, facts=tuple(facts), table=table),
         rows=tuple(
             {
-                "at": one.at.isoformat(),
-                "who": one.actor.name,
-                "where": where(replace(one.actor, via="")),
-                "via": one.actor.via or None,
-                "workspace": one.workspace,
-                "command": one.command,
-                "result": one.result,
-                "refused": one.effect == "refused",
+                "at": entry.at.isoformat(),
+                "who": entry.actor.name,
+                "where": where(replace(entry.actor, via="")),
+                "via": entry.actor.via or None,
+                "workspace": entry.workspace,
+                "command": entry.command,
+                "result": entry.result,
+                "refused": entry.effect == "refused",
             }
-            for one in entries
+            for entry in entries
         ),
     )
 
@@ -77,12 +77,12 @@ async def _audit(_: Audit, context: CommandContext) -> Result:
 def _with_one_name(entries: Sequence[AuditEntry]) -> Sequence[AuditEntry]:
     """The entries of each person under the name of the newest one: Slack may tell another one, or none, at times."""
     names: dict[str, str] = {}
-    for one in entries:
-        if one.actor.id and one.actor.name != one.actor.id:
-            names.setdefault(one.actor.id, one.actor.name)
+    for entry in entries:
+        if entry.actor.id and entry.actor.name != entry.actor.id:
+            names.setdefault(entry.actor.id, entry.actor.name)
     return [
-        replace(one, actor=replace(one.actor, name=names.get(one.actor.id, one.actor.name)))
-        for one in entries
+        replace(entry, actor=replace(entry.actor, name=names.get(entry.actor.id, entry.actor.name)))
+        for entry in entries
     ]
 
 
@@ -92,7 +92,9 @@ def where(actor: Actor) -> str:
 
 
 async def _whoami(_: Whoami, context: CommandContext) -> Result:
-    may = [one for one in COMMANDS.values() if context.allows(one) and one.is_offered(context)]
+    may = [
+        command for command in COMMANDS.values() if context.allows(command) and command.is_offered(context)
+    ]
     changing = ", ".join(one.name for one in may if one.changes)
     facts = {
         "Outreach workspace": context.workspace.name,

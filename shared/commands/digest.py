@@ -193,7 +193,7 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
     verdict = judge(inboxes.value or (), thresholds=context.workspace.thresholds)
     domains = inboxes.unknown("Domains")
     if inboxes.value is not None:
-        bad = [one for one in verdict.domains if one.tone is not Tone.GOOD]
+        bad = [domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
         named = [f"{one.domain} ({', '.join(one.reasons)})" for one in bad[:DOMAINS_NAMED]]
         more = f"; {len(bad) - DOMAINS_NAMED} more" if len(bad) > DOMAINS_NAMED else ""
         value = "; ".join((verdict.text, *named)) + more

@@ -217,7 +217,7 @@ class Page(NamedTuple):
 
         show, happened = self.context.show, self._happened(changed)
         facts = (self._inboxes(), self._sends(), self._bounces(), *self._dns(), self._sequences())
-        rows = (Row((show(one.at), one.what), tone=one.tone) for one in happened)
+        rows = (Row((show(happening.at), happening.what), tone=happening.tone) for happening in happened)
         table = Table(columns("Last changes", "What"), tuple(rows))
         pausing = Pause(target=(f"{DOMAIN}{self.name}",))
         troubled = not self.health.paused and self.health.tone in {Tone.BAD, Tone.WARN}
@@ -395,7 +395,10 @@ def _colon(reason: str) -> str:
 
 
 def _listed(happened: Sequence[Happened]) -> list[dict[str, str]]:
-    return [{"at": one.at.isoformat(), "kind": one.kind, "what": one.what} for one in happened]
+    return [
+        {"at": happening.at.isoformat(), "kind": happening.kind, "what": happening.what}
+        for happening in happened
+    ]
 
 
 COMMAND = Command(

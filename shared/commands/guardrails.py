@@ -191,15 +191,15 @@ async def _list(rules: Mapping[str, NamedRule], context: CommandContext) -> Resu
     from shared.records.guardrails import ALL
 
     records, workspace = context.need_records().guardrails, context.workspace.name
-    activity = await _load_activity(context, tuple(spans_of(one.rule for one in rules.values())))
+    activity = await _load_activity(context, tuple(spans_of(rule.rule for rule in rules.values())))
     now = context.now().timestamp()
     incidents = await records.incidents(workspace, now - HORIZON)
     switches = await records.switches(workspace)
     stands = [
-        standing(one.name, one.rule, activity, incidents=incidents, switches=switches, now=now)
-        for one in rules.values()
+        standing(rule.name, rule.rule, activity, incidents=incidents, switches=switches, now=now)
+        for rule in rules.values()
     ]
-    all_off = next((one for one in switches if one.rule == ALL and is_on(one, now=now)), None)
+    all_off = next((switch for switch in switches if switch.rule == ALL and is_on(switch, now=now)), None)
     off = Button("Turn all off", Guard(act="off"), tone=Tone.BAD)
     return Result(
         Card(
@@ -337,7 +337,7 @@ async def _remove(rule: NamedRule, context: CommandContext) -> Result:
 async def _snooze(name: str, duration: timedelta, context: CommandContext) -> Result:
     # What a person turned off stays off: a snooze would turn it on again at its end.
     switches = await context.need_records().guardrails.switches(context.workspace.name)
-    if any(one.rule == name and one.until is None for one in switches):
+    if any(switch.rule == name and switch.until is None for switch in switches):
         return Result(_switched(f"Guardrail {name} is off", NOTHING_CHANGED, name=name, tone=Tone.INFO))
     end = context.now() + duration
     await _switch_off(name, context, until=end)
@@ -482,14 +482,14 @@ async def _backtest(name: str, rule: Rule, context: CommandContext) -> Result:
         ),
         rows=tuple(
             {
-                "at": moment(one.at).isoformat(),
-                rule.scope.value: one.label,
-                "measured": one.note,
-                "held_back": one.held_back,
-                "sends_after": one.sends,
-                "bounces_after": one.bounces,
+                "at": moment(firing.at).isoformat(),
+                rule.scope.value: firing.label,
+                "measured": firing.note,
+                "held_back": firing.held_back,
+                "sends_after": firing.sends,
+                "bounces_after": firing.bounces,
             }
-            for one in firings
+            for firing in firings
         ),
     )
 
@@ -505,7 +505,7 @@ def _summary(rule: Rule, result: Backtest) -> tuple[str, ...]:
         return ("Its condition was never met in this time." if is_long else short,)
     if rule.action is Action.TELL:
         return ()
-    held = sum(one.held_back for one in result.firings)
+    held = sum(firing.held_back for firing in result.firings)
     limit = (f"Its own limits would have blocked it {show_number(held, 'time')}.",) if held else ()
     pausing = "Pausing each time" if rule.action is Action.ACT else "Following each suggestion"
     return (*limit, f"{pausing}{'' if rule.duration else ' for 24 h'} would have prevented:")
@@ -515,10 +515,10 @@ def _firings(rule: Rule, result: Backtest, context: CommandContext) -> Table:
     from shared.guardrails.rule import Action
 
     rows, tells = [], rule.action is Action.TELL
-    for one in result.firings[-FIRINGS_SHOWN:][::-1]:
-        note = one.note + (" (limit reached)" if one.held_back else "")
-        prevented = (None, None) if tells else (one.sends, one.bounces)
-        cells = (context.show(moment(one.at)), one.label, note, *prevented)
+    for firing in result.firings[-FIRINGS_SHOWN:][::-1]:
+        note = firing.note + (" (limit reached)" if firing.held_back else "")
+        prevented = (None, None) if tells else (firing.sends, firing.bounces)
+        cells = (context.show(moment(firing.at)), firing.label, note, *prevented)
         rows.append(Row(cells, tone=Tone.WARN))
     titles = ("When", rule.scope.capitalize(), "Measured")
     counts = (number("Sends prevented"), number("Bounces prevented"))

@@ -80,7 +80,7 @@ def _may(name: str, context: CommandContext) -> bool:
 
 def _all(context: CommandContext) -> Card:
     """The commands of a face that the person may use."""
-    here = [one for one in COMMANDS.values() if _may(one.name, context)]
+    here = [command for command in COMMANDS.values() if _may(command.name, context)]
     rows = tuple(Row((one.synopsis, one.summary)) for one in here)
     return Card(
         "Commands",

@@ -252,7 +252,7 @@ async def send_status(name: str, status: Status, *, context: CommandContext) -> 
     if answered.status in {None, status}:
         return
     listed = await client.list_sequences(priority=Priority.INTERACTIVE)
-    now = next((one.status for one in listed if one.id == name), None)
+    now = next((sequence.status for sequence in listed if sequence.id == name), None)
     if now == answered.status:
         why = f"The service accepted the change, but the sequence is still {now}."
         raise NotCarriedOut(why, endpoint=endpoint, hint="Try again.")

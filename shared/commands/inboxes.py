@@ -78,7 +78,7 @@ async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
     members: dict[str, list[Inbox]] = {}
     for inbox in shown:
         members.setdefault(inbox.domain, []).append(inbox)
-    rows = tuple(row for one in domains for row in _rows(one, members[one.domain], thresholds))
+    rows = tuple(row for domain in domains for row in _rows(domain, members[domain.domain], thresholds))
     return Result(
         Card(
             title,
@@ -109,20 +109,22 @@ def _rows(domain: DomainHealth, members: Sequence[Inbox], thresholds: Thresholds
     from shared.domain.health import verdict
     from shared.domain.totals import rate, total
 
-    limit = total([one.daily_limit for one in members])
+    limit = total([member.daily_limit for member in members])
     word, count = "; ".join(domain.reasons) or "healthy", show_number(domain.inboxes, "inbox")
     cells = (domain.domain, domain.lowest, rate(domain.lowest, 100), limit, count, word)
     yield Row(cells, tone=domain.tone)
-    for one in sorted(members, key=lambda one: (one.health_score is None, one.health_score or 0, one.email)):
-        score, found = one.health_score, verdict(one, thresholds=thresholds)
-        shown = (f"  {one.email}", score, rate(score, 100), one.daily_limit, one.status, found.word)
+    for member in sorted(
+        members, key=lambda inbox: (inbox.health_score is None, inbox.health_score or 0, inbox.email)
+    ):
+        score, found = member.health_score, verdict(member, thresholds=thresholds)
+        shown = (f"  {member.email}", score, rate(score, 100), member.daily_limit, member.status, found.word)
         yield Row(shown, tone=found.tone)
 
 
 def _links(domains: Sequence[DomainHealth], wanted: str | None) -> tuple[Button, ...]:
     if wanted is not None:
         return (Button("All inboxes", Inboxes()),)
-    if all(one.tone is Tone.GOOD for one in domains):
+    if all(domain.tone is Tone.GOOD for domain in domains):
         return ()
     unhealthy = Button("Unhealthy only", Inboxes(filter=UNHEALTHY))
     links = (Button(clip(one.domain, length=40), Inboxes(filter=one.domain)) for one in _troubled(domains))
@@ -130,7 +132,7 @@ def _links(domains: Sequence[DomainHealth], wanted: str | None) -> tuple[Button,
 
 
 def _troubled(domains: Sequence[DomainHealth]) -> Sequence[DomainHealth]:
-    return [one for one in domains if one.tone in {Tone.BAD, Tone.WARN}][:MOST_LINKS]
+    return [domain for domain in domains if domain.tone in {Tone.BAD, Tone.WARN}][:MOST_LINKS]
 
 
 async def _domains(_: Domains, context: CommandContext) -> Result:
@@ -139,8 +141,8 @@ async def _domains(_: Domains, context: CommandContext) -> Result:
     from shared.domain.workspace_verdict import judge_domains
 
     domains = roll_up(await context.inboxes(), thresholds=context.workspace.thresholds)
-    bounces = await _bounces([one.domain for one in domains], context)
-    lines = [(one, _state(one), bounces.get(one.domain)) for one in domains]
+    bounces = await _bounces([domain.domain for domain in domains], context)
+    lines = [(domain, _state(domain), bounces.get(domain.domain)) for domain in domains]
     rows = (Row((one.domain, state, one.lowest, count), tone=one.tone) for one, state, count in lines)
     missing = len(bounces) < len(domains)
     return Result(

@@ -184,10 +184,10 @@ async def _leads(arguments: Leads, context: CommandContext) -> Result:
 def lead_table(leads: Sequence[models.Lead]) -> Table:
     rows = (
         Row(
-            (one.email, lead_name(one) or None, one.company, one.status, one.id),
-            tone=TONES.get(one.status or "", Tone.UNKNOWN),
+            (lead.email, lead_name(lead) or None, lead.company, lead.status, lead.id),
+            tone=TONES.get(lead.status or "", Tone.UNKNOWN),
         )
-        for one in leads
+        for lead in leads
     )
     return Table(columns("Email", "Name", "Company", "Status", "Id"), tuple(rows))
 
@@ -277,9 +277,9 @@ def _several(who: str, leads: Sequence[models.Lead], action: type[OnLead]) -> Ca
     """Which of them is meant."""
     is_removal = action is Remove
     buttons = []
-    for one in leads[:MOST_BUTTONS]:
-        label = f"Remove {one.id}" if is_removal else f"Show {lead_name(one) or one.id}"
-        again = action(who=one.id, status=one.status or "")
+    for lead in leads[:MOST_BUTTONS]:
+        label = f"Remove {lead.id}" if is_removal else f"Show {lead_name(lead) or lead.id}"
+        again = action(who=lead.id, status=lead.status or "")
         buttons.append(Button(clip(label, length=46), again, tone=Tone.BAD if is_removal else Tone.INFO))
     return Card(
         f"{len(leads)} leads match “{clip(who)}”",

@@ -198,24 +198,24 @@ class Plan(Data):
     @property
     def able(self) -> Many[Sequence]:
         """The sequences whose status would change."""
-        return [one for one in self.sequences if one.status == WAS[self.act.status]]
+        return [sequence for sequence in self.sequences if sequence.status == WAS[self.act.status]]
 
     @property
     def timed(self) -> Many[Sequence]:
         """The paused sequences that would resume before the pause ends."""
         from shared.commands.hold import ends_earlier
 
-        paused = [one for one in self.sequences if self.act.status == one.status == "paused"]
-        return [one for one in paused if ends_earlier(self.timers.get(one.id), self.act.until)]
+        paused = [sequence for sequence in self.sequences if self.act.status == sequence.status == "paused"]
+        return [sequence for sequence in paused if ends_earlier(self.timers.get(sequence.id), self.act.until)]
 
     def among(self, ids: Container[str]) -> Plan:
-        return replace(self, sequences=[one for one in self.sequences if one.id in ids])
+        return replace(self, sequences=[sequence for sequence in self.sequences if sequence.id in ids])
 
     def of(self, sequences: Iterable[Sequence], *others: Target) -> SetStatus:
         """The act on these."""
         from shared.commands.hold import target_of
 
-        targets = (target_of(one, self.revisions) for one in sequences)
+        targets = (target_of(sequence, self.revisions) for sequence in sequences)
         return replace(self.act, targets=(*targets, *others))
 
     def choice(self, word: str) -> Choice:
@@ -330,7 +330,7 @@ def _chosen(ids: Many[str], plan: Plan) -> Result | Question:
     status, chosen = plan.act.status, plan.among(ids)
     if len(ids) == 1 and chosen.sequences:
         return _one(chosen.sequences[0], plan)
-    listed = {one.id for one in chosen.sequences}
+    listed = {sequence.id for sequence in chosen.sequences}
     act = plan.of(chosen.able, *(Target(id=name, label=name) for name in ids if name not in listed))
     if not act.targets:
         return _nothing_able(status)
@@ -353,11 +353,11 @@ async def _many(scope: str, plan: Plan) -> Result | Question:
 
 async def _resume_all(plan: Plan) -> Question:
     """Ask about the sequences that this program paused; the others are left to an explicit choice."""
-    able, own = plan.able, {one.id for one in plan.able}
+    able, own = plan.able, {sequence.id for sequence in plan.able}
     if records := plan.context.records:
         changes = await records.last_changes(plan.context.workspace.name, list(own))
         own = {name for name in own if name in changes and changes[name].effect == "paused"}
-    others = plan.of([one for one in able if one.id not in own]).targets
+    others = plan.of([sequence for sequence in able if sequence.id not in own]).targets
     title = f"Resume {show_number(len(own or able), 'paused sequence')}?"
     if not others:
         return plan.question(title, plan.choice("all"))
@@ -378,7 +378,7 @@ async def _of_domain(domain: str, plan: Plan) -> Result | Question:
     verb, since = VERB[status], context.now() - LOOK_BACK
     names = await context.need_records().domain_sequences(context.workspace.name, domain, since)
     folded = {name.casefold() for name in names}
-    these = plan.among({one.id for one in plan.sequences if one.label.casefold() in folded})
+    these = plan.among({sequence.id for sequence in plan.sequences if sequence.label.casefold() in folded})
     unknown = "The service doesn't list the sequences of a domain."
     if not these.sequences:
         domains = {one.domain for one in await context.inboxes() if one.domain}
@@ -449,7 +449,7 @@ async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Resu
         buttons=(Button("Paused sequences", Sequences(status="paused")),) if tally.of("uncertain") else (),
         footer=note,
     )
-    ids = tuple(one.id for one in touched)
+    ids = tuple(target.id for target in touched)
     return Result(
         card,
         rows=_rows(touched, status),
@@ -463,7 +463,7 @@ async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Resu
 
 
 def _rows(targets: Iterable[Target], status: Status) -> tuple[dict[str, str], ...]:
-    return tuple({"id": one.id, "name": one.label, "status": status} for one in targets)
+    return tuple({"id": target.id, "name": target.label, "status": status} for target in targets)
 
 
 async def _bot_runs(context: CommandContext) -> bool:
@@ -495,7 +495,7 @@ def _extended(extended: Many[Target], until: str) -> str:
 
 
 def names_of(targets: Many[Target]) -> str:
-    return show_some([clip(one.label, length=40) for one in targets], SHOWN)
+    return show_some([clip(target.label, length=40) for target in targets], SHOWN)
 
 
 def leftovers(tally: Tally, status: Status) -> tuple[str, ...]:
@@ -503,7 +503,8 @@ def leftovers(tally: Tally, status: Status) -> tuple[str, ...]:
     same, moved, gone = tally.of("already", "kept"), tally.of("moved"), tally.of("gone")
     failed, uncertain = tally.of("failed"), tally.of("uncertain")
     refusals = (
-        f"{clip(one.label, length=40)}: {tally.outcomes[one].note}" for one in failed[:FAILURES_SHOWN]
+        f"{clip(target.label, length=40)}: {tally.outcomes[target].note}"
+        for target in failed[:FAILURES_SHOWN]
     )
     lines = (
         f"{len(same)} unchanged." if same else "",

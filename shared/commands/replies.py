@@ -86,10 +86,18 @@ def _listed(
     text: tuple[str, ...] = (),
 ) -> Result:
     rows = []
-    for one in replies:
-        age = context.now() - one.received_at
+    for reply in replies:
+        age = context.now() - reply.received_at
         late = Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN
-        cells = (show_span(age), one.lead, one.email, one.company, one.reply, one.sequence, one.permalink)
+        cells = (
+            show_span(age),
+            reply.lead,
+            reply.email,
+            reply.company,
+            reply.reply,
+            reply.sequence,
+            reply.permalink,
+        )
         rows.append(Row(cells, tone=tone or late))
     table = Table(OPEN_COLUMNS, tuple(rows)) if rows else None
     card = Card(title, tone=rows[0].tone if rows else Tone.INFO, text=text, table=table)

@@ -211,7 +211,9 @@ def _touch(made: Made) -> str:
 def _healthy(made: Made) -> str:
     if not made.domains:
         return "" if made.domains is None else "none"
-    bad = [f"{one['domain']}: {one['text']}" for one in made.domains if one["tone"] is not Tone.GOOD]
+    bad = [
+        f"{domain['domain']}: {domain['text']}" for domain in made.domains if domain["tone"] is not Tone.GOOD
+    ]
     counted = f"{len(made.domains) - len(bad)} of {show_number(len(made.domains), 'domain')} healthy"
     return "; ".join((counted, *bad[:3]))
 
@@ -247,9 +249,9 @@ def report_data(made: Made, *, with_leads: bool = False) -> dict[str, object]:
     if recorded:
         data["positive"] = [asdict(one) for one in made.positive]
         data["median_first_touch_seconds"] = recorded.touches.median
-        data["incidents"] = [asdict(one) for one in recorded.incidents]
+        data["incidents"] = [asdict(incident) for incident in recorded.incidents]
         data["changes"] = [
-            {"at": one.at, "who": one.actor.name, "text": one.result} for one in recorded.changes
+            {"at": change.at, "who": change.actor.name, "text": change.result} for change in recorded.changes
         ]
     plain: dict[str, object] = _plain(data, with_leads=with_leads)
     return plain

@@ -169,15 +169,17 @@ class Match(Data):
             title = f"No sequence is named “{clip(self.query)}”"
             text = "Did you mean one of these?" if offered else "`sequences` lists all of them."
             text = text if self.known else "This workspace has no sequences."
-        count = Counter(one.label for one in offered)
-        rows = tuple(Row((one.id, one.name, one.status, one.steps)) for one in offered)
+        count = Counter(sequence.label for sequence in offered)
+        rows = tuple(
+            Row((sequence.id, sequence.name, sequence.status, sequence.steps)) for sequence in offered
+        )
         heads = columns("Id", "Name", "Status", number("Steps"))
         buttons = tuple(
             Button(
-                clip(one.label, length=40) + (f" ({one.id})" if count[one.label] > 1 else ""),
-                choice(one.id),
+                clip(sequence.label, length=40) + (f" ({sequence.id})" if count[sequence.label] > 1 else ""),
+                choice(sequence.id),
             )
-            for one in offered
+            for sequence in offered
         )
         return Card(
             title,
@@ -225,7 +227,7 @@ def _fitting(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
     if (named := _named(sequences, query)) or not words or folded in NO_NAMES:
         return named
     is_long = len(folded.replace(" ", "")) >= SHORTEST_BEGINNING
-    names = ((one, _fold(one.name or "")) for one in sequences)
+    names = ((sequence, _fold(sequence.name or "")) for sequence in sequences)
     return tuple(
         one
         for one, name in names

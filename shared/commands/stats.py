@@ -216,9 +216,12 @@ async def sequence_names(context: CommandContext) -> Mapping[str, str]:
         listed = await context.sequences()
     except OutreachError:
         return {}
-    count = Counter(one.label.casefold() for one in listed)
+    count = Counter(sequence.label.casefold() for sequence in listed)
     return {
-        one.id: f"{one.label} ({one.id})" if count[one.label.casefold()] > 1 else one.label for one in listed
+        sequence.id: f"{sequence.label} ({sequence.id})"
+        if count[sequence.label.casefold()] > 1
+        else sequence.label
+        for sequence in listed
     }
 
 

@@ -73,7 +73,7 @@ async def _run(_: Status, context: CommandContext) -> Result:
         *(Fact("Bot", problem, tone=Tone.BAD) for problem in context.problems()),
     )
     # DNS that nobody has checked yet makes nothing else unknown.
-    judged = [one for one in facts if not (one in dns and one.tone is Tone.UNKNOWN)]
+    judged = [fact for fact in facts if not (fact in dns and fact.tone is Tone.UNKNOWN)]
     links = (("Sequences", "sequences"), ("Domains", "domains"), ("Replies", "replies"), ("Stats", "stats"))
     return Result(
         Card(
@@ -225,7 +225,8 @@ def orphan_note(orphaned: Mapping[str, int]) -> str:
 def away_facts(absences: Sequence[Absence], context: CommandContext) -> Iterator[Fact]:
     if absences:
         ends = (
-            f"until {context.show(one.until)}" if one.until else "until they are back" for one in absences
+            f"until {context.show(absence.until)}" if absence.until else "until they are back"
+            for absence in absences
         )
         named = (f"@{one.name} {end}" for one, end in zip(absences, ends, strict=True))
         yield Fact("Away", ", ".join(named))
@@ -242,8 +243,8 @@ def _budget(context: CommandContext) -> Iterator[Fact]:
 
 
 def _troubled(verdict: WorkspaceVerdict) -> Table | None:
-    troubled = [one for one in verdict.domains if one.tone is not Tone.GOOD]
-    rows = (Row((one.domain, "; ".join(one.reasons)), tone=one.tone) for one in troubled)
+    troubled = [domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
+    rows = (Row((domain.domain, "; ".join(domain.reasons)), tone=domain.tone) for domain in troubled)
     table = Table(columns("Domain", "State"), tuple(rows)[:DOMAINS_SHOWN], total=len(troubled))
     return table if troubled else None
 

@@ -203,8 +203,14 @@ def _rules(context: CommandContext, workspace: Workspace, channel: str) -> Itera
     for number, rule in enumerate(settings.routes.rules, start=1):
         if rule.channel == channel and rule.concerns(workspace.name):
             place, told = f"in {file}: {place_of_rule(number)}", rule.mention
-            for one in rule.subscriptions:
-                yield Line(workspace=workspace.name, subscription=one, origin=file, place=place, mention=told)
+            for subscription in rule.subscriptions:
+                yield Line(
+                    workspace=workspace.name,
+                    subscription=subscription,
+                    origin=file,
+                    place=place,
+                    mention=told,
+                )
 
 
 def _unasked(
@@ -286,7 +292,9 @@ async def _whole_set(title: str, context: CommandContext, channel: str, *, is_pu
         words = "all" if {*back.events} == {*EVENTS} else ", ".join(map(word_of, back.events))
         label = f"Unsubscribe {' · '.join(filter(None, (words, group.line.filter, where)))}"
         buttons.append(Button(label, back, workspace=where, menu=len(typed) > MOST_IN_A_ROW))
-    rows = ({**asdict(one.subscription), "workspace": one.workspace, "origin": one.origin} for one in lines)
+    rows = (
+        {**asdict(line.subscription), "workspace": line.workspace, "origin": line.origin} for line in lines
+    )
     none = f"This channel has no subscriptions.{always}"
     return Result(Card(title, text=tuple(text) or (none,), buttons=tuple(buttons)), rows=tuple(rows))
 

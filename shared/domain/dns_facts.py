@@ -25,7 +25,7 @@ def is_old(one: CheckReport, now: datetime) -> bool:
 
 def problems_of(report: DomainReport | None, *, now: datetime) -> Sequence[CheckReport]:
     """The problems known now, confirmed by two resolvers."""
-    return [one for one in report.problems if not is_old(one, now)] if report else []
+    return [problem for problem in report.problems if not is_old(problem, now)] if report else []
 
 
 def problem_text(one: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
@@ -43,7 +43,7 @@ def dns_fact(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) 
     """The DNS of a domain in one line."""
     problems = problems_of(report, now=now)
     if problems:
-        text = "; ".join(problem_text(one, now=now, zone=zone) for one in problems)
+        text = "; ".join(problem_text(problem, now=now, zone=zone) for problem in problems)
         return Fact("DNS", text, tone=Tone.BAD)
     if report is None or report.checked_at is None:
         return Fact("DNS", f"unknown: {NOT_CHECKED}", tone=Tone.UNKNOWN)
@@ -80,14 +80,14 @@ def check_tone(one: CheckReport, *, now: datetime) -> Tone:
 
 def check_facts(report: DomainReport, *, now: datetime, zone: tzinfo = UTC) -> tuple[Fact, ...]:
     """A line for each check: those that mail depends on, and others where they aren't good."""
-    checks = [one for one in report.checks if one.check in MAIN or one.value is not Value.GOOD]
+    checks = [check for check in report.checks if check.check in MAIN or check.value is not Value.GOOD]
     return tuple(
         Fact(
-            name_of(one.check),
-            check_text(one, now=now, zone=zone),
-            tone=check_tone(one, now=now),
+            name_of(check.check),
+            check_text(check, now=now, zone=zone),
+            tone=check_tone(check, now=now),
         )
-        for one in checks
+        for check in checks
     )
 
 
@@ -131,7 +131,9 @@ def dns_overview(
 def broken_checks(reports: Mapping[str, DomainReport], *, now: datetime) -> dict[str, list[str]]:
     """The checks that are known to be broken now, by domain."""
     found = {name: problems_of(report, now=now) for name, report in sorted(reports.items())}
-    return {name: [str(one.check) for one in problems] for name, problems in found.items() if problems}
+    return {
+        name: [str(problem.check) for problem in problems] for name, problems in found.items() if problems
+    }
 
 
 def in_dns(name: str) -> str:
@@ -159,18 +161,18 @@ def as_data(report: DomainReport | None, *, now: datetime) -> dict[str, object]:
         "checked_at": _iso(report.checked_at),
         "checks": [
             {
-                "check": str(one.check),
-                "value": None if is_old(one, now) or one.value is Value.UNKNOWN else str(one.value),
-                "confirmed": one.confirmed,
-                "code": str(one.code),
-                "about": one.about or None,
-                "records": list(one.records),
-                "since": _iso(one.since),
-                "checked_at": _iso(one.checked_at),
-                "last_good_at": _iso(one.last_good.at if one.last_good else None),
-                "advice": advice_of(one) or None,
+                "check": str(check.check),
+                "value": None if is_old(check, now) or check.value is Value.UNKNOWN else str(check.value),
+                "confirmed": check.confirmed,
+                "code": str(check.code),
+                "about": check.about or None,
+                "records": list(check.records),
+                "since": _iso(check.since),
+                "checked_at": _iso(check.checked_at),
+                "last_good_at": _iso(check.last_good.at if check.last_good else None),
+                "advice": advice_of(check) or None,
             }
-            for one in report.checks
+            for check in report.checks
         ],
     }
 

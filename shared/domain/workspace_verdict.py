@@ -237,15 +237,21 @@ def _of_service(snapshot: Snapshot) -> Iterable[Condition]:
     failing = {name: one for name, one in readings.items() if one.failed_since}
     if not failing:
         return
-    since = min(one.failed_since for one in failing.values() if one.failed_since)
+    since = min(reading.failed_since for reading in failing.values() if reading.failed_since)
     latest = max(failing.values(), key=lambda one: one.failed_at or since)
     cause = latest.cause or UNREACHABLE
-    answered = any(one.read_at and one.read_at > since and not one.error for one in readings.values())
+    answered = any(
+        reading.read_at and reading.read_at > since and not reading.error for reading in readings.values()
+    )
     text = which_failed(cause, tuple(failing)) if answered else cause
     yield Condition(kind=cause, where="", text=text, since=since_of_cause(failing.values(), cause))
 
 
 def since_of_cause(failing: Iterable[Reading[Any]], cause: str) -> datetime | None:
     """The earliest failure for this cause."""
-    starts = [one.cause_since or one.failed_since for one in failing if (one.cause or UNREACHABLE) == cause]
+    starts = [
+        reading.cause_since or reading.failed_since
+        for reading in failing
+        if (reading.cause or UNREACHABLE) == cause
+    ]
     return min(filter(None, starts), default=None)

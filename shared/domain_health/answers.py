@@ -113,7 +113,7 @@ class Answers:
     def texts(self, name: str) -> tuple[Answer, tuple[str, ...]]:
         """The TXT records of a name; bytes beyond ASCII as they are, one character each. Raises as `known`."""
         answer = self.known(name, "TXT")
-        return answer, tuple(one.decode("latin-1") for one in answer.records)
+        return answer, tuple(record.decode("latin-1") for record in answer.records)
 
 
 def is_name(name: str) -> bool:

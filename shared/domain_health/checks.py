@@ -95,13 +95,13 @@ def _problem(
 def _check_mx(scope: Scope, answers: Answers) -> CheckReport:
     domain = scope.domain
     answer = answers.known(domain, "MX")
-    records = sorted(one.decode("latin-1") for one in answer.records)
+    records = sorted(record.decode("latin-1") for record in answer.records)
     if answer.outcome is Outcome.NO_NAME:
         return _no_domain(Check.MX, domain)
     add = Advice(action=Action.ADD, name=domain, type="MX")
     if not records:
         return _problem(Check.MX, Code.MISSING, add)
-    if all(_host(one) == "" for one in records):
+    if all(_host(record) == "" for record in records):
         return _problem(Check.MX, Code.NULL_MX, replace(add, action=Action.REPLACE), records)
     return _good(Check.MX, records)
 
@@ -154,7 +154,7 @@ def _judge_spf(record: str, domain: str, answers: Answers) -> CheckReport:
 def _usual_spf(domain: str, answers: Answers) -> str:
     """The record that the host of the mailboxes asks for, where the MX tells who that is."""
     try:
-        hosts = [_host(one.decode("latin-1")) for one in answers.known(domain, "MX").records]
+        hosts = [_host(record.decode("latin-1")) for record in answers.known(domain, "MX").records]
     except Failed:
         return ""
     include = (text for end, text in _SPF_OF.items() for host in hosts if host.endswith(f".{end}"))

@@ -160,7 +160,7 @@ class DomainReport:
     @property
     def problems(self) -> Sequence[CheckReport]:
         """The problems that two resolvers confirm."""
-        return [one for one in self.checks if one.value is Value.PROBLEM and one.confirmed]
+        return [check for check in self.checks if check.value is Value.PROBLEM and check.confirmed]
 
     @property
     def value(self) -> Value:
@@ -172,7 +172,7 @@ class DomainReport:
 
     @property
     def checked_at(self) -> datetime | None:
-        return max((one.checked_at for one in self.checks if one.checked_at), default=None)
+        return max((check.checked_at for check in self.checks if check.checked_at), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

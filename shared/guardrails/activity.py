@@ -142,8 +142,8 @@ class Activity:
     def add(self, happenings: Iterable[Happening] = (), samples: Iterable[CountSample] = ()) -> None:
         """Take in what is new; a sample that is known already replaces itself."""
         self._cache.clear()
-        for one in happenings:
-            self._add_happening(one)
+        for happening in happenings:
+            self._add_happening(happening)
         for sample in samples:
             self._add_sample(sample)
 

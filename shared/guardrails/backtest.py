@@ -42,12 +42,12 @@ class Backtest:
     @property
     def sends(self) -> int | None:
         """None where they are unknown for a firing."""
-        known = [one.sends for one in self.firings if one.sends is not None]
+        known = [firing.sends for firing in self.firings if firing.sends is not None]
         return sum(known) if len(known) == len(self.firings) else None
 
     @property
     def bounces(self) -> int:
-        return sum(one.bounces for one in self.firings)
+        return sum(firing.bounces for firing in self.firings)
 
 
 def backtest(rule: Rule, activity: Activity, *, start: float, end: float) -> Backtest:

@@ -72,12 +72,12 @@ def evaluate(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
 
 def spans_of(rules: Iterable[Rule]) -> frozenset[float]:
     """The ages at which windows of these rules begin, in seconds."""
-    conditions = [one.condition for one in rules]
-    spans = {one.window.total_seconds() for one in conditions}
+    conditions = [rule.condition for rule in rules]
+    spans = {condition.window.total_seconds() for condition in conditions}
     spans |= {
-        one.window.total_seconds() * (1 + BASELINE_WINDOWS)
-        for one in conditions
-        if one.test is Comparison.BELOW_BASELINE
+        condition.window.total_seconds() * (1 + BASELINE_WINDOWS)
+        for condition in conditions
+        if condition.test is Comparison.BELOW_BASELINE
     }
     return frozenset(spans)
 
@@ -298,7 +298,11 @@ def standing(
 ) -> Standing:
     """The state of a rule, its last firing, and whether its condition is met."""
     found = evaluate(rule, activity, now=now)
-    fired = max((one for one in incidents if one.rule == name), key=lambda one: one.began_at, default=None)
+    fired = max(
+        (incident for incident in incidents if incident.rule == name),
+        key=lambda one: one.began_at,
+        default=None,
+    )
     state, why = _state(name, rule, activity, switches=switches, now=now)
     silent = {Comparison.COUNT_ABOVE, Comparison.BROKEN}
     if rule.only and not found and rule.condition.test not in silent:
