@@ -214,25 +214,25 @@ async def _list(rules: Mapping[str, NamedRule], context: CommandContext) -> Resu
     )
 
 
-def _line(one: Standing, context: CommandContext) -> Fact:
+def _line(standing: Standing, context: CommandContext) -> Fact:
     """`suggests · suggest pausing sequence when bounces > 5% … · fired 22 Nov 14:05`, without the usual limits."""
-    state = ": ".join(filter(None, (one.state, one.why)))
-    fired = "" if one.last_fired is None else f"fired {context.show(moment(one.last_fired))}"
-    sentence = str(replace(one.rule, per_day=0, at_once=0))
-    tone = Tone.BAD if one.holds else TONES.get(one.state, Tone.UNKNOWN)
-    return Fact(one.name, " · ".join(filter(None, (state, sentence, fired))), tone=tone)
+    state = ": ".join(filter(None, (standing.state, standing.why)))
+    fired = "" if standing.last_fired is None else f"fired {context.show(moment(standing.last_fired))}"
+    sentence = str(replace(standing.rule, per_day=0, at_once=0))
+    tone = Tone.BAD if standing.holds else TONES.get(standing.state, Tone.UNKNOWN)
+    return Fact(standing.name, " · ".join(filter(None, (state, sentence, fired))), tone=tone)
 
 
-def _data(one: Standing, source: str) -> dict[str, object]:
-    fired = one.fired
+def _data(standing: Standing, source: str) -> dict[str, object]:
+    fired = standing.fired
     return {
-        "name": one.name,
-        "rule": str(one.rule),
+        "name": standing.name,
+        "rule": str(standing.rule),
         "source": source,
-        "state": one.state,
-        "why": one.why,
-        "holds": one.holds,
-        "last_fired": None if one.last_fired is None else moment(one.last_fired).isoformat(),
+        "state": standing.state,
+        "why": standing.why,
+        "holds": standing.holds,
+        "last_fired": None if standing.last_fired is None else moment(standing.last_fired).isoformat(),
         "fired_for": fired and fired.label,
         "fired_value": fired and fired.note,
     }

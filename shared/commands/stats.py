@@ -303,12 +303,12 @@ async def _by_person(period: Period, context: CommandContext) -> Result:
     )
 
 
-def _waits(one: Waits) -> tuple[int, str, str, str]:
+def _waits(waits: Waits) -> tuple[int, str, str, str]:
     median, p90 = (
         show_rate(None) if seconds is None else show_span(timedelta(seconds=seconds))
-        for seconds in (one.median, one.p90)
+        for seconds in (waits.median, waits.p90)
     )
-    return one.count, median, p90, show_rate(one.in_time / one.count if one.count else None)
+    return waits.count, median, p90, show_rate(waits.in_time / waits.count if waits.count else None)
 
 
 COMMAND = Command(

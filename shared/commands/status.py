@@ -204,13 +204,13 @@ def _oldest(at: datetime | None, now: datetime) -> str:
     return f", the oldest for {show_span(now - at)}" if at else ""
 
 
-def _refusals(known: AlertsSummary) -> Iterator[Fact]:
+def _refusals(alerts: AlertsSummary) -> Iterator[Fact]:
     """The posts that Slack refuses for good, with its own word."""
-    own = known.broken_channels
+    own = alerts.broken_channels
     if own:
         text = ", ".join(f"{channel} ({REJECTIONS.get(error, error)})" for channel, error in own.items())
         yield Fact("Channels that reject posts", text, tone=Tone.BAD)
-    refused = {error: count for error, count in known.refusals.items() if error not in {*own.values()}}
+    refused = {error: count for error, count in alerts.refusals.items() if error not in {*own.values()}}
     if refused:
         text = ", ".join(f"{show_number(count, 'message')} ({error})" for error, count in refused.items())
         yield Fact("Refused by Slack", text, tone=Tone.BAD)

@@ -396,13 +396,13 @@ async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Resul
     return _changed((await _whole_set(title, context, channel)).card, channel, f"{count} ended")
 
 
-def _is_meant(one: Subscription, arguments: Unsubscribe) -> bool:
+def _is_meant(subscription: Subscription, arguments: Unsubscribe) -> bool:
     from shared.text.sanitize import visible
 
     if {*arguments.events} == {*EVENTS} and not (arguments.sequence or arguments.inbox):
         return True
-    filters = ((one.sequence, arguments.sequence), (one.inbox, arguments.inbox))
-    return one.event in arguments.events and all(
+    filters = ((subscription.sequence, arguments.sequence), (subscription.inbox, arguments.inbox))
+    return subscription.event in arguments.events and all(
         visible(kept).casefold() == visible(given).casefold() for kept, given in filters
     )
 

@@ -104,18 +104,18 @@ async def _run(_: Undo, context: CommandContext) -> Result | Question:
     return ask(title, *_does(left, context), *kept, label=label, act=UndoChange(change=entry.number))
 
 
-def _refusal(found: Undoable, context: CommandContext) -> Result | None:
+def _refusal(undoable: Undoable, context: CommandContext) -> Result | None:
     """The reason why a change can't be taken back; None if it can."""
-    if found.entry.undone_by:
-        return _undone_by(found.entry.undone_by)
-    statuses = {one.status for one in found.entry.undoable.values()}
+    if undoable.entry.undone_by:
+        return _undone_by(undoable.entry.undone_by)
+    statuses = {one.status for one in undoable.entry.undoable.values()}
     for verb, status in (("resume", "active"), ("pause", "paused")):
         if status in statuses and not context.allows(COMMANDS[verb]):
             return refused(f"You don't have permission to {verb} sequences here", NOTHING_CHANGED, why="role")
-    if _left(found):
+    if _left(undoable):
         return None
     title, why = "Not undone: it was changed later", "it was changed later"
-    return refused(title, _changed_since(found, context), NOTHING_CHANGED, why=why)
+    return refused(title, _changed_since(undoable, context), NOTHING_CHANGED, why=why)
 
 
 def _undone_by(who: str) -> Result:
@@ -123,9 +123,9 @@ def _undone_by(who: str) -> Result:
     return Result(card, problem=Problem("undone already"))
 
 
-def _left(found: Undoable) -> Mapping[str, Before]:
+def _left(undoable: Undoable) -> Mapping[str, Before]:
     """The sequences that nobody has changed since."""
-    return {name: one for name, one in found.entry.undoable.items() if name not in found.moved}
+    return {name: one for name, one in undoable.entry.undoable.items() if name not in undoable.moved}
 
 
 def _does(left: Mapping[str, Before], context: CommandContext) -> Iterable[str]:
@@ -148,12 +148,12 @@ def _listed(labels: list[str]) -> str:
     return show_some([clip(one, length=40) for one in labels], NAMED)
 
 
-async def _take_back(found: Undoable, context: CommandContext) -> Result:
+async def _take_back(undoable: Undoable, context: CommandContext) -> Result:
     """Make each sequence what it was before, under its lock, where it is unchanged."""
     from shared.commands.hold import change_each, change_status
     from shared.commands.pause import Target
 
-    left, now = _left(found), context.now().timestamp()
+    left, now = _left(undoable), context.now().timestamp()
     due = {name for name, one in left.items() if one.ends_at is not None and one.ends_at <= now}
 
     async def change(target: Target) -> Changed:
@@ -167,18 +167,18 @@ async def _take_back(found: Undoable, context: CommandContext) -> Result:
         if name not in due
     ]
     tally = await change_each(targets, change)
-    return _result(found, tally, due=[left[name].label for name in left if name in due], context=context)
+    return _result(undoable, tally, due=[left[name].label for name in left if name in due], context=context)
 
 
-def _result(found: Undoable, tally: Tally, *, due: list[str], context: CommandContext) -> Result:
+def _result(undoable: Undoable, tally: Tally, *, due: list[str], context: CommandContext) -> Result:
     from shared.commands.pause import EFFECT, leftovers
     from shared.commands.sequences import Sequences
 
-    done = {one.id: found.entry.undoable[one.id] for one in tally.of("changed", "extended")}
+    done = {one.id: undoable.entry.undoable[one.id] for one in tally.of("changed", "extended")}
     statuses = {one.status for one in done.values()}
     status: Status = "paused" if statuses == {"paused"} else "active"
     over = f"The pause would be over by now: {_listed(due)}. Nothing was changed there." if due else ""
-    moved = _changed_since(found, context) if found.moved else ""
+    moved = _changed_since(undoable, context) if undoable.moved else ""
     text = (over, moved, *leftovers(tally, status))
     uncertain, failed = tally.of("uncertain"), tally.of("failed", "uncertain")
     if not done:
@@ -201,15 +201,15 @@ def _result(found: Undoable, tally: Tally, *, due: list[str], context: CommandCo
         audit=f"{title} ({', '.join(done)})",
         effect=EFFECT[status],
         sequences=tuple(done),
-        undoes=found.entry.number,
+        undoes=undoable.entry.number,
     )
 
 
-def _changed_since(found: Undoable, context: CommandContext) -> str:
-    last = max(found.moved.values(), key=lambda one: one.at)
+def _changed_since(undoable: Undoable, context: CommandContext) -> str:
+    last = max(undoable.moved.values(), key=lambda one: one.at)
     reason = f" · {clip(last.reason, length=200)}" if last.reason else ""
     return (
-        f"{show_number(len(found.moved), 'sequence')} changed later and left as is. Last change: "
+        f"{show_number(len(undoable.moved), 'sequence')} changed later and left as is. Last change: "
         f"{last.actor.shown} at {context.show(last.at)}: {clip(last.result, length=200)}{reason}"
     )
 

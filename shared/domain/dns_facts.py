@@ -18,9 +18,9 @@ TONES: Mapping[Value, Tone] = {Value.GOOD: Tone.GOOD, Value.PROBLEM: Tone.BAD, V
 NOT_CHECKED = "not checked yet"
 
 
-def is_old(one: CheckReport, now: datetime) -> bool:
+def is_old(check: CheckReport, now: datetime) -> bool:
     """True if a check says nothing about now."""
-    return one.checked_at is None or now - one.checked_at > OLD
+    return check.checked_at is None or now - check.checked_at > OLD
 
 
 def problems_of(report: DomainReport | None, *, now: datetime) -> Sequence[CheckReport]:
@@ -28,15 +28,15 @@ def problems_of(report: DomainReport | None, *, now: datetime) -> Sequence[Check
     return [problem for problem in report.problems if not is_old(problem, now)] if report else []
 
 
-def problem_text(one: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
+def problem_text(check: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
     """`SPF: 2 records, and only one is allowed, since 14:02 UTC`."""
-    return f"{headline(one)}{_since(one, now=now, zone=zone)}"
+    return f"{headline(check)}{_since(check, now=now, zone=zone)}"
 
 
-def _since(one: CheckReport, *, now: datetime, zone: tzinfo) -> str:
+def _since(check: CheckReport, *, now: datetime, zone: tzinfo) -> str:
     """Since when it is known: what was so at the first check began before."""
-    known = "since" if one.last_good else "at least since"
-    return f", {known} {show_time(one.since, now=now, zone=zone)}" if one.since else ""
+    known = "since" if check.last_good else "at least since"
+    return f", {known} {show_time(check.since, now=now, zone=zone)}" if check.since else ""
 
 
 def dns_fact(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) -> Fact:
@@ -59,23 +59,23 @@ def dns_fact(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) 
     return Fact("DNS", text, tone=Tone.UNKNOWN)
 
 
-def check_text(one: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
+def check_text(check: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
     """A check's state without its name: a problem with its beginning, an unknown one with its last good reading."""
-    if one.checked_at is not None and is_old(one, now):
-        return f"unknown: last checked {show_span(now - one.checked_at)} ago"
-    if one.value is Value.PROBLEM:
-        unsure = "" if one.confirmed else " (one resolver says so, not yet confirmed)"
-        return f"{state_of(one)}{_since(one, now=now, zone=zone)}{unsure}"
-    if one.value is Value.UNKNOWN:
-        good = one.last_good
-        return f"{state_of(one)}; last good {show_span(now - good.at)} ago" if good else state_of(one)
-    return state_of(one)
+    if check.checked_at is not None and is_old(check, now):
+        return f"unknown: last checked {show_span(now - check.checked_at)} ago"
+    if check.value is Value.PROBLEM:
+        unsure = "" if check.confirmed else " (one resolver says so, not yet confirmed)"
+        return f"{state_of(check)}{_since(check, now=now, zone=zone)}{unsure}"
+    if check.value is Value.UNKNOWN:
+        good = check.last_good
+        return f"{state_of(check)}; last good {show_span(now - good.at)} ago" if good else state_of(check)
+    return state_of(check)
 
 
-def check_tone(one: CheckReport, *, now: datetime) -> Tone:
-    if is_old(one, now):
+def check_tone(check: CheckReport, *, now: datetime) -> Tone:
+    if is_old(check, now):
         return Tone.UNKNOWN
-    return Tone.WARN if one.value is Value.PROBLEM and not one.confirmed else TONES[one.value]
+    return Tone.WARN if check.value is Value.PROBLEM and not check.confirmed else TONES[check.value]
 
 
 def check_facts(report: DomainReport, *, now: datetime, zone: tzinfo = UTC) -> tuple[Fact, ...]:

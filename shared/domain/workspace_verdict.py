@@ -204,13 +204,13 @@ def dated(conditions: Iterable[Condition], starts: Iterable[ProblemStart]) -> tu
     """The conditions with their starts; what is not remembered stays as it is."""
     known = {(one.key, one.kind): one for one in starts}
 
-    def start(one: Condition) -> Condition:
-        found = known.get((one.key, one.kind))
+    def start(condition: Condition) -> Condition:
+        found = known.get((condition.key, condition.kind))
         if found is None:
-            return one
+            return condition
         # Each trouble has a start of its own: a key that was rejected before is no part of a rate limit.
         since, began = moment(found.kind_since), moment(found.since)
-        return replace(one, since=since, began=began, is_older=found.is_older)
+        return replace(condition, since=since, began=began, is_older=found.is_older)
 
     return tuple(map(start, conditions))
 
@@ -225,10 +225,10 @@ def _of_domain(domain: DomainHealth) -> Condition | None:
     return None
 
 
-def _of_guardrail(one: Incident) -> Condition:
-    since = moment(one.began_at)
-    text = f"guardrail {one.rule}: {one.note}"
-    return Condition(kind=GUARDRAIL, where=one.label, text=text, since=since, rule=one.rule)
+def _of_guardrail(incident: Incident) -> Condition:
+    since = moment(incident.began_at)
+    text = f"guardrail {incident.rule}: {incident.note}"
+    return Condition(kind=GUARDRAIL, where=incident.label, text=text, since=since, rule=incident.rule)
 
 
 def _of_service(snapshot: Snapshot) -> Iterable[Condition]:

@@ -59,14 +59,14 @@ def confirm(found: Sequence[CheckReport], second: Mapping[Check, CheckReport]) -
     return tuple(_confirm(one, second.get(one.check)) for one in found)
 
 
-def _confirm(one: CheckReport, other: CheckReport | None) -> CheckReport:
+def _confirm(check: CheckReport, other: CheckReport | None) -> CheckReport:
     if other is None or other.value is Value.UNKNOWN:
-        return one
-    if one.value is other.value is Value.PROBLEM:
-        return replace(one, confirmed=True)
-    if one.value is not other.value or one.records != other.records:
-        return CheckReport(check=one.check, code=Code.DISAGREEMENT, records=one.records)
-    return replace(one, confirmed=True)
+        return check
+    if check.value is other.value is Value.PROBLEM:
+        return replace(check, confirmed=True)
+    if check.value is not other.value or check.records != other.records:
+        return CheckReport(check=check.check, code=Code.DISAGREEMENT, records=check.records)
+    return replace(check, confirmed=True)
 
 
 def follow(domain: str, before: DomainReport | None, found: Sequence[CheckReport], at: datetime) -> Followed:
@@ -82,19 +82,23 @@ def follow(domain: str, before: DomainReport | None, found: Sequence[CheckReport
     return Followed(report=DomainReport(domain=domain, checks=tuple(checks)), changes=changes)
 
 
-def _with_history(one: CheckReport, known: CheckReport | None, at: datetime) -> CheckReport:
-    settled = known.certain if known else None
-    if one.value is Value.PROBLEM and settled and (settled.value, settled.code) == (one.value, one.code):
-        one = replace(one, confirmed=True)  # it was, and nothing speaks against it
-    same = known is not None and (known.value, known.code) == (one.value, one.code)
-    good = LastGood(at=at, records=one.records, keys=one.keys) if one.value is Value.GOOD else None
-    last_good = good or (known.last_good if known else None)
+def _with_history(check: CheckReport, before: CheckReport | None, at: datetime) -> CheckReport:
+    settled = before.certain if before else None
+    if (
+        check.value is Value.PROBLEM
+        and settled
+        and (settled.value, settled.code) == (check.value, check.code)
+    ):
+        check = replace(check, confirmed=True)  # it was, and nothing speaks against it
+    same = before is not None and (before.value, before.code) == (check.value, check.code)
+    good = LastGood(at=at, records=check.records, keys=check.keys) if check.value is Value.GOOD else None
+    last_good = good or (before.last_good if before else None)
     now = replace(
-        one,
-        since=known.since if same and known else at,
+        check,
+        since=before.since if same and before else at,
         checked_at=at,
         last_good=last_good,
-        advice=_restored(one, last_good),
+        advice=_restored(check, last_good),
     )
     return now if now.certain is now else replace(now, settled=_bare(settled))
 
@@ -103,16 +107,16 @@ def _bare(settled: CheckReport | None) -> CheckReport | None:
     return replace(settled, settled=None) if settled else None
 
 
-def _restored(one: CheckReport, last_good: LastGood | None) -> Advice | None:
-    """A record that is gone is best put back as it was, and the one that was there before others is kept."""
-    advice = one.advice
+def _restored(check: CheckReport, last_good: LastGood | None) -> Advice | None:
+    """A record that is gone is best put back as it was, and the check that was there before others is kept."""
+    advice = check.advice
     if advice is None or last_good is None or not last_good.records:
         return advice
-    if one.code is Code.MISSING:
+    if check.code is Code.MISSING:
         return replace(advice, action=Action.RESTORE, value=", ".join(map(_whole, last_good.records)))
-    if advice.action is Action.KEEP and last_good.records[0] in one.records:
+    if advice.action is Action.KEEP and last_good.records[0] in check.records:
         return replace(advice, value=_whole(last_good.records[0]))
-    if one.code is Code.KEY_GONE:
+    if check.code is Code.KEY_GONE:
         of_key = (text for text in last_good.records if text.startswith(f"{advice.about}: "))
         return replace(advice, value=_whole(next(of_key, "").removeprefix(f"{advice.about}: ")))
     return advice

@@ -66,23 +66,25 @@ def name_of(check: Check) -> str:
     return NAMES[check]
 
 
-def state_of(one: CheckReport) -> str:
+def state_of(check: CheckReport) -> str:
     """The state of a check, without its name: `2 records, and only one is allowed`, `no record`, `good`."""
-    return _STATES[one.code].format(count=one.count, about=one.about, in_brackets=_in_brackets(one.about))
+    return _STATES[check.code].format(
+        count=check.count, about=check.about, in_brackets=_in_brackets(check.about)
+    )
 
 
 def _in_brackets(text: str) -> str:
     return f" ({text})" if text else ""
 
 
-def headline(one: CheckReport) -> str:
+def headline(check: CheckReport) -> str:
     """`SPF: 2 records, and only one is allowed`."""
-    return f"{name_of(one.check)}: {state_of(one)}"
+    return f"{name_of(check.check)}: {state_of(check)}"
 
 
-def advice_of(one: CheckReport) -> str:
+def advice_of(check: CheckReport) -> str:
     """The advice about a problem, with the whole record where it can be known; empty where there is nothing to do."""
-    return _sentence(one.advice) if one.advice and one.value is Value.PROBLEM else ""
+    return _sentence(check.advice) if check.advice and check.value is Value.PROBLEM else ""
 
 
 def _sentence(advice: Advice) -> str:
@@ -96,11 +98,11 @@ def _sentence(advice: Advice) -> str:
     )
 
 
-def change_of(one: DomainChange) -> str:
+def change_of(change: DomainChange) -> str:
     """The change in words: `SPF: 2 records, and only one is allowed`, `SPF is good again`, `DMARC changed`."""
-    name = name_of(one.check)
-    if one.recovered:
+    name = name_of(change.check)
+    if change.recovered:
         return f"{name}: good again"
-    if one.after.value is Value.GOOD:
+    if change.after.value is Value.GOOD:
         return f"{name}: the record changed"
-    return headline(one.after)
+    return headline(change.after)

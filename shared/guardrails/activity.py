@@ -171,16 +171,18 @@ class Activity:
             self._now = now
             self._cache.clear()
 
-    def _add_happening(self, one: Happening) -> None:
+    def _add_happening(self, happening: Happening) -> None:
         places = (
-            (Scope.SEQUENCE, one.sequence),
-            (Scope.INBOX, one.inbox),
-            (Scope.DOMAIN, one.domain or domain_of(one.inbox)),
+            (Scope.SEQUENCE, happening.sequence),
+            (Scope.INBOX, happening.inbox),
+            (Scope.DOMAIN, happening.domain or domain_of(happening.inbox)),
             (Scope.WORKSPACE, WORKSPACE_KEY),
         )
         for scope, name in places:
             if name:
-                insort(self._times[one.kind, scope].setdefault(self._key(scope, name), []), one.at)
+                insort(
+                    self._times[happening.kind, scope].setdefault(self._key(scope, name), []), happening.at
+                )
 
     def _add_sample(self, sample: CountSample) -> None:
         if sample.scope == CLOSED:

@@ -79,17 +79,17 @@ def backtest(rule: Rule, activity: Activity, *, start: float, end: float) -> Bac
 
 
 def _firing(
-    rule: Rule, activity: Activity, one: Finding, *, now: float, end: float, held_back: bool
+    rule: Rule, activity: Activity, finding: Finding, *, now: float, end: float, held_back: bool
 ) -> Firing:
     sends: int | None = 0
     bounces = 0
     if rule.action is not Action.TELL and not held_back:
         until = min(end, now + _length(rule))
-        sends = activity.counted("sends", rule.scope, start=now, end=until).get(one.subject)
+        sends = activity.counted("sends", rule.scope, start=now, end=until).get(finding.subject)
         kind = EVENT_OF[Metric.BOUNCES]
-        bounces = activity.happened(kind, rule.scope, start=now, end=until).get(one.subject, 0)
+        bounces = activity.happened(kind, rule.scope, start=now, end=until).get(finding.subject, 0)
     return Firing(
-        at=now, label=one.label, note=measured(rule.condition, one),
+        at=now, label=finding.label, note=measured(rule.condition, finding),
         sends=sends, bounces=bounces, held_back=held_back,
     )  # fmt: skip
 

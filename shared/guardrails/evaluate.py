@@ -89,10 +89,10 @@ def holding(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
     return [one for one in evaluate(rule, activity, now=now) if one.holds]
 
 
-def _is_meant(rule: Rule, one: Finding) -> bool:
-    if rule.only and one.subject != subject_key(rule.only):
+def _is_meant(rule: Rule, finding: Finding) -> bool:
+    if rule.only and finding.subject != subject_key(rule.only):
         return False
-    return not (rule.except_names and rule.excepts(one.label))
+    return not (rule.except_names and rule.excepts(finding.label))
 
 
 def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
@@ -245,26 +245,26 @@ def _clock(at: float) -> str:
     return f"{moment(at):%-d %b %H:%M} UTC"
 
 
-def measured(condition: Condition, one: Finding) -> str:
+def measured(condition: Condition, finding: Finding) -> str:
     """`12 bounces in 169 sends (7.1%) in 24 h. Limit: 5%`: what was found, and the rule's limit."""
     window, limit = show_exact_span(condition.window), show_limit(condition.limit)
-    if one.known:
-        window = f"the {show_exact_span(timedelta(seconds=one.known))} since the first delivery"
+    if finding.known:
+        window = f"the {show_exact_span(timedelta(seconds=finding.known))} since the first delivery"
     match condition.test:
         case Comparison.RATE_ABOVE | Comparison.RATE_BELOW | Comparison.BELOW_BASELINE:
-            shown = show_rate(one.limit) if condition.test is Comparison.BELOW_BASELINE else f"{limit}%"
-            sends = f"{one.count:,} {condition.metric} in {one.sends or 0:,} sends"
-            return f"{sends} ({show_rate(one.value)}) in {window}. Limit: {shown}"
+            shown = show_rate(finding.limit) if condition.test is Comparison.BELOW_BASELINE else f"{limit}%"
+            sends = f"{finding.count:,} {condition.metric} in {finding.sends or 0:,} sends"
+            return f"{sends} ({show_rate(finding.value)}) in {window}. Limit: {shown}"
         case Comparison.COUNT_ABOVE:
-            return f"{one.count:,} {condition.metric} in {window}. Limit: {limit}"
+            return f"{finding.count:,} {condition.metric} in {window}. Limit: {limit}"
         case Comparison.SILENCE:
-            return f"no replies after {one.sends or 0:,} sends in {window}"
+            return f"no replies after {finding.sends or 0:,} sends in {window}"
         case Comparison.LEVEL_BELOW:
-            return f"health {show_limit(one.value or 0)}. Limit: {limit}"
+            return f"health {show_limit(finding.value or 0)}. Limit: {limit}"
         case Comparison.FALL:
-            return f"health fell by {show_limit(one.value or 0)} in {window}. Limit: {limit}"
+            return f"health fell by {show_limit(finding.value or 0)} in {window}. Limit: {limit}"
         case Comparison.BROKEN:
-            return f"DNS is broken: {one.detail}"
+            return f"DNS is broken: {finding.detail}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
