@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from shared.assistants.tools import CallError, Tool, read_call, tools
 from shared.commands import Command, Invocation, UsageError
 from shared.commands.base import Problem, Result
 from shared.commands.errors import error_card
+from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry, Effect
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
@@ -33,7 +33,7 @@ LONGEST_NAME = 60
 ONLY_READING = "Assistants can only read. A person makes changes, with a command of their own."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Outcome:
     """The result of a call, as structured content."""
 
@@ -52,7 +52,7 @@ Run = Callable[[Invocation], Awaitable[Result]]
 """Carries out a command that reads, with the checks that a typed one has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Caller:
     """The person in whose name an assistant calls, and where the calls are recorded."""
 

@@ -6,10 +6,10 @@ What a model sends is untrusted: it is the words that a person would type after 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from shared.commands import COMMANDS, Command, Invocation, UsageError, parse
+from shared.frozen import frozen
 from shared.text.tokenize import names_workspace
 
 LONGEST_TEXT = 2_000
@@ -18,7 +18,7 @@ WORDS, WORKSPACE = "words", "workspace"
 MISFIT = f"It takes {WORDS} (what a person types after the command) and {WORKSPACE} (a name), both text."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tool:
     """One command as an assistant sees it."""
 

@@ -5,8 +5,6 @@ Three faces read it: `/outreach …` in Slack, `outreach …` in a shell, the pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shared.commands.base import (
     ALIASES,
     COMMANDS,
@@ -20,6 +18,7 @@ from shared.commands.base import (
 from shared.commands.help import Help
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
+from shared.frozen import frozen
 from shared.text.formats import clip
 from shared.text.tokenize import Word, from_slack, join, names_workspace, split
 
@@ -44,7 +43,7 @@ LABEL_LENGTH = 70
 PROGRAM = ("outreach", "/outreach")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Invocation:
     """The arguments of a command, and its workspace where one is named, as `parse` read them from `line`."""
 

@@ -8,7 +8,7 @@ import importlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -38,6 +38,7 @@ from shared.commands.undo import UNDO, UndoChange
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
 from shared.domain.snapshot import service_day
+from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry, Undoable
 from shared.records.records import RecordsUnavailable
 from shared.settings import DEFAULT, Settings, UnknownWorkspace, Workspace
@@ -54,7 +55,7 @@ SILENCE_SECONDS = 3.5
 """A person has an answer within ten seconds, also from a shell that starts on a busy machine: two looks take seven."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Place:
     """A channel to post to. `refusal` says why that is impossible, `fix` what to do about it; `error` is Slack's word."""
 
@@ -82,7 +83,7 @@ async def take_as_is(channel: str) -> Place:
     return Place(channel=channel, note=UNCHECKED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CommandContext:
     """The context in which a person's or a timer's command runs. `now` gives aware times in UTC."""
 
@@ -405,7 +406,7 @@ def with_workspace(card: Card, *, workspace: str) -> Card:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Part(Generic[T]):
     """One part of an answer: its value, or why there is none. One that can't be read is unknown, and hides no other."""
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from shared.api.models import StatsRow
+from shared.frozen import frozen
 from shared.text.formats import UNKNOWN, show_change, show_rate
 
 LEAST_SENDS = 50
@@ -24,7 +24,7 @@ TOO_FEW = "too few"
 NO_CHANGE = "no clear change"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rate:
     """A share of sends, with the range that holds the true one in 95 of 100 cases (Wilson)."""
 
@@ -170,7 +170,7 @@ def _log_beta(a: float, b: float) -> float:
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Contest:
     """The group with the highest rate, the next, and how sure it is that the first is above all others."""
 

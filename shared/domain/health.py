@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from pydantic import ConfigDict, Field
@@ -17,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from shared.api.models import Inbox
 from shared.api.words import INBOX_STATUSES
 from shared.domain.card import Tone
+from shared.frozen import frozen
 from shared.text.formats import show_number
 
 REMEMBERED = 4096
@@ -45,7 +45,7 @@ class Thresholds:
 DEFAULT = Thresholds()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Verdict:
     """The state of one inbox; `word` is healthy, warming, at risk, bad, resting, unknown or an unheard-of status."""
 
@@ -54,7 +54,7 @@ class Verdict:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DomainHealth:
     """The state of a domain's inboxes; each inbox is in exactly one of the counts of `KINDS`."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
 from shared.domain.wall_clock import find_zone, instant, last_instant
+from shared.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class QuietHours:
     """Hours in which only urgent alerts are posted, without mentions."""
 

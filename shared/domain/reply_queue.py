@@ -7,19 +7,19 @@ to the dashboard. All times are aware datetimes in UTC.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
 from shared.domain.card import Action, Card
 from shared.domain.reply_states import State, state_of
+from shared.frozen import frozen
 
 MOST_QUEUED = 200
 """Unclaimed replies that are listed at most, and as many of those that someone has."""
 Verb = Literal["claim", "takeover", "release", "assign", "snooze", "wake", "done", "dismiss", "reopen"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class QueuedReply:
     """An interested reply that isn't done: unclaimed, snoozed, or someone's."""
 
@@ -50,7 +50,7 @@ class QueuedReply:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class QueuedReplies:
     """The number of unclaimed replies, and a part of all: the unclaimed (oldest first), the snoozed, the claimed."""
 
@@ -58,7 +58,7 @@ class QueuedReplies:
     replies: Sequence[QueuedReply] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Permission:
     """The person in whose name changes are made, or why none can be."""
 
@@ -69,7 +69,7 @@ class Permission:
     """True if a bot updates the cards in Slack now."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Change:
     """The answer to an act, and whether it changed the reply."""
 

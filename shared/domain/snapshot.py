@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -22,6 +22,7 @@ from shared.api.pipeline import LARGE_LIST_ROWS, decode_in_thread
 from shared.api.words import GROUPINGS, Grouping
 from shared.domain.failures import cause_of
 from shared.domain.totals import totals
+from shared.frozen import frozen
 from shared.records.guardrails import Incident
 from shared.records.replies import InterestedReply
 from shared.records.sequence_changes import PauseEnd
@@ -40,7 +41,7 @@ SEEN_LATE = 3600.0
 """Seconds by which a poll may see a problem late that it saw begin."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProblemStart:
     """The start of a problem, and of its present kind, in Unix seconds."""
 
@@ -58,7 +59,7 @@ class ProblemStart:
         return replace(self, since=min(self.since, at), kind_since=at, is_older=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reading(Generic[T]):
     """The last value that was read, when, and what went wrong since."""
 
@@ -92,7 +93,7 @@ class Reading(Generic[T]):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Snapshot:
     """The state of a workspace; `stats` by grouping over 30 days, `previous` the days before that they are compared with."""
 
@@ -133,7 +134,7 @@ class Snapshot:
         return replace(self, **changed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Source:
     """One thing to read: `factor` is its interval in base intervals (health moves daily, status at any time)."""
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, overload
+
+from shared.frozen import frozen
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -73,7 +74,7 @@ _SETS = {"weekday": range(5), "workday": range(5), "weekend": range(5, 7)}
 """Several days of the week by one word, in the singular."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Recurrence:
     """A time of day in a zone, every day or on some days of the week (0: Monday)."""
 

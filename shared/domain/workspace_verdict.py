@@ -7,7 +7,7 @@ check both. Alarms are about domains, fired guardrails, and a service that can't
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from shared.domain.failures import UNREACHABLE, which_failed
 from shared.domain.health import DEFAULT, KINDS, DomainHealth, Thresholds, count_by_kind, roll_up
 from shared.domain.snapshot import SOURCES, ProblemStart, Reading, Snapshot
 from shared.domain.wall_clock import moment
+from shared.frozen import frozen
 from shared.records.guardrails import Incident
 from shared.text.formats import show_number
 
@@ -24,7 +25,7 @@ NAMED = 4
 """Domains that the detail of a verdict names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InboxCounts:
     """The numbers of inboxes by state; each is in one count."""
 
@@ -39,7 +40,7 @@ class InboxCounts:
         return self.healthy + self.at_risk + self.bad + self.resting + self.unknown
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WorkspaceVerdict:
     """The verdict in one line, the domains that it is about, and the numbers behind it."""
 
@@ -152,7 +153,7 @@ DOMAIN_KINDS = (BAD, "resting", PAUSED)
 GUARDRAIL = "guardrail"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Condition:
     """One thing that is wrong now: what, where, and how much of it."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from shared.domain_health.report import Code
+from shared.frozen import frozen
 
 MOST_QUESTIONS = 120
 """Questions about one domain: the selectors, and an SPF record at its limit with its addresses, are about 70."""
@@ -49,7 +50,7 @@ class Question:
     type: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answer:
     """A resolver's answer."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shared.domain_health import dkim, dmarc, spf
 from shared.domain_health.answers import Answer, Answers, Failed, Outcome, Question, Unanswered
 from shared.domain_health.dkim import DkimKey, Key
 from shared.domain_health.report import Action, Advice, Check, CheckReport, Code, Value
+from shared.frozen import frozen
 from shared.text.sanitize import visible
 
 MOST_RECORDS, LONGEST_RECORD = 5, 500
@@ -26,7 +27,7 @@ _SPF_OF: Mapping[str, str] = {
 """The includes that hosts of mailboxes ask their customers for, by the end of the names of their MX."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Scope:
     """The domain to check, and its DKIM selectors."""
 
@@ -36,7 +37,7 @@ class Scope:
     """The selectors of keys that were good before: one that is gone is a problem."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Verdicts:
     """The verdicts that the answers so far allow."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
 from enum import StrEnum
+
+from shared.frozen import frozen
 
 SELECTORS = (
     "google",  # Google Workspace
@@ -58,7 +59,7 @@ class Key(StrEnum):
     """The algorithm isn't known here: the key may be good."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DkimKey:
     """A record under a selector."""
 

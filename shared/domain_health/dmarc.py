@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 from publicsuffixlist import PublicSuffixList
+
+from shared.frozen import frozen
 
 POLICIES = frozenset({"none", "quarantine", "reject"})
 MOST_STEPS = 8
@@ -19,7 +21,7 @@ _VERSION = re.compile(r"v[ \t]*=[ \t]*DMARC1[ \t]*(?:;|$)")
 _TAG = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Dmarc:
     """A record, read."""
 

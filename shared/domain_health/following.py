@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from shared.domain_health.report import (
@@ -17,12 +17,13 @@ from shared.domain_health.report import (
     LastGood,
     Value,
 )
+from shared.frozen import frozen
 
 ACCEPTED_AFTER = timedelta(days=7)
 """A DKIM key that is gone beside good ones is taken to be gone for good after this time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Followed:
     """A domain as it is now, and what that changes."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import dns.asyncquery
@@ -28,6 +27,7 @@ from shared.domain_health.dkim import SELECTORS
 from shared.domain_health.dmarc import organizational
 from shared.domain_health.following import Followed, confirm, follow, keys_to_expect, to_confirm
 from shared.domain_health.report import Check, CheckReport, DomainReport
+from shared.frozen import frozen
 
 TRY_SECONDS = 2.5
 """Seconds that a resolver may take for a question, the second try and TCP apart."""
@@ -175,7 +175,7 @@ def _is_address(text: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Looked:
     """A domain that was looked up."""
 

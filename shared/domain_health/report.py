@@ -6,12 +6,13 @@ Texts in it come from public DNS: they are cleaned for screens, and are data in 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+
+from shared.frozen import frozen
 
 T = TypeVar("T")
 
@@ -90,7 +91,7 @@ class Action(StrEnum):
     RENEW_DOMAIN = "renew-domain"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Advice:
     """The advice about a problem, as data; `shared.domain_health.wording` makes a sentence of it."""
 
@@ -104,7 +105,7 @@ class Advice:
     """The part with the problem: an include, a selector."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LastGood:
     """The last good state of a check."""
 
@@ -113,7 +114,7 @@ class LastGood:
     keys: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CheckReport:
     """One check of a domain."""
 
@@ -146,7 +147,7 @@ class CheckReport:
         return self if is_certain else self.settled
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DomainReport:
     """All checks of a domain, one of each kind that was made, in the order of `Check`."""
 
@@ -175,7 +176,7 @@ class DomainReport:
         return max((check.checked_at for check in self.checks if check.checked_at), default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DomainChange:
     """A check that became another value, or whose records changed, at a time."""
 

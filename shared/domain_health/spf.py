@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from shared.domain_health.answers import Answers
 from shared.domain_health.report import Code
+from shared.frozen import frozen
 
 MOST_LOOKUPS, MOST_VOIDS = 10, 2
 """RFC 7208, 4.6.4."""
@@ -43,7 +44,7 @@ class SpfProblem(Exception):
         super().__init__(code)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Term:
     """A mechanism, or a modifier that matters."""
 

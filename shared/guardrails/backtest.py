@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from shared.domain.wall_clock import DAY
+from shared.frozen import frozen
 from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import Finding, holding, measured
 from shared.guardrails.rule import EVENT_OF, Action, Metric, Rule, Scope
@@ -18,7 +18,7 @@ OPEN_END = DAY
 """A pause without a length is taken to have lasted so long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Firing:
     """One time that the rule would have fired; `sends` and `bounces` are those of the pause that it would have made."""
 
@@ -31,7 +31,7 @@ class Firing:
     """A limit of the rule would have kept it from pausing: it would only have suggested."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Backtest:
     """The firings within a time, the first one first. It starts when the rule's metric was first known."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from shared.frozen import frozen
 from shared.guardrails.rule import Rule, default_name
 from shared.guardrails.sentence import Misunderstood, parse
 from shared.records.guardrails import StoredRule
@@ -26,7 +26,7 @@ SHIPPED: Mapping[str, str] = {
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NamedRule:
     """A rule with its name; `source` is shipped, settings or added."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from shared.domain.evidence import chance_of_so_few
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import Check
 from shared.domain_health.wording import name_of
+from shared.frozen import frozen
 from shared.guardrails.activity import Activity
 from shared.guardrails.rule import (
     EVENT_OF,
@@ -36,7 +36,7 @@ UNLIKELY = 0.001
 """A rate is below its baseline only where chance alone would do that in fewer cases than this."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finding:
     """The state of one subject under a rule. Rates are fractions."""
 
@@ -267,7 +267,7 @@ def measured(condition: Condition, finding: Finding) -> str:
             return f"DNS is broken: {finding.detail}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Standing:
     """The state of a rule, for lists and panels."""
 

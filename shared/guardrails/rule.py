@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
 from shared.domain.quiet_hours import QuietHours
+from shared.frozen import frozen
 from shared.text.sanitize import visible
 
 QUOTES = '"“”„«»'
@@ -64,7 +64,7 @@ class Comparison(StrEnum):
     BROKEN = "broken"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Condition:
     """`limit` is in per cent for rates, a count or a score else; `sends` is the least for which a rate counts."""
 
@@ -90,7 +90,7 @@ class Condition:
         return sentences[self.test]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rule:
     """A rule: an action, its subject and condition, within its limits."""
 
