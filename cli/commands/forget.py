@@ -17,6 +17,7 @@ from cli.console.resources import audit_entry, open_bot_store
 from cli.console.slack_channels import open_web_api
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Tone
+from shared.history.engine import drop_former
 from shared.history.engine import metadata as history
 from shared.settings import Settings, load
 from shared.storage.database import temporary_engine
@@ -115,6 +116,9 @@ def _redact(settings: Settings, redaction: Redaction) -> Mapping[str, Sequence[K
     changed: dict[str, Sequence[Key]] = {}
     with _databases(settings) as databases:
         for engine, tables in databases:
+            if tables is history:
+                with engine.begin() as connection:
+                    drop_former(connection)
             changed |= redact(engine, tables, redaction)
     return changed
 

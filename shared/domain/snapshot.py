@@ -243,29 +243,17 @@ _TIMES = frozenset({"read_at", "failed_since", "failed_at", "cause_since", "rece
 ROWS_PER_PIECE = 500
 
 
-def to_text(snapshot: Snapshot, *, since: Snapshot | None = None) -> Iterator[str]:
-    """The snapshot as JSON, piece by piece: in one, ten thousand inboxes would be ten megabytes on the way.
-
-    With `since`, only what is another object than then: `from_text` puts it onto that snapshot again.
-    """
-    then = since or Snapshot(workspace=snapshot.workspace)
+def to_text(snapshot: Snapshot) -> Iterator[str]:
+    """The snapshot as JSON, piece by piece: in one, ten thousand inboxes would be ten megabytes on the way."""
     head: dict[str, Any] = {"workspace": snapshot.workspace}
     head["budget"] = snapshot.budget and asdict(snapshot.budget)
     for name in _RECORDS:
-        records = getattr(snapshot, name)
-        # Which replies are kept depends on the leads that are listed, too.
-        is_same = name != "replies" or snapshot.interested is then.interested
-        if records is not getattr(then, name) or not is_same:
-            kept = _of_listed_leads(snapshot) if name == "replies" else records
-            head[name] = None if kept is None else [_values(one) for one in kept]
+        kept = _of_listed_leads(snapshot) if name == "replies" else getattr(snapshot, name)
+        head[name] = None if kept is None else [_values(one) for one in kept]
     yield f'{_dumped(head)[:-1]},"readings":{{'
-    comma = ""
-    for name, source in SOURCES.items():
-        old, new = then.reading(source), snapshot.reading(source)
-        if since is None or old is not new:
-            yield f"{comma}{_dumped(name)}:"
-            yield from _reading_text(new, since and old.value)
-            comma = ","
+    for number, name in enumerate(SOURCES):
+        yield f"{',' if number else ''}{_dumped(name)}:"
+        yield from _reading_text(snapshot.reading(SOURCES[name]))
     yield "}}"
 
 
@@ -275,17 +263,12 @@ def _of_listed_leads(snapshot: Snapshot) -> Iterator[InterestedReply]:
     return (reply for reply in snapshot.replies if reply.email.lower() in listed)
 
 
-def _reading_text(reading: Reading[Any], before: Any) -> Iterator[str]:
-    """A reading; of as many rows as before only those that are others, with their places."""
+def _reading_text(reading: Reading[Any]) -> Iterator[str]:
     about, value = _values(reading), reading.value
     del about["value"]
     if not isinstance(value, tuple):
         yield _dumped({**about, "value": value and _values(value)})
         return
-    if isinstance(before, tuple) and len(before) == len(value):
-        pairs = enumerate(zip(before, value, strict=True))
-        about["places"] = [at for at, (old, new) in pairs if old is not new and old != new]
-        value = tuple(value[at] for at in about["places"])
     yield f'{_dumped(about)[:-1]},"value":['
     for start in range(0, len(value), ROWS_PER_PIECE):
         rows = [_values(row) for row in value[start : start + ROWS_PER_PIECE]]
@@ -302,8 +285,8 @@ def _dumped(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), default=datetime.isoformat)
 
 
-def from_text(text: bytes, *, onto: Snapshot | None = None) -> Snapshot:
-    """Read the text of `to_text`; what another version wrote otherwise is left out.
+def from_text(text: bytes) -> Snapshot:
+    """What `to_text` wrote; what another version wrote otherwise is left out.
 
     Rows become models as they are read, so that their objects are never all there at once.
     """
@@ -314,16 +297,10 @@ def from_text(text: bytes, *, onto: Snapshot | None = None) -> Snapshot:
         if name in document:
             kept = document[name]
             head[name] = None if kept is None else tuple(_record(kind, one) for one in kept)
-    snapshot = replace(onto or Snapshot(workspace=document["workspace"]), **head)
+    snapshot = Snapshot(workspace=document["workspace"], **head)
     for name, kept in document["readings"].items():
         if source := SOURCES.get(name):
-            reading: Reading[Any] = _record(Reading, kept)
-            if "places" in kept:
-                rows = list(snapshot.reading(source).value or ())
-                for at, row in zip(kept["places"], kept["value"], strict=True):
-                    rows[at] = row
-                reading = replace(reading, value=tuple(rows))
-            snapshot = snapshot.with_reading(source, reading)
+            snapshot = snapshot.with_reading(source, _record(Reading, kept))
     return snapshot
 
 

@@ -83,19 +83,6 @@ snapshots = sa.Table(
     sa.Column("at", sa.BigInteger, primary_key=True),
     sa.Column("body", sa.LargeBinary, nullable=False),
 )
-
-deltas = sa.Table(
-    "history_deltas",
-    metadata,
-    sa.Column("workspace", sa.Text, primary_key=True),
-    sa.Column("base_at", sa.BigInteger, primary_key=True),
-    sa.Column("writer", sa.Text, primary_key=True),
-    sa.Column("number", sa.Integer, primary_key=True),
-    sa.Column("at", sa.BigInteger, nullable=False),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-    sa.Index("history_deltas_at", "workspace", "at"),
-    comment="Every poll after the whole snapshot of `base_at`: what was different from the poll before.",
-)
 covered = sa.Table(
     "history_covered",
     metadata,
@@ -184,10 +171,16 @@ def _open(url: URL) -> sa.Engine:
         with engine.begin() as connection:
             lock_writers(connection)
             metadata.create_all(connection)
+            drop_former(connection)
     except BaseException:
         engine.dispose()
         raise
     return engine
+
+
+def drop_former(connection: sa.Connection) -> None:
+    """Drop what earlier versions kept of each poll: nothing reads it, and it has addresses."""
+    connection.execute(sa.text("DROP TABLE IF EXISTS history_deltas"))
 
 
 def lock_writers(connection: sa.Connection) -> None:

@@ -14,13 +14,13 @@ from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from sys import intern
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 import sqlalchemy as sa
 
 from shared.domain.snapshot import Snapshot, from_text
 from shared.domain.wall_clock import moment
-from shared.history.engine import covered, deltas, samples, series, snapshots, transitions
+from shared.history.engine import covered, samples, series, snapshots, transitions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,49 +186,23 @@ def transitions_of(
 def snapshot_times(
     connection: sa.Connection, workspace: str, *, start: datetime, end: datetime
 ) -> tuple[datetime, ...]:
-    """When polls were kept, the oldest first."""
-    span = int(start.timestamp()), int(end.timestamp())
-    polls = [
-        sa.select(table.c.at).where(table.c.workspace == workspace, table.c.at.between(*span))
-        for table in (snapshots, deltas)
-    ]
-    return tuple(map(aware, sorted(connection.scalars(sa.union(*polls)))))
+    """When snapshots were kept, the oldest first."""
+    c = snapshots.c
+    span = c.at.between(int(start.timestamp()), int(end.timestamp()))
+    return tuple(
+        map(aware, connection.scalars(sa.select(c.at).where(c.workspace == workspace, span).order_by(c.at)))
+    )
 
 
 def snapshot_at(connection: sa.Connection, workspace: str, *, at: datetime) -> Snapshot | None:
-    """The last poll that was kept until then; None where there is none, or it cannot be read."""
-    until = int(at.timestamp())
-    whole = _latest(connection, snapshots, workspace, until)
-    delta = _latest(connection, deltas, workspace, until)
-    base_at = delta.base_at if delta and (whole is None or delta.at > whole.at) else whole and whole.at
-    if base_at is None:
-        return None
-    chosen = sa.select(snapshots.c.body).where(snapshots.c.workspace == workspace, snapshots.c.at == base_at)
-    body = connection.scalar(chosen)
+    """The last snapshot that was kept until then; None where there is none, or it cannot be read."""
+    c = snapshots.c
+    until = sa.select(c.body).where(c.workspace == workspace, c.at <= int(at.timestamp()))
+    body = connection.scalar(until.order_by(c.at.desc()).limit(1))
     try:
-        found = from_text(zlib.decompress(body)) if body is not None else None
-        if found and delta and delta.base_at == base_at:
-            for text in connection.scalars(_chain(delta, workspace, until)):
-                found = from_text(zlib.decompress(text), onto=found)
+        return from_text(zlib.decompress(body)) if body is not None else None
     except (ValueError, KeyError, TypeError, IndexError, zlib.error):
         return None
-    return found
-
-
-def _latest(connection: sa.Connection, table: sa.Table, workspace: str, until: int) -> Any:
-    kept = [column for column in table.c if column.name != "body"]
-    chosen = sa.select(*kept).where(table.c.workspace == workspace, table.c.at <= until)
-    order = [table.c.at.desc(), *([table.c.number.desc()] if "number" in table.c else [])]
-    return connection.execute(chosen.order_by(*order).limit(1)).first()
-
-
-def _chain(delta: Any, workspace: str, until: int) -> sa.Select[bytes]:
-    """The polls of one writer after a whole snapshot, in order."""
-    c = deltas.c
-    chosen = sa.select(c.body).where(
-        c.workspace == workspace, c.base_at == delta.base_at, c.writer == delta.writer, c.at <= until
-    )
-    return chosen.order_by(c.number)
 
 
 def covered_times(

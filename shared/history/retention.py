@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from shared.history.engine import Act, covered, deltas, samples, series, snapshots, transitions
+from shared.history.engine import Act, covered, samples, series, snapshots, transitions
 
 T = TypeVar("T")
 EVERY = timedelta(hours=1)
@@ -22,7 +22,7 @@ SERIES_TOGETHER = 200
 """How many series a transaction thins: of the day that came of age, since whoever writes thins as well."""
 DAY_SECONDS = 86_400
 SNAPSHOTS_THINNED, SNAPSHOT_SECONDS = timedelta(hours=6), 600
-"""Older than this, single polls go, and one whole snapshot in so many seconds stays."""
+"""Of those that are older than this, one in so many seconds stays."""
 KEPT_SNAPSHOTS = timedelta(hours=48)
 KEPT_SAMPLES = timedelta(days=400)
 KEPT_TRANSITIONS = timedelta(days=90)
@@ -112,7 +112,6 @@ def _portions(overview: Overview, *, now: datetime) -> Iterator[sa.Executable]:
 _KEPT: tuple[tuple[sa.Table, sa.ColumnElement[int], timedelta], ...] = (
     (transitions, transitions.c.at, KEPT_TRANSITIONS),
     (snapshots, snapshots.c.at, KEPT_SNAPSHOTS),
-    (deltas, deltas.c.at, SNAPSHOTS_THINNED),
     (covered, covered.c.end, KEPT_SAMPLES),
 )
 

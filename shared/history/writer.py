@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import secrets
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from sys import intern
 from typing import Any
 
@@ -21,7 +21,6 @@ from shared.domain.snapshot import Reading, Snapshot, to_text
 from shared.history import measurements
 from shared.history.engine import (
     covered,
-    deltas,
     samples,
     series,
     snapshots,
@@ -32,8 +31,8 @@ from shared.history.engine import (
 from shared.history.measurements import SeriesKey
 from shared.history.reader import Transition, aware
 
-WHOLE_EVERY = timedelta(minutes=5)
-"""Between whole snapshots every poll is kept as what it changed."""
+KEPT_EVERY_SECONDS = 120
+"""Between two snapshots that are kept: the past is looked at in these steps, and the next start shows the last."""
 GAP = 1200
 """Seconds without a read that make a gap; the bot reads every fifteen minutes where no dashboard runs."""
 COVER_EVERY = 15
@@ -67,23 +66,13 @@ class WriterState:
         self.inboxes_at = max(at, self.inboxes_at)
 
 
-@dataclass(slots=True, kw_only=True)
-class Chain:
-    """The whole snapshot that polls are written after, and the last of them."""
-
-    base_at: int
-    last: Snapshot
-    number: int = 0
-
-
 class Writer:
     """Remembers what was written last, so that only what moved is looked at again."""
 
     def __init__(self, thresholds: Thresholds) -> None:
         self._thresholds = thresholds
         self._seen: dict[tuple[str, str], datetime] = {}
-        self._token = secrets.token_hex(4)
-        self._chains: dict[str, Chain] = {}
+        self._kept_at: dict[str, int] = {}
         self._covered_at: dict[str, int] = {}
         self._known: dict[str, WriterState] = {}
 
@@ -126,33 +115,18 @@ class Writer:
         return known
 
     def _keep(self, connection: sa.Connection, snapshot: Snapshot, *, now: datetime) -> None:
-        """Keep a poll: whole now and then, and what it changed in between; one that is half loaded is none."""
+        """Keep a snapshot now and then; one that is half loaded is none."""
         workspace, at = snapshot.workspace, int(now.timestamp())
-        chain = self._chains.get(workspace)
-        if not snapshot.is_whole or (chain and chain.last is snapshot):
+        kept_at = self._kept_at.get(workspace)
+        is_due = kept_at is None or not 0 <= at - kept_at < KEPT_EVERY_SECONDS
+        if not snapshot.is_whole or not is_due:
             return
-        if chain is None or not 0 <= at - chain.base_at < WHOLE_EVERY.total_seconds():
-            self._keep_whole(connection, snapshot, at=at)
-            self._chains[workspace] = Chain(base_at=at, last=snapshot)
-            return
-        body = _packed(to_text(snapshot, since=chain.last))
-        chain.number, chain.last = chain.number + 1, snapshot
-        connection.execute(
-            sa.insert(deltas).values(
-                workspace=workspace,
-                base_at=chain.base_at,
-                writer=self._token,
-                number=chain.number,
-                at=at,
-                body=body,
-            )
-        )
-
-    def _keep_whole(self, connection: sa.Connection, snapshot: Snapshot, *, at: int) -> None:
-        body = _packed(to_text(snapshot))
-        which = (snapshots.c.workspace == snapshot.workspace) & (snapshots.c.at == at)
-        connection.execute(sa.delete(snapshots).where(which))
-        connection.execute(sa.insert(snapshots).values(workspace=snapshot.workspace, at=at, body=body))
+        packer = zlib.compressobj(3)
+        body = b"".join([*(packer.compress(piece.encode()) for piece in to_text(snapshot)), packer.flush()])
+        c = snapshots.c  # another process may have kept one in this second
+        connection.execute(sa.delete(snapshots).where((c.workspace == workspace) & (c.at == at)))
+        connection.execute(sa.insert(snapshots).values(workspace=workspace, at=at, body=body))
+        self._kept_at[workspace] = at
 
     def _cover(self, connection: sa.Connection, workspace: str, at: int) -> None:
         c = covered.c
@@ -168,12 +142,6 @@ class Writer:
         elif last is None or at > last.end:
             connection.execute(sa.insert(covered).values(workspace=workspace, start=at, end=at))
         self._covered_at[workspace] = at
-
-
-def _packed(pieces: Iterable[str]) -> bytes:
-    packer = zlib.compressobj(3)
-    packed = [packer.compress(piece.encode()) for piece in pieces]
-    return b"".join((*packed, packer.flush()))
 
 
 def _read_known(connection: sa.Connection, workspace: str, *, token: str | None) -> WriterState:

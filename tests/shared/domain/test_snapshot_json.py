@@ -32,8 +32,8 @@ SNAPSHOT = Snapshot(
 )
 
 
-def kept(snapshot: Snapshot, *, onto: Snapshot | None = None) -> Snapshot:
-    return from_text("".join(to_text(snapshot, since=onto)).encode(), onto=onto)
+def kept(snapshot: Snapshot) -> Snapshot:
+    return from_text("".join(to_text(snapshot)).encode())
 
 
 def test_claims_guardrails_and_leads_are_read_back() -> None:
@@ -44,16 +44,6 @@ def test_claims_guardrails_and_leads_are_read_back() -> None:
 def test_only_replies_of_listed_leads_are_kept() -> None:
     stranger = claimed("bea", email="nobody@else.example")
     assert kept(replace(SNAPSHOT, replies=(*SNAPSHOT.replies, stranger))) == SNAPSHOT
-
-
-def test_a_delta_holds_what_is_different_and_nothing_else() -> None:
-    gone = Lead(id="ld_9", email="sven@helio.example", status="replied")
-    leads: Reading[tuple[Lead, ...]] = Reading(value=(MAYA, gone), read_at=NOW)
-    after = replace(SNAPSHOT, replies=(claimed("bea"),), firings=(), interested=leads)
-    text = "".join(to_text(after, since=SNAPSHOT))
-    assert '"firings":[]' in text
-    assert "Maya@harbor" not in text
-    assert kept(after, onto=SNAPSHOT) == after
 
 
 def test_what_another_version_wrote_besides_is_left_out() -> None:
