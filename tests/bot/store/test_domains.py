@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -19,7 +18,7 @@ from shared.domain_health.report import (
     LastGood,
     Value,
 )
-from shared.store import Store, open_store
+from shared.store import Store
 from shared.store.domains import Checked, DueDomain, News
 from shared.store.messages import PlannedPost
 from shared.store.post_kinds import DNS
@@ -33,12 +32,6 @@ NEWS = News(
     standing="{}",
     note=PlannedPost(dedupe="dns", channel="", kind=DNS),
 )
-
-
-@pytest.fixture
-async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
-    async with open_store(url, clock=clock) as opened:
-        yield opened
 
 
 async def due(store: Store) -> DueDomain:

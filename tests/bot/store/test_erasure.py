@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import pytest
 import sqlalchemy as sa
 
 from shared.records.audit import AuditEntry
 from shared.records.sequence_changes import Timer
 from shared.storage.redaction import REMOVED, Redaction, redact
-from shared.store import Store, open_store
+from shared.store import Store
 from shared.store.db.schema import metadata, posts
 from shared.store.deliveries import Arrival
 from shared.store.jobs import Done
@@ -44,12 +42,6 @@ IMPERSONAL = {
     "sequence_changes",
 }
 """Those with counts, settings and Slack's own ids, none of which names a lead."""
-
-
-@pytest.fixture
-async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
-    async with open_store(url, clock=clock) as opened:
-        yield opened
 
 
 async def everything(store: Store) -> str:

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from inspect import unwrap
 
 import pytest
 import sqlalchemy as sa
 
-from shared.store import Store, open_store
+from shared.store import Store
 from shared.store.db.engine import Transaction
 from shared.store.deliveries import Arrival, FoundLeads
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, routes
 from tests.waiting import until
-
-
-@pytest.fixture
-async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
-    async with open_store(url, clock=clock) as opened:
-        yield opened
 
 
 def from_api(email: str, **more: str) -> dict[str, bytes]:

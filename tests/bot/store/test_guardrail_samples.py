@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from shared.records.guardrails import CLOSED, CountSample
 from shared.store import Store, guardrails, open_store
 from shared.store.db.engine import AT_ONCE
 from shared.store.db.schema import samples
@@ -77,15 +76,3 @@ async def test_thinning_continues_where_a_clock_was_ahead_for_a_while(
     assert [(one.day, one.sends) for one in kept] == [
         (day, sends) for day in (today - 8, today - 4) for sends in (3, 7)
     ]
-
-
-async def test_counts_of_a_reading_are_written_in_portions(url: sa.URL, clock: ManualClock) -> None:
-    day = int(clock.now // DAY)
-    new = [CountSample(scope="inbox", key=f"sam{n}@mail.example", day=day, at=clock.now) for n in range(600)]
-    closed = CountSample(scope=CLOSED, key="", day=day, at=clock.now)
-    async with open_store(url, clock=clock) as store:
-        with database_work(store.database.engine) as work:
-            await store.guardrails.keep("default", [*new, closed])
-        assert len(await store.guardrails.samples("default", 0.0)) == 601
-    assert work.written == 601
-    assert work.most_written <= AT_ONCE

@@ -23,13 +23,6 @@ KIND = "late"
 
 
 @pytest.fixture
-async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
-    """On both engines."""
-    async with open_store(url, clock=clock) as opened:
-        yield opened
-
-
-@pytest.fixture
 async def other(url: sa.URL, clock: ManualClock, store: Store) -> AsyncIterator[Store]:
     """Another process on the same database."""
     async with open_store(url, clock=clock) as opened:

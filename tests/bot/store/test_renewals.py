@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
-import pytest
 import sqlalchemy as sa
 
 from bot.alerts import rendering
 from shared.records.audit import Actor
 from shared.settings.sections import RouteRule
-from shared.store import Store, open_store
+from shared.store import Store
 from shared.store.messages import Post, redraw
 from shared.store.posting import MOST_FAILED, Look, Unknown
 from tests.bot.due import claim_lookups, claim_paints, claim_repaints, claim_turns
@@ -21,12 +18,6 @@ from tests.bot.store.test_same_reply import event
 EVERYTHING = routes(rules=(RouteRule(channel=CHANNEL, events=("*",)),))
 REPLIED, INTERESTED = event("lead.replied"), event("reply.interested")
 BEN = Actor(name="ben", id="U2", face="slack")
-
-
-@pytest.fixture
-async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
-    async with open_store(url, clock=clock) as opened:
-        yield opened
 
 
 async def refuse(store: Store) -> int:
@@ -153,17 +144,3 @@ async def test_an_interested_reply_whose_card_may_be_in_slack_is_posted_anew(
     (card,) = await post_all(store, clock)
     assert title(card) == "Ada is interested"
     assert await store.posting.revive() == 0
-
-
-async def test_an_interested_reply_whose_card_is_unsure_already_is_posted_at_once(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, REPLIED, by=EVERYTHING)
-    (lease,) = await claim_turns(store, limit=5)
-    await store.posting.settle(lease, Unknown(answered=True))
-    clock.now += 2
-    (lookup,) = await claim_lookups(store, limit=5)
-    await store.posting.settle_lookup(lookup, Look(error="missing_scope", hidden=True))
-    await arrive(store, INTERESTED, by=EVERYTHING)
-    (card,) = await post_all(store, clock)
-    assert title(card) == "Ada is interested"

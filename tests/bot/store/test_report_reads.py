@@ -77,21 +77,6 @@ async def test_waits_are_those_of_all_rows(url: sa.URL, clock: ManualClock, by: 
         }
 
 
-async def test_touches_are_the_first_of_claim_and_done(url: sa.URL, clock: ManualClock) -> None:
-    async with open_store(url, clock=clock) as store:
-        await store.database.write(lambda tx: fill(tx, FEW))
-        positive = await store.records.positive_replies("w", *span(store))
-        touched = [
-            ("", one.touched_after.total_seconds()) for one in positive if one.touched_after is not None
-        ]
-        (expected,) = waits_of(touched, late=LATE)
-        found = await store.records.period("w", *span(store), late=LATE)
-        assert found.replies == len(positive)
-        assert (found.touches.count, found.touches.in_time) == (expected.count, expected.in_time)
-        assert found.touches.median == pytest.approx(expected.median)
-        assert found.touches.count < found.replies
-
-
 async def test_open_replies_are_counted_exactly_and_only_a_page_is_decoded(
     url: sa.URL, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from itertools import permutations
 
 import pytest
@@ -18,12 +17,6 @@ from tests.bot.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
 
 EVERYTHING = tuple(RouteRule(channel=one, events=("*",)) for one in (CHANNEL, "C2"))
 ALL = routes(rules=EVERYTHING, mention="here")
-
-
-@pytest.fixture
-async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
-    async with open_store(url, clock=clock) as opened:
-        yield opened
 
 
 def event(kind: str, *, reply: str = "Yes, call me.", lead: str = "ada@acme.example") -> bytes:
@@ -90,12 +83,6 @@ async def test_a_repeat_of_what_took_over_a_card_posts_no_other(
         clock.now += later
         await arrive(store, event(kind))
     assert [post.kind for post in await post_all(store, clock)] == []
-
-
-async def test_events_that_come_together_are_one_card(store: Store, clock: ManualClock) -> None:
-    await arrive(store, event("lead.replied"), event("reply.interested"))
-    assert await cards(store) == BOTH
-    assert len(await post_all(store, clock)) == 2
 
 
 async def test_an_event_without_the_words_belongs_to_the_reply_just_before(store: Store) -> None:

@@ -9,12 +9,11 @@ import sqlalchemy as sa
 
 from bot.worker import LEASE_SECONDS
 from shared.records.audit import Actor
-from shared.records.records import Subscription
-from shared.store import Store, open_store, slack_limits
+from shared.store import Store, slack_limits
 from shared.store.jobs import PAINT
-from shared.store.messages import LONGEST_SECONDS, PlannedPost, Post, redraw
-from shared.store.posting import ChannelLease, NotSent, Outcome, Sent, Settled
-from tests.bot.due import claim_paints, claim_repaints, claim_turns
+from shared.store.messages import LONGEST_SECONDS, Post, redraw
+from shared.store.posting import NotSent, Sent
+from tests.bot.due import claim_paints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, ManualClock, arrive, post_all, routes
 
@@ -60,30 +59,6 @@ async def test_updates_put_off_before_the_clock_was_set_back_are_due(
     clock.now -= 86_400
     await store.jobs.sweep({PAINT: (LEASE_SECONDS, LONGEST_SECONDS)})
     assert await claim_paints(store)
-
-
-async def test_clicked_cards_are_updated_first(store: Store, clock: ManualClock) -> None:
-    known = await cards(store, clock, 40)
-    await make_stale(store)
-    while due := await claim_paints(store, limit=4):
-        for job in due:
-            await store.repaints.done(job, await store.repaints.message(job))
-    await store.alerts.act(known[-1].alert_id, "claim", ANN)
-    ((first, *_),) = await claim_repaints(store, limit=4)
-    assert first.alert_id == known[-1].alert_id
-
-
-async def test_a_throttled_repaint_stops_the_repaints_of_all_channels(
-    store: Store, clock: ManualClock
-) -> None:
-    await cards(store, clock, 5)
-    await make_stale(store)
-    (job,) = await claim_paints(store, limit=1)
-    await store.repaints.throttled(job, seconds=30)
-    clock.now += 29
-    assert await claim_paints(store, limit=4) == []
-    clock.now += 2
-    assert len(await claim_paints(store, limit=4)) == 4
 
 
 @pytest.mark.parametrize(
@@ -132,30 +107,3 @@ async def test_a_throttled_workspace_is_waited_for_and_then_posted_to_at_a_stead
             posted += 1
         clock.now += 0.05
     assert 6 <= clock.now - began <= 9
-
-
-async def test_channels_and_events_are_kept_on_either_engine(url: sa.URL, clock: ManualClock) -> None:
-    def report(lease: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
-        return None
-
-    async with open_store(url, clock=clock) as store:
-        assert await store.slack_events.take("Ev1")
-        assert not await store.slack_events.take("Ev1")
-        clock.now += 4 * 86_400
-        await store.slack_events.forget_old()
-        assert await store.slack_events.take("Ev1")
-        wanted = [Subscription(channel="C3", event="reply.interested")]
-        await store.records.subscribe("default", wanted)
-        await arrive(store, interested(1))
-        posted = await post_all(store, clock)
-        assert sorted(post.channel for post in posted) == ["C1", "C3"]
-        await store.posting.close_channel("C3", "is_archived", report=report, used=False)
-        await store.posting.close_channel("C9", "is_archived", report=report, used=False)
-        assert await store.posting.broken() == {"C3": "is_archived"}
-        await store.posting.open_channel("C3", report=report)
-        assert await store.posting.broken() == {}
-        await store.alerts.act(posted[0].alert_id, "claim", ANN)
-        assert len(await claim_paints(store, limit=4)) == 2
-        await store.posting.close_channel("C3", "is_archived", report=report, used=False)
-        await store.records.give_up_channel("C3")
-        assert await store.posting.broken() == {}

@@ -1,0 +1,341 @@
+"""Channels in trouble, posts in doubt and clocks that are set: what is posted next, and what is looked up first."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from shared.store import Store
+from shared.store.deliveries import Arrival
+from shared.store.jobs import LOOKUP
+from shared.store.messages import PlannedPost, Post
+from shared.store.posting import (
+    BUNDLE,
+    MOST_FAILED,
+    ChannelLease,
+    ChannelRefused,
+    Look,
+    Lookup,
+    NotSent,
+    Outcome,
+    Sent,
+    Settled,
+    Unknown,
+    Unpostable,
+)
+from tests.bot.due import claim_lookups, claim_turns, next_in, sweep_jobs
+from tests.bot.harness import interested
+from tests.bot.manual_clock import ManualClock, arrive, routes
+
+WEEK = 7 * 86_400
+REFUSED = ChannelRefused(error="is_archived")
+HIDDEN = Look(error="can't look it up: is_archived", hidden=True)
+ABSENT = Look(complete=True, pages=1)
+THROTTLED = Look(error="ratelimited", after=60.0)
+ANSWERED = Unknown(answered=True)
+
+
+async def take(store: Store) -> ChannelLease:
+    (turn,) = await claim_turns(store, limit=5)
+    return turn
+
+
+async def is_idle(store: Store) -> bool:
+    return await claim_turns(store, limit=5) == []
+
+
+async def meet(store: Store, outcome: Outcome) -> tuple[Post, Settled]:
+    """One turn: its first post, and what it came to."""
+    turn = await take(store)
+    return turn.posts[0], await store.posting.settle(turn, outcome)
+
+
+async def claim(store: Store, clock: ManualClock) -> Lookup:
+    """The next look-up, once it is due."""
+    while not (claimed := await claim_lookups(store, limit=5)):
+        clock.now += await next_in(store, LOOKUP) or 0.0
+    return claimed[0]
+
+
+async def look(store: Store, clock: ManualClock, seen: Look) -> Settled:
+    return await store.posting.settle_lookup(await claim(store, clock), seen)
+
+
+async def find(store: Store, clock: ManualClock, ts: str) -> Settled:
+    """A look-up that finds all it looks for."""
+    lookup = await claim(store, clock)
+    found = {post.key: ts for post in lookup.posts}
+    return await store.posting.settle_lookup(lookup, Look(found=found, pages=1, complete=True))
+
+
+def note(number: int) -> PlannedPost:
+    return PlannedPost(dedupe=f"note:{number}", channel="C1", kind="note", note="{}")
+
+
+async def test_a_lost_lease_changes_nothing(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1))
+    late = await take(store)
+    clock.now += store.posting.timings.lease + 1
+    assert await is_idle(store), "a dead process's attempt is looked up first"
+    clock.now += 1
+    (slow,) = await claim_lookups(store, limit=5)
+    assert not (await store.posting.settle(late, NotSent(after=0))).held
+    assert (await store.records.summary("default")).uncertain == 1
+    clock.now += store.posting.timings.lease + 1
+    (now,) = await claim_lookups(store, limit=5)
+    assert not (await store.posting.settle_lookup(slow, ABSENT)).held
+    assert (await store.posting.settle_lookup(now, ABSENT)).held
+    assert (await store.records.summary("default")).uncertain == 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "look_ups"),
+    [(ANSWERED, 2), (Unknown(), 4)],
+    ids=["answered with an error", "never answered: it may be under way for twenty seconds"],
+)
+async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_any_more(
+    store: Store, clock: ManualClock, outcome: Unknown, look_ups: int
+) -> None:
+    await arrive(store, interested(1))
+    post, _ = await meet(store, outcome)
+    for _ in range(look_ups):
+        assert await is_idle(store)
+        clock.now += 5
+        await look(store, clock, ABSENT)
+    assert (await take(store)).posts[0].id == post.id
+
+
+async def test_a_late_outcome_counts_unless_the_post_was_retried(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1))
+    late = await take(store)
+    clock.now += store.posting.timings.longest + 1
+    assert await is_idle(store)
+    for _ in range(2):
+        clock.now += store.posting.timings.read_pause
+        await look(store, clock, ABSENT)
+    assert not (await store.posting.settle(late, Sent(ts="1"))).held
+    assert await is_idle(store)
+
+
+async def test_a_reading_that_began_before_an_attempt_proves_nothing_about_it(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1), interested(2))
+    first, _ = await meet(store, ANSWERED)
+    await look(store, clock, replace(THROTTLED, pages=1, position="page 2"))
+    clock.now += 1
+    await meet(store, ANSWERED)
+    reads = 0
+    while not (turns := await claim_turns(store, limit=5)):
+        await look(store, clock, ABSENT)
+        reads += 1
+    assert (turns[0].posts[0].id, reads) == (first.id, 2)
+    await store.posting.settle(turns[0], Sent(ts="1"))
+    assert await store.posting.counts() == {"uncertain": 1, "unsure": 0}
+
+
+async def test_an_attempt_that_may_be_under_way_is_not_repeated_by_a_reading_that_began_before_its_end(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1))
+    await meet(store, Unknown())
+    clock.now += 2
+    await look(store, clock, ABSENT)
+    clock.now += store.posting.timings.longest - 5
+    lookup = await claim(store, clock)
+    clock.now += 9  # a long reading: the message may have come behind it
+    await store.posting.settle_lookup(lookup, ABSENT)
+    assert await is_idle(store)
+
+
+async def test_what_belongs_into_the_thread_of_an_uncertain_card_waits_for_it(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1), interested(2))
+    card, _ = await meet(store, ANSWERED)
+    reminder = replace(note(1), kind="reminder", alert_id=card.alert_id, urgency=3)
+    await store.outbox.plan("default", reminder)
+    clock.now += 1
+    other, _ = await meet(store, Sent(ts="2"))
+    assert other.alert_id not in {card.alert_id, ""}
+    clock.now += 1
+    assert await is_idle(store)
+    await find(store, clock, "1.1")
+    clock.now += 1
+    turn = await take(store)
+    assert (turn.posts[0].kind, turn.thread_ts) == ("reminder", "1.1")
+
+
+async def test_notes_keep_their_order(store: Store, clock: ManualClock) -> None:
+    await store.outbox.plan("default", note(1))
+    await meet(store, ANSWERED)
+    await store.outbox.plan("default", note(2))
+    clock.now += 1
+    assert await is_idle(store)
+    for _ in range(2):
+        clock.now += 2
+        await look(store, clock, ABSENT)
+    for number in (1, 2):
+        clock.now += 1
+        assert (await meet(store, Sent(ts=f"{number}")))[0].dedupe == f"note:{number}"
+
+
+async def test_what_shares_an_uncertain_message_waits_for_it_and_the_rest_goes_on(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, *(interested(number) for number in range(30)))
+    turn = await take(store)
+    await store.posting.settle(turn, Unknown())
+    clock.now += 2
+    following = await take(store)
+    assert not {post.id for post in following.posts} & {post.id for post in turn.posts}
+    await store.posting.settle(following, Sent(ts="2.0"))
+    (lookup,) = await claim_lookups(store, limit=5)
+    assert len(lookup.posts) == BUNDLE
+    assert {post.key for post in lookup.posts} == {turn.posts[0].key}, "one key finds them all"
+
+
+FAILED = [
+    Look(error="HTTP 500"),
+    Look(error="unexpected_answer", pages=1, position="{}"),
+    THROTTLED,
+    Look(error="invalid_cursor", pages=1),
+]
+
+
+@pytest.mark.parametrize("seen", FAILED, ids=lambda seen: seen.error)
+async def test_a_post_that_cannot_be_looked_up_is_unsure_after_a_bounded_time(
+    store: Store, clock: ManualClock, seen: Look
+) -> None:
+    await arrive(store, interested(1))
+    await meet(store, ANSWERED)
+    began = clock.now
+    for _ in range(MOST_FAILED):
+        await look(store, clock, seen)
+    assert clock.now - began < 400
+    summary = await store.records.summary("default")
+    assert (summary.uncertain, summary.unsure, summary.dead) == (0, 1, 0)
+    assert await claim_lookups(store, limit=5) == []
+    assert await store.posting.revive() == 1
+    await look(store, clock, seen)
+    assert (await store.records.summary("default")).unsure == 1, "one more look is enough"
+
+
+async def test_throttled_readings_of_a_slack_workspace_take_turns(store: Store, clock: ManualClock) -> None:
+    for channel in ("C1", "C2", "C3"):
+        await store.outbox.plan("default", replace(note(0), dedupe=channel, channel=channel))
+    for turn in await claim_turns(store, limit=5):
+        await store.posting.settle(turn, ANSWERED)
+    clock.now += 2
+    first, *_others = await claim_lookups(store, limit=5)
+    await store.posting.settle_lookup(first, THROTTLED)
+    clock.now += 30
+    assert await claim_lookups(store, limit=5) == [], "Slack closed the method for all of them"
+    clock.now += 31
+    assert len(await claim_lookups(store, limit=5)) == 1
+
+
+async def test_a_post_without_a_key_is_neither_looked_up_nor_repeated(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1))
+    await meet(store, Unpostable(error="connection lost", keyless=True))
+    clock.now += 60
+    assert await store.posting.revive() == 0
+    assert (await store.records.summary("default")).unsure == 1
+
+
+async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1))
+    await take(store)
+    clock.now -= WEEK  # a dead process's attempt: it may be under way still
+    began = clock.now
+    await sweep_jobs(store)
+    while await is_idle(store):
+        clock.now += store.posting.timings.read_pause
+        await look(store, clock, ABSENT)
+    assert clock.now - began >= store.posting.timings.longest
+
+
+async def test_a_clock_that_was_set_back_by_a_week_stops_no_channel_and_no_look_up(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1), interested(2))
+    await meet(store, ANSWERED)
+    clock.now -= WEEK
+    await sweep_jobs(store)
+    assert len(await claim_lookups(store, limit=5)) == 1
+    assert (await meet(store, Sent(ts="2")))[1].held
+
+
+async def test_taking_over_from_a_dead_bot_needs_no_waiting(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1))
+    await meet(store, NotSent(after=600.0))
+    clock.now -= 300
+    assert await is_idle(store)
+    await store.jobs.take_over()
+    assert len((await take(store)).posts) == 1
+
+
+async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1), interested(2))
+    await meet(store, Unknown())
+    clock.now += 60
+    await look(store, clock, HIDDEN)
+    assert (await meet(store, REFUSED))[1].broke
+    clock.now += 60
+    await store.posting.revive()
+    assert not (await find(store, clock, "1")).recovered
+    assert (await store.records.summary("default")).dead == 1
+    clock.now += 60
+    assert (await meet(store, Sent(ts="2")))[1].recovered
+
+
+async def test_a_message_that_was_tried_since_the_channel_broke_and_is_found_there_cures_it(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1), interested(2))
+    await meet(store, REFUSED)
+    clock.now += 31
+    await meet(store, Unknown())
+    assert (await find(store, clock, "1")).recovered
+    clock.now += 5
+    await meet(store, Sent(ts="2"))
+
+
+async def test_a_broken_channel_tries_another_letter_each_time(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1), interested(2))
+    await meet(store, REFUSED)
+    tried = set()
+    for _ in range(2):
+        clock.now += 601
+        post, settled = await meet(store, Unpostable(error="msg_too_long"))
+        tried.add(post.alert_id)
+        assert not settled.recovered, "Slack refused the message before it looked at the channel"
+    assert len(tried) == 2
+
+
+async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, clock: ManualClock) -> None:
+    await arrive(store, *(interested(number) for number in range(50)))
+    await arrive(store, *(interested(number) for number in range(50, 100)))
+    began, sent = clock.now, []
+    for _ in range(60):
+        for turn in await claim_turns(store, limit=5):
+            sent.append(clock.now - began)
+            await store.posting.settle(turn, Sent(ts=str(len(sent))))
+        clock.now += 0.1
+    assert sent[:2] == pytest.approx([0, 0.1])
+    assert all(later - earlier >= 0.89 for earlier, later in itertools.pairwise(sent[1:]))
+    assert len(sent) == 7
+
+
+async def test_unrouted_deliveries_are_never_deleted(store: Store, clock: ManualClock) -> None:
+    await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=clock.now)])
+    clock.now += 1_000
+    await store.retention.prune(bodies_after=10, hashes_after=100)
+    await store.deliveries.route(routes().decide)
+    assert len((await take(store)).posts) == 1
