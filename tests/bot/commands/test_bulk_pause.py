@@ -49,16 +49,6 @@ async def test_a_pause_that_fails_leaves_no_timer_behind(bot: BotHarness, remote
     assert {timer.key for timer in waiting} == {"sq_0001", "sq_0003"}
 
 
-async def test_pauses_whose_outcome_is_unknown_are_not_called_failed(bot: BotHarness, remote: Remote) -> None:
-    remote.fails["sq_0002"] = 500
-    (question,) = await bot.say("pause all", user=seed.BEN.id)
-    await click(bot, question, "Pause all 3", user=seed.BEN.id)
-    message = await bot.public_message("2 sequences paused")
-    shown = json.dumps(message, ensure_ascii=False)
-    assert "Not paused" not in shown
-    assert "Q3 CTO" in shown
-
-
 async def test_a_bulk_pause_that_failed_reports_no_paused_sequence(bot: BotHarness, remote: Remote) -> None:
     remote.fails |= dict.fromkeys(remote.sequences, 404)
     (question,) = await bot.say("pause all for 2h", user=seed.BEN.id)
@@ -85,17 +75,6 @@ async def test_sequences_paused_together_resume_in_one_message(bot: BotHarness, 
     newest = (await bot.running.store.records.audit("default"))[0]
     assert (newest.actor.name, newest.command) == ("outreach", "resume: the pause has run out")
     assert "sq_0003" in newest.result
-
-
-async def test_a_sequence_that_is_gone_at_the_end_of_its_pause_is_told(
-    bot: BotHarness, remote: Remote
-) -> None:
-    await bot.say("pause EMEA agencies for 1h", user=seed.BEN.id)
-    del remote.sequences["sq_0003"]
-    await end_pauses(bot)
-    assert "Deleted before the pause ended: EMEA agencies." in json.dumps(
-        await bot.public_message("1 paused sequence deleted")
-    )
 
 
 async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown(

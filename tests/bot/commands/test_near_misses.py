@@ -28,32 +28,6 @@ async def one_active(served: BotWithService) -> dict[str, Any]:
     return next(one for one in await served.sequences() if one["status"] == "active")
 
 
-async def test_the_button_pauses_what_the_words_name(served: BotWithService) -> None:
-    sequence = await one_active(served)
-    line = f"pasue {sequence['id']} for 2h"
-    (answer,) = await served.bot.say(line, user=seed.BEN.id)
-    words = line.replace("pasue", "pause")
-    assert f"Did you mean “{words}”?" in texts([answer])
-    assert await served.status(sequence["id"]) == "active", "nothing happens before the click"
-    await press(served, answer, f"P{words[1:]}", user=seed.BEN.id)
-
-    async def is_paused() -> bool:
-        return await served.status(sequence["id"]) == "paused"
-
-    await until(is_paused)
-    assert served.bot.running is not None
-    (timer,) = await served.bot.running.store.records.timers("default", "resume")
-    assert timer.key == sequence["id"]
-
-
-async def test_the_button_asks_where_the_command_asks(served: BotWithService) -> None:
-    active = [one["id"] for one in await served.sequences() if one["status"] == "active"]
-    (answer,) = await served.bot.say("puase all", user=seed.BEN.id)
-    (question,) = await press(served, answer, "Pause all", user=seed.BEN.id)
-    assert "Cancel" in texts([question])
-    assert {await served.status(one) for one in active} == {"active"}
-
-
 async def test_the_button_asks_for_the_permission_of_who_clicks(served: BotWithService) -> None:
     sequence = await one_active(served)
     line = f"resmue {sequence['id']}"
@@ -61,18 +35,6 @@ async def test_the_button_asks_for_the_permission_of_who_clicks(served: BotWithS
     assert sequence["name"] not in texts([answer]), "who may not run it learns no name"
     (refused,) = await press(served, answer, f"Resume {sequence['id']}", user=seed.GUS.id)
     assert "don't have permission" in texts([refused])
-
-
-async def test_words_that_fit_no_sequence_are_asked_about_after_the_click(served: BotWithService) -> None:
-    (answer,) = await served.bot.say("pasue nothing like it", user=seed.BEN.id)
-    (refused,) = await press(served, answer, "Pause nothing like it", user=seed.BEN.id)
-    assert "No sequence is named “nothing like it”" in texts([refused])
-
-
-async def test_a_read_is_run_by_its_button(served: BotWithService) -> None:
-    (answer,) = await served.bot.say("sequencs paused", user=seed.BEN.id)
-    (listed,) = await press(served, answer, "Sequences paused", user=seed.BEN.id)
-    assert "paused" in listed["text"]
 
 
 async def test_a_misspelled_claim_is_offered_too(served: BotWithService) -> None:

@@ -16,10 +16,9 @@ from bot.commands.alerts.reply_queue import SlackReplyQueue, open_reply_queue
 from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.commands.audit import where
-from shared.domain.card import Button
 from shared.domain.reply_queue import QueuedReply
 from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
-from tests.bot.interactions.alert_bot import choose, click, in_thread, shown
+from tests.bot.interactions.alert_bot import choose, in_thread, shown
 from tests.waiting import until
 
 SEEN_WITHIN = 1.0
@@ -102,22 +101,6 @@ async def test_a_reply_is_snoozed_closed_reopened_released_and_assigned(bot: Bot
         yes = question.card.buttons[0].action
         assert yes
         assert (await queue.press(yes)).changed
-
-
-async def test_who_was_slower_is_told_who_has_it_and_may_take_over(bot: BotHarness) -> None:
-    message = await card(bot)
-    await click(bot, message, "Claim", user=BEN)
-    await shown(bot, message, "claimed by @ben")
-    async with queue_of(bot) as queue:
-        alert = (await standing(queue)).alert_id
-        late = await queue.act("claim", alert)
-        assert not late.changed
-        assert "@ben claimed this" in late.card.title
-        (take_over,) = late.card.buttons
-        assert isinstance(take_over, Button)
-        assert take_over.action
-        assert (await queue.press(take_over.action)).changed
-    await shown(bot, message, "claimed by @ann")
 
 
 async def test_an_unclear_name_is_answered_with_people_like_it(bot: BotHarness) -> None:

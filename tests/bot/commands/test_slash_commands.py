@@ -13,7 +13,6 @@ import pytest
 from sandbox.service import Service
 from sandbox.slack import seed
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness, sequences_of
-from tests.waiting import until
 
 
 @dataclass(kw_only=True)
@@ -39,16 +38,6 @@ async def served(tmp_path: Path) -> AsyncIterator[BotWithService]:
             yield BotWithService(bot=bot, service=service)
 
 
-async def test_a_guest_is_refused_and_the_service_keeps_sending(served: BotWithService) -> None:
-    sequence = (await served.sequences())[0]
-    (answer,) = await served.bot.say(f"pause {sequence['id']}", user=seed.GUS.id)
-    assert answer["seen_by"] == seed.GUS.id
-    assert "Guests of this Slack workspace can view" in json.dumps(answer)
-    assert await served.status(sequence["id"]) == "active"
-    assert served.bot.running is not None
-    assert [e.result for e in await served.bot.running.store.records.audit("default")] == ["refused: role"]
-
-
 async def test_every_reading_command_answers_the_person_alone_in_blocks_that_slack_takes(
     served: BotWithService,
 ) -> None:
@@ -57,18 +46,6 @@ async def test_every_reading_command_answers_the_person_alone_in_blocks_that_sla
         assert answer["seen_by"] == seed.ANN.id, line
         assert answer["blocks"], line
         assert "ref-" not in json.dumps(answer), line
-
-
-@pytest.mark.parametrize("form", ["", " condensed"], ids=["full", "condensed"])
-async def test_an_out_of_office_card_shows_the_return_date(served: BotWithService, form: str) -> None:
-    await served.bot.say(f"subscribe reply.ooo{form} here", channel=seed.SALES)
-    away = {"event": "reply.ooo", "lead": {"email": "x@y.example"}, "return_date": "2026-12-01"}
-    assert await served.bot.deliver(json.dumps({**away, "sequence": "Q3"}).encode()) == 200
-
-    async def found() -> bool:
-        return "Tue 1 Dec 2026" in json.dumps(await served.bot.messages(seed.SALES))
-
-    await until(found)
 
 
 async def test_no_line_whatever_is_left_without_an_answer(served: BotWithService) -> None:

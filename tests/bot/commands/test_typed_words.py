@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from shared.records.replies import OpenReply
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.slack.test_socket_mode import socket_harness
-from tests.kit.clock import moment
 from tests.waiting import until
 
 SEQUENCES = ("Q3 founders", "Q4 CTOs")
@@ -84,18 +82,6 @@ async def test_open_is_paged_and_shows_the_page_again_after_a_claim(bot: BotHarn
     page = await until(repainted)
     assert "16 to 30 of 31" in shown(page)
     assert "claimed Ada" in shown(page)
-
-
-async def test_a_pause_until_monday_ends_by_the_clock_of_who_gave_it(bot: BotHarness, remote: Remote) -> None:
-    await bot.say("pause sq_0001 until monday 14:00 reason holiday", user=seed.BEN.id)
-    assert bot.running is not None
-    (timer,) = await bot.running.store.records.timers("default", "resume")
-    assert remote.patched == [("sq_0001", "paused")]
-    assert timer.due_at > moment()
-    assert timer.due_at - moment() < timedelta(days=8)
-    (answer,) = await bot.say("sequences paused", user=seed.BEN.id)
-    for words in ("@ben", "14:00", "holiday"):
-        assert words in shown(answer)
 
 
 async def test_words_are_the_same_by_socket_mode(tmp_path: Path) -> None:

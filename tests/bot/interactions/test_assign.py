@@ -17,7 +17,6 @@ from tests.bot.interactions.alert_bot import (
     click,
     in_thread,
     labels,
-    mention,
     open_bot,
     shown,
 )
@@ -87,15 +86,6 @@ async def test_a_person_is_chosen_on_the_card_and_mentioned_in_its_thread(bot: B
     assert command.endswith(" @ben")
 
 
-async def test_a_mention_in_the_thread_assigns_and_answers_once(bot: BotHarness) -> None:
-    message = await card(bot)
-    await mention(bot, message, f"assign <@{CLEO}>", user=ANN)
-    await shown(bot, message, "assigned to @cleo by @ann")
-    await in_thread(bot, message, "@ann assigned Ada 1 at Acme to @cleo")
-    notes = [one for one in await bot.messages() if "assigned Ada 1" in one["text"]]
-    assert len(notes) == 1
-
-
 async def test_a_name_that_nobody_has_is_answered_with_the_nearest(bot: BotHarness) -> None:
     message = await card(bot)
     (answer,) = await bot.say("assign ada @cloe", user=ANN)
@@ -129,13 +119,6 @@ async def test_a_deactivated_person_is_not_assigned(bot: BotHarness) -> None:
     await bot.control("user", user=DEV, deleted=True)
     (answer,) = await bot.say(f"assign ada <@{DEV}>", user=ANN)
     assert "@dev's account is deactivated." in json.dumps(answer["blocks"])
-
-
-async def test_a_guest_cannot_assign(bot: BotHarness) -> None:
-    message = await card(bot)
-    await click(bot, message, "Assign …", user=GUS)
-    await told(bot, "You don't have permission to run “assign” here", user=GUS)
-    assert await commands(bot) == []
 
 
 async def test_who_is_not_in_the_private_channel_is_not_assigned(leaders: BotHarness) -> None:
@@ -187,15 +170,6 @@ async def test_an_assignment_to_who_changed_since_is_not_made(bot: BotHarness) -
     await click(bot, answer, "Assign to @ben", user=ANN)
     await shown(bot, message, "assigned to @ben by @ann")
     assert await claimed(bot, DEV, BEN) == [0, 1]
-
-
-async def test_who_has_a_reply_hands_it_on_with_one_line(bot: BotHarness) -> None:
-    message = await card(bot)
-    await click(bot, message, "Claim", user=BEN)
-    await shown(bot, message, "claimed by @ben")
-    await bot.say("assign ada @cleo", user=BEN)
-    await shown(bot, message, "assigned to @cleo by @ben")
-    assert await claimed(bot, BEN, CLEO) == [0, 1]
 
 
 async def test_assigning_to_oneself_is_a_claim(bot: BotHarness) -> None:

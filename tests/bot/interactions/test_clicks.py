@@ -78,20 +78,6 @@ async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answ
     assert [m["text"] for m in await bot.messages() if "Working" in m["text"]] == []
 
 
-async def test_a_claim_in_the_list_of_open_replies_is_confirmed_there(bot: BotHarness) -> None:
-    message = await card(bot)
-    (listed,) = await bot.say("open", user=seed.BEN.id)
-    await click(bot, listed, "Claim", user=seed.BEN.id)
-
-    async def found() -> bool:
-        texts = {(m["text"], m["seen_by"]) for m in await bot.messages()}
-        return ("@ben claimed Ada 1 at Acme", seed.BEN.id) in texts
-
-    await until(found)
-    await until_shown(bot, message, "claimed by @ben")
-    assert '"Claim"' not in await shown(bot, message)
-
-
 async def test_a_card_whose_alert_was_forgotten_says_so(bot: BotHarness) -> None:
     message = await card(bot)
     assert bot.running is not None
@@ -130,59 +116,6 @@ def in_menu(message: dict[str, Any], label: str) -> str | None:
     return next((str(one["value"]) for one in options if one["text"]["text"] == label), None)
 
 
-async def test_a_deleted_sequence_is_reported_and_nothing_is_changed(bot: BotHarness, remote: Remote) -> None:
-    message = await card(bot)
-    (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
-
-    async def told() -> bool:
-        return "(paused)" in await shown(bot, message)
-
-    await until(told)  # else the card's edit may pass for the answer to the click
-    message = next(one for one in await bot.messages() if one["ts"] == message["ts"])
-    remote.sequences.clear()
-    (answer,) = await click(bot, message, "Resume sequence", user=seed.BEN.id)
-    assert "No sequence" in answer["text"], answer["text"]
-    assert answer["seen_by"] == seed.BEN.id
-    (answer,) = await click(bot, line, "Undo", user=seed.BEN.id)
-    assert answer["seen_by"] == seed.BEN.id
-    assert remote.patched == [("sq_0001", "paused")]
-
-
-async def test_a_404_after_the_list_was_read_says_what_why_what_next_and_a_reference(
-    bot: BotHarness, remote: Remote
-) -> None:
-    message = await card(bot)
-    remote.fails["sq_0001"] = 404
-    (answer,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
-    text = json.dumps(answer, ensure_ascii=False)
-    assert "Not found" in answer["text"]
-    assert "It may have been deleted" in text
-    assert "ref-" in text
-    assert answer["seen_by"] == seed.BEN.id
-
-
-async def test_a_rejected_api_key_is_shown_after_every_click(bot: BotHarness, remote: Remote) -> None:
-    message = await card(bot)
-    remote.refuses = 401
-    (answer,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
-    text = json.dumps(answer, ensure_ascii=False)
-    for words in ("rejects the API key", "OUTREACH_API_KEY", "ref-"):
-        assert words in text
-    assert await click(bot, message, "Claim", user=seed.BEN.id, answers=1), "a claim needs no service"
-    await until_shown(bot, message, "claimed by @ben")
-
-
-async def test_the_second_of_two_simultaneous_pauses_answers_only_its_person(
-    bot: BotHarness, remote: Remote
-) -> None:
-    message = await card(bot)
-    answer = await asyncio.gather(
-        *(click(bot, message, "Pause sequence", user=user.id) for user in (seed.BEN, seed.CLEO))
-    )
-    assert remote.sequences["sq_0001"]["status"] == "paused"
-    assert sum(one[0]["seen_by"] is None for one in answer) >= 1
-
-
 async def test_a_form_sent_after_an_hour_does_what_it_says(bot: BotHarness, remote: Remote) -> None:
     (answer,) = await bot.say("pause", user=seed.BEN.id)
     await click(bot, answer, "Open form", user=seed.BEN.id)
@@ -219,17 +152,6 @@ async def test_four_hundred_sequences_are_asked_about_in_a_question_that_fits(
     (answer,) = await bot.say("pause batch", user=seed.BEN.id)
     assert answer["seen_by"] == seed.BEN.id
     assert remote.patched == []
-
-
-async def test_a_name_of_three_thousand_characters_is_paused_from_its_card(
-    bot: BotHarness, remote: Remote
-) -> None:
-    name = "<!here> *x* `y` " * 187
-    remote.add(name.strip())
-    message = await card(bot, sequence=name.strip())
-    (question,) = await bot.say("pause '<!here>'", user=seed.BEN.id)
-    assert "paused" in question["text"]
-    await until_shown(bot, message, "(paused)")
 
 
 async def test_a_rejected_api_key_is_shown_in_forms_and_on_home(bot: BotHarness, remote: Remote) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -65,12 +63,6 @@ async def test_a_mention_in_a_cards_thread_means_that_card(bot: BotHarness, remo
     assert [text for text in replies if "took over" in text] == [took]
 
 
-async def test_a_mention_outside_of_a_cards_thread_asks_which_reply(bot: BotHarness) -> None:
-    other = (await bot.control("message", text="hello", channel=CHANNEL, user=seed.BEN.id))["message"]
-    await mention(bot, other, "claim")
-    assert await in_thread(bot, other, "Which reply?")
-
-
 async def test_an_answer_outlives_a_slack_that_refuses_to_take_it(bot: BotHarness, remote: Remote) -> None:
     """Three retries of a call are over long before Slack takes messages again."""
     message = await card(bot)
@@ -80,28 +72,6 @@ async def test_an_answer_outlives_a_slack_that_refuses_to_take_it(bot: BotHarnes
     assert remote.patched == [("sq_0001", "paused")]
     texts = [m for m in await bot.messages() if "Q3 founders paused" in m["text"]]
     assert len(texts) == 1
-
-
-async def test_answers_among_many_alerts_come_once_each_into_their_thread(bot: BotHarness) -> None:
-    message = await card(bot)
-    await asyncio.gather(*(bot.deliver(interested(number)) for number in range(2, 68)))
-    for user, line in ((seed.BEN.id, "claim"), (seed.BEN.id, "release"), (seed.CLEO.id, "claim")):
-        await mention(bot, message, line, user=user)
-        by = {"claim": "claimed by @", "release": '"Claim"'}[line]
-        await shown(bot, message, by)
-
-    async def found() -> list[str]:
-        known = [m for m in await bot.messages() if m.get("thread_ts") == message["ts"]]
-        answers = sorted(
-            m["text"] for m in known if re.fullmatch("@[a-z]+ (claimed|released) Ada 1 at Acme", m["text"])
-        )
-        return answers if len(answers) == 3 else []
-
-    assert await until(found) == [
-        "@ben claimed Ada 1 at Acme",
-        "@ben released Ada 1 at Acme",
-        "@cleo claimed Ada 1 at Acme",
-    ]
 
 
 async def test_an_undo_that_fails_stays_on_its_line(bot: BotHarness, remote: Remote) -> None:

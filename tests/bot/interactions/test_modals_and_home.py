@@ -11,7 +11,7 @@ from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack import seed
 from tests.bot.commands.test_slash_commands import BotWithService
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness
 from tests.waiting import until
 
 ROLES = f"""
@@ -48,30 +48,6 @@ async def click(bot: BotHarness, message: dict[str, Any], text: str, **more: Any
     return list((await bot.control("click", **{**at, **more}))["answers"])
 
 
-async def test_a_domain_shows_unknown_values_as_unknown(served: BotWithService) -> None:
-    name = next(s["name"] for s in await served.sequences() if s["status"] == "active")
-    bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": name}
-    assert await served.bot.deliver(json.dumps({**bounced, "inbox": "sam@mail.example"}).encode()) == 200
-
-    async def seen() -> dict[str, Any] | None:
-        (question,) = await served.bot.say("pause domain:mail.example")
-        return question if "that used mail.example" in question["text"] else None
-
-    question = await until(seen)
-    shown = json.dumps(question, ensure_ascii=False)
-    assert "doesn't list the sequences of a domain" in shown
-    assert name in shown
-    answers = await click(served.bot, question, f"Pause {name}", user=seed.ANN.id)
-    assert any(f"{name} paused" in one["text"] for one in answers)
-
-
-async def test_a_typed_yes_confirms_nothing_in_slack(served: BotWithService) -> None:
-    await served.bot.say("add kept@acme.example to " + (await served.sequences())[0]["id"])
-    (question,) = await served.bot.say("remove kept@acme.example --yes")
-    assert question["seen_by"] == seed.ANN.id
-    assert "“--yes” isn't expected here" in question["text"]
-
-
 async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_who_can(
     served: BotWithService, bot: BotHarness, tmp_path: Path
 ) -> None:
@@ -106,20 +82,6 @@ async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_w
             assert "pause SEQUENCE" not in await found("help all", seed.CLEO.id)
 
 
-async def test_the_bot_is_mentioned_in_a_thread_and_answers_there(served: BotWithService) -> None:
-    assert await served.bot.deliver(interested(1)) == 200
-    await served.bot.until_posted(1)
-    card = (await served.bot.messages())[0]
-    text = f"<@{seed.BOT.id}> whoami"
-    await served.bot.control("message", text=text, channel=CHANNEL, thread_ts=card["ts"], user=seed.BEN.id)
-
-    async def answered() -> list[dict[str, Any]]:
-        known = await served.bot.messages()
-        return [one for one in known if one.get("thread_ts") == card["ts"] and "You are ben" in one["text"]]
-
-    assert await until(answered)
-
-
 async def test_the_bot_is_written_to_directly(served: BotWithService) -> None:
     response = await served.bot.control("message", text="status", channel="dm", user=seed.BEN.id, wait=5)
     assert "sequences" in json.dumps(response["answers"])
@@ -140,13 +102,6 @@ async def test_the_bot_greets_a_channel_that_it_joins(served: BotWithService) ->
         return [m for m in await served.bot.messages(seed.GENERAL) if "Outreach is ready" in m["text"]]
 
     assert len(await until(greeted)) == 1
-
-
-async def test_a_channel_is_named_by_its_name(served: BotWithService) -> None:
-    (answer,) = await served.bot.say("subscribe lead.bounced #sales")
-    assert served.bot.running is not None
-    known = await served.bot.running.store.records.subscriptions("default", seed.SALES)
-    assert [one.event for one in known] == ["lead.bounced"], answer
 
 
 async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(served: BotWithService) -> None:

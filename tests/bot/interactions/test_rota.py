@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sandbox.slack import seed
-from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
-from tests.bot.interactions.alert_bot import card, in_thread, shown
+from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
+from tests.bot.interactions.alert_bot import card
 from tests.waiting import until
 
 ANN, BEN, CLEO = seed.ANN.id, seed.BEN.id, seed.CLEO.id
@@ -68,27 +68,6 @@ async def test_everybody_away_is_the_groups_turn(bot: BotHarness) -> None:
         message = await card(bot)
         assert "<!subteam^S0SALESAES>" in mentions(message)
         assert "Everyone in the rota is away" in json.dumps(message["blocks"])
-
-
-async def test_away_passes_the_turn_on_and_back_ends_it(bot: BotHarness) -> None:
-    async with bot_inside(bot, pace=HASTE):
-        message = await card(bot)
-        assert f"<@{BEN}>" in mentions(message)
-        await bot.say("away until monday", user=BEN)  # the card's edit may be what is said first
-        await bot.public_message("@ben is away until")
-        note = await in_thread(bot, message, "'s turn: Ada 1 at Acme")
-        assert f"<@{CLEO}>" in json.dumps(note["blocks"])
-        await shown(bot, message, f"<@{CLEO}>")
-        (status,) = await bot.say("status", user=ANN)
-        assert "@ben until" in json.dumps(status["blocks"])
-        home = await bot.home(BEN)
-        assert "You are away until" in json.dumps(home)
-        assert "I'm back" in json.dumps(home)
-        (answer,) = await bot.say("back", user=BEN)
-        assert "@ben is back" in answer["text"]
-        assert await bot.deliver(interested(2)) == 200
-        await bot.until_posted(2)
-        assert f"<@{BEN}>" in mentions((await bot.messages())[-1])
 
 
 async def test_a_guest_cannot_be_away(bot: BotHarness) -> None:

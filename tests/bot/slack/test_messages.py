@@ -265,16 +265,6 @@ async def test_a_page_whose_cursor_has_ended_is_read_from_the_beginning(
     assert look.error
 
 
-async def test_a_repaint_that_slack_refuses_is_plain_text(bot: BotHarness, messenger: MessageSender) -> None:
-    posted = await say(messenger, "k", message=CARD)
-    await bot.control("settings", refused_blocks=["header"])
-    claimed = card_blocks.render(Card(title="Ada is interested", text=("Claimed by @ann.",)))
-    assert await messenger.repaint(CHANNEL, posted.ts, claimed, payload={"key": "k"}) == posted
-    (shown,) = await bot.messages()
-    assert "blocks" not in shown
-    assert shown["text"] == "*Ada is interested*\nClaimed by @ann."
-
-
 async def test_a_repaint_in_an_archived_channel_is_put_off(bot: BotHarness, messenger: MessageSender) -> None:
     posted = await say(messenger, "k", message=CARD)
     await bot.control("channel", channel=CHANNEL, archived=True)
@@ -291,31 +281,3 @@ async def test_a_text_that_is_too_long_for_an_update_is_cut(
     (shown,) = await bot.messages()
     assert 0 < len(shown["text"]) <= 4_000
     assert shown["blocks"], "the card itself was never too long"
-
-
-async def test_an_answer_to_one_person_that_slack_refuses_is_text(bot: BotHarness) -> None:
-    await bot.control("settings", refused_blocks=["header"])
-    token, base = bot.environ["SLACK_BOT_TOKEN"], bot.environ["SLACK_API_URL"]
-    async with open_web_api(token, base_url=base) as slack:
-        body: dict[str, Any] = {
-            "channel": CHANNEL,
-            "user": seed.ANN.id,
-            "text": CARD.text,
-            "blocks": CARD.blocks,
-        }
-        await slack.call("chat.postEphemeral", **body)
-    (shown,) = await bot.messages()
-    assert shown["text"] == "*Ada is interested*"
-    assert shown["seen_by"] == seed.ANN.id
-
-
-async def test_the_channel_of_an_answer_is_kept_for_a_person(bot: BotHarness) -> None:
-    token, base = bot.environ["SLACK_BOT_TOKEN"], bot.environ["SLACK_API_URL"]
-    await bot.control("scopes", remove=["im:write"])
-    async with open_web_api(token, base_url=base) as slack:
-        sender = MessageSender(slack, timeout=5.0)
-        sent = await sender.post(seed.ANN.id, WORDS, payload={"key": "k"}, deadline=boot_time() + 10)
-        assert isinstance(sent, Sent)
-        again = await sender.repaint(seed.ANN.id, sent.ts, CARD, payload={"key": "k"})
-        assert isinstance(again, Sent)
-    assert not any(one["answer"]["ok"] for one in await calls(bot, "conversations.open"))

@@ -180,12 +180,6 @@ async def test_a_message_posted_by_an_app_in_a_members_name_changes_nothing(
     assert remote.patched == []
 
 
-async def test_a_workflow_without_a_user_gets_an_explanation(bot: BotHarness, remote: Remote) -> None:
-    answer = await mention(bot, f"pause {NAME}", bot_id="B0WORKFLOW", subtype="bot_message")
-    assert "Workflows can't run commands" in answer
-    assert remote.patched == []
-
-
 async def mention(bot: BotHarness, line: str, **event: str) -> str:
     """An app_mention as Slack sends it for what is not typed by a person, and what its thread then says."""
     ts = (await bot.control("message", text="by an app", channel=CHANNEL))["message"]["ts"]
@@ -253,54 +247,6 @@ async def answer_to_undo(bot: BotHarness, said: str) -> dict[str, Any]:
         return next((m for m in await bot.messages() if said in words(m)), None)
 
     return dict(await until(there))
-
-
-async def test_a_pause_to_which_someone_has_given_a_reason_has_no_undo_of_the_first_person(
-    bot: BotHarness, remote: Remote
-) -> None:
-    (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
-    await bot.say(f"pause {NAME} reason legal hold", user=seed.ANN.id)
-    # The edit of the first line may come before the answer, so that what was said is looked up.
-    await bot.public_message(f"{NAME} paused · @ann")
-
-    async def overtaken() -> bool:
-        (known,) = [one for one in await bot.messages() if one["ts"] == line["ts"]]
-        return '"text": "Undo"' not in words(known)
-
-    assert await until(overtaken)
-    assert remote.sequences["sq_0001"]["status"] == "paused"
-
-
-async def test_an_undo_of_many_leaves_those_that_were_changed_since(bot: BotHarness, remote: Remote) -> None:
-    (question,) = await bot.say("pause all", user=seed.BEN.id)
-    await click(bot, question, "Pause all 2", user=seed.BEN.id)
-    line = await bot.public_message("2 sequences paused")
-    await bot.say(f"resume {NAME}", user=seed.CLEO.id)
-    await bot.public_message(f"{NAME} is sending again")
-    await bot.say(f"pause {NAME} reason legal hold", user=seed.ANN.id)
-    # Undo counts what is recorded, and this is posted together with its record.
-    await bot.public_message(f"{NAME} paused · @ann")
-    await click(bot, line, "Undo", user=seed.BEN.id)
-    await answer_to_undo(bot, "1 sequence changed later and left as is. Last change: @ann")
-    await bot.public_message("1 of 2 sequences paused · @ann")
-    assert [one["status"] for one in remote.sequences.values()] == ["paused", "active"]
-
-
-async def test_an_undo_that_failed_can_be_tried_again_and_counts_once(
-    bot: BotHarness, remote: Remote
-) -> None:
-    (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
-    remote.fails["sq_0001"] = 404
-    await click(bot, line, "Undo", user=seed.CLEO.id)
-    remote.fails.clear()
-    await click(bot, line, "Undo", user=seed.CLEO.id)
-    await bot.public_message("is sending again")
-
-    async def settled() -> bool:
-        message = await bot.public_message("is sending again")
-        return "undone by @cleo" in words(message) and '"text": "Undo"' not in words(message)
-
-    assert await until(settled)
 
 
 @pytest.mark.parametrize("line", READING)

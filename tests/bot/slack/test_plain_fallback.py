@@ -13,7 +13,7 @@ from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack import seed
 from sandbox.slack.views import top_view
-from tests.bot.harness import CHANNEL, HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
 from tests.bot.slack.test_socket_mode import HASTE as SOCKET_HASTE
 from tests.bot.slack.test_socket_mode import connected
 from tests.waiting import until
@@ -49,23 +49,6 @@ async def message_with(bot: BotHarness, words: str) -> dict[str, Any]:
     return dict(await until(there))
 
 
-async def test_stats_show_a_table_and_no_upload(bot: BotHarness) -> None:
-    (stats,) = await bot.say("stats")
-    assert "data_table" in kinds(stats)
-    assert not any("upload" in one["name"] for one in await traffic(bot))
-
-
-async def test_an_answer_whose_blocks_are_refused_comes_as_text(bot: BotHarness) -> None:
-    (drawn,) = await bot.say("stats")
-    await bot.control("settings", refused_blocks=EVERYTHING)
-    (stats,) = await bot.say("stats")
-    assert "blocks" not in stats
-    group = drawn["blocks"][[k == "data_table" for k in kinds(drawn)].index(True)]["rows"][1][0]["text"]
-    assert group in stats["text"]
-    refusals = (await bot.get("/metrics"))[1]
-    assert 'outreach_slack_refused_total{error="invalid_blocks",method="response_url"}' in refusals
-
-
 async def test_an_alert_whose_blocks_are_refused_is_posted_once_as_text(bot: BotHarness) -> None:
     await bot.control("settings", refused_blocks=EVERYTHING)
     assert await bot.deliver(interested(1)) == 200
@@ -82,32 +65,6 @@ async def test_an_alert_whose_blocks_are_refused_is_posted_once_as_text(bot: Bot
 
     await until(claimed)
     assert list((await bot.posted()).values()) == [1]
-
-
-async def test_an_alert_without_its_metadata_is_found_again_after_a_cut(bot: BotHarness) -> None:
-    refused = {"kind": "error", "error": "metadata_must_be_sent_from_app"}
-    for fault in (refused, {"kind": "accept_then_cut"}):
-        await bot.control("faults", method="chat.postMessage", **fault)
-    assert await bot.deliver(interested(1)) == 200
-
-    async def settled() -> bool:
-        assert bot.running is not None
-        known = await bot.running.store.records.summary("default")
-        return bool(await bot.messages()) and not (known.waiting or known.uncertain or known.dead)
-
-    await until(settled)
-    (card,) = await bot.messages()
-    assert "Ada 1" in card["text"]
-    async with bot.http.get(f"{bot.slack.origin}/control/summary") as answer:
-        calls = (await answer.json())["calls"]
-    assert calls["chat.postMessage"] == 2, "the refused one, and the one without metadata that was found"
-
-
-async def test_a_mention_is_answered_as_text(bot: BotHarness) -> None:
-    await bot.control("settings", refused_blocks=EVERYTHING)
-    response = await bot.control("message", text=f"<@{seed.BOT.id}> whoami", channel=CHANNEL, wait=10)
-    assert "ann" in json.dumps(response["answers"])
-    assert all("blocks" not in one for one in response["answers"])
 
 
 async def test_home_and_modals_are_plain_where_their_blocks_are_refused(bot: BotHarness) -> None:
