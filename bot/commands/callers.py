@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
@@ -30,12 +29,10 @@ class Access:
     face: str = "slack"
     """Where the people are who ask; the audit tells it."""
 
-    def of(
-        self, person: Person, channel: str, *, progress: Callable[[int], None] = lambda _count: None
-    ) -> Caller:
-        """The person as they stand in a channel; `progress` gets the number of leads that a search has looked at."""
+    def of(self, person: Person, channel: str) -> Caller:
+        """The person as they stand in a channel."""
         placed = permissions.with_role(person, rules=self.contexts.settings.roles, channel=channel)
-        return Caller(person=placed, channel=channel, access=self, progress=progress)
+        return Caller(person=placed, channel=channel, access=self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +42,6 @@ class Caller:
     person: Person
     channel: str
     access: Access
-    progress: Callable[[int], None]
 
     @property
     def actor(self) -> Actor:
@@ -86,7 +82,6 @@ class Caller:
             sees_channel=lambda channel: directory.sees(channel, viewer),
             zone=self.zone,
             permalink=self._permalink,
-            progress=self.progress,
         )
 
     async def _permalink(self, alert: str) -> str:

@@ -104,13 +104,11 @@ class CommandDispatcher:
             store=contexts.store, access=self._access, links=self._links, changed=alert_changed
         )
 
-    async def perform(
-        self, asked: str | Action, asker: Asker, *, progress: Callable[[int], None] = lambda _count: None
-    ) -> Answer:
-        """Carry out a typed line or an action; `progress` gets the number of leads searched so far."""
+    async def perform(self, asked: str | Action, asker: Asker) -> Answer:
+        """Carry out a typed line or an action."""
         person = await self._directory.find(asker.user, name=asker.name)
         person = replace(person, is_bot=person.is_bot or asker.is_bot)
-        caller = self._access.of(person, asker.channel, progress=progress)
+        caller = self._access.of(person, asker.channel)
         line = asked if isinstance(asked, str) else asked.line
         try:
             if isinstance(asked, str):

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.commands.answer import Answer
-from bot.slack.manifest import SCOPES, SPARE
-from bot.slack.web_api import WebApi
 from shared.commands.help import Doctor
 from shared.commands.run import CommandContext
 from shared.commands.status import REJECTIONS
@@ -17,14 +15,12 @@ from shared.text.formats import show_number
 
 OK, NOT_CHECKED = "ok", "not checked yet"
 """The state of a part that works, and of one that nobody has asked yet; any other says what is wrong."""
-REINSTALL = "Update the app from manifest.yml and install it again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfTest:
     """Draws the state that `/readyz` tells, as far as the reader's workspace and channels go."""
 
-    slack: WebApi
     state: Callable[[], Awaitable[Mapping[str, Any]]]
     """The state of `/readyz`, after Slack and the service were asked once more."""
 
@@ -33,7 +29,6 @@ class SelfTest:
         facts = (
             _state("Service", state["workspaces"][context.workspace.name]["api"]),
             _state("Slack", state["slack"], fix="Check SLACK_BOT_TOKEN."),
-            *self._scopes(),
             _requests(state["socket_mode"]),
             *await _channels(context, state["channels"]),
             _state("Database", state["database"], fix="Check OUTREACH_DATABASE_URL."),
@@ -56,20 +51,6 @@ class SelfTest:
             footer="`outreach doctor` in a shell checks more, and each setting.",
         )
         return Answer(card=card)
-
-    def _scopes(self) -> tuple[Fact, ...]:
-        """What the token may do; nothing where Slack didn't list its scopes."""
-        if not self.slack.scopes:
-            return ()
-        missing = sorted(set(SCOPES) - self.slack.scopes)
-        needed = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
-        tone, words = Tone.GOOD, "all granted"
-        if needed:
-            tone, words = Tone.BAD, f"the token is missing {'; '.join(needed)}. {REINSTALL}"
-        elif missing:
-            without = "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
-            tone, words = Tone.WARN, f"{without}. {REINSTALL}"
-        return (Fact(label="Scopes", value=words, tone=tone),)
 
 
 def _requests(socket_mode: Mapping[str, Any] | str) -> Fact:

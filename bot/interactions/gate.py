@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import structlog
-from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.async_app import AsyncAck
 from slack_bolt.response import BoltResponse
 
+from bot.interactions.lifecycle import Lifecycle
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import SlackError, WebApi
 from shared.records.records import RecordsUnavailable
@@ -32,21 +33,42 @@ log = structlog.get_logger("gate")
 class RequestGate:
     """Stands before all listeners, over HTTP and in Socket Mode."""
 
-    def __init__(self, slack: WebApi, directory: UserDirectory, taken: SlackEvents) -> None:
+    def __init__(
+        self, slack: WebApi, directory: UserDirectory, taken: SlackEvents, lifecycle: Lifecycle
+    ) -> None:
         self._slack, self._directory, self._taken = slack, directory, taken
-
-    def register(self, app: AsyncApp) -> None:
-        app.middleware(self.admit)
+        self._lifecycle = lifecycle
 
     async def admit(self, body: Mapping[str, Any], ack: AsyncAck, next_: Next) -> BoltResponse:
-        """Go on, or acknowledge and do nothing."""
+        """Go on, or acknowledge and do nothing: what comes again comes for nothing, over all processes and restarts.
+
+        Events about the app or a channel are handled here and acknowledged when they are done: what a crash interrupts,
+        Slack sends again, and handling one twice does no harm. Listeners come too late for that: before an event's
+        listener runs, Bolt has acknowledged it. Other events, commands, clicks and forms are taken before they are
+        handled, so that none is answered twice.
+
+        https://docs.slack.dev/apis/events-api/#retries
+        """
         if await self._is_foreign(body) and not await self._is_of_outsider(body):
             log.warning("a request of another Slack workspace did nothing")
             return await ack()
-        if await self._is_repeated(body):
+        name = _name_of(body)
+        event = body.get("event") or {} if body.get("type") == "event_callback" else {}
+        handle = self._lifecycle.handler(str(event.get("type") or ""))
+        if name and not await self._is_new(self._taken.is_new(name) if handle else self._taken.take(name)):
             log.info("request repeated")
             return await ack()
-        return await next_()
+        if handle is None or not name:
+            return await next_()
+        await handle(event)
+        await self._taken.take(name)
+        return await ack()
+
+    async def _is_new(self, look: Awaitable[bool]) -> bool:
+        try:
+            return await asyncio.wait_for(look, ANSWERED_WITHIN)
+        except (RecordsUnavailable, TimeoutError):
+            return True
 
     async def _is_foreign(self, body: Mapping[str, Any]) -> bool:
         """Whether the request names another team or organization than the bot's.
@@ -73,20 +95,19 @@ class RequestGate:
             return False
         return found.is_known and found.is_outsider
 
-    async def _is_repeated(self, body: Mapping[str, Any]) -> bool:
-        """Whether the same command, click or form came before, over all processes and restarts.
 
-        Each has a trigger of its own, so the same words with it are the same request, also where someone
-        sends it again within the five minutes for which its signature is valid. Events have ids of their own.
-        """
-        if not body.get("trigger_id"):
-            return False
-        said = {name: value for name, value in body.items() if name not in _HANDED_OUT}
-        name = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-        try:
-            return not await asyncio.wait_for(self._taken.take(name), ANSWERED_WITHIN)
-        except (RecordsUnavailable, TimeoutError):
-            return False
+def _name_of(body: Mapping[str, Any]) -> str:
+    """What tells a request from all others; empty where it may come twice.
+
+    Events have ids. Each command, click or form has a trigger of its own, so the same words with it are the same request,
+    also where someone sends it again within the five minutes for which its signature is valid.
+    """
+    if body.get("type") == "event_callback":
+        return str(body.get("event_id") or "")
+    if not body.get("trigger_id"):
+        return ""
+    said = {key: value for key, value in body.items() if key not in _HANDED_OUT}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def names_others(body: Mapping[str, Any], own: Mapping[str, Any]) -> bool:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 import structlog
-from slack_bolt.async_app import AsyncAck, AsyncApp
-from slack_bolt.response import BoltResponse
 
 from bot.slack.directory import UserDirectory
-from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.messages import moved_to
 from shared.store.posting import Report
-
-TAKEN_WITHIN = 1.0
-"""Seconds for the database to say whether an event is new; an acknowledgement may take three."""
 
 CHECK_SECONDS = 600.0
 _CURED_BY_PEOPLE = frozenset({"is_archived", "not_in_channel", "channel_not_found"})
@@ -48,52 +41,21 @@ class Lifecycle:
         self._store, self._directory, self._set = store, directory, set_channels
         self._report, self._changed, self._lost_token = report, changed, lost_token
 
-    def register(self, app: AsyncApp) -> None:
-        app.middleware(self.once)
-
-    def _handler(self, kind: str) -> EventHandler | None:
+    def handler(self, kind: str) -> EventHandler | None:
         """What handles events about the app or a channel; None for all others."""
+        family, _, act = kind.partition("_")
+        if family in _FAMILIES:
+            kind = f"channel_{act}"
         handlers: Mapping[str, EventHandler] = {
-            **{f"{family}_archive": self.archived for family in _FAMILIES},
-            **{f"{family}_unarchive": self.unarchived for family in _FAMILIES},
-            **{f"{family}_rename": self.renamed for family in _FAMILIES},
-            **{f"{family}_left": self.left for family in _FAMILIES},
+            "channel_archive": self.archived,
+            "channel_unarchive": self.unarchived,
+            "channel_rename": self.renamed,
+            "channel_left": self.left,
             "channel_id_changed": self.moved,
             "app_uninstalled": self.token_lost,
             "tokens_revoked": self.token_lost,
         }
         return handlers.get(kind)
-
-    async def once(
-        self, body: Mapping[str, Any], ack: AsyncAck, next_: Callable[[], Awaitable[BoltResponse]]
-    ) -> BoltResponse:
-        """Take each event once, over all processes and restarts: Slack sends again what it thinks lost.
-
-        Events about the app or a channel are acknowledged when they are done: what a crash interrupts, Slack sends
-        again, and handling one twice does no harm. Listeners come too late for that: before an event's listener runs,
-        Bolt has acknowledged it. Other events are taken before they are handled, so that none is answered twice.
-
-        https://docs.slack.dev/apis/events-api/#retries
-        """
-        event = str(body.get("event_id") or "") if body.get("type") == "event_callback" else ""
-        if not event:
-            return await next_()
-        handle = self._handler(str((body.get("event") or {}).get("type") or ""))
-        events = self._store.slack_events
-        if not await self._is_new(events.is_new(event) if handle else events.take(event)):
-            log.info("event repeated", event_id=event)
-            return await ack()
-        if handle is None:
-            return await next_()
-        await handle(body["event"])
-        await events.take(event)
-        return await ack()
-
-    async def _is_new(self, look: Awaitable[bool]) -> bool:
-        try:
-            return await asyncio.wait_for(look, TAKEN_WITHIN)
-        except (RecordsUnavailable, TimeoutError):
-            return True
 
     async def archived(self, event: Mapping[str, Any]) -> None:
         await self._close(channel_id(event.get("channel")), "is_archived")

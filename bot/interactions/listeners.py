@@ -37,7 +37,6 @@ from bot.interactions.responders import (
     Address,
     AnswerQueue,
     ClickedMessage,
-    ModalResponder,
     QueuedThread,
     Responder,
     SilentResponder,
@@ -139,17 +138,13 @@ class Listeners:
             await self._open_form(asked, body, asker)
             return
         responder = await self._responder(body, respond, asker, asked)
-        answer = await self._answer(asked, asker, responder)
+        answer = await run_and_reply(self._dispatcher.perform(asked, asker), responder)
         if not view:
             await self._queue.announce(answer, asker.channel)
         if view.get("type") == "home":
             await self._home.show(asker.user, fresh=True)
         else:
             await self._home.refresh(asker.user)
-
-    async def _answer(self, asked: Action, asker: Asker, responder: Responder) -> Answer:
-        progress = {"progress": responder.progress} if isinstance(responder, ModalResponder) else {}
-        return await run_and_reply(self._dispatcher.perform(asked, asker, **progress), responder)
 
     async def _open_form(self, asked: OpenForm, body: Body, asker: Asker) -> None:
         verb, trigger = ALIASES.get(asked.verb, asked.verb), body["trigger_id"]
@@ -204,7 +199,7 @@ class Listeners:
             await self._open_form(OpenForm(verb="pause"), body, asker)
             return
         modal = await self._modals.open_answer(body["trigger_id"], person=asker.user, channel="")
-        await self._answer(invocation(Status()), asker, modal)
+        await run_and_reply(self._dispatcher.perform(invocation(Status()), asker), modal)
 
     async def submitted(self, ack: AsyncAck, body: Body, view: Mapping[str, Any]) -> None:
         """A form, however late: its command runs, and the modal shows the answer, or the error at its field."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -39,8 +38,6 @@ from shared.store.subscriptions import about_setting
 
 PROGRESS_AFTER = 2.0
 """Seconds after which a note says that the answer takes longer."""
-PROGRESS_SECONDS = 2.0
-"""Between two updates of a view that shows how far a search is."""
 NO_UNFURL = {"unfurl_links": False, "unfurl_media": False}
 URGENCY = 3
 """An answer's place in the queue: above every alert."""
@@ -336,36 +333,17 @@ class ModalResponder:
     ) -> None:
         self._slack, self._queue, self._view, self._person = slack, queue, view, person
         self._channel, self._delay = channel, delay
-        self._shown_at = time.monotonic()
-        self._showing: asyncio.Task[None] | None = None
 
     async def show_progress(self) -> None:
         """The modal says so from the beginning."""
-
-    def progress(self, count: int) -> None:
-        """So many leads were looked at; the modal says so every few seconds."""
-        now = time.monotonic()
-        if now - self._shown_at >= PROGRESS_SECONDS and (self._showing is None or self._showing.done()):
-            self._shown_at = now
-            card = Card(title="Searching …", text=(f"{count:,} leads searched so far.",))
-            self._showing = asyncio.create_task(self._show_search(card), name="progress")
-
-    async def _show_search(self, card: Card) -> None:
-        with contextlib.suppress(SlackError):
-            await self._update(Answer(card=card))
-
-    async def _update(self, answer: Answer) -> None:
-        view = answer_view(answer.card, items=answer.items, channel=self._channel)
-        await self._slack.call("views.update", view_id=self._view, view=view)
 
     async def reply(self, answer: Answer) -> None:
         """Show it; a change is also posted in the channel."""
         await self._queue.announce(answer, self._channel, seen=False)
         await asyncio.sleep(self._delay)
-        if self._showing:
-            await self._showing  # an update that is under way would be painted over the answer
+        view = answer_view(answer.card, items=answer.items, channel=self._channel)
         try:
-            await self._update(answer)
+            await self._slack.call("views.update", view_id=self._view, view=view)
         except SlackError as error:
             log.info("modal already closed", error=str(error)[:100])
             if not answer.public:

@@ -49,15 +49,15 @@ class SlackApps:
 
     def open(self, directory: UserDirectory) -> SlackSide:
         app, contexts, slack = bolt_app(self.settings, self.slack), self.contexts, self.slack
-        RequestGate(slack, directory, contexts.store.slack_events).register(app)
-        self.lifecycle.register(app)
+        gate = RequestGate(slack, directory, contexts.store.slack_events, self.lifecycle)
+        app.middleware(gate.admit)
         links, cache = partial(card_links, contexts.store, directory), WorkspaceCache(contexts)
         dispatcher = CommandDispatcher(
             contexts,
             directory,
             bot_commands={
                 "replies": OpenReplies(links=links),
-                "doctor": SelfTest(slack=slack, state=self.state),
+                "doctor": SelfTest(state=self.state),
             },
             alert_changed=self.alert_changed,
             account_changed=self.account_changed,

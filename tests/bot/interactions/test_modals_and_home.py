@@ -176,13 +176,3 @@ async def test_doctor_is_for_admins_and_names_what_fails(served: BotWithService)
         return "/invite @outreach" in json.dumps(answer)
 
     await until(named)
-
-
-async def test_doctor_says_what_a_missing_scope_is_for(served: BotWithService) -> None:
-    await served.bot.control("scopes", remove=["chat:write.public"])
-    (answer,) = await served.bot.say("doctor")
-    shown = json.dumps(answer)
-    assert "without chat:write.public it posts only in channels it was invited to" in shown
-    await served.bot.control("scopes", remove=["usergroups:read"])
-    (answer,) = await served.bot.say("doctor")
-    assert "usergroups:read (use user groups" in json.dumps(answer)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from bot.interactions import responders
 from sandbox.slack import seed
 from sandbox.slack.views import top_view
 from tests.bot.fake_service import Remote, open_remote
@@ -68,21 +67,6 @@ async def test_view_lead_shows_who_just_replied_in_a_modal_after_one_request(
         assert words in view
     assert f"/archives/{message['channel']}/p{message['ts'].replace('.', '')}" in view
     assert "mailto:ada1400@acme.example?body=" in view
-
-
-async def test_a_long_search_shows_how_far_it_is_in_the_modal_alone(
-    bot: BotHarness, remote: Remote, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(responders, "PROGRESS_SECONDS", 0.2)
-    remote.reading = 0.1
-    message = await card(bot, 1_490)
-    await mention(bot, message, "done")
-    done = await shown(bot, message, "done by @ben")
-    await choose(bot, done, "View lead", user=seed.BEN.id, wait=0)
-    await modal(bot, "leads searched so far")
-    await modal(bot, "ada1490@acme.example")
-    assert "Working" not in json.dumps(await bot.messages())
-    assert "Searching" not in json.dumps(await bot.messages())
 
 
 async def test_the_details_show_the_whole_reply_with_the_mail_it_quotes(bot: BotHarness) -> None:
