@@ -1,1 +1,1 @@
-"""How a command becomes an answer in Slack."""
+"""Commands become answers in Slack."""

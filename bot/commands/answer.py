@@ -15,7 +15,7 @@ class Answer:
     card: Card
     public: bool = False
     by: str = ""
-    """Who did it, where the card doesn't say so itself."""
+    """The signature of who did it, empty where the card says so itself."""
     items: tuple[Card, ...] = ()
     """Listed below the card, each with its own buttons."""
     settles: bool = False
@@ -30,4 +30,4 @@ class Answer:
     setting: str = ""
     """The setting whose message it is."""
     problem: Problem | None = None
-    """Why what was asked was not done, and the argument that is to blame."""
+    """The reason why it was not done, and the argument that is to blame."""

@@ -1,4 +1,4 @@
-"""Who asks and where: what they may do and know there, and the context that their commands run in."""
+"""The person who asks, in a channel: what they may do and know there, and the context of their commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Access:
     contexts: CommandContexts
     directory: UserDirectory
     face: str = "slack"
-    """Where the people are who ask; the audit tells it."""
+    """The face through which people ask; the audit tells it."""
 
     def of(self, person: Person, channel: str) -> Caller:
         """The person as they stand in a channel."""
@@ -71,7 +71,7 @@ class Caller:
         return permissions.may(self.person, name, needed=needed, rules=rules, channel=self.channel)
 
     def context(self, workspace: str | None) -> CommandContext:
-        """What a command in this workspace, or in that of the channel, runs with. Raises `UnknownWorkspace`."""
+        """The context of a command in this workspace, or in that of the channel. Raises `UnknownWorkspace`."""
         contexts, directory, viewer = self.access.contexts, self.access.directory, self.viewer
         place = contexts.workspace(workspace, channel=self.channel)
         return replace(
@@ -135,7 +135,7 @@ class Caller:
         return Answer(card=card, problem=Problem(text="role"))
 
     async def refusal(self, name: str, needed: Role = Role.OPERATOR, *, act: str = "") -> Card:
-        """Why the person may not, and who can; `act` is what they asked for, where it isn't the name."""
+        """Explain why the person may not, and who can; `act` is the word that they used, where it isn't the name."""
         rules, everywhere = self.access.contexts.settings.roles, self.person.reach is Reach.EVERYTHING
         can = await self.access.directory.display_names(permissions.who_can(name, needed=needed, rules=rules))
         return permissions.refusal(

@@ -29,9 +29,9 @@ from bot.blockkit.actions import (
     read_line,
 )
 from bot.blockkit.channel_names import channels_in, with_channel_names
-from bot.commands.alerts import named_replies
+from bot.commands.alerts import reply_lines
 from bot.commands.alerts.alert_actions import GONE, AlertActions
-from bot.commands.alerts.named_replies import NamedReply, read_named
+from bot.commands.alerts.reply_lines import NamedReply, read_named
 from bot.commands.answer import Answer
 from bot.commands.callers import Access, Caller
 from bot.commands.canned_replies import SAMPLE_PRESSED, WHICH_ALERT, sample
@@ -56,14 +56,14 @@ from shared.store.audit import Verdict
 FORMS = ("pause", "subscribe", "add")
 """The commands with a form."""
 PERSON_SECONDS = 1.5
-"""For Slack to say who someone is before a form is opened: its trigger lives for three."""
+"""Seconds that Slack gets to say who someone is before a form is opened: its trigger lives for three."""
 CONFIRM_SECONDS = 600.0
 RESULT_SECONDS, LOOK_SECONDS = 10.0, 0.2
-"""How long a second tap on a question waits for what the first one comes to, and how often it looks."""
+"""A second tap on a question waits so long for the result of the first, and looks so often."""
 MOST_NAMED = 20
 """The number of channels per answer that are looked up in Slack."""
 _NO_NAMES = frozenset({"", "privategroup", "directmessage"})
-"""What Slack sends as the name of a conversation that is private."""
+"""Slack sends these as the name of a private conversation."""
 
 log = structlog.get_logger("acts")
 
@@ -73,7 +73,7 @@ BotCommand = Callable[[Any, CommandContext], Awaitable[Answer]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Who sent a request, as Slack names them in it, and where from."""
+    """The sender of a request, as Slack names them in it, and their channel."""
 
     user: str
     name: str = ""
@@ -135,7 +135,7 @@ class CommandDispatcher:
         return replace(answer, card=with_channel_names(answer.card, names))
 
     async def form_refusal(self, verb: str, user: str, *, channel: str) -> Card | None:
-        """Why a person can't open this command's form here (it shows workspaces and sequences); None if they can."""
+        """The refusal of this command's form, which shows workspaces and sequences; None if the person may open it."""
         try:
             person = await asyncio.wait_for(self._directory.find(user), PERSON_SECONDS)
         except TimeoutError:
@@ -173,8 +173,8 @@ class CommandDispatcher:
         try:
             action = read_line(line)
         except UsageError as error:
-            if nearest := named_replies.nearest(line):
-                return Answer(card=named_replies.near_miss(error.card, nearest))
+            if nearest := reply_lines.nearest(line):
+                return Answer(card=reply_lines.near_miss(error.card, nearest))
             raise
         return await self._act(action, caller)
 
@@ -188,13 +188,13 @@ class CommandDispatcher:
             return await caller.refuse(listing.command, listing.line, asked.workspace)
         workspace, user = caller.context(readable.workspace).workspace.name, caller.person.id
         replies = await self._store.alerts.candidates(workspace, user, done=asked.verb == "reopen")
-        fitting = named_replies.fitting(asked, replies, user)
+        fitting = reply_lines.fitting(asked, replies, user)
         if len(fitting) == 1:
-            return await self._alert_actions.perform(named_replies.act_on(asked, fitting[0]), caller)
+            return await self._alert_actions.perform(asked.act_on(fitting[0]), caller)
         if fitting:
-            card, items = named_replies.choice(asked, fitting)
+            card, items = reply_lines.choice(asked, fitting)
             return Answer(card=card, items=items)
-        return Answer(card=named_replies.not_found(asked, replies) if asked.name else WHICH_ALERT)
+        return Answer(card=reply_lines.not_found(asked, replies) if asked.name else WHICH_ALERT)
 
     async def _look_at(self, asked: OnAlert, caller: Caller) -> Answer:
         alert = await self._store.alerts.find(asked.alert)
@@ -231,7 +231,7 @@ class CommandDispatcher:
         return await self._changed(done, context)
 
     async def _changed(self, result: Result, context: CommandContext) -> Answer:
-        """What a command or an act came to: everybody sees a change, signed with the person's name."""
+        """The answer with a result: everybody sees a change, signed with the person's name."""
         if not result.changed:
             return Answer(card=result.card, problem=result.problem)
         self._account_changed()  # cards show what was changed

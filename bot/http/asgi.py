@@ -60,7 +60,7 @@ class AsgiApp:
             await handle(scope, receive, send)
 
     def _route(self, path: str, *, on_details: bool) -> tuple[Application | None, Collection[str]]:
-        """What answers a path, and to which methods."""
+        """Find the handler of a path, and its methods."""
         details = on_details or not self._apart
         if path in PAGES and (details or path != "/metrics"):
             return partial(self._page, details=details), READ

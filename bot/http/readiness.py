@@ -28,7 +28,7 @@ from shared.store.history import Backlog
 TIMEOUT = 8
 CHECK_TIMEOUT = 2
 WRITTEN_SECONDS = 1.0
-"""How long a write that succeeded proves that the next will."""
+"""A write that succeeded proves for so long that the next will."""
 UNROUTED_SECONDS = 60.0
 """Age of the oldest unrouted delivery from which on the bot is not ready; usually it is below one second."""
 
@@ -39,7 +39,7 @@ _UNREADABLE: Mapping[str, Any] = {
     "refused_posts": {},
     "unconfirmed_posts": {},
 }
-"""What the database tells while it doesn't answer."""
+"""The state of the database while it doesn't answer."""
 
 
 class ReadinessProbe:
@@ -95,7 +95,7 @@ class ReadinessProbe:
             self._api[name] = OK
 
     async def readiness(self) -> tuple[bool, Mapping[str, Any]]:
-        """Whether deliveries can be accepted and become alerts, and the state of everything else."""
+        """Answer if deliveries can be accepted and become alerts, and with the state of everything else."""
         database = await self._database()
         await self._secrets.refresh()
         unrouted = database["oldest_unrouted_seconds"]
@@ -113,7 +113,7 @@ class ReadinessProbe:
         return routing and not self._supervisor.failing and not self._secrets.missing, state
 
     async def _database(self) -> Mapping[str, Any]:
-        """What the database says; requests that come together share one look."""
+        """Read the state of the database; requests that come together share one look."""
         if self._check is None or self._check.done():
             self._check = asyncio.create_task(self._check_database(), name="readiness")
         return await asyncio.shield(self._check)

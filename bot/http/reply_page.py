@@ -24,7 +24,7 @@ from shared.store.rows import AlertRow
 from shared.text.formats import show_exact_span
 
 CLICK_WITHIN_SECONDS, LOOK_SECONDS = 1.5, 0.1
-"""How long a visit waits for its click, which comes by way of Slack's servers, and how often it looks."""
+"""A visit waits so long for its click, which comes by way of Slack's servers, and looks so often."""
 MOST_WAITING = 50
 """Visits that wait at once; the others are answered as the reply stands."""
 _PRIVATE = (
@@ -76,7 +76,7 @@ class ReplyPage:
         )
 
     async def _is_expected(self, alert: AlertRow | None) -> bool:
-        """Whether the person who has the reply has just clicked; waits for a click that is under way."""
+        """True if the person who has the reply has just clicked; waits for a click that is under way."""
         deadline = time.monotonic() + CLICK_WITHIN_SECONDS
         while alert is not None and alert.state is not State.DONE:
             if alert.mail_until is not None and alert.mail_until > self.now():
@@ -93,7 +93,7 @@ class ReplyPage:
 
 
 def _page(alert: AlertRow, link: str, *, now: float) -> str:
-    """What a visitor reads where someone has the reply, or it is done."""
+    """The page for a visitor where someone has the reply, or it is done."""
     if alert.handled_at is not None:
         person, did, at = alert.handled_name, "marked it done", alert.handled_at
         title = f"@{person} is done with this reply"

@@ -108,7 +108,7 @@ class _Option(BaseModel):
 
 
 class _Action(BaseModel):
-    """What a person did to one element."""
+    """An act of a person on one element."""
 
     action_id: str
     block_id: Text = None
@@ -147,7 +147,7 @@ class _Message(BaseModel):
 
 
 class _Request(BaseModel):
-    """What all requests may have."""
+    """The parts that all requests may have."""
 
     team_id: Text = None
     enterprise_id: Text = None
@@ -193,7 +193,7 @@ class _Shortcut(_Interaction):
 
 
 class _Choices(_Interaction):
-    """What an external select asks for while a person types."""
+    """The question of an external select while a person types."""
 
     action_id: str
     block_id: Text = None

@@ -25,7 +25,7 @@ from shared.store.deliveries import Arrival
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_UNVERIFIED_BYTES = 32 * 1024 * 1024
-"""Of all bodies that are being read, beyond the first 64 KiB of each."""
+"""The bound on all bodies that are being read, beyond the first 64 KiB of each."""
 SMALL_BODY_BYTES = 64 * 1024
 MAX_WAITING = 5_000
 BATCH = 256
@@ -162,7 +162,7 @@ class WebhookReceiver:
     ) -> None:
         self._intake, self._bodies, self._secrets, self._now = intake, bodies, secrets, now
         self._refused: dict[tuple[str, str], tuple[float, int]] = {}
-        """By workspace and reason: when it was logged last, and how many refusals since."""
+        """The time of the last log line by workspace and reason, and the number of refusals since."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, *, workspace: str) -> None:
         try:

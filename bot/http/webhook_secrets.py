@@ -16,7 +16,7 @@ RELOAD_SPACING = 0.02
 """Seconds from one look into the database to the next, however many deliveries match no secret."""
 RELOAD_TIMEOUT = 1.0
 FORGET_SECONDS = 5.0
-"""How long a secret that was removed from the database still counts, at most."""
+"""A secret that was removed from the database still counts for so long at most."""
 
 log = structlog.get_logger("webhook_secrets")
 Keys = tuple[str, ...]

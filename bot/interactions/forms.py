@@ -33,7 +33,7 @@ SEQUENCE, WORKSPACE = "sequence", "workspace"
 View = dict[str, Any]
 Values = Mapping[str, Any]
 Errors = dict[str, str]
-"""What is wrong, by field."""
+"""The error of each field."""
 
 _LENGTHS = (
     ("none", "Until someone resumes it"),
@@ -58,7 +58,7 @@ class FormRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Form:
-    """What a form asks, and what it makes of the answers."""
+    """The fields of a form, and the function that makes arguments of the answers."""
 
     title: str
     submit: str

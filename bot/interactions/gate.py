@@ -23,7 +23,7 @@ ANSWERED_WITHIN = 1.0
 """Seconds for Slack, or the database, to say what decides; an acknowledgement may take three."""
 
 _HANDED_OUT = {"token", "response_url"}
-"""What comes with a request beside what it says."""
+"""These parts of a request say nothing that it asks for."""
 
 Next = Callable[[], Awaitable[BoltResponse]]
 
@@ -71,7 +71,7 @@ class RequestGate:
             return True
 
     async def _is_foreign(self, body: Mapping[str, Any]) -> bool:
-        """Whether the request names another team or organization than the bot's.
+        """True if the request names another team or organization than the bot's.
 
         Ids of people are unique within a team only
         (https://docs.slack.dev/reference/objects/user-object).
@@ -84,7 +84,7 @@ class RequestGate:
         return names_others(body, self._slack.identity)
 
     async def _is_of_outsider(self, body: Mapping[str, Any]) -> bool:
-        """Whether Slack knows the person as one from elsewhere, who may look where the settings say so.
+        """True if Slack knows the person as one from elsewhere, who may look where the settings say so.
 
         A shared channel brings such requests (https://docs.slack.dev/apis/slack-connect). With the id of
         one of our own people it is a mistake or a forgery.
@@ -97,7 +97,7 @@ class RequestGate:
 
 
 def _name_of(body: Mapping[str, Any]) -> str:
-    """What tells a request from all others; empty where it may come twice.
+    """A name that tells a request from all others; empty where it may come twice.
 
     Events have ids. Each command, click or form has a trigger of its own, so the same words with it are the same request,
     also where someone sends it again within the five minutes for which its signature is valid.
@@ -111,7 +111,7 @@ def _name_of(body: Mapping[str, Any]) -> str:
 
 
 def names_others(body: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
-    """Whether a request names a team or an organization that `own`, the bot's `auth.test`, does not.
+    """True if a request names a team or an organization that `own`, the bot's `auth.test`, does not.
 
     False while Slack has not said who the bot is: then nobody is known, and may change nothing. A person
     of the same organization may be of another team.

@@ -61,17 +61,17 @@ class HomeState:
     waiting: Replies | None = None
     """The replies that have waited longest."""
     unclaimed: Mapping[str, int] = field(default_factory=dict)
-    """How many wait in each workspace, where any do."""
+    """The number of unclaimed replies in each workspace that has any."""
     claims: Replies = ()
     links: Mapping[str, str] = field(default_factory=dict)
-    """To the cards, by alert."""
+    """The addresses of the cards, by alert."""
     lead_page: str = ""
     paused: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
-    """Since when a domain of a workspace is paused."""
+    """The moment since which a domain of a workspace is paused."""
     domains: Mapping[str, Sequence[DomainHealth]] = field(default_factory=dict)
     """The worst first."""
     absence: str = ""
-    """Until when the person is away, where they said so."""
+    """The end of the person's absence in words; empty if they are here."""
     may_change: bool = True
     problem: str = ""
 
@@ -108,7 +108,7 @@ LOADING = Card(title="Outreach", footer="Loading …")
 
 
 def _head(state: HomeState) -> Card:
-    """What this is, and how things stand, with the time at which that was so."""
+    """Explain what this is, and how things stand, with the time at which that was so."""
     stands = "The database isn't available, so replies can't be shown."
     if state.waiting is not None:
         count, places = sum(state.unclaimed.values()), len(state.unclaimed)
@@ -188,7 +188,7 @@ def _workspaces(state: HomeState) -> list[dict[str, Any]]:
 
 
 def _workspace(name: str, state: HomeState) -> Fact:
-    """How a workspace stands: a paused domain is bad, one that cannot be asked about its domains is unknown."""
+    """The state of a workspace: a paused domain is bad, and domains that can't be read are unknown."""
     domains, waiting = state.domains.get(name), state.unclaimed.get(name, 0)
     paused = sum(workspace == name for workspace, _ in state.paused)
     troubled = [domain for domain in domains or () if domain.tone is not Tone.GOOD]

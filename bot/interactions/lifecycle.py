@@ -42,7 +42,7 @@ class Lifecycle:
         self._report, self._changed, self._lost_token = report, changed, lost_token
 
     def handler(self, kind: str) -> EventHandler | None:
-        """What handles events about the app or a channel; None for all others."""
+        """Find the handler of an event about the app or a channel; None for all others."""
         family, _, act = kind.partition("_")
         if family in _FAMILIES:
             kind = f"channel_{act}"
@@ -131,6 +131,6 @@ _CHANNEL = re.compile(r"[A-Z0-9]{2,30}")
 
 
 def revokes_bot(event: Mapping[str, Any]) -> bool:
-    """Whether `tokens_revoked` names the bot's token, and not a person's, which the bot does not use."""
+    """True if `tokens_revoked` names the bot's token, and not a person's, which the bot does not use."""
     tokens = event.get("tokens")
     return isinstance(tokens, dict) and bool(tokens.get("bot"))

@@ -26,11 +26,12 @@ from bot.blockkit.actions import (
     read_value,
 )
 from bot.blockkit.elements import PICK, RUN
+from bot.commands.alerts import reply_lines
 from bot.commands.answer import Answer
 from bot.commands.canned_replies import GREETING, NOBODY, ON_ITS_WAY, UNKNOWN, WHICH_ALERT
 from bot.commands.context import CommandContexts
 from bot.commands.dispatch import FORMS, Asker, CommandDispatcher, failure
-from bot.interactions import forms, thread_lines
+from bot.interactions import forms
 from bot.interactions.home import HomeTab
 from bot.interactions.modals import UPDATE_DELAY_SECONDS, Modals
 from bot.interactions.responders import (
@@ -57,7 +58,7 @@ from shared.store.rows import AlertRow
 from shared.text.tokenize import from_slack
 
 ERROR_AT_FIELD_SECONDS = 1.0
-"""How long a form waits for its answer: an error is shown at its field only with the acknowledgement, within 3 seconds.
+"""A form waits so long for its answer: an error is shown at its field only with the acknowledgement, within 3 seconds.
 
 https://docs.slack.dev/tools/bolt-python/concepts/acknowledge
 """
@@ -161,7 +162,7 @@ class Listeners:
         await self._modals.change_workspace(body["view"], body["actions"][0]["selected_option"]["value"])
 
     async def _responder(self, body: Body, respond: AsyncRespond, asker: Asker, asked: Action) -> Responder:
-        """Where a click is answered."""
+        """Choose the place of the answer to a click."""
         user, channel, view = asker.user, asker.channel, body.get("view") or {}
         if view.get("type") == "modal":
             return self._modals.modal(view["id"], person=user, channel=channel)
@@ -260,12 +261,13 @@ class Listeners:
         if not user:
             return Answer(card=NOBODY)
         alert = await self._alert_of(places_of(channel, user), str(event.get("thread_ts") or ""))
-        if alert is None and thread_lines.needs_alert(line):
+        if alert is None and reply_lines.needs_alert(line):
             return Answer(card=WHICH_ALERT)
         if alert and find_command(line.strip()) is COMMANDS["help"]:
-            return Answer(card=thread_lines.help_card(alert))
-        several = len(self._contexts.settings.workspaces) > 1
-        line = thread_lines.line_about(line, alert, several=several)
+            return Answer(card=reply_lines.help_card(alert))
+        if alert:
+            several = len(self._contexts.settings.workspaces) > 1
+            line = reply_lines.line_about(line, alert, several=several)
         asker = Asker(user=user, is_bot=bool(event.get("bot_id")), channel=channel)
         answer = await self._dispatcher.perform(line, asker)
         return answer if alert else replace(answer, noted=False)
@@ -302,7 +304,7 @@ class Listeners:
         await self._say(Answer(card=failure(error)), body, respond)
 
     async def _say(self, answer: Answer, body: Body, respond: AsyncRespond) -> None:
-        """At the request's address, else in a modal, else directly, where it is known who asked."""
+        """Answer at the request's address, else in a modal, else directly, where it is known who asked."""
         user = body.get("user") or {}
         if not (body.get("user_id") or (isinstance(user, dict) and user.get("id"))):
             return
@@ -330,7 +332,7 @@ class Listeners:
 
 
 def _asker(body: Body) -> Asker:
-    """Who sent a command, or pressed something in a message or a view."""
+    """The person who sent a command, or pressed something in a message or a view."""
     user, place = body.get("user") or {}, body.get("channel") or {}
     channel = body.get("channel_id") or place.get("id") or forms.channel_of(body.get("view") or {})
     return Asker(
@@ -342,7 +344,7 @@ def _asker(body: Body) -> Asker:
 
 
 def _asked(action: Mapping[str, Any]) -> Action:
-    """What a click stands for; the dispatcher says of a line that means nothing what would have been right."""
+    """Read the action of a click; the dispatcher says of a line that means nothing what would have been right."""
     at, person = action.get("selected_date_time"), action.get("selected_user")
     value = str((action.get("selected_option") or {}).get("value") or action.get("value") or "")
     if at or person:

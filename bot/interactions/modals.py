@@ -21,9 +21,9 @@ from shared.api.errors import OutreachError
 from shared.domain.card import Card
 
 CHOICES_SECONDS = 2.0
-"""For the service to list its sequences: Slack waits three for a menu's options."""
+"""The service gets so long to list its sequences: Slack waits three seconds for a menu's options."""
 UPDATE_DELAY_SECONDS = 0.3
-"""For an acknowledgement that changes a view: an update that overtakes it would be painted over."""
+"""An update waits so long for the acknowledgement that changes its view, which would be painted over it."""
 log = structlog.get_logger("dialogs")
 
 

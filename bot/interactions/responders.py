@@ -47,7 +47,7 @@ _WORKING = card_blocks.render(ON_ITS_WAY)
 
 
 class Responder(Protocol):
-    """Where one answer goes."""
+    """The place of one answer."""
 
     async def show_progress(self) -> None:
         """Say that it takes longer, where that can be replaced by the answer."""
@@ -220,7 +220,7 @@ class ClickedMessage:
             return False
 
     async def without_undo(self) -> Message | None:
-        """What to show instead when Undo has expired and the delivery worker doesn't repaint the message."""
+        """The message without its Undo, once that has expired and the delivery worker doesn't repaint it."""
         if not self.change or await self.is_stored():
             return None
         try:

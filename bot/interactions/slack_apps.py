@@ -31,7 +31,7 @@ IDENTIFIED_WITHIN = 1.0
 """Seconds that the first request may wait for Slack to say who the bot is; acknowledgements have three."""
 
 SlackSide = tuple[AsyncApp, Listeners, SocketMode | None]
-"""What takes Slack's requests, what ends with the answers under way, and the connection they come by."""
+"""Bolt's app, the listeners, which end with the answers under way, and the connection in Socket Mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

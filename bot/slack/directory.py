@@ -24,9 +24,9 @@ from shared.settings import MEMBERS, Roles
 FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0
 """Seconds for which an answer is used without asking again, and for which it is used where Slack does not answer."""
 PERSON_SECONDS = 60.0
-"""The same for people, groups and memberships: who loses a role or leaves a channel loses what it gave within a minute."""
+"""People, groups and memberships are asked about more often: who loses a role or leaves a channel loses what it gave within a minute."""
 ROTA_SECONDS = 120.0
-"""Between two readings of the people in rotas."""
+"""Seconds between two readings of the people in rotas."""
 _PERSONAL = frozenset({"user", "group", "memberships"})
 GONE = frozenset({"user_not_found", "user_not_visible", "users_not_found", "no_such_subteam"})
 """Slack's error codes for a user or group that no longer exists."""
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:
-    """Who reads an answer, and in which channel; without a user, everybody there."""
+    """The reader of an answer in a channel; without a user, everybody there."""
 
     user: str = ""
     channel: str = ""
@@ -61,7 +61,7 @@ class Channel:
     is_private: bool
     """A private channel or a conversation: known to its members only."""
     person: str = ""
-    """With whom the bot's direct messages there are."""
+    """The other person of the bot's direct messages there."""
 
     @classmethod
     def from_info(cls, channel: str, info: Mapping[str, Any]) -> Channel:
@@ -160,7 +160,7 @@ class UserDirectory:
         return people
 
     async def display_names(self, who: Iterable[str], *, limit: int = 5) -> str:
-        """Who can: `@ann, @ben, @sales-aes`, by name; empty if there are none."""
+        """The names of those who can: `@ann, @ben, @sales-aes`; empty if there are none."""
         named = sorted({*who} - ({"admins"} if MEMBERS in who else set()))  # they are members, too
         names = await asyncio.gather(*map(self.display_name, named[:limit]))
         more = [f"{len(named) - limit} more"] if len(named) > limit else []
@@ -266,7 +266,7 @@ class UserDirectory:
         return frozenset([str(info["id"]) async for info in shared])
 
     async def refusal(self, channel: str, viewer: Viewer | None) -> Place | None:
-        """Why a viewer can't name this channel; None if they can. A private channel is refused like a missing one."""
+        """The refusal of a channel that a viewer can't name; None if they can. A private channel is refused like a missing one."""
         if not channel.startswith("#"):
             return None if viewer is None or await self.sees(channel, viewer) else _no_channel(channel)
         ids = await self._ids(viewer)

@@ -36,7 +36,7 @@ CLOCKS_APART = 900.0
 """Seconds that Slack's clock and ours may differ: three times what Slack's own signatures allow."""
 
 _GATEWAY = {502, 503, 504}
-"""What answers so may have handed the request on, and it may still be under way."""
+"""A gateway that answers so may have handed the request on, and it may still be under way."""
 
 _UNKNOWN = {
     "internal_error",
@@ -79,7 +79,7 @@ _WORKSPACE = {
     "team_not_found",
     "two_factor_setup_required",
 }
-"""What Slack says to every post, whatever it is, until someone changes something about the workspace or the app."""
+"""Slack says these to every post, until someone changes something about the workspace or the app."""
 _THREAD = {"thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"}
 
 
@@ -191,7 +191,7 @@ class MessageSender:
         return look
 
     async def _read_page(self, channel: str, keys: Collection[str], look: Look, *, seconds: float) -> Look:
-        """What a look has seen after the next page, newer messages first."""
+        """The look after the next page, newer messages first."""
         at: dict[str, Any] = json.loads(look.position)
         thread, read = at["thread_ts"], at.get("pages", 0)
         if read >= PAGES:
@@ -258,12 +258,12 @@ def _key_and_ts(message: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _can_be_found(call: Mapping[str, Any]) -> bool:
-    """Whether the message carries its key: else nothing tells whether it is there, and it must not be sent again."""
+    """True if the message carries its key: else nothing tells whether it is there, and it must not be sent again."""
     return bool(call.get("metadata") or key_of(call))
 
 
 def outcome_of(error: SlackError) -> Outcome:
-    """What a failed call says about the message."""
+    """The outcome that a failed call means for the message."""
     if not error.sent:
         return NotSent(after=2.0, error="Slack can't be reached")
     if error.retry_after is not None:

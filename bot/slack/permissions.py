@@ -17,21 +17,21 @@ from shared.domain.card import Card, Tone
 from shared.settings import MEMBERS, Roles
 
 EVERYBODY = Roles()
-"""What holds without any `[roles]`."""
+"""These rules hold without any `[roles]`."""
 
 
 SHOWN = frozenset({"help", "whoami", "subscriptions"})
-"""What outsiders can view in a channel that is open to them and isn't an alert channel."""
+"""Outsiders can view these in a channel that is open to them and isn't an alert channel."""
 OPEN = SHOWN | {"status", "replies", "sequences", "inboxes", "stats", "leads", "lead"}
-"""What an outsider may read of a workspace in its alert channel; `audit` tells of other channels, too."""
+"""Outsiders may read these of a workspace in its alert channel; `audit` tells of other channels, too."""
 MEMBERS_ONLY = frozenset({"audit"})
-"""What guests can't view: it tells who did what, also in channels that they aren't in."""
+"""Guests can't view the audit log: it tells who did what, also in channels that they aren't in."""
 _BOTS = ("is_bot", "is_workflow_bot", "is_connector_bot")
 _SLACKBOT = "USLACKBOT"
 
 
 class Reach(Enum):
-    """How much a person may read."""
+    """The extent of what a person may read."""
 
     NOTHING = "nothing"
     CHANNEL = "channel"
@@ -59,7 +59,7 @@ class Person:
     role: Role = Role.READER
     """The role where the person acts, see `with_role`."""
     reach: Reach = Reach.NOTHING
-    """What the person may read there."""
+    """The extent of what the person may read there."""
 
     @classmethod
     def from_user(cls, user: Mapping[str, Any], *, home: Mapping[str, Any]) -> Person:
@@ -153,7 +153,7 @@ def who_can(name: str, *, needed: Role, rules: Roles) -> frozenset[str]:
 def refusal(
     person: Person, act: str, *, needed: Role = Role.OPERATOR, can: str = "", here: bool = False
 ) -> Card:
-    """Why not, and who can; `here` when it is the channel that forbids it."""
+    """Explain why not, and who can; `here` when it is the channel that forbids it."""
     why = f"Your role here, {person.role}, doesn't include it."
     if here:
         why = "The settings don't allow it in this channel."

@@ -60,10 +60,10 @@ class Connection(SocketModeClient):
         self.idle.set()
         self._unanswered = 0
         self.end = ""
-        """Why it is of no use any more."""
+        """The reason why it is of no use any more."""
 
     async def connect_to_new_endpoint(self, force: bool = False) -> None:  # noqa: FBT001, FBT002 # the SDK's signature
-        """What the SDK calls when it finds the connection closed, silent, or told to disconnect (`force`)."""
+        """Called by the SDK when it finds the connection closed, silent, or told to disconnect (`force`)."""
         self.end = self.end or (ASKED if force else SILENT if self._is_silent() else CUT)
         self.ended.set()
 
@@ -121,7 +121,7 @@ class SocketMode:
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """For `/readyz`: ages in seconds, times as Unix seconds; `trouble` is empty while connected.
+        """The state for `/readyz`: ages in seconds, times as Unix seconds; `trouble` is empty while connected.
 
         `last_loss` says why the connection was lost the last time, or refused since.
         """

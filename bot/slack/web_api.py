@@ -31,11 +31,11 @@ POST = "chat.postMessage"
 SECONDS = 10.0
 """The default timeout of a call."""
 DATE_SECONDS = 30.0
-"""How long the Date of an answer counts."""
+"""The Date of an answer counts so long."""
 LONGEST_RETRY_WAIT = 10.0
 """Seconds that a call waits at most before it is repeated after a 429."""
 RESPONSE_TRIES = 3
-"""How often a message is sent to a response address that is busy."""
+"""A message is sent so often to a response address that is busy."""
 MOST_DETAILS = 5
 """Sentences of Slack's that are kept of a refusal."""
 _FAILURES = (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError)
@@ -43,7 +43,7 @@ _FAILURES = (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError,
 ODD_ANSWER = "unexpected_answer"
 """The code of an answer with a shape that Slack doesn't have."""
 _ODD = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
-"""What the SDK raises over such an answer, such as a list or half a JSON."""
+"""The SDK raises these over such an answer, such as a list or half a JSON."""
 
 log = structlog.get_logger("slack")
 _silent = logging.getLogger("bot.slack.web_api.sdk")
@@ -80,11 +80,11 @@ class WebApi:
 
     def __init__(self, client: AsyncWebClient) -> None:
         self.client = client
-        """For Bolt and Socket Mode, which take the SDK's own client."""
+        """Bolt and Socket Mode take the SDK's own client."""
         self.identity: Mapping[str, Any] = {}
-        """What auth.test last said: `user_id`, `bot_id`, `team_id`; empty until it has answered."""
+        """The last answer of auth.test: `user_id`, `bot_id`, `team_id`; empty until it has answered."""
         self.scopes: frozenset[str] = frozenset()
-        """What the token may do; empty until auth.test has answered."""
+        """The scopes of the token; empty until auth.test has answered."""
         self._direct_channels: dict[str, str] = {}
         self._date: float | None = None
         self._date_read = 0.0
@@ -216,7 +216,7 @@ def proxy_for(url: str) -> str | None:
 
 
 def plainer_body(method: str, body: Mapping[str, Any], error: SlackError) -> dict[str, Any] | None:
-    """What to send instead of what Slack refused; the refusal is logged in Slack's own words, and counted."""
+    """The simpler form of a body that Slack refused; the refusal is logged in Slack's own words, and counted."""
     simpler = plainer(body, error.code)
     if simpler is not None:
         metrics.SLACK_REFUSED.labels(method, error.code).inc()
@@ -251,7 +251,7 @@ async def respond_to(respond: AsyncRespond, body: Mapping[str, Any]) -> bool:
 
 
 def _refusal(answer: WebhookResponse) -> SlackError | None:
-    """What a response address says against a message, as JSON or as a bare word; None: it took it."""
+    """The refusal of a message by a response address, as JSON or as a bare word; None: it took it."""
     reason = answer.body.strip()
     try:
         data = json.loads(reason)

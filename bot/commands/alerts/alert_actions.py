@@ -71,7 +71,7 @@ _UNCLEAR = Card(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Assignee:
-    """To whom a reply is assigned, and the channel of a card that they can read."""
+    """The person to whom a reply is assigned, and the channel of a card that they can read."""
 
     person: Person
     channel: str
@@ -107,7 +107,7 @@ class AlertActions:
         return moment(self.store.database.clock())
 
     def _before(self, asked: OnAlert, alert: AlertRow, caller: Caller) -> Card | None:
-        """What is said or asked before anything changes; None: nothing is."""
+        """The refusal or question before anything changes; None if the act can be done."""
         now, zone = self._now(), caller.zone
         if asked.verb not in AFTER[alert.state]:
             return unchanged_card(alert, caller, now=now)
@@ -242,7 +242,7 @@ class AlertActions:
 
 
 def never(person: Person) -> str:
-    """Why a person can be given nothing, whatever the settings say."""
+    """The reason why a person can be given nothing, whatever the settings say; empty if there is none."""
     if not person.is_known:
         return "Slack didn't say who that is. Try again in a minute."
     if person.is_deleted:

@@ -30,7 +30,7 @@ class ReplyItems:
 
     now: datetime
     links: Mapping[str, str]
-    """To the cards, by alert."""
+    """The addresses of the cards, by alert."""
     lead_page: str = ""
     """The template of a lead's page in the CRM."""
     may_change: bool = True

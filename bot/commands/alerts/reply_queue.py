@@ -64,7 +64,7 @@ class SlackReplyQueue:
         return Permission(name=person.name, refusal=await self._refusal_of(person), bot_runs=runs)
 
     async def _refusal_of(self, person: Person) -> str:
-        """Why a person may claim nothing in any channel; a channel may still allow less."""
+        """The reason why a person may claim nothing in any channel; a channel may still allow less."""
         caller = self._access.of(person, "")
         if (reason := never(person)) or caller.may_claim:
             return reason

@@ -34,7 +34,7 @@ class Agency:
         return next(one for one in await self.sequences(service) if one["status"] == "active")
 
     async def is_paused(self, name: str) -> bool:
-        """Whether acme's sequence is."""
+        """True if acme's sequence is paused."""
         return any(one["id"] == name and one["status"] == "paused" for one in await self.sequences(self.acme))
 
     async def home(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Agency:
 
 
 def place(service: Service, channel: str) -> tuple[str, str, str]:
-    """Where a workspace is, and where its alerts go."""
+    """The address and key of a workspace, and the channel of its alerts."""
     return service.base_url, next(iter(service.api_keys.values())), channel
 
 

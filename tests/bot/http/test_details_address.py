@@ -1,4 +1,4 @@
-"""What names clients and channels is told on an address of its own, if there is one."""
+"""Names of clients and channels are told on an address of their own, if there is one."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def secrets_file(bot: BotHarness) -> Path:
 
 
 def store_secret(bot: BotHarness) -> None:
-    """As an earlier version did, in the file that is imported."""
+    """Keep a secret as an earlier version did, in the file that is imported."""
     subscription = {"id": "wh_1", "secret": STORED, "url": bot.url, "events": ["reply.interested"]}
     secrets_file(bot).write_text(json.dumps({"default": [subscription]}))
 
@@ -63,7 +63,7 @@ async def test_a_configured_secret_counts_while_the_stored_ones_are_damaged(tmp_
 async def test_a_secrets_file_beside_the_database_counts_with_the_state_folder_elsewhere(
     tmp_path: Path,
 ) -> None:
-    """As after a move to the shipped unit, which sets OUTREACH_STATE_DIR."""
+    """Start as after a move to the shipped unit, which sets OUTREACH_STATE_DIR."""
     async with open_harness(tmp_path) as bot:
         del bot.environ["OUTREACH_WEBHOOK_SECRET"]
         store_secret(bot)

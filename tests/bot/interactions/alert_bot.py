@@ -69,7 +69,7 @@ def value_of(message: dict[str, Any], label: str) -> str:
 
 
 def labels(message: dict[str, Any]) -> list[str]:
-    """Of a message's rows of buttons, and of those beside a line."""
+    """The labels of a message's buttons, in rows and beside lines."""
     blocks = message["blocks"] or ()
     elements = [one for block in blocks for one in (*block.get("elements", ()), block.get("accessory") or {})]
     return [_label(one) for one in elements if one.get("type") == "button"]

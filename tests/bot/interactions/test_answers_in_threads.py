@@ -1,4 +1,4 @@
-"""Where an answer arrives: a click in a thread is answered in that thread, whatever carries the answer."""
+"""An answer arrives where it was asked for: a click in a thread is answered in that thread, whatever carries the answer."""
 
 from __future__ import annotations
 

@@ -61,13 +61,13 @@ async def told(bot: BotHarness, words: str, *, user: str, channel: str = CHANNEL
 
 
 async def claimed(bot: BotHarness, *people: str) -> list[int]:
-    """How many alerts each of them has."""
+    """The number of alerts that each of them has."""
     assert bot.running is not None
     return [len([*await bot.running.store.alerts.claimed_by(one)]) for one in people]
 
 
 async def commands(bot: BotHarness) -> list[str]:
-    """Of the audit, the newest first."""
+    """The commands in the audit, the newest first."""
     assert bot.running is not None
     return [entry.command for entry in await bot.running.store.records.audit("default")]
 

@@ -105,7 +105,7 @@ def value(message: dict[str, Any], label: str) -> str:
 
 
 def in_menu(message: dict[str, Any], label: str) -> str | None:
-    """The same, where the card's menu has such an entry."""
+    """The line of such an entry; None if the card's menu has none."""
     menus = [
         element
         for block in message["blocks"]

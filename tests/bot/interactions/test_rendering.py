@@ -62,7 +62,7 @@ replies = st.builds(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     waiting=st.none() | st.lists(st.tuples(st.sampled_from(AGENCY[:3]), replies), max_size=12),
     inboxes=st.none()

@@ -33,7 +33,7 @@ async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
 
 
 async def asked(bot: BotHarness) -> bool:
-    """Whether the bot has asked who everybody is."""
+    """True once the bot has asked who everybody is."""
     async with bot.http.get(f"{bot.slack.origin}/control/traffic") as answer:
         names = [one["name"] for one in (await answer.json())["exchanges"]]
     return names.count("users.info") >= 2

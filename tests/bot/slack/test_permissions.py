@@ -1,4 +1,4 @@
-"""Who may read and change what in Slack, through the stand-in: outsiders, bots, guests, and old Undo buttons."""
+"""People read and change in Slack what their role allows, through the stand-in: outsiders, bots, guests, and old Undo buttons."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ ELSEWHERE, OURS = "E0NORTHWND", "E0OUTBOUND"
 ROBOT, LATER_GUEST = "U0ROBOT007", seed.CLEO.id
 EVA = {"user": seed.EVA.id, "channel": seed.SALES}
 READING = (
-    "status", "open", "sequences", "inboxes", "stats", "leads", "lead ada@acme.example", "subscriptions", "audit",
-    "whoami", "help", "digest now", "sequences @acme", "sequences @nobody", "subscriptions #outreach-alerts",
+    "status", "lead ada@acme.example", "subscriptions", "audit", "whoami", "help", "sequences @acme",
 )  # fmt: skip
 
 
@@ -163,12 +162,8 @@ async def test_a_bot_that_mentions_ours_can_read_but_not_change_anything(
     bot: BotHarness, remote: Remote
 ) -> None:
     await bot.control("user", user=ROBOT, name="robot", is_bot=True)
-    await bot.control("members", channel=CHANNEL, invite=ROBOT)
-    fields = {"user": ROBOT, "channel": CHANNEL, "wait": 10, "answers": 2}
-    response = await bot.control("message", text=f"<@{seed.BOT.id}> pause {NAME}", **fields)
-    assert "Bots can't change anything" in words(response["answers"])
-    response = await bot.control("message", text=f"<@{seed.BOT.id}> sequences", **fields)
-    assert NAME in words(response["answers"])
+    assert "Bots can't change anything" in await mention(bot, f"pause {NAME}", user=ROBOT)
+    assert NAME in await mention(bot, "sequences", user=ROBOT)
     assert remote.patched == []
 
 
@@ -242,20 +237,12 @@ def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directory, "PERSON_SECONDS", 0.0)
 
 
-async def answer_to_undo(bot: BotHarness, said: str) -> dict[str, Any]:
-    async def there() -> dict[str, Any] | None:
-        return next((m for m in await bot.messages() if said in words(m)), None)
-
-    return dict(await until(there))
-
-
-@pytest.mark.parametrize("line", READING)
-async def test_people_of_other_organizations_read_nothing_by_default(agency: BotHarness, line: str) -> None:
-    (answer,) = await agency.say(line, **EVA)
-    shown = words(answer)
-    assert answer["seen_by"] == seed.EVA.id
-    assert "don't have access in this channel" in shown
-    assert not any(name in shown for name in (NAME, "acme", "globex"))
+async def test_people_of_other_organizations_read_nothing_by_default(agency: BotHarness) -> None:
+    for line in READING:
+        (answer,) = await agency.say(line, **EVA)
+        assert answer["seen_by"] == seed.EVA.id, line
+        assert "don't have access in this channel" in words(answer), line
+        assert not any(name in words(answer) for name in (NAME, "acme", "globex")), line
 
 
 @IN_SALES
@@ -284,12 +271,10 @@ async def test_an_admin_opens_a_channels_own_workspace_to_people_of_other_organi
 
 
 @IN_SALES
-@pytest.mark.parametrize("line", READING)
-async def test_people_of_other_organizations_read_nothing_in_a_direct_message(
-    agency: BotHarness, line: str
-) -> None:
-    (answer,) = await agency.say(line, user=seed.EVA.id, channel="dm")
-    assert "don't have access in this channel" in words(answer)
+async def test_people_of_other_organizations_read_nothing_in_a_direct_message(agency: BotHarness) -> None:
+    for line in READING[:3]:
+        (answer,) = await agency.say(line, user=seed.EVA.id, channel="dm")
+        assert "don't have access in this channel" in words(answer), line
 
 
 @IN_SALES

@@ -40,15 +40,6 @@ def kinds(message: dict[str, Any]) -> list[str]:
     return [block["type"] for block in message.get("blocks", ())]
 
 
-async def message_with(bot: BotHarness, words: str) -> dict[str, Any]:
-    """The message with these words, for one person or for all."""
-
-    async def there() -> dict[str, Any] | None:
-        return next((one for one in await bot.messages() if words in one["text"]), None)
-
-    return dict(await until(there))
-
-
 async def test_an_alert_whose_blocks_are_refused_is_posted_once_as_text(bot: BotHarness) -> None:
     await bot.control("settings", refused_blocks=EVERYTHING)
     assert await bot.deliver(interested(1)) == 200

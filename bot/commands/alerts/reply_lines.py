@@ -1,0 +1,236 @@
+"""Lines that people type about replies: with the lead's name from anywhere, without it in the thread of a card. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bot.alerts.wording import about
+from bot.blockkit.actions import ALERT, ASSIGN, CLAIMING, LOOKS, OnAlert, read_person
+from shared.api.event_kinds import kind_of
+from shared.commands import times
+from shared.commands.base import ALIASES
+from shared.commands.help import Help
+from shared.commands.replies import Replies
+from shared.domain.card import Button, Card, Tone, Typed
+from shared.domain.reply_states import AFTER, states_for
+from shared.store.rows import AlertRow
+from shared.text.formats import clip
+from shared.text.tokenize import join, parse_duration
+
+PHRASES = {
+    "take over": "takeover",
+    "not interested": "dismiss",
+    "mark done": "done",
+    "view lead": "lead",
+    "remind me": "remind",
+    "unsnooze": "wake",
+}
+"""People write these words for acts that have other names."""
+VERBS = CLAIMING - {"mail", "handled"}
+OWN_FIRST = frozenset({"done", "release", "remind", "dismiss", "snooze"})
+"""Acts that mean the person's own claim before a colleague's or an unclaimed reply of the same name."""
+NEARLY = 0.75
+"""The share of its letters that a misspelled verb has at least in their places."""
+MOST_OFFERED = 5
+"""Replies that are offered where several fit."""
+_WORDS = {verb: phrase for phrase, verb in PHRASES.items()}
+_TO = re.compile(r"(?:^|\s)(?:to\s+)?(<@[UW][A-Z0-9]+>|@[^\s@<>]+)(?=\s|$)")
+"""Finds the person in `assign ada to @ann`."""
+_REASON = re.compile(r"\s*:\s*|(?:^|\s+)(?:reason|because)(?:\s+|$)", re.IGNORECASE)
+_ABOUT = re.compile(r"^(?:of|about)\s+", re.IGNORECASE)
+_BEFORE_TIME = frozenset({"in", "for", "until", "till", "til"})
+_DAY_TIMES = frozenset({"morning", "afternoon"})
+_WITHOUT_NAME = {ASSIGN, "dismiss"}
+"""Acts after which a thread's line has a person or a reason, and no name of a lead."""
+_OF_LEAD = LOOKS | {"remove"}
+"""Verbs that mean the card's lead when nothing follows."""
+_WITHOUT_TARGET = re.compile(r"(?:(?:for|until|reason)\b.*)?", re.IGNORECASE | re.DOTALL)
+_HELP: Mapping[str, str] = {
+    "claim": "claim: it is yours",
+    "assign": "assign @ann: to a person, who is mentioned here",
+    "release": "release: anyone can claim it again",
+    "takeover": "take over: from the person who claimed it",
+    "done": "done: closes it",
+    "dismiss": "not interested REASON: closes it and shows the reason",
+    "snooze": "snooze 2h: or tomorrow, monday; unclaimed again then",
+    "wake": "unsnooze: ends the snooze or the reminder",
+    "remind": "remind me in 2h: mentions you here",
+    "reopen": "reopen: it is open again",
+}
+"""The words to type for each act of the table of states."""
+_ALWAYS = ("view lead: the lead and the last reply", "pause for 2h: its sequence; resume ends that")
+_OF_DOMAIN = ("pause for 2h: the sequences that send from it",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedReply:
+    """A line about a reply by its lead: `claim ada @acme`, `snooze ada 2h`."""
+
+    verb: str
+    name: str
+    """Empty: the line names no reply."""
+    detail: str = ""
+    """The end of a snooze, or the reason why a reply is closed."""
+    workspace: str | None = None
+    person: str = ""
+    """The person of `assign`: the id of a user, or `@name` as it was typed."""
+
+    def act_on(self, reply: AlertRow) -> OnAlert:
+        return OnAlert(verb=self.verb, alert=reply.id, detail=self.detail, person=self.person)
+
+
+def split_line(line: str) -> tuple[str, str]:
+    """The verb of a line about an alert, and the rest."""
+    text = line.strip()
+    for phrase, verb in PHRASES.items():
+        if re.match(rf"{phrase}\b", text, re.IGNORECASE):
+            return verb, text[len(phrase) :].strip()
+    verb, _, rest = text.partition(" ")
+    return verb.lower(), rest.strip()
+
+
+def read_named(line: str) -> NamedReply | None:
+    """The line, if it is an act on a reply that it doesn't name by its id."""
+    verb, rest = split_line(line)
+    if verb not in VERBS or rest.startswith(ALERT):
+        return None
+    person = detail = ""
+    if verb == ASSIGN and (to := _TO.search(rest)):
+        person, rest = read_person(to[1]), f"{rest[: to.start()]} {rest[to.end() :]}".strip()
+    if verb == "dismiss" and (reason := _REASON.search(rest)):
+        rest, detail = rest[: reason.start()], rest[reason.end() :]
+    if verb in {"snooze", "remind"}:
+        rest, detail = _split_time(_ABOUT.sub("", rest))
+    name, _, workspace = rest.rpartition(" @") if " @" in rest else (rest, "", "")
+    name = name.strip("“”\"' ")
+    return NamedReply(verb=verb, name=name, detail=detail, workspace=workspace or None, person=person)
+
+
+def _split_time(text: str) -> tuple[str, str]:
+    """`hassan until monday 9am` as the name and the time; the longest end that tells a time is one."""
+    words = text.split()
+    for place in range(len(words)):
+        time = words[place + 1 :] if words[place].lower() in _BEFORE_TIME else words[place:]
+        moment, end = times.read_moment(time), " ".join(time)
+        is_moment = moment is not None and moment[1] == len(time)
+        if time and (is_moment or end in _DAY_TIMES or parse_duration(end) is not None):
+            return " ".join(words[:place]), end
+    return text, ""
+
+
+def nearest(line: str) -> str:
+    """The line with the verb of a reply that its first word nearly is: `cliam ada` is `claim ada`; else empty."""
+    word, _, rest = line.strip().partition(" ")
+    near = difflib.get_close_matches(word.lower()[:40], sorted(VERBS), n=1, cutoff=NEARLY) if rest else []
+    return f"{near[0]} {rest.strip()}" if near else ""
+
+
+def near_miss(card: Card, meant: str) -> Card:
+    """The refusal of an unknown command, with a button that runs this line."""
+    button = Button(label=clip(f"{meant[0].upper()}{meant[1:]}", length=70), action=Typed(meant))
+    return replace(card, text=(f"Did you mean “{meant}”?",), buttons=(button,))
+
+
+def fitting(asked: NamedReply, replies: Sequence[AlertRow], person: str) -> Sequence[AlertRow]:
+    """The replies that a line may mean: those whose state allows the act, and the person's own before others.
+
+    Where the state of none allows it, all that have the name: the answer says how they stand.
+    """
+    named = [reply for reply in replies if reply.claimed_by == person]
+    if asked.name:
+        named = _of_name(replies, asked.name.casefold())
+    states = states_for(asked.verb) | states_for("remind" if asked.verb == "snooze" else asked.verb)
+    possible = [reply for reply in named if reply.state in states]
+    own = [reply for reply in possible if reply.claimed_by == person]
+    if asked.verb == "takeover":
+        return [reply for reply in possible if reply not in own] or own
+    return (own if asked.verb in OWN_FIRST else []) or possible or (named if asked.name else [])
+
+
+def _of_name(replies: Sequence[AlertRow], wanted: str) -> list[AlertRow]:
+    """Those of this very lead, else those whose name, company or address begins so, or has a word that does."""
+    names = [(reply, [name.casefold() for name in _names(reply)]) for reply in replies]
+    exact = [reply for reply, of_reply in names if wanted in of_reply]
+    return exact or [
+        reply for reply, of_reply in names if any(f" {wanted}" in f" {name}" for name in of_reply)
+    ]
+
+
+def _names(reply: AlertRow) -> Sequence[str]:
+    lead = reply.event.lead
+    return [text for text in (lead.name, lead.company, reply.email, about(reply.event)) if text]
+
+
+def choice(asked: NamedReply, replies: Sequence[AlertRow]) -> tuple[Card, tuple[Card, ...]]:
+    """Which of several replies; each with its button."""
+    more = f" The first {MOST_OFFERED} are shown." if len(replies) > MOST_OFFERED else ""
+    label = _WORDS.get(asked.verb, asked.verb).capitalize()
+    items = tuple(
+        Card(
+            title=about(reply.event),
+            quote=clip(reply.event.reply or "", length=120),
+            buttons=(Button(label=label, action=asked.act_on(reply)),),
+        )
+        for reply in replies[:MOST_OFFERED]
+    )
+    title = f"You have {len(replies)} replies"
+    if asked.name:
+        title = f"{len(replies)} replies match “{clip(asked.name)}”"
+    return Card(title=title, tone=Tone.WARN, text=(f"Which one?{more}",)), items
+
+
+def not_found(asked: NamedReply, replies: Sequence[AlertRow]) -> Card:
+    """No reply fits; the nearest is named."""
+    names = {name.casefold(): about(reply.event) for reply in replies for name in _names(reply)}
+    near = difflib.get_close_matches(asked.name.casefold()[:60], names, n=1, cutoff=0.5)
+    hint = f"Did you mean {clip(names[near[0]])}?" if near else "Use the lead's name, company or address."
+    return Card(
+        title=f"No reply matches “{clip(asked.name)}”",
+        tone=Tone.WARN,
+        text=(hint,),
+        buttons=(
+            Button(label="Show unclaimed", action=Replies()),
+            Button(label="Show mine", action=Replies(mine=True)),
+        ),
+    )
+
+
+def help_card(alert: AlertRow) -> Card:
+    """`help` in the thread of a card: what can be done with it as it stands."""
+    possible = (_HELP[act] for act in AFTER[alert.state] if act in _HELP)
+    lines = _OF_DOMAIN if kind_of(alert.kind).acknowledged else (*possible, *_ALWAYS)
+    return Card(
+        title="In this thread",
+        text=("\n".join(f"@outreach {line}" for line in lines),),
+        buttons=(Button(label="All commands", action=Help()),),
+    )
+
+
+def needs_alert(line: str) -> bool:
+    """True if a line means the lead of an alert that it doesn't name."""
+    verb, rest = split_line(line)
+    return verb in _OF_LEAD and not rest
+
+
+def line_about(line: str, alert: AlertRow, *, several: bool) -> str:
+    """The line with the alert of its thread, its lead or its sequence put in; as it is where it names its own."""
+    verb, rest = split_line(line)
+    if alert.is_pruned:
+        return line
+    event, workspace = alert.event, f" @{alert.workspace}" if several else ""
+    if verb == "remove" and not rest and event.lead.email:
+        return join("remove", event.lead.email) + workspace
+    named = read_named(line)
+    is_about = needs_alert(line)
+    if named:
+        is_about = not named.name or verb in _WITHOUT_NAME or bool(fitting(named, [alert], ""))
+    if is_about:
+        return f"{verb} {alert.id} {rest}".strip()
+    verb = ALIASES.get(verb, verb)
+    if verb in {"pause", "resume"} and _WITHOUT_TARGET.fullmatch(rest) and (event.sequence or event.domain):
+        target = join(verb, event.sequence) if event.sequence else f"{verb} domain:{event.domain}"
+        return f"{target} {rest}".strip() + workspace
+    return line
