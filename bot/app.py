@@ -27,6 +27,8 @@ from bot.alerts.routing import Routes
 from bot.commands.context import CommandContexts, open_contexts
 from bot.delivery.outbox import Outbox
 from bot.delivery.router import Router
+from bot.guardrails import samples
+from bot.guardrails.samples import GuardrailSampler
 from bot.guardrails.watch import GuardrailWatch
 from bot.http.asgi import SLACK, AsgiApp
 from bot.http.readiness import ReadinessProbe
@@ -37,18 +39,23 @@ from bot.http.webhook_secrets import FORGET_SECONDS, WebhookSecrets
 from bot.interactions.lifecycle import CHECK_SECONDS, Lifecycle
 from bot.interactions.listeners import Listeners
 from bot.interactions.slack_apps import SlackApps
-from bot.jobs import register
+from bot.jobs import history_sampler, reconcile, register
 from bot.jobs.card_refresh import CardRefresher
+from bot.jobs.domain_checks import DomainChecks
+from bot.jobs.history_sampler import HistorySampler
+from bot.jobs.reconcile import Reconciler
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime.supervisor import Supervisor
 from bot.runtime.wakeup import DeliverySignals
-from bot.slack.directory import RotaPeople, UserDirectory, may_still_pause
+from bot.slack.directory import ROTA_SECONDS, RotaPeople, UserDirectory, may_still_pause
 from bot.slack.messages import MessageSender
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import SlackError, WebApi, open_web_api
 from bot.worker import Worker
 from shared.api.errors import OutreachError
 from shared.api.transport import Transport
+from shared.domain.wall_clock import DAY
+from shared.history import History
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.store import LeaseTimings, Store, open_store
@@ -60,6 +67,9 @@ from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
 PROBE_SECONDS = 60.0
+REVIVE_SECONDS = 60.0
+PRUNE_SECONDS = 3600.0
+MOST_PORTIONS = 1000
 
 log = structlog.get_logger("bot")
 
@@ -228,30 +238,59 @@ async def _open_core(
 
 async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, Worker]:
     """What ticks, and what does all that is due."""
-    store, contexts, signals = core.store, core.contexts, core.signals
-    histories = await stack.enter_async_context(register.open_histories(contexts))
+    store, contexts, signals, settings = core.store, core.contexts, core.signals, core.settings
+    # The history that the dashboard shows. The thresholds are the same for every workspace.
+    thresholds = settings.workspace().thresholds
+    history = await stack.enter_async_context(History(settings.history_database, thresholds=thresholds))
     beat = await stack.enter_async_context(_heartbeat(store))
-    checks = register.domain_checks(store, core.settings, signals)
-    permitted = partial(may_still_pause, core.directory, core.settings.roles)
+    permitted = partial(may_still_pause, core.directory, settings.roles)
     guard = GuardrailWatch(store, contexts, planned=signals.changed, permitted=permitted)
+    checks = None
+    if settings.dns.enabled:
+
+        def changed() -> None:
+            signals.changed()
+            signals.account_changed()  # the card of a paused domain shows its DNS
+
+        checks = DomainChecks(store, settings.routes, settings.dns, stored=signals.stored, changed=changed)
+    reconciler = Reconciler(store, contexts, found=signals.stored)
+    watch = checks.watch if checks else None
+    sampler = GuardrailSampler(store, contexts, history, accounts=guard.accounts, watch=watch)
     scheduler = JobScheduler(core.supervisor)
-    register.add_jobs(
-        scheduler,
+    every = scheduler.every
+    if settings.routes.rotas:
+        every(ROTA_SECONDS, core.people.refresh, name="rota people", at_once=True)
+    every(reconcile.EVERY, reconciler.reconcile, name="reconcile", at_once=True)
+    every(history_sampler.EVERY, HistorySampler(contexts, history).sample, name="history")
+    every(samples.EVERY, sampler.sample, name="guardrail counts", at_once=True)
+    every(REVIVE_SECONDS, store.posting.revive, name="revive")
+    every(PRUNE_SECONDS, partial(_prune, store, settings), name="retention")
+    every(PRUNE_SECONDS, store.slack_events.forget_old, name="slack_events")
+    every(BEAT_SECONDS, beat, name="heartbeat")
+    every(FORGET_SECONDS, core.secrets.refresh, name="webhook_secrets")
+    kinds = register.kinds(
         store,
         contexts,
-        histories=histories,
-        signals=signals,
-        people=core.people,
+        planned=signals.changed,
+        routes=core.routes,
         guard=guard,
         checks=checks,
+        outbox=core.outbox,
     )
-    scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
-    scheduler.every(FORGET_SECONDS, core.secrets.refresh, name="webhook_secrets")
-    own = register.kinds(
-        store, contexts, planned=signals.changed, routes=core.routes, guard=guard, checks=checks
-    )
-    kinds = [*own, *register.slack_kinds(store, core.outbox)]
     return scheduler, Worker(store, kinds, workspaces=contexts.clients, wakeup=signals.jobs)
+
+
+async def _prune(store: Store, settings: Settings) -> None:
+    kept = settings.retention
+    bodies, records = kept.texts_days * DAY, kept.records_days * DAY
+    await store.guardrails.prune()
+    await store.domains.prune(changes_after=records)
+    if count := await store.jobs.forget_orphans(settings.workspaces):
+        log.warning("deleted timed pauses of workspaces that are no longer in the settings", count=count)
+    for _portion in range(MOST_PORTIONS):
+        if not await store.retention.prune(bodies_after=bodies, hashes_after=records):
+            return
+        await asyncio.sleep(0.1)  # the intake goes first
 
 
 def _build_web(core: Core, bolt: AsyncApp, readiness: ReadinessProbe) -> AsgiApp:

@@ -42,12 +42,12 @@ class GuardrailSampler:
         self,
         store: Store,
         contexts: CommandContexts,
-        histories: Mapping[str, History],
+        history: History,
         *,
         accounts: Mapping[str, Account],
         watch: Watch | None = None,
     ) -> None:
-        self._store, self._contexts, self._histories = store, contexts, histories
+        self._store, self._contexts, self._history = store, contexts, history
         self._accounts, self._watch = accounts, watch
         self._written: dict[tuple[str, str, str, int], tuple[object, ...]] = {}
 
@@ -111,7 +111,7 @@ class GuardrailSampler:
         """The scores that the history has, for a database that knows none."""
         end = datetime.combine(today, datetime.min.time(), UTC)
         try:
-            scores = await self._histories[workspace].all_series(
+            scores = await self._history.all_series(
                 workspace,
                 kind="inbox",
                 metric="health_score",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import structlog
@@ -21,11 +20,11 @@ log = structlog.get_logger("remembering")
 class HistorySampler:
     """`keep` regularly; several processes and dashboards can, and nothing is stored twice."""
 
-    def __init__(self, contexts: CommandContexts, histories: Mapping[str, History]) -> None:
-        self._contexts, self._histories = contexts, histories
+    def __init__(self, contexts: CommandContexts, history: History) -> None:
+        self._contexts, self._history = contexts, history
 
     async def sample(self) -> None:
-        await visit(self._histories, self._sample)
+        await visit(self._contexts.clients, self._sample)
 
     async def _sample(self, name: str) -> None:
         now, client = datetime.now(UTC), self._contexts.clients[name]
@@ -35,6 +34,6 @@ class HistorySampler:
             if snapshot.reading(source).error:
                 break  # no nine requests to a service that is down
         try:
-            await self._histories[name].add(snapshot, now=now)
+            await self._history.add(snapshot, now=now)
         except HistoryUnavailable as error:
             log.warning("history not stored", workspace=name, error=type(error).__name__)

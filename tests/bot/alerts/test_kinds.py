@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -13,7 +13,6 @@ from shared.api.events import Event, EventLead
 from shared.api.words import EVENT_KINDS
 from shared.domain.card import Card
 from shared.records.records import Subscription
-from shared.text.formats import show_exact_span
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LEAD = EventLead(email="ada@acme.example", first_name="Ada", company="Acme")
@@ -81,11 +80,3 @@ def test_a_subscription_matches_exactly_and_posts_once_per_channel() -> None:
     assert not found(event="lead.replied")
     assert not found(sequence="Q3")
     assert not found(inbox="mail")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(-5, "0 s"), (59, "59 s"), (60, "1 min"), (7200, "2 h"), (7500, "2 h 5 min"), (200_000, "2 days")],
-)
-def test_durations_are_rounded_like_people_say_them(seconds: int, text: str) -> None:
-    assert show_exact_span(timedelta(seconds=seconds)) == text

@@ -12,12 +12,12 @@ import pytest
 from bot.alerts import domains
 from bot.commands.context import open_contexts
 from bot.jobs.history_sampler import HistorySampler
-from bot.jobs.register import open_histories
 from sandbox.service import Service
 from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.api.models import Inbox
 from shared.domain.health import DEFAULT
+from shared.history import History
 from shared.store import open_store
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
@@ -82,14 +82,14 @@ async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(
     async with (
         open_store(settings.database) as store,
         open_contexts(settings, store) as contexts,
-        open_histories(contexts) as histories,
+        History(settings.history_database, thresholds=DEFAULT) as history,
     ):
-        memory = HistorySampler(contexts, histories)
+        memory = HistorySampler(contexts, history)
         await memory.sample()
         remote.refuses = 401
         await memory.sample()
         now = moment()
-        kept = await histories["default"].all_series(
+        kept = await history.all_series(
             "default", kind="inbox", metric="health_score", start=now, end=now, points=1
         )
     assert [sample.value for sample in kept[ADDRESS]] == [84]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import random
 import signal
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
@@ -67,26 +66,6 @@ async def test_a_bot_killed_in_the_middle_of_a_burst_posts_every_accepted_delive
     assert set(posted.values()) == {1}
 
 
-@pytest.mark.soak
-@pytest.mark.timeout(900)
-async def test_a_bot_killed_again_and_again_in_a_burst_of_two_thousand_posts_every_delivery_once(
-    home: BotHarness,
-) -> None:
-    accepted: set[int] = set()
-    dice = random.Random(2_000)
-    while len(accepted) < 2_000:
-        async with bot_process(home, pace=SWIFT) as process:
-            missing = sorted(set(range(2_000)) - accepted)[:300]  # so that it dies seven times at least
-            sending = asyncio.create_task(burst(home, missing))
-            await asyncio.sleep(dice.uniform(0.0, 1.5))  # any moment will do
-            process.send_signal(signal.SIGKILL)
-            accepted |= await sending
-    async with bot_process(home, pace=SWIFT):
-        assert len(await burst(home, range(2_000))) == 2_000
-        posted = await home.until_posted(2_000, seconds=600)
-    assert set(posted.values()) == {1}
-
-
 @pytest.mark.e2e
 async def test_sigterm_ends_the_bot_and_loses_nothing(home: BotHarness) -> None:
     async with bot_process(home, pace=SWIFT) as process:
@@ -132,59 +111,6 @@ async def test_a_bot_that_sleeps_through_its_lease_says_nothing_twice_when_it_wa
             sleeper.send_signal(signal.SIGCONT)
             assert await burst(bot, range(60, 62)) == {60, 61}, "it is awake"
             posted = await other.until_posted(62)
-    assert set(posted.values()) == {1}
-
-
-CLOCK = """
-import pathlib, time
-wall, back = time.time, pathlib.Path({file!r})
-time.time = lambda: wall() - (3600.0 if back.exists() else 0.0)
-"""
-
-
-@pytest.mark.e2e
-async def test_a_clock_that_is_set_back_in_the_middle_of_a_burst_delays_and_doubles_nothing(
-    tmp_path: Path,
-) -> None:
-    back = tmp_path / "back"
-    async with open_harness(tmp_path) as bot:
-        await bot.control("settings", messages_per_second=0)
-        async with bot_process(bot, pace=SWIFT, before=CLOCK.format(file=str(back))) as process:
-            sending = asyncio.create_task(burst(bot, range(60)))
-            await bot.until_posted(1)
-            back.touch()
-            assert await sending == set(range(60))
-            await bot.until_posted(40)
-            process.send_signal(signal.SIGKILL)  # the next one has never known the hour before
-            await process.wait()
-        async with bot_process(bot, pace=SWIFT, before=CLOCK.format(file=str(back))):
-            posted = await bot.until_posted(60, seconds=60)
-    assert set(posted.values()) == {1}
-
-
-AHEAD = """
-import pathlib, time
-wall, ahead = time.time, pathlib.Path({file!r})
-time.time = lambda: wall() + (3600.0 if ahead.exists() else 0.0)
-"""
-
-
-@pytest.mark.e2e
-async def test_a_clock_that_was_ahead_for_a_while_doubles_no_message_whose_answer_is_lost(
-    tmp_path: Path,
-) -> None:
-    ahead = tmp_path / "ahead"
-    ahead.touch()
-    async with open_harness(tmp_path) as bot:
-        await bot.control("settings", messages_per_second=0)
-        async with bot_process(bot, pace=SWIFT, before=AHEAD.format(file=str(ahead))):
-            assert await bot.deliver(interested(0)) == 200
-            await bot.until_posted(1)
-            ahead.unlink()
-            await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
-            for number in (1, 2):  # the second is posted when the first is settled
-                assert await bot.deliver(interested(number)) == 200
-            posted = await bot.until_posted(3)
     assert set(posted.values()) == {1}
 
 

@@ -9,16 +9,12 @@ from typing import Any
 
 import pytest
 
-from bot.alerts import domains
-from bot.blockkit.actions import write_value
 from bot.guardrails import watch
 from bot.jobs import card_refresh
 from sandbox.slack import seed
-from shared.commands.leads import Remove
-from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
 from shared.records.guardrails import Switch
 from tests.bot.fake_service import KEY, Remote
-from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.kit.clock import NOW
 from tests.waiting import until
 
@@ -55,21 +51,6 @@ def shown(message: dict[str, Any]) -> str:
 
 def in_channel(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [m for m in messages if m.get("thread_ts") in {None, m["ts"]} and m["seen_by"] is None]
-
-
-async def test_a_domain_pause_among_many_replies_has_its_own_card(bot: BotHarness) -> None:
-    await bot.control("settings", messages_per_second=1, burst=1)
-    for number in range(44):
-        sequence = "Q3 founders" if number % 3 else "Q4 CTOs"
-        assert await bot.deliver(interested(number, sequence=sequence)) == 200
-    assert await bot.deliver(PAUSED) == 200
-    await bot.control("settings", messages_per_second=0)
-    posted = await bot.until_posted(45, seconds=30)
-    assert set(posted.values()) == {1}
-    (card,) = [m for m in in_channel(await bot.messages()) if m["text"].startswith("mail.example is paused")]
-    assert "Acknowledge" in shown(card)
-    assert "interested" not in shown(card)
-    assert float(card["ts"]) < max(float(m["ts"]) for m in await bot.messages())
 
 
 async def test_a_pause_and_what_guardrails_found_are_one_card_with_the_same_numbers(
@@ -113,23 +94,6 @@ async def test_a_pause_and_what_guardrails_found_are_one_card_with_the_same_numb
     assert "Pause 2 sequences" in shown(card)
 
 
-async def test_the_first_acknowledgement_is_on_the_card_and_shown_to_the_second_person(
-    bot: BotHarness,
-) -> None:
-    assert await bot.deliver(PAUSED) == 200
-    card = await bot.public_message("mail.example is paused")
-    at = {"channel": card["channel"], "ts": card["ts"], "text": "Acknowledge"}
-    await bot.control("click", **at, user=seed.ANN.id)
-
-    async def acknowledged() -> dict[str, Any] | None:
-        found = [m for m in await bot.messages() if "cknowledged by" in shown(m)]
-        return found[0] if found else None
-
-    repainted = await until(acknowledged)
-    assert "@ann" in shown(repainted)
-    assert '"text": "Acknowledge"' not in shown(repainted)
-
-
 async def test_pausing_all_sequences_of_a_domain_from_its_card_asks_first_and_pauses_them(
     bot: BotHarness, remote: Remote
 ) -> None:
@@ -151,40 +115,3 @@ async def test_pausing_all_sequences_of_a_domain_from_its_card_asks_first_and_pa
     yes = {"channel": question["channel"], "ts": question["ts"], "text": "Pause these 2"}
     await bot.control("click", **yes, user=seed.ANN.id, wait=10)
     assert sorted(remote.patched) == [("sq_0001", "paused"), ("sq_0002", "paused")]
-
-
-async def test_the_cards_of_bounces_opt_outs_and_absences_have_their_buttons(bot: BotHarness) -> None:
-    answer = await bot.say("subscribe lead.bounced lead.unsubscribed reply.ooo here", channel=seed.ALERTS)
-    assert answer
-    lead = {"email": "ada@acme.example", "first_name": "Ada"}
-    ooo = {"event": "reply.ooo", "lead": lead, "return_date": "2099-12-01", "reply": "Away."}
-    assert await bot.deliver(bounce(1)) == 200
-    assert await bot.deliver(json.dumps({"event": "lead.unsubscribed", "lead": lead}).encode()) == 200
-    assert await bot.deliver(json.dumps(ooo).encode()) == 200
-    await bot.until_posted(3)
-    texts = "".join(shown(message) for message in await bot.messages())
-    assert json.dumps(write_value(Remove(who="x1@gone.example", status="bounced"))) in texts
-    assert json.dumps(write_value(Remove(who="ada@acme.example", status="unsubscribed"))) in texts
-    assert "Remind on 1 Dec" in texts
-
-
-async def test_each_domain_whose_dns_broke_has_a_card_of_its_own(bot: BotHarness) -> None:
-    """As after a mistake at the provider of name servers that all of them have: an incident is never folded."""
-    assert bot.running
-    await bot.control("settings", messages_per_second=0)
-    for number in range(20):
-        assert await bot.deliver(spf_lost(f"d{number}.example")) == 200
-        assert await bot.deliver(interested(number)) == 200
-    posted = await bot.until_posted(40)
-    assert set(posted.values()) == {1}
-    cards = [message for message in await bot.messages() if "SPF" in shown(message)]
-    assert len(in_channel(cards)) == 20
-    assert not any("interested" in shown(message) for message in cards)
-
-
-def spf_lost(domain: str) -> bytes:
-    """What the bot's own check stores of a domain whose SPF record is gone."""
-    before = CheckReport(check=Check.SPF, value=Value.GOOD, code=Code.FINE)
-    after = CheckReport(check=Check.SPF, value=Value.PROBLEM, code=Code.MISSING)
-    change = DomainChange(domain=domain, check=Check.SPF, at=NOW, before=before, after=after)
-    return domains.dns_body(domain, [change], 0.0)

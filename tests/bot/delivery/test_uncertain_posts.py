@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,28 +23,6 @@ async def bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[B
 
 async def unconfirmed(bot: BotHarness) -> dict[str, int]:
     return dict(json.loads((await bot.get("/readyz"))[1])["unconfirmed_posts"])
-
-
-UNREADABLE: list[dict[str, Any]] = [
-    {"kind": "status", "status": 500},
-    {"kind": "status", "status": 200},
-    {"kind": "rate_limited", "retry_after": 60},
-    {"kind": "answer", "answer": {"ok": True, "messages": None}},
-    {"kind": "answer", "answer": []},
-]
-
-
-@pytest.mark.parametrize("fault", UNREADABLE, ids=lambda fault: "-".join(str(v) for v in fault.values()))
-async def test_an_uncertain_post_that_cannot_be_looked_up_delays_no_other(
-    bot: BotHarness, fault: dict[str, Any]
-) -> None:
-    await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
-    await bot.control("faults", method="conversations.history", times=None, **fault)
-    for number in range(4):
-        assert await bot.deliver(interested(number)) == 200
-    assert set((await bot.until_posted(4)).values()) == {1}
-    found = await unconfirmed(bot)
-    assert sum(found.values()) == 1, "readiness tells of it"
 
 
 async def test_a_post_that_cannot_be_looked_up_is_unsure_and_settled_when_slack_can_be_read(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import tracemalloc
 from collections.abc import Iterable, Sequence
 
 import pytest
@@ -19,7 +18,6 @@ from shared.store.guardrails import SLOT_SECONDS
 from tests.bot.due import evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import HOUR, ManualClock
-from tests.growth import LINEAR
 
 DAY = 24 * HOUR
 SPANS = (6 * HOUR, DAY, 7 * DAY, 30 * DAY)
@@ -75,26 +73,6 @@ async def test_a_reload_counts_in_every_window_as_if_all_readings_were_there(
 
 def readings(activity: Activity) -> Sequence[float]:
     return [at for daily in activity._counts[Scope.INBOX].values() for at in daily.at]
-
-
-async def test_memory_of_ten_times_as_many_inboxes_is_ten_times_as_much(guarded: GuardedWorkspace) -> None:
-    await guarded.rule(ACTS)
-    used: list[int] = []
-    for inboxes in (10, 100):
-        store_counts(guarded.store, inboxes, now=guarded.clock.now)
-        guarded.watch._reader._loaded_at = float("-inf")
-        tracemalloc.start()
-        await evaluate(guarded.watch)
-        account = guarded.watch.accounts["default"]
-        counts = account.activity._counts[Scope.INBOX]
-        assert len(counts) == inboxes
-        before, _ = tracemalloc.get_traced_memory()
-        counts.clear()
-        account.activity = Activity()
-        used.append(before - tracemalloc.get_traced_memory()[0])
-        tracemalloc.stop()
-    assert used[1] <= LINEAR * used[0]
-    assert used[1] <= MOST_BYTES * 100
 
 
 async def test_readings_are_taken_in_beside_the_event_loop_and_in_portions(

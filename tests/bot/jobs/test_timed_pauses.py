@@ -16,29 +16,6 @@ from tests.bot.harness import HASTE, bot_inside, open_harness
 from tests.waiting import until
 
 
-async def test_the_message_of_a_pause_says_its_end_where_it_was_resumed_at_the_service_before(
-    tmp_path: Path,
-) -> None:
-    async with Service(speed=0) as service, open_harness(tmp_path) as bot:
-        key = next(iter(service.api_keys.values()))
-        bot.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
-        await bot.control("settings", messages_per_second=0)
-        async with (
-            bot_inside(bot, pace=HASTE) as running,
-            OutreachClient(base_url=service.base_url, api_key=key) as other,
-        ):
-            mine, theirs = [s for s in await other.list_sequences() if s.status == "active"][:2]
-            for sequence in (mine, theirs):
-                await bot.say(f"pause {sequence.id} for 1h")
-            await other.resume_sequence(theirs.id)
-            database = running.store.database
-            end = sa.update(jobs).values(due_at=database.clock())
-            await database.write(lambda tx: tx.execute(end))
-            for sequence in (mine, theirs):
-                message = await bot.public_message(f"{sequence.name} is sending again")
-                assert "paused until" not in message["text"]
-
-
 async def test_a_sequence_that_the_bot_resumed_before_it_could_say_so_is_announced_as_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 from bot.alerts import rendering
 from bot.alerts.rota import People
 from bot.alerts.routing import Routes
-from shared.domain.rota import next_of
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy, ChannelPolicy, Rota, Routing
 from shared.store import Store, messages, open_store
@@ -84,11 +83,6 @@ async def test_replies_go_by_turns_and_the_card_says_whose_it_is(store: Store, c
     assert "@ben's turn" in words(post)
     assert words(post).count(f"<@{BEN}>") == 2, "in the text for notifications and on the card"
     assert GROUP not in words(post)
-
-
-async def test_several_replies_at_once_have_an_owner_each(store: Store, clock: ManualClock) -> None:
-    await arrive(store, *(interested(number) for number in range(1, 4)), by=routes())
-    assert [post.mention for post in await post_all(store, clock)] == [ANN, BEN, CLEO]
 
 
 async def test_a_repeat_and_the_second_channel_take_no_turn_of_their_own(
@@ -175,16 +169,6 @@ async def test_two_processes_pass_a_turn_once(store: Store, clock: ManualClock) 
     (note,) = await post_all(store, clock)
     assert note.mention == BEN
     assert await owners(store, clock, 1, routes(), first=2) == [CLEO], "a turn that passed on was one"
-
-
-async def test_a_claim_ends_the_turn(store: Store, clock: ManualClock) -> None:
-    await arrive(store, interested(1), by=routes())
-    (card,) = await post_all(store, clock)
-    await store.alerts.act(card.alert_id, "claim", Actor(name="dev", id="U0DEV00004"))
-    clock.now += 60 * MINUTE
-    assert await pass_on(store, clock) == []
-    (painted,) = (one for message in await claim_repaints(store, limit=10) for one in message)
-    assert "turn" not in words(painted)
 
 
 async def test_a_released_reply_is_the_turn_of_somebody_else_at_once(
@@ -279,15 +263,6 @@ async def test_a_rota_that_is_removed_lets_go_of_its_replies(store: Store, clock
     assert await post_all(store, clock) == []
     (reminder,) = await sweep(store, clock)
     assert reminder.alert_id == card.alert_id
-
-
-def test_the_next_is_the_first_free_one_after_the_last() -> None:
-    people = ("a", "b", "c")
-    assert next_of(people, last="", free={"a", "b"}) == "a"
-    assert next_of(people, last="a", free={"a", "b", "c"}) == "b"
-    assert next_of(people, last="c", free={"b", "c"}) == "b"
-    assert next_of(people, last="gone", free={"c"}) == "c"
-    assert next_of(people, last="a", free=set()) == ""
 
 
 async def test_a_shared_message_mentions_each_owner_once(store: Store, clock: ManualClock) -> None:
