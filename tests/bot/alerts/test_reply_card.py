@@ -84,7 +84,7 @@ def test_the_details_show_the_whole_reply_and_every_act(name: str, snapshot: Sna
     assert offered <= {one.label for one in details.buttons}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     reply=st.text(max_size=80) | st.text(min_size=1, max_size=30).map(lambda t: t * 400),
     name=st.text(max_size=40) | st.text(min_size=1, max_size=9).map(lambda t: t * 300),

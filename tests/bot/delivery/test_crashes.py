@@ -13,7 +13,6 @@ from pathlib import Path
 import aiohttp
 import psycopg
 import pytest
-import sqlalchemy as sa
 
 from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.bot.random_faults import restart
@@ -165,34 +164,6 @@ async def second_bot(bot: BotHarness) -> AsyncIterator[BotHarness]:
     """The same Slack and database, for a bot on another port."""
     port = free_port()
     yield replace(bot, port=port, environ={**bot.environ, "OUTREACH_PORT": str(port)})
-
-
-async def test_a_disk_that_is_full_is_503_and_everything_is_taken_afterwards(tmp_path: Path) -> None:
-    async with open_harness(tmp_path) as bot, bot_inside(bot, pace=SWIFT) as running:
-        await bot.control("settings", messages_per_second=0)
-
-        used = await running.store.database.write(
-            lambda tx: int(tx.connection.exec_driver_sql("PRAGMA page_count").scalar_one())
-        )
-        most = [used + 4]
-        engine = running.store.database.engine
-        sa.event.listen(engine, "begin", lambda c: c.exec_driver_sql(f"PRAGMA max_page_count={most[0]}"))
-        answers = [await bot.deliver(interested(number, pad="p" * 9_000)) for number in range(6)]
-        assert 503 in answers
-        assert (await bot.get("/healthz"))[0] == 200
-        for _ in range(3):
-            status, body = await bot.get("/readyz")
-            assert (status, "can't be stored" in body) == (503, True), "a small write still fits"
-        most[0] = 1_000_000
-
-        async def ready() -> bool:
-            return (await bot.get("/readyz"))[0] == 200
-
-        await until(ready)
-        accepted = {n for n, status in enumerate(answers) if status == 200}
-        for number in set(range(6)) - accepted:
-            assert await bot.deliver(interested(number, pad="p" * 9_000)) == 200
-        assert set((await bot.until_posted(6)).values()) == {1}
 
 
 async def test_postgresql_that_cuts_every_connection_loses_no_delivery(

@@ -111,24 +111,6 @@ async def test_a_broken_channel_is_reported_everywhere_until_it_recovers(
     await until(nothing_waits)
 
 
-async def test_an_outage_of_slack_is_reported_and_every_alert_is_posted_once_afterwards(
-    bot: BotHarness,
-) -> None:
-    await bot.control("faults", method="*", kind="status", status=503, times=None)
-    for number in range(8):
-        assert await bot.deliver(interested(number)) == 200
-
-    async def found() -> bool:
-        return "503" in (await readiness(bot))[1]["slack"]
-
-    await until(found)
-    now = await summary(bot)
-    assert (now.waiting + now.uncertain + now.unsure, now.dead) == (8, 0)
-    assert now.oldest_waiting_at is not None
-    await bot.control("faults", clear=True)
-    assert set((await bot.until_posted(8)).values()) == {1}
-
-
 @pytest.mark.e2e
 async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_afterwards(
     home: BotHarness,

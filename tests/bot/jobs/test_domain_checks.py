@@ -191,15 +191,6 @@ async def test_a_domain_is_checked_at_once_when_its_health_falls(checked: Checke
     assert "broken" in card_of(post).title
 
 
-async def test_a_domain_is_checked_at_once_when_it_is_paused(checked: Checked) -> None:
-    checked.zones.add(SECOND)
-    checked.clock.now += 6 * MINUTE
-    await arrive(checked.store, b'{"event": "domain.paused", "domain": "acme.example"}', by=checked.by)
-    assert [post.alert.kind for post in await checked.look() if post.alert] == ["domain.paused"]
-    reports = await checked.store.domains.reports()
-    assert reports[DOMAIN].problems, "the card of the pause shows them: one incident is one card"
-
-
 @pytest.mark.parametrize(
     "address",
     ["sam", "sam@", "sam@localhost", "sam@a b.example", "sam@x.example.\n", "sam@" + "a" * 64 + ".example"],

@@ -48,16 +48,6 @@ async def test_guard_off_between_decision_and_pause_pauses_nothing(
     assert [card.title for card in cards] == ["Guardrail rule didn't pause Q3 founders"]
 
 
-async def test_a_rule_that_is_off_or_snoozed_does_nothing(guarded: GuardedWorkspace) -> None:
-    await guarded.rule(ACTS)
-    off = Switch(rule="rule", by="ann", at=0.0, until=guarded.clock.now + HOUR)
-    await guarded.store.guardrails.switch_off("default", off)
-    guarded.sent(100)
-    await guarded.bounce(6)
-    assert await guarded.advance(50 * MINUTE) == []
-    assert len(await guarded.advance(20 * MINUTE)) == 1
-
-
 async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded: GuardedWorkspace) -> None:
     for name in ("A", "B", "C"):
         guarded.remote.add(name)

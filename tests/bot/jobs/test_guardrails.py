@@ -7,16 +7,12 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.guardrails import acts, samples
-from bot.guardrails.watch import GuardrailWatch
 from shared.commands.run import carry_out
 from shared.commands.undo import UndoChange
 from shared.domain.card import Card
-from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.records.guardrails import Switch
 from shared.records.records import RecordsUnavailable
-from shared.store.domains import Checked
-from tests.bot.due import due_domain, evaluate
-from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
+from tests.bot.jobs.guarded_workspace import GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
 
 
@@ -26,31 +22,6 @@ async def undo(guarded: GuardedWorkspace, card: Card) -> Card:
     assert isinstance(action, UndoChange)
     context = guarded.contexts.at(guarded.contexts.settings.workspace("default"), ANN)
     return (await carry_out(action, context)).card
-
-
-async def test_a_new_incident_begins_only_after_the_condition_was_over(guarded: GuardedWorkspace) -> None:
-    await guarded.rule("pause sequence when bounces > 4 in 1h")
-    guarded.sent(100)
-    await guarded.bounce(5)
-    assert len(await guarded.advance()) == 1
-    guarded.remote.sequences[guarded.sequence]["status"] = "active"
-    assert await guarded.advance(2.5 * HOUR) == []
-    await guarded.bounce(5, first=100)
-    assert len(await guarded.advance()) == 1
-    assert len(guarded.remote.patched) == 2
-
-
-async def test_an_unknown_outcome_is_looked_up_and_reported_once(guarded: GuardedWorkspace) -> None:
-    await guarded.rule(ACTS)
-    guarded.sent(100)
-    await guarded.bounce(6)
-    guarded.remote.cut = 10
-    cards = await guarded.advance()
-    guarded.remote.cut = 0
-    cards += await guarded.advance(10 * MINUTE)
-    assert [card.title for card in cards] == ["Guardrail rule paused Q3 founders"]
-    assert guarded.remote.sequences[guarded.sequence]["status"] == "paused"
-    assert len(await guarded.audit()) == 1
 
 
 BOTH = "pause domain when bounces > 5 in 24h"
@@ -149,32 +120,6 @@ async def test_a_process_that_dies_between_two_pauses_leaves_a_persons_pause_to_
     assert card.title == "Guardrail rule paused Q3 founders"
 
 
-async def test_two_watches_on_one_database_act_and_report_once(guarded: GuardedWorkspace) -> None:
-    await guarded.rule(ACTS)
-    guarded.sent(100)
-    await guarded.sampler.sample()
-    await guarded.bounce(6)
-    other = GuardrailWatch(guarded.store, guarded.contexts, planned=lambda: None, permitted=None)
-    await evaluate(guarded.watch)
-    await evaluate(other)
-    await evaluate(guarded.watch)
-    assert len(await guarded.posted_cards()) == 1
-    assert len(guarded.remote.patched) == 1
-
-
-@pytest.mark.parametrize("scope", ["sequence", "domain"])
-async def test_what_is_paused_already_is_not_suggested_until_it_is_active_again(
-    guarded: GuardedWorkspace, scope: str
-) -> None:
-    await guarded.rule(f"suggest pausing {scope} when bounces > 5 in 24h")
-    guarded.remote.sequences[guarded.sequence]["status"] = "paused"
-    await guarded.bounce(6)
-    assert await guarded.advance(10 * MINUTE) == []
-    guarded.remote.sequences[guarded.sequence]["status"] = "active"
-    (card,) = await guarded.advance(10 * MINUTE)
-    assert "suggests pausing" in card.title
-
-
 async def test_days_that_are_over_are_read_once_and_known_to_backtests(
     guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,27 +159,3 @@ async def test_old_counts_are_thinned_to_one_an_hour(guarded: GuardedWorkspace) 
     after = [one for one in await guarded.store.guardrails.samples("default", 0.0) if one.sends]
     assert len(before) == 8
     assert [one.sends for one in after if one.scope == "sequence"] == [21]
-
-
-async def test_a_rule_about_dns_fires_for_a_domain_that_is_broken_and_once(guarded: GuardedWorkspace) -> None:
-    await guarded.rule("notify about domain when dns is broken")
-    domains = guarded.store.domains
-    await domains.watch("default", {"mail.example": 90.0})
-    assert await guarded.advance() == []
-
-    async def check(value: Value) -> None:
-        spf = CheckReport(check=Check.SPF, value=value, code=Code.MISSING, confirmed=True)
-        due = await due_domain(guarded.store)
-        assert due is not None
-        report = DomainReport(domain="mail.example", checks=(spf,))
-        await domains.finish(due, Checked(report=report, due_at=guarded.clock.now))
-
-    await check(Value.PROBLEM)
-    (card,) = await guarded.advance()
-    assert "mail.example" in card.title
-    assert "DNS is broken: SPF" in card.summary
-    assert await guarded.advance() == []
-    await check(Value.GOOD)
-    assert await guarded.advance(2 * HOUR) == []
-    await check(Value.PROBLEM)
-    assert len(await guarded.advance()) == 1

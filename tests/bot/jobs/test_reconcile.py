@@ -63,19 +63,6 @@ async def check(url: sa.URL, clock: ManualClock) -> AsyncIterator[Check]:
             yield Check(store, remote, reconciler)
 
 
-async def test_a_check_reads_as_much_of_ten_times_as_many_leads(check: Check) -> None:
-    works: list[DatabaseWork] = []
-    for count in (1_500, 15_000):
-        check.remote.leads = [lead(number) for number in range(count)]
-        await check.store.found_leads.remember("default", [f"ada{n}@acme.example" for n in range(count)])
-        await check.store.found_leads.compare("default", {}, grace=0.0)
-        works.append(await check.run())
-        assert check.pages == 1 + PAGES
-    few, many = works
-    assert many.statements == few.statements
-    assert many.rows <= 2 * few.rows  # an index that is a level deeper
-
-
 async def test_a_first_check_announces_no_lead_that_is_there(check: Check) -> None:
     check.remote.leads = [lead(number) for number in range(350)]
     await check.run()
