@@ -79,10 +79,14 @@ def _sending(name: str, *, is_well: bool, is_broken: bool) -> tuple[str, Tone]:
 
 
 def problems_in(standing: Mapping[str, Any]) -> Sequence[CheckReport]:
-    """The problems that a card's state holds; for a domain that is gone only that: the others follow from it."""
+    """The problems that a card's state holds."""
     stored = standing.get("dns")
     report = decode(DomainReport, json.dumps(stored)) if isinstance(stored, Mapping) else None
-    problems = report.checks if report else ()
+    return _causes(report.checks) if report else ()
+
+
+def _causes(problems: Sequence[CheckReport]) -> Sequence[CheckReport]:
+    """The problems; for a domain that is gone only that: the others follow from it."""
     gone = [check for check in problems if check.code is Code.NO_DOMAIN]
     return gone[:1] or problems
 
@@ -214,7 +218,7 @@ def dns_card(alert: Alert) -> Card:
     changes = [change for change in read if change is not None]
     problems = problems_in(alert.standing)
     if "dns" not in alert.standing:
-        problems = [change.after for change in changes if change.after.value is Value.PROBLEM]
+        problems = _causes([one.after for one in changes if one.after.value is Value.PROBLEM])
     facts: list[Fact] = []
     is_good = bool(alert.recovered_at) or (bool(changes) and all(change.recovered for change in changes))
     tone = Tone.GOOD if is_good else Tone.INFO
