@@ -358,21 +358,6 @@ _ALL = (
         ("export leads.csv", 'export interested.jsonl --sequence "Q3 CTO" --status interested'),
     ),
     Program(
-        "report",
-        DATA,
-        "Summarize a period for a client: counts, replies, domains, incidents",
-        "cli.commands.report:run",
-        (
-            value("words", "RANGE", "last-week, last-month, 30d, or FROM..TO", nargs="*"),
-            flag("--json", "print the data as JSON"),
-            flag(
-                "--with-leads",
-                "include names, companies and addresses of leads (default: no personal data)",
-            ),
-        ),
-        ("report last-month", "report @acme 2026-03-01..2026-03-31 --json --with-leads"),
-    ),
-    Program(
         "forget",
         DATA,
         "Erase a person from everything that the bot stored",

@@ -45,7 +45,6 @@ RECORDS_READS = frozenset(
         "last_changes",
         "arrivals",
         "period",
-        "positive_replies",
         "subscriptions",
         "digest_at",
         "audit",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 
@@ -69,18 +69,6 @@ class Waits:
     """By nearest rank."""
     in_time: int = 0
     """Those that waited no longer than was asked for."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PositiveReply:
-    """An interested reply, and how long it took until it was claimed or marked done (None: not yet)."""
-
-    at: datetime
-    sequence: str = ""
-    touched_after: timedelta | None = None
-    lead: str = ""
-    company: str = ""
-    email: str = ""
 
 
 Grouping = Literal["", "person", "sequence"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,7 +26,6 @@ from shared.records.replies import (
     InterestedReply,
     LeadReply,
     OpenReply,
-    PositiveReply,
     UnclaimedReplies,
     Waits,
 )
@@ -367,23 +366,6 @@ class Records(AuditLog, Subscriptions, Timers):
             lost=[moment(at) for at in tx.scalars(lost.order_by(_c.received_at))],
         )
 
-    @reports
-    def positive_replies(
-        self,
-        tx: Transaction,
-        workspace: str,
-        since: datetime,
-        until: datetime,
-        *,
-        most: int | None = None,
-        named: bool = False,
-    ) -> Sequence[PositiveReply]:
-        """Interested replies of this time, the first first; who wrote them is read only if `named`."""
-        within = _within(workspace, since, until) & _is_interested(workspace)
-        query: sa.Select[Any] = ALERT_ROWS if named else sa.select(*OWN)
-        rows = read_alerts(tx, query.where(within).order_by(_c.received_at).limit(most))
-        return [_positive_reply(alert, named=named) for alert in rows]
-
 
 def _is_interested(workspace: str) -> sa.ColumnElement[bool]:
     """In the words of the partial indexes."""
@@ -477,20 +459,6 @@ def _paused_domain(alert: AlertRow) -> DomainIncident:
         handled_by=alert.acked_name,
         handled_at=moment(alert.acked_at),
         recovered_at=moment(alert.recovered_at),
-    )
-
-
-def _positive_reply(alert: AlertRow, *, named: bool) -> PositiveReply:
-    """Who wrote it is unknown once the body of the delivery is pruned, except for the address."""
-    touched = min(filter(None, (alert.claimed_at, alert.handled_at)), default=None)
-    lead = alert.event.lead if named else None
-    return PositiveReply(
-        at=alert.received,
-        sequence=alert.sequence,
-        touched_after=None if touched is None else timedelta(seconds=max(0.0, touched - alert.received_at)),
-        lead=lead.name if lead else "",
-        company=(lead.company or "") if lead else "",
-        email=alert.email if lead else "",
     )
 
 

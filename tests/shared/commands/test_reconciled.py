@@ -22,9 +22,7 @@ from shared.api.events import Event, EventLead
 from shared.api.words import COUNTS
 from shared.commands import COMMANDS, parse
 from shared.commands.leads import Lead, Remove
-from shared.commands.report import read_report
 from shared.commands.run import CommandContext, carry_out, run
-from shared.commands.times import Period
 from shared.domain.card import Tone
 from shared.settings import Workspace
 from tests.kit.clock import NOW
@@ -117,14 +115,13 @@ async def test_counts_of_every_period_and_zone_are_the_services(
 async def test_total_days_and_comparison_of_a_report_are_of_one_period(
     context: CommandContext, reader: httpx.AsyncClient
 ) -> None:
-    made = await read_report(Period(days=14), context)
+    (data,) = (await say(context, "report 14d")).data
     first, last, back = days_ago(13), days_ago(1), timedelta(days=14)
     own = await counted(reader, **between(first, TODAY))
-    assert {name: getattr(made.total, name) for name in COUNTS} == own
-    assert {name: sum(getattr(row, name) for _, row in made.buckets) for name in COUNTS} == own
-    assert made.change is not None
-    for row, days in ((made.change.now, (first, last)), (made.change.before, (first - back, last - back))):
-        assert {name: getattr(row, name) for name in COUNTS} == await counted(reader, **between(*days))
+    assert {name: data["totals"][name] for name in COUNTS} == own
+    assert {name: sum(day[name] for day in data["days"]) for name in COUNTS} == own
+    before = await counted(reader, **between(first - back, last - back))
+    assert {name: data["before"][name] for name in COUNTS} == before
 
 
 async def test_a_card_of_every_kind_finds_its_lead(
