@@ -66,17 +66,6 @@ async def test_a_service_that_refuses_is_told_with_what_to_do(harness: CommandHa
     assert entry.effect == "failed"
 
 
-async def test_an_error_of_ours_is_recorded_too(harness: CommandHarness) -> None:
-    async def stumble(_: Invocation) -> Result:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        await session(harness, stumble).call("status", {})
-    assert [(one.result, one.effect) for one in await harness.entries()] == [
-        ("failed: ZeroDivisionError", "failed")
-    ]
-
-
 async def test_a_cancelled_call_ends_its_work_and_is_recorded(harness: CommandHarness) -> None:
     begun, ended = asyncio.Event(), asyncio.Event()
 

@@ -155,19 +155,6 @@ def test_what_was_read_long_ago_is_neither_good_nor_a_problem(one: CheckReport) 
     assert dns_fact(stale, now=NOW).tone is Tone.UNKNOWN
 
 
-def test_an_unread_check_shows_the_age_of_its_last_good_reading() -> None:
-    silent = CheckReport(
-        check=Check.DMARC,
-        value=Value.UNKNOWN,
-        code=Code.TIMEOUT,
-        checked_at=NOW,
-        last_good=LastGood(at=NOW - 3 * HOUR),
-    )
-    fact = dns_fact(report(silent), now=NOW)
-    assert fact.tone is Tone.UNKNOWN
-    assert fact.value == "DMARC: unknown: the resolver didn't answer; last good 3 h ago"
-
-
 async def test_a_problem_that_one_resolver_shows_is_no_cause(paused: CommandHarness) -> None:
     await paused.checked(report(second_spf(NOW, confirmed=False)))
     card = await paused.say(f"domain {POOR}")

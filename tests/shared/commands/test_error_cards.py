@@ -39,7 +39,3 @@ def test_the_details_are_there() -> None:
     assert "in 3 s" in text(error_card(ALL[3]))
     assert "[fields.inbox]" in text(error_card(ALL[7]))
     assert "the database is gone" in text(error_card(ALL[9]))
-
-
-def test_a_fault_of_our_own_shows_no_inner_detail() -> None:
-    assert "internal detail" not in text(error_card(ALL[10], "ref-1"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import httpx
 import pytest
 
@@ -88,16 +86,6 @@ async def test_an_old_lead_is_found_by_the_status_that_its_card_knows(harness: C
     card = await harness.say("lead p2050@acme.com")
     assert [row["id"] for row in card.data or ()] == ["ld_2050"], "without a status too"
     assert (await harness.say("lead ada bounced")).title == "No lead matches “ada”"
-
-
-async def test_a_shell_searches_further_and_shows_progress(harness: CommandHarness) -> None:
-    many_leads(harness)
-    counts: list[int] = []
-    further: dict[str, Any] = {"pages_searched": 30, "progress": counts.append}
-    card = await harness.say("lead p2050@acme.com", **further)
-    assert facts(card)["Email"] == "p2050@acme.com"
-    assert counts == list(range(100, 2101, 100))
-    assert "all 2,100 leads" in text(await harness.say("lead p9@b.com", **further))
 
 
 async def test_add_to_a_shared_beginning_keeps_the_fields_in_the_choice(harness: CommandHarness) -> None:

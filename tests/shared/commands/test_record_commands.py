@@ -8,10 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from shared.commands import parse
 from shared.commands.digest import digest_card
 from shared.commands.run import NO_RECORDS
-from shared.commands.subscribe import Subscribe
 from shared.domain.card import Card, Tone
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable, Subscription
@@ -44,14 +42,6 @@ async def test_every_line_that_undoes_does(harness: CommandHarness) -> None:
     assert await subscriptions(harness) == []
     sales = Subscription(channel="#sales", event="lead.replied", condensed=True)
     assert await subscriptions(harness, "#sales") == [sales]
-
-
-async def test_subscribe_asks_which_sequence(harness: CommandHarness) -> None:
-    card = await harness.say("subscribe lead.bounced sequence=Q3")
-    assert [parse(button.line).arguments for button in card.buttons] == [
-        Subscribe(events=("lead.bounced",), sequence=sequence) for sequence in ("sq_1", "sq_2")
-    ]
-    assert await subscriptions(harness) == []
 
 
 async def test_unsubscribe_all_ends_every_one_and_a_plain_kind_no_filtered_one(
@@ -90,16 +80,6 @@ async def test_the_digest_compares_with_the_same_weekday(harness: CommandHarness
     assert by_label["Domains"].startswith(
         "1 of 4 inboxes bad · 1 of unknown health; poor.com (1 bad, lowest 41)"
     )
-
-
-@pytest.mark.parametrize(("known_for", "shown"), [(9, "20 bounces (▲ 900%)"), (8, "20 bounces")])
-async def test_events_of_a_digest_are_compared_only_with_days_of_which_all_are_known(
-    harness: CommandHarness, known_for: int, shown: str
-) -> None:
-    await harness.deliver("sequence.completed", "first@x.com", ago=known_for * DAY)
-    for number, ago in ((2, 8), (20, 1)):
-        await harness.deliver("lead.bounced", *(f"b{n}-{ago}@x.com" for n in range(number)), ago=ago * DAY)
-    assert facts(await harness.say("digest now"))["New events"] == shown
 
 
 async def test_a_digest_of_a_young_account_is_not_compared(harness: CommandHarness) -> None:

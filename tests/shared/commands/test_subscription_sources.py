@@ -89,16 +89,6 @@ async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(
     assert channels == {"C1"}, "wherever the message is read"
 
 
-async def test_quiet_hours_mentions_and_the_fallback_are_shown(say: Say) -> None:
-    found = text(await say("subscriptions <#C9>"))
-    assert "Quiet hours 20:00 to 08:00 Europe/Berlin" in found
-    assert "mention S0SALESAES" in found
-    assert "This is the fallback channel" in found
-    assert (
-        "Interested replies and paused domains: in globex. To remove: the setting [routes] fallback" in found
-    )
-
-
 async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_it_is(
     say: Say,
 ) -> None:

@@ -113,14 +113,6 @@ def test_four_domains_in_trouble_are_named_the_worst_first_and_unknown_ones_last
     assert judge(two_more).detail == "d4.example, d5.example, d2.example, d3.example and 2 more"
 
 
-def test_severity_counts_each_trouble_with_all_that_is_worse() -> None:
-    verdict = judge(
-        account(("resting", 90), ("active", 50), ("active", 70), ("active", None), ("active", 99))
-    )
-    assert verdict.severity == (1, 2, 4, 6, 8)
-    assert judge([]).severity == (0, 0, 0, 0, 0)
-
-
 def test_nothing_is_claimed_before_an_answer() -> None:
     assert judge_reading(Reading()).tone is Tone.UNKNOWN
     failed = judge_reading(Reading(error="no", cause="The service rejects the API key (401)"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -105,13 +104,6 @@ def test_replies_that_the_service_left_out_are_not_missing() -> None:
     assert evaluate(SILENCE, activity(samples=sent(100, replies=None)), now=NOW) == []
     rate = parse("notify about sequence when replies < 1% of at least 50 sends in 24h")
     assert evaluate(rate, activity(samples=sent(100, replies=None)), now=NOW) == []
-
-
-def test_a_count_is_known_again_from_the_next_reading_that_has_it() -> None:
-    later = CountSample(scope="sequence", key="Q3", day=TODAY, at=NOW - 3600, sends=120, replies=0)
-    assert holding(SILENCE, activity(samples=[*sent(100, replies=None), later]), now=NOW)
-    left_out = replace(later, at=NOW - 1800, replies=None)
-    assert holding(SILENCE, activity(samples=[*sent(100), later, left_out]), now=NOW) == []
 
 
 @pytest.mark.parametrize(("replies", "fires"), [((3, None, 3), ["q3"]), ((None, None, 3), [])])

@@ -35,14 +35,6 @@ def test_numbers_agree_with_their_nouns() -> None:
     assert formats.show_number(1200, "interested reply") == "1,200 interested replies"
 
 
-def test_unknown_counts_and_rates_are_a_dash() -> None:
-    assert (formats.show_count(None), formats.show_count(12345), formats.show_rate(0.0421)) == (
-        "–",
-        "12,345",
-        "4.2%",
-    )
-
-
 @pytest.mark.parametrize(
     ("first", "last", "text"),
     [
