@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot import worker
+from bot.guardrails import samples
 from bot.http import webhook
 from bot.interactions import responders
 from sandbox.service.api import guard
@@ -28,6 +29,7 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "SharedBudget", UnpacedBudget)
     monkeypatch.setattr(guard, "RATE", 10_000)
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
+    monkeypatch.setattr(samples, "BACKFILL", 2)  # thirty days are sixty requests of each bot
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND)
 

@@ -170,12 +170,13 @@ class BotHarness:
     async def say(self, text: str, **more: Any) -> list[dict[str, Any]]:
         """Type `/outreach TEXT` and return what the bot answered.
 
-        Where the command changes a message of before as well, its edit may come first, and is no answer.
+        An edit of a message of before may come first, and so may what a thread is told of an earlier change: neither
+        is an answer.
         """
         is_here = more.get("channel", CHANNEL) == CHANNEL
         before = {one["ts"] for one in await self.messages()} if is_here else set[str]()
         done = await self.control("command", text=f"/outreach {text}", **{"wait": 30, **more})
-        found = [one for one in done["answers"] if one["ts"] not in before]
+        found = [one for one in done["answers"] if one["ts"] not in before and not _is_reply(one)]
         if done["answers"] and not found:
             return [dict(await until(lambda: self._answer_beside(before)))]
         if any(one["text"].startswith(SLOW) for one in found):  # on a busy machine
@@ -184,11 +185,16 @@ class BotHarness:
 
     async def _answer_beside(self, before: set[str]) -> dict[str, Any] | None:
         later = [one for one in await self.messages() if one["ts"] not in before]
-        return next((one for one in later if one["by_app"]), None)
+        return next((one for one in later if one["by_app"] and not _is_reply(one)), None)
 
     async def _answer_after(self, slow: Mapping[str, Any]) -> dict[str, Any] | None:
         later = [one for one in await self.messages(slow["channel"]) if one["ts"] > slow["ts"]]
         return next((one for one in later if one["by_app"]), None)
+
+
+def _is_reply(message: Mapping[str, Any]) -> bool:
+    """True for a message in the thread of another."""
+    return message.get("thread_ts") not in {None, message["ts"]}
 
 
 @contextlib.asynccontextmanager

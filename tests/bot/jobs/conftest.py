@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bot.commands.context import CommandContexts
-from bot.guardrails import samples
 from bot.guardrails.samples import GuardrailSampler
 from bot.guardrails.watch import GuardrailWatch
 from shared import settings as shared_settings
@@ -27,7 +26,6 @@ from tests.shared.harness import NoPacing
 async def guarded(
     store: Store, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[GuardedWorkspace]:
-    monkeypatch.setattr(samples, "BACKFILL", 2)  # thirty days are thirty requests and more
     async with open_remote() as remote:
         remote.now = clock
         environ = {
