@@ -16,7 +16,6 @@ from shared.commands import run as running
 from shared.commands.base import Act, Question, Result
 from shared.commands.run import CommandContext
 from shared.domain.card import Button, Card
-from tui.feed import pending_changes
 
 
 def upper(card: Card) -> Card:
@@ -61,7 +60,7 @@ def translate(monkeypatch: pytest.MonkeyPatch) -> None:
     def rendered(answer: Answer) -> Message:
         return render(replace(answer, card=upper(answer.card), items=tuple(map(upper, answer.items))))
 
-    for module in (running, dispatch, pending_changes):
+    for module in (running, dispatch):
         monkeypatch.setattr(module, "run", translated)
         monkeypatch.setattr(module, "carry_out", carried_out)
     monkeypatch.setattr(responders, "render_answer", rendered)
