@@ -17,7 +17,7 @@ from shared.commands.subscribe import list_sources
 from shared.domain.card import Card, Tone
 from shared.domain.wall_clock import find_zone
 from shared.records.audit import Actor, AuditEntry
-from shared.settings import CLAIM, UnknownWorkspace
+from shared.settings import UnknownWorkspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +59,10 @@ class Caller:
         return find_zone(self.person.zone) or find_zone(self.access.contexts.settings.routes.timezone) or UTC
 
     def may(self, command: Command) -> bool:
-        return self._may(command.name, command.role)
+        return self.may_use(command.name, command.role)
 
-    @property
-    def may_claim(self) -> bool:
-        """Acts on replies are not in the table of commands, and have one right together."""
-        return self._may(CLAIM, Role.OPERATOR)
-
-    def _may(self, name: str, needed: Role) -> bool:
+    def may_use(self, name: str, needed: Role = Role.OPERATOR) -> bool:
+        """Answer for what is not in the table of commands: acts on replies have one right together, `CLAIM`."""
         rules = self.access.contexts.settings.roles
         return permissions.may(self.person, name, needed=needed, rules=rules, channel=self.channel)
 

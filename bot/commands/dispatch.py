@@ -119,16 +119,15 @@ class CommandDispatcher:
             answer = Answer(card=with_form(error.card, line))
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
             answer = Answer(card=failure(error))
-        return await self._with_channel_names(answer, asker, caller.viewer)
+        return await self._with_channel_names(answer, asker, caller)
 
-    async def _with_channel_names(self, answer: Answer, asker: Asker, viewer: Viewer) -> Answer:
+    async def _with_channel_names(self, answer: Answer, asker: Asker, caller: Caller) -> Answer:
         """The answer with its channels by name, as far as all its readers may know them."""
-        channels = channels_in(answer.card)
+        channels = frozenset() if answer.on_card else channels_in(answer.card)
         if not channels:
             return answer
         names = {} if asker.channel_name in _NO_NAMES else {asker.channel: f"#{asker.channel_name}"}
-        if answer.public:
-            viewer = Viewer(channel=viewer.channel)
+        viewer = Viewer(channel=asker.channel) if answer.public else caller.viewer
         unnamed = [channel for channel in channels if channel not in names][:MOST_NAMED]
         told = await asyncio.gather(*(self._directory.shown_name(channel, viewer) for channel in unnamed))
         names |= zip(unnamed, told, strict=True)
@@ -180,7 +179,7 @@ class CommandDispatcher:
 
     async def _on_named(self, asked: NamedReply, caller: Caller) -> Answer:
         """Act on the one reply that fits a name; several are offered, and nothing changes."""
-        if not caller.may_claim:
+        if not caller.may_use(CLAIM):
             return Answer(card=await caller.refusal(CLAIM, act=asked.verb))
         listing = invocation(Replies(), workspace=asked.workspace)
         readable = await caller.readable(listing)

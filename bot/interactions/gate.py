@@ -54,7 +54,7 @@ class RequestGate:
             return await ack()
         name = _name_of(body)
         event = body.get("event") or {} if body.get("type") == "event_callback" else {}
-        handle = self._lifecycle.handler(str(event.get("type") or ""))
+        handle = self._lifecycle.handler(str(event.get("type") or "")) if event else None
         if name and not await self._is_new(self._taken.is_new(name) if handle else self._taken.take(name)):
             log.info("request repeated")
             return await ack()

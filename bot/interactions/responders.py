@@ -221,7 +221,7 @@ class ClickedMessage:
 
     async def without_undo(self) -> Message | None:
         """The message without its Undo, once that has expired and the delivery worker doesn't repaint it."""
-        if not self.change or await self.is_stored():
+        if await self.is_stored():
             return None
         try:
             entry = await self.store.records.change_with_number(self.change)
@@ -286,7 +286,7 @@ class Address:
 
     async def reply(self, answer: Answer) -> None:
         """A question that was clicked goes with its answer; the card that was clicked stays."""
-        if self._clicked and (shown := await self._clicked.without_undo()):
+        if self._clicked and self._clicked.change and (shown := await self._clicked.without_undo()):
             await self._send_to_address(shown, replace_original=True)
         own, says_it = (
             self._announced or (self._ephemeral and answer.settles),

@@ -128,7 +128,7 @@ def may(person: Person, name: str, *, needed: Role, rules: Roles = EVERYBODY, ch
         limit = rules.channels.get(channel)
         if person.is_bot or (isinstance(limit, frozenset) and name not in limit):
             return False
-    if is_named(person, name, rules):
+    if _named(person, rules.commands.get(name, frozenset())):
         return True
     is_limited = name in MEMBERS_ONLY and person.is_guest and person.role is Role.READER
     reads = person.reach is Reach.EVERYTHING or (person.reach is Reach.CHANNEL and name in OPEN)

@@ -88,7 +88,7 @@ class AlertActions:
 
     async def perform(self, asked: OnAlert, caller: Caller) -> Answer:
         """The answer, which only this person sees."""
-        if not caller.may_claim:
+        if not caller.may_use(CLAIM):
             return Answer(card=await caller.refusal(CLAIM, act=asked.verb))
         alert = await self.store.alerts.find(asked.alert)
         if alert is None:
@@ -108,7 +108,7 @@ class AlertActions:
 
     def _before(self, asked: OnAlert, alert: AlertRow, caller: Caller) -> Card | None:
         """The refusal or question before anything changes; None if the act can be done."""
-        now, zone = self._now(), caller.zone
+        now = self._now()
         if asked.verb not in AFTER[alert.state]:
             return unchanged_card(alert, caller, now=now)
         takes = asked.verb in TAKES - {ASSIGN} and is_colleagues(alert, caller.actor)
@@ -117,8 +117,10 @@ class AlertActions:
         if not asked.detail and asked.verb == "dismiss":
             return reason_choices(asked)
         if not asked.detail and asked.verb == "snooze":
-            return snooze_choices(asked, now=now, zone=zone)
-        is_unclear = asked.verb in _WITH_END and snoozed_until(asked.detail, now=now, zone=zone) is None
+            return snooze_choices(asked, now=now, zone=caller.zone)
+        is_unclear = (
+            asked.verb in _WITH_END and snoozed_until(asked.detail, now=now, zone=caller.zone) is None
+        )
         return _UNCLEAR if is_unclear else None
 
     async def _act(
@@ -230,7 +232,7 @@ class AlertActions:
         viewer = Viewer(user=person.id)
         readable = [channel for channel in cards if await self.access.directory.sees(channel, viewer)]
         for channel in readable:
-            if self.access.of(person, channel).may_claim:
+            if self.access.of(person, channel).may_use(CLAIM):
                 return channel, ""
         name = f"@{person.name}"
         if cards and not readable:

@@ -66,7 +66,7 @@ class SlackReplyQueue:
     async def _refusal_of(self, person: Person) -> str:
         """The reason why a person may claim nothing in any channel; a channel may still allow less."""
         caller = self._access.of(person, "")
-        if (reason := never(person)) or caller.may_claim:
+        if (reason := never(person)) or caller.may_use(CLAIM):
             return reason
         card = await caller.refusal(CLAIM)
         return f"@{person.name} may not claim replies. {' '.join(card.text[:-1])}"

@@ -89,14 +89,6 @@ async def test_the_trouble_of_a_removed_subscription_leaves_status(connected_bot
     assert await store.posting.broken() == {}
 
 
-async def test_channels_are_shown_by_their_names(connected_bot: BotHarness) -> None:
-    for line in ("subscriptions #sales", "subscribe lead.bounced #sales", "digest at 09:00 #sales"):
-        body = json.loads(await answer(connected_bot, line))
-        shown = [body["text"], *(json.dumps(block) for block in body["blocks"] if block["type"] != "actions")]
-        assert "#sales" in body["text"]
-        assert [text for text in shown if seed.SALES in text] == []
-
-
 PRIVATE_LINES = [
     "subscribe lead.bounced {}",
     "unsubscribe all {}",

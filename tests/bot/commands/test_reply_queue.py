@@ -103,16 +103,6 @@ async def test_a_reply_is_snoozed_closed_reopened_released_and_assigned(bot: Bot
         assert (await queue.press(yes)).changed
 
 
-async def test_an_unclear_name_is_answered_with_people_like_it(bot: BotHarness) -> None:
-    await card(bot)
-    async with queue_of(bot) as queue:
-        alert = (await standing(queue)).alert_id
-        asked = await queue.act("assign", alert, person="@cloe")
-        assert not asked.changed
-        assert "Did you mean @cleo?" in asked.card.text[0]
-        assert {"ann", "ben", "cleo"} <= set(await queue.people())
-
-
 @pytest.mark.parametrize(
     ("user", "text", "environ", "reason"),
     [
@@ -140,15 +130,6 @@ async def test_without_permission_nothing_changes_and_the_reason_is_given(
         assert (await standing(queue)).is_unclaimed
     assert bot.running
     assert await bot.running.store.records.audit("default") == []
-
-
-async def test_a_deactivated_person_can_change_nothing(bot: BotHarness) -> None:
-    await card(bot)
-    await bot.control("user", user=seed.DEV.id, deleted=True)
-    async with queue_of(bot, seed.DEV.id) as queue:
-        reply = await standing(queue)
-        assert "deactivated" in (await queue.permission()).refusal
-        assert not (await queue.act("claim", reply.alert_id)).changed
 
 
 async def test_a_reply_of_a_private_channel_is_for_its_members(tmp_path: Path) -> None:

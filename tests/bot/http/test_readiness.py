@@ -88,13 +88,6 @@ async def test_requests_to_the_service_are_counters_that_never_fall(bot: BotHarn
     assert 0 <= seen[0] <= seen[1]
 
 
-async def test_a_bot_without_any_secret_says_so(tmp_path: Path) -> None:
-    async with open_harness(tmp_path) as bot:
-        del bot.environ["OUTREACH_WEBHOOK_SECRET"]
-        async with bot_inside(bot):
-            assert (await ready(bot))[1]["webhook_secrets"] == "none"
-
-
 async def test_a_bot_that_can_read_no_secret_is_not_ready(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as bot:
         del bot.environ["OUTREACH_WEBHOOK_SECRET"]

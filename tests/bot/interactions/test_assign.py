@@ -114,13 +114,6 @@ async def test_who_may_not_claim_is_not_assigned(bot: BotHarness, person: str, r
     assert (await bot.running.store.records.open_replies("default")).count == 1
 
 
-async def test_a_deactivated_person_is_not_assigned(bot: BotHarness) -> None:
-    await card(bot)
-    await bot.control("user", user=DEV, deleted=True)
-    (answer,) = await bot.say(f"assign ada <@{DEV}>", user=ANN)
-    assert "@dev's account is deactivated." in json.dumps(answer["blocks"])
-
-
 async def test_who_is_not_in_the_private_channel_is_not_assigned(leaders: BotHarness) -> None:
     message = await card(leaders, channel=seed.PRIVATE)
     (question,) = await click(leaders, message, "Assign …", user=ANN)

@@ -74,23 +74,6 @@ async def test_an_answer_outlives_a_slack_that_refuses_to_take_it(bot: BotHarnes
     assert len(texts) == 1
 
 
-async def test_an_undo_that_fails_stays_on_its_line(bot: BotHarness, remote: Remote) -> None:
-    await card(bot)
-    await bot.say(f"pause {NAME}", user=seed.BEN.id)
-    line = await line_with(bot, " paused")
-    remote.fails["sq_0001"] = 404
-    await click(bot, line, "Undo", user=seed.CLEO.id)
-
-    async def refused() -> bool:
-        return any(m["seen_by"] == seed.CLEO.id and "ref-" in json.dumps(m) for m in await bot.messages())
-
-    await until(refused)
-    assert labels(await shown(bot, line, " paused")) == ["Undo"]
-    del remote.fails["sq_0001"]
-    await click(bot, line, "Undo", user=seed.CLEO.id)
-    assert labels(await shown(bot, line, "undone by @cleo")) == []
-
-
 async def test_an_answer_that_was_planned_is_posted_after_a_restart(tmp_path: Path, remote: Remote) -> None:
     async with open_harness(tmp_path, OUTREACH_BASE_URL=remote.url) as bot:
         async with bot_inside(bot, pace=HASTE):

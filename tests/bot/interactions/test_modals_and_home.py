@@ -14,16 +14,6 @@ from tests.bot.commands.test_slash_commands import BotWithService
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness
 from tests.waiting import until
 
-ROLES = f"""
-[roles]
-operator = ["{seed.GROUPS[0].id}", "{seed.GUS.id}"]
-[roles.commands]
-resume = ["{seed.DEV.id}"]
-[roles.channels]
-{seed.SALES} = "reader"
-{seed.PRIVATE} = ["pause"]
-"""
-
 
 @pytest.fixture
 async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
@@ -46,40 +36,6 @@ async def click(bot: BotHarness, message: dict[str, Any], text: str, **more: Any
     """Press a button of a message, and return what the bot says then."""
     at = {"channel": message["channel"], "ts": message["ts"], "text": text, "user": seed.BEN.id, "wait": 5}
     return list((await bot.control("click", **{**at, **more}))["answers"])
-
-
-async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_who_can(
-    served: BotWithService, bot: BotHarness, tmp_path: Path
-) -> None:
-    sequence = (await served.sequences())[0]["id"]
-    bot.config(ROLES)
-    async with open_harness(tmp_path / "b") as other:
-        other.environ |= {key: bot.environ[key] for key in ("OUTREACH_BASE_URL", "OUTREACH_API_KEY")}
-        other.environ["OUTREACH_CONFIG"] = bot.environ["OUTREACH_CONFIG"]
-        async with bot_inside(other, pace=HASTE):
-
-            async def found(line: str, user: str, channel: str = CHANNEL) -> str:
-                return json.dumps(await other.say(line, user=user, channel=channel), ensure_ascii=False)
-
-            assert " paused" in await found(f"pause {sequence}", seed.BEN.id)
-            refused = await found(f"pause {sequence}", seed.CLEO.id)
-            assert "don't have permission" in refused
-            assert "@sales-aes" in refused
-            assert "@gus" in refused
-            assert "@dev" in await found(f"resume {sequence}", seed.BEN.id)
-            assert "is sending again" in await found(f"resume {sequence}", seed.DEV.id)
-            await found(f"pause {sequence}", seed.GUS.id)
-
-            async def paused_by_gus() -> bool:
-                return any(" paused · @gus" in one["text"] for one in await other.messages())
-
-            assert await until(paused_by_gus)
-            assert "don't have permission" in await found(f"pause {sequence}", seed.BEN.id, seed.SALES)
-            assert "The settings don't allow it in this channel" in await found(
-                f"add a@b.example to {sequence}", seed.BEN.id, seed.PRIVATE
-            )
-            assert "Can change" in await found("whoami", seed.CLEO.id)
-            assert "pause SEQUENCE" not in await found("help all", seed.CLEO.id)
 
 
 async def test_the_bot_is_written_to_directly(served: BotWithService) -> None:

@@ -16,7 +16,7 @@ from bot.slack.web_api import open_web_api
 from sandbox.slack import seed
 from shared.api.pace import boot_time
 from shared.domain.card import Card
-from shared.store.posting import ChannelRefused, Look, NotSent, Sent, Unknown, Unpostable
+from shared.store.posting import Look, NotSent, Sent, Unknown, Unpostable
 from tests.bot.harness import CHANNEL, BotHarness, open_harness
 from tests.kit.clock import moment
 
@@ -245,13 +245,6 @@ async def test_a_page_whose_cursor_has_ended_is_read_from_the_beginning(
     look = await messenger.look(CHANNEL, {"k"}, since=moment().timestamp(), deadline=boot_time() + 5)
     assert (look.complete, look.hidden, look.position) == (False, False, "")
     assert look.error
-
-
-async def test_a_repaint_in_an_archived_channel_is_put_off(bot: BotHarness, messenger: MessageSender) -> None:
-    posted = await say(messenger, "k", message=CARD)
-    await bot.control("channel", channel=CHANNEL, archived=True)
-    outcome = await messenger.repaint(CHANNEL, posted.ts, CARD, payload={"key": "k"})
-    assert outcome == ChannelRefused(error="is_inactive")
 
 
 async def test_a_text_that_is_too_long_for_an_update_is_cut(

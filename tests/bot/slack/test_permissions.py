@@ -78,18 +78,6 @@ async def test_an_admin_of_another_enterprise_organization_can_change_nothing(
     assert remote.patched == []
 
 
-async def test_a_colleague_from_another_workspace_of_the_same_enterprise_is_a_member_and_no_admin(
-    bot: BotHarness, remote: Remote
-) -> None:
-    await bot.control("settings", enterprise_id=OURS)
-    await bot.control("user", user=seed.EVA.id, enterprise_id=OURS, is_stranger=False)
-    (answer,) = await bot.say(f"pause {NAME}", **EVA)
-    assert answer["seen_by"] is None
-    assert remote.patched == [("sq_0001", "paused")]
-    (answer,) = await bot.say("doctor", **EVA)
-    assert "don't have permission" in words(answer)
-
-
 def test_an_admin_of_another_workspace_is_an_admin_only_if_the_enterprise_made_them_one() -> None:
     home = {"team_id": "T1", "enterprise_id": "E1"}
     admin = {"id": "U1", "team_id": "T2", "is_admin": True}
