@@ -105,10 +105,6 @@ def test_fixed_words_options_and_events_are_offered(
     assert offered <= set(complete(typed))
 
 
-def test_an_option_of_the_program_itself_is_not_offered(complete: Complete) -> None:
-    assert complete("dashboard --fo") == []
-
-
 def test_workspaces_of_the_configuration_are_offered(offline: Shell, complete: Complete) -> None:
     file = offline.home / "outreach.toml"
     file.write_text("[workspaces.acme]\n[workspaces.globex]\n")

@@ -17,7 +17,6 @@ import pytest
 from shared.records.sequence_changes import Timer
 from shared.settings import load
 from shared.store import open_store
-from shared.store.db import migrate
 from shared.store.db.lock import sole_owner
 from tests.cli.conftest import Shell
 from tests.cli.running_bot import deliver, running_bot
@@ -144,14 +143,6 @@ def test_a_file_other_than_a_backup_is_refused(offline: Shell) -> None:
     assert timers() == {"sq_1"}
 
 
-def test_status_and_upgrade_name_the_schema_and_the_version_that_made_it(offline: Shell) -> None:
-    (empty,) = offline.run("database", "status", "--json").data
-    assert (empty["schema"], empty["newest"]) == ("", migrate.HEAD)
-    assert offline.run("database", "upgrade").code == 0
-    (made,) = offline.run("database", "status", "--json").data
-    assert (made["schema"], made["made_by"]) == (migrate.HEAD, migrate.program_version())
-
-
 def test_a_newer_database_is_refused_by_every_part(offline: Shell, file: Path) -> None:
     set_timer("sq_1")
     backup = offline.home / "backup.db"
@@ -209,17 +200,3 @@ def test_backup_and_restore_work_as_the_page_of_operations_says(
     assert timers() == {"sq_1"}
     with running_bot(shell) as address:
         assert deliver(address, kept["secret"]) == 200
-
-
-def test_a_database_from_before_the_baseline_is_refused_by_every_part(offline: Shell, file: Path) -> None:
-    set_timer("sq_1")
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = '0110'")
-    backup = str(offline.home / "backup.db")
-    assert offline.run("database", "backup", backup).code == 0
-    advice = "start with a new one"
-    assert advice in offline.run("database", "restore", backup).err
-    assert advice in offline.run("database", "upgrade").err
-    assert advice in offline.run("doctor").out
-    status = offline.run("database", "status")
-    assert (status.code, advice in status.out) == (1, True)

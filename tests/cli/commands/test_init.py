@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 
 from bot.slack.manifest import manifest
-from cli.doctor import run
-from cli.doctor.finding import Finding, bad
 from sandbox.slack import seed
 from shared.settings import Need, load
 from tests.cli.conftest import ROOT, Shell
@@ -66,33 +64,6 @@ def test_the_answers_are_checked_and_make_a_private_file_that_works(
     assert empty.run("--config", str(file), "sequences", "--json").code == 0
 
 
-def test_what_is_checked_is_what_is_saved(
-    empty: Shell, sandbox: dict[str, Any], answers: Any, tmp_path: Path
-) -> None:
-    """An address that no question asks for is saved if it is in use; other settings of the environment don't count."""
-    empty.set("SLACK_API_URL", sandbox["slack_api_url"])
-    empty.set("OUTREACH_DATABASE_URL", "postgresql://nobody@127.0.0.1:9/none")
-    empty.set("OUTREACH_API_KEY_FILE", str(tmp_path / "nowhere"))
-    file = tmp_path / "outreach.toml"
-    answers(
-        sandbox["base_url"],
-        sandbox["api_keys"]["acme"],
-        "",
-        "https://bot.example.com",
-        "y",
-        sandbox["slack_bot_token"],
-        sandbox["slack_signing_secret"],
-        seed.ALERTS,
-    )
-    done = empty.run("init", "--interactive", str(file))
-    assert done.code == 0, done.err
-    assert "passed: Slack token" in done.err
-    assert f"SLACK_API_URL = {sandbox['slack_api_url']}" in done.err
-    settings = load(config=file, environ={})
-    assert settings.slack.api_url == sandbox["slack_api_url"]
-    assert settings.database_url is None
-
-
 def test_without_slack_an_address_and_a_key_are_enough(
     empty: Shell, sandbox: dict[str, Any], answers: Any, tmp_path: Path
 ) -> None:
@@ -115,26 +86,6 @@ def test_a_wrong_key_is_named_and_asked_again(
     assert done.code == 1, "the answers end there"
     assert "nothing was written" in done.err
     assert not (tmp_path / "outreach.toml").exists()
-
-
-def test_what_a_service_says_styles_nothing_on_the_terminal(
-    empty: Shell, answers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def hostile(*_: object) -> list[Finding]:
-        return [bad("API key of default", "\x1b[2J\x1b]0;owned\x07rejected", fix="Try another.")]
-
-    monkeypatch.setattr(run, "service_findings", hostile)
-    answers("http://127.0.0.1:9/v1", "key", "n")
-    done = empty.run("init", "--interactive", str(tmp_path / "outreach.toml"))
-    assert "API key of default: rejected" in done.err
-    assert "\x1b" not in done.err
-
-
-def test_an_address_that_is_none_is_asked_again(empty: Shell, answers: Any, tmp_path: Path) -> None:
-    answers("no address", "key", "http://127.0.0.1:9/v1", "key", "n")
-    done = empty.run("init", "--interactive", str(tmp_path / "outreach.toml"))
-    assert "OUTREACH_BASE_URL" in done.err
-    assert "failed: API key of default" in done.err
 
 
 def test_a_file_that_is_there_is_kept(offline: Shell, tmp_path: Path) -> None:

@@ -57,15 +57,6 @@ async def test_any_bot_gets_its_command(offline: Shell, tmp_path: Path) -> None:
         await runner.cleanup()
 
 
-@pytest.mark.parametrize("content", ["- a\n- b", "settings: [", "name: x"])
-def test_an_invalid_manifest_is_wrong_usage(offline: Shell, tmp_path: Path, content: str) -> None:
-    file = tmp_path / "manifest.yml"
-    file.write_text(content)
-    refused = offline.run("slack-standin", "--manifest", str(file))
-    assert refused.code == 2
-    assert str(file) in refused.err
-
-
 def test_a_request_url_elsewhere_is_refused(offline: Shell) -> None:
     refused = offline.run("slack-standin", "--request-url", "https://bot.example.com/slack/events")
     assert refused.code == 2

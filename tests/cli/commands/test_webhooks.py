@@ -191,15 +191,6 @@ def test_a_secret_can_end_at_a_later_time_and_now_after_all(shell: Shell) -> Non
     assert kept(shell) == []
 
 
-def test_only_a_subscription_of_the_workspace_can_be_forgotten(shell: Shell) -> None:
-    assert shell.run("webhooks", "create", "--url", URL).code == 0
-    (made,) = kept(shell)
-    result = shell.run("webhooks", "forget", made["id"], "wh_nobody", "--yes")
-    assert (result.code, "wh_nobody" in result.err) == (1, True)
-    assert shell.run("webhooks", "forget").code == 2
-    assert kept(shell) == [made]
-
-
 def test_a_rotated_secret_is_followed_by_a_new_one_and_ends_after_a_day(shell: Shell) -> None:
     shell.run("webhooks", "create", "--url", URL, "interested", "bounces")
     rotated = shell.run("webhooks", "rotate", "--yes", "--json")

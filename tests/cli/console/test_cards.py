@@ -116,9 +116,3 @@ def test_what_is_unknown_is_a_dash_and_the_rest_of_a_list_is_counted() -> None:
     lines = shown(Card(title="T", table=table)).splitlines()
     assert [line.split() for line in lines[3:5]] == [["a@b.c", "–"], ["d@e.f", "0"]]
     assert lines[5] == "the first 2 of 1,200"
-
-
-def test_only_failures_are_crossed_out() -> None:
-    fact = Fact(label="Health", value="41", tone=Tone.BAD)
-    assert shown(Card(title="2 inboxes", tone=Tone.BAD, facts=(fact,))).count("◆") == 2
-    assert shown(Card(title="2 inboxes", tone=Tone.BAD, facts=(fact,), failure=True)).count("✗") == 2

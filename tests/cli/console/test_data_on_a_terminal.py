@@ -65,11 +65,6 @@ def test_data_in_a_pipe_is_exact(what: str, monkeypatch: pytest.MonkeyPatch) -> 
         assert HOSTILE in shown
 
 
-def test_json_on_a_terminal_means_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = output(partial(card_output.print_data, [ROW]), terminal=True, patch=monkeypatch)
-    assert json.loads(shown) == [ROW]
-
-
 def test_an_error_obeys_nothing_of_what_it_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     exit_codes.print_error(HOSTILE)
     assert not FORBIDDEN & set(capsys.readouterr().err)

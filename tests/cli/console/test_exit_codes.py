@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import select
-import signal
 import subprocess
 from contextlib import AbstractContextManager
 from typing import Any
@@ -67,18 +66,6 @@ def test_every_ending_has_its_code_and_its_sentence(
     assert "secret sauce" not in output.err
 
 
-def test_debug_shows_the_traceback(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OUTREACH_LOG_LEVEL", "debug")
-
-    def act() -> int:
-        raise ZeroDivisionError("why")
-
-    assert exit_codes.guard(act) == 1
-    assert "ZeroDivisionError: why" in capsys.readouterr().err
-
-
 @pytest.mark.e2e
 def test_a_closed_pipe_is_not_a_failure(shell: Shell) -> None:
     process = shell.start("leads", "--json")
@@ -133,25 +120,6 @@ def _sandbox(**options: Any) -> AbstractContextManager[subprocess.Popen[str]]:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     settings = {"cwd": ROOT, "env": environment(), **pipes, **options}
     return running([*PROGRAM, "sandbox", "--scenario", "empty"], **settings)
-
-
-@pytest.mark.e2e
-def test_the_sandbox_announces_itself_in_one_line_and_ends_when_asked() -> None:
-    with _sandbox() as process:
-        assert process.stdout
-        announced = json.loads(process.stdout.readline())
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out, err) == (0, "", "")
-    assert announced["base_url"].endswith("/v1")
-    assert {
-        "api_keys",
-        "control_url",
-        "slack_page",
-        "slack_api_url",
-        "slack_bot_token",
-        "slack_signing_secret",
-    } <= set(announced)
 
 
 @pytest.mark.e2e

@@ -8,7 +8,7 @@ import logging
 import resource
 import socket
 import threading
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
 import pytest
@@ -20,9 +20,7 @@ from shared.api import (
     OutreachError,
     Refused,
     Sequence,
-    ServiceBroken,
     Unauthorized,
-    Unreachable,
     Unreadable,
     __version__,
     messages,
@@ -220,15 +218,6 @@ async def test_the_key_is_in_no_error_repr_or_log_line(
     assert not [text for text in texts if KEY in text]
 
 
-async def test_the_clock_of_the_service_is_known_from_its_answers(
-    client: OutreachClient, server: ScriptedServer
-) -> None:
-    assert client.service_time is None
-    server.play = lambda _: Answer(body=[], headers={"Date": "Wed, 21 Oct 2026 07:28:00 GMT"})
-    await client.list_inboxes()
-    assert client.service_time == datetime(2026, 10, 21, 7, 28, tzinfo=UTC)
-
-
 async def test_a_person_is_served_before_a_bulk_job(
     client: OutreachClient, server: ScriptedServer, pacer: RecordingPacer
 ) -> None:
@@ -250,24 +239,6 @@ async def test_an_error_has_the_headers_and_the_body_of_the_answer(
         with pytest.raises(OutreachError) as caught:
             await client.list_inboxes()
         assert (caught.value.body, caught.value.headers["x-request-id"]) == (b'{"x": 1}', "r1")
-
-
-async def test_a_client_has_limits_of_its_own(server: ScriptedServer) -> None:
-    server.play = lambda _: Answer(status=503)
-    for retries in (0, 2):
-        server.asked.clear()
-        async with OutreachClient(
-            base_url=server.base_url, api_key=KEY, retries=retries, jitter=lambda: 0.0
-        ) as client:
-            with pytest.raises(ServiceBroken):
-                await client.list_sequences()
-        assert len(server.asked) == retries + 1
-    server.play = lambda _: Answer(raw=b"")
-    async with OutreachClient(base_url=server.base_url, api_key=KEY, timeout=0.2, retries=0) as client:
-        with pytest.raises(Unreachable):
-            await client.list_inboxes()
-    with pytest.raises(ValueError, match="retries"):
-        OutreachClient(base_url=server.base_url, api_key=KEY, retries=-1)
 
 
 @pytest.mark.parametrize(

@@ -81,13 +81,6 @@ def test_no_changed_byte_of_a_signature_passes(position: int, other: str) -> Non
     assert signature_matches(b"body", changed, ["secret"]) == (changed == good)
 
 
-@pytest.mark.parametrize(
-    "header", [None, "", " ", "é" * 64, "0" * 63, "0" * 65, "\ud800", "sha256=", "x" * 100_000]
-)
-def test_a_hostile_header_is_simply_wrong(header: str | None) -> None:
-    assert not signature_matches(b"body", header, ["secret"])
-
-
 def test_two_headers_no_secret_or_an_empty_one_match_nothing() -> None:
     good = sign(b"body", "secret")
     assert not signature_matches(b"body", f"{good}, {good}", ["secret"])

@@ -15,7 +15,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.api import LocalBudget, OutreachClient, OutreachError, ServiceBroken, Unreadable
-from shared.api.messages import read_date
 from tests.shared.api.conftest import KEY
 from tests.shared.api.endpoint_calls import EVERY_CALL
 from tests.shared.api.scripted_server import Answer, ScriptedServer, open_scripted_server
@@ -122,12 +121,6 @@ def test_no_answer_raises_anything_but_the_clients_own_errors(
 @example("GET /leads", b"HTTP/0.9 20 \r\n\r\n")
 def test_no_bytes_raise_anything_but_the_clients_own_errors(endpoint: str, answer: bytes) -> None:
     assert shown(endpoint, answer).encode()
-
-
-@given(st.text(max_size=40) | st.sampled_from([*HEADERS["Date"]]))
-def test_a_date_is_read_or_unknown(text: str) -> None:
-    moment = read_date(text)
-    assert moment is None or moment.utcoffset() is not None
 
 
 async def test_one_number_without_end_leaves_the_rest_readable(

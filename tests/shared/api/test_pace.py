@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -132,15 +131,3 @@ def test_a_clock_that_was_set_back_holds_nobody_up_for_long() -> None:
     row = Pace(sent=(START,), resumes_at=START + 50.0, held=START + 1)
     _, wait = pace.take(row, START - 86_400.0, Priority.NORMAL, interval=T)
     assert wait <= 1.1
-
-
-def test_after_what_may_have_gone_unseen_nobody_goes_for_a_span() -> None:
-    row = pace.closed(Pace(), START)
-    went = simulate([(0.0, Priority.INTERACTIVE)] * 2, [0.0], row)
-    assert min(at for _, at, _ in went) - START >= 1.05
-
-
-def test_a_late_request_counts_from_when_it_went() -> None:
-    row, _ = pace.take(Pace(), START, Priority.NORMAL, interval=T)
-    assert pace.late(row, START + 0.3, 0.3).sent == (START + 0.3,)
-    assert pace.late(replace(row, sent=()), START, 0.1).sent == (START,)

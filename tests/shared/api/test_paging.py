@@ -40,14 +40,6 @@ async def test_a_null_absent_empty_or_repeated_cursor_ends_the_list(
     assert len(server.asked) == 3
 
 
-async def test_an_empty_page_ends_the_list_though_it_has_a_cursor(
-    client: OutreachClient, server: ScriptedServer
-) -> None:
-    server.play = lambda _: Answer(body={"data": [], "next_cursor": "more"})
-    assert [lead async for lead in client.iter_leads()] == []
-    assert len(server.asked) == 1
-
-
 async def test_a_reading_is_taken_up_again_at_a_cursor(
     client: OutreachClient, server: ScriptedServer
 ) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from shared.api.errors import (
     InvalidRequest,
@@ -19,7 +17,6 @@ from shared.api.errors import (
     Unreadable,
 )
 from shared.api.messages import Reply
-from shared.api.pipeline import retry_delay
 
 ERRORS: list[OutreachError] = [
     InvalidRequest(), NotFound(), Refused(), Unauthorized(), Unreadable(),
@@ -51,16 +48,3 @@ def test_retry_after_is_read_in_every_form_and_survives_nonsense(
     header: str, date: str, seconds: float
 ) -> None:
     assert Reply(status=429, headers={"retry-after": header, "date": date}).retry_after() == seconds
-
-
-@given(attempt=st.integers(1, 9), elapsed=st.floats(0, 60), jitter=st.floats(0, 1))
-def test_a_person_gets_an_error_within_seconds(attempt: int, elapsed: float, jitter: float) -> None:
-    delay = retry_delay(
-        Unreachable(),
-        attempt,
-        is_safe_to_repeat=True,
-        elapsed=elapsed,
-        jitter=jitter,
-        for_person=True,
-    )
-    assert delay is None or elapsed + delay < 2.5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import stat
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
@@ -73,13 +72,6 @@ async def values(
     return [sample.value for sample in found]
 
 
-async def test_a_value_is_kept_where_it_moves(history: History) -> None:
-    for hours, score in enumerate([90, 90, 90, 85, 85, None, 70]):
-        at = NOW + hours * HOUR
-        await history.add(snapshot(at, score=score), now=at)
-    assert await values(history) == [90, 85, None, 70]
-
-
 async def test_of_unchanged_inboxes_only_the_domain_is_written(history: History) -> None:
     kept, falls, moves = (Inbox(email=f"{name}@x.com", health_score=90, daily_limit=40) for name in "abc")
     polls = (
@@ -106,13 +98,6 @@ async def test_a_series_begins_with_the_value_at_its_start(history: History) -> 
         "acme", kind="inbox", key="a@x.com", metric="health_score", start=NOW + DAY, end=NOW + 2 * DAY
     )
     assert [(sample.at, sample.value) for sample in found] == [(NOW + DAY, 90)]
-
-
-async def test_a_reading_that_is_not_new_is_not_written_again(history: History) -> None:
-    await history.add(snapshot(NOW), now=NOW)
-    failed = replace(snapshot(NOW, score=10), sequences=Reading())
-    assert await history.add(failed, now=NOW + HOUR) == ()
-    assert await values(history) == [90]
 
 
 async def test_long_series_are_thinned_in_the_database_and_keep_their_extremes(history: History) -> None:
@@ -159,16 +144,6 @@ async def test_transitions_tell_what_changed_the_newest_first(history: History) 
     assert await history.transitions("globex") == ()
 
 
-async def test_a_second_writer_records_nothing_twice(history: History, url: URL) -> None:
-    await history.add(snapshot(NOW), now=NOW)
-    async with History(url) as other:
-        both = await asyncio.gather(
-            *(one.add(snapshot(NOW + HOUR, status="resting"), now=NOW + HOUR) for one in (history, other))
-        )
-    assert sorted(map(len, both)) == [0, 2]
-    assert await values(history) == [90]
-
-
 async def test_two_writers_in_turn_each_know_what_the_other_wrote(history: History, url: URL) -> None:
     scores = [90, 80, 80, 70, 90, 70]
     async with History(url) as other:
@@ -177,15 +152,6 @@ async def test_two_writers_in_turn_each_know_what_the_other_wrote(history: Histo
             await writer.add(snapshot(NOW + hours * HOUR, score=score), now=NOW + hours * HOUR)
     assert await values(history) == [90, 80, 70, 90, 70]
     assert [one.after for one in await history.transitions("acme")] == ["at risk", "healthy", "at risk"]
-
-
-async def test_postgresql_takes_hostile_names_too(history: History) -> None:
-    inboxes = (Inbox(email="a\0b\ud800@x.com", health_score=3, status="\0"),)
-    made = Snapshot(workspace="acme", inboxes=Reading(value=inboxes, read_at=NOW))
-    await history.add(made, now=NOW)
-    assert list(
-        await history.all_series("acme", kind="inbox", metric="health_score", start=NOW, end=NOW + DAY)
-    ) == ["ab\ufffd@x.com"]
 
 
 def whole(made: Snapshot, *, at: datetime) -> Snapshot:
@@ -251,13 +217,6 @@ async def test_old_things_are_thinned_and_the_last_value_stays(history: History)
     await history.add(Snapshot(workspace="acme"), now=NOW + 401 * DAY)
     assert await values(history) == [47]
     assert await history.transitions("acme") == ()
-
-
-async def test_a_clock_that_steps_back_breaks_nothing(history: History) -> None:
-    await history.add(snapshot(NOW, score=90), now=NOW)
-    await history.add(snapshot(NOW - HOUR, score=80), now=NOW - HOUR)
-    await history.add(snapshot(NOW + HOUR, score=70), now=NOW + HOUR)
-    assert await values(history) == [90, 70]
 
 
 @pytest.mark.parametrize("damage", [b"no database at all " * 500, None], ids=["not-a-database", "torn-page"])

@@ -106,11 +106,3 @@ async def test_the_next_day_reads_only_what_came_of_age(engine: sa.Engine) -> No
     assert hour.statements < 15
     assert day.written == 50 + 2 * 3  # a sample of the day that is sixty days old, and each stage's mark
     assert day.rows < first.rows / 20
-
-
-async def test_thinning_continues_where_a_clock_was_ahead_for_a_while(engine: sa.Engine) -> None:
-    write(engine, {1: twice_a_day(3)})
-    await thin(engine, after=timedelta(days=30))
-    write(engine, {50: twice_a_day(100)})
-    await thin(engine)
-    assert kept(engine, 50) == should_stay(twice_a_day(100))

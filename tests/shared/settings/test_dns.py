@@ -16,10 +16,6 @@ def test_checks_are_turned_off_by_a_variable(word: str, enabled: bool) -> None: 
     assert load(environ={"OUTREACH_DNS_ENABLED": word}).dns.enabled is enabled
 
 
-def test_a_word_that_is_neither_on_nor_off_is_refused() -> None:
-    assert "OUTREACH_DNS_ENABLED is neither on nor off." in str(refusal({"OUTREACH_DNS_ENABLED": "perhaps"}))
-
-
 def test_resolvers_are_addresses_with_an_optional_port() -> None:
     dns = load(environ={"OUTREACH_DNS_RESOLVERS": "9.9.9.9, 127.0.0.1:5353, ::1, [::1]:5353"}).dns
     assert dns.resolvers == ("9.9.9.9:53", "127.0.0.1:5353", "[::1]:53", "[::1]:5353")

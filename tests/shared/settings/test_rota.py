@@ -54,26 +54,3 @@ def test_a_rota_that_cannot_work_is_refused_with_what_would(
     (problem, *_) = refusal(GOOD | {"OUTREACH_CONFIG": file}).problems
     assert name in problem.name
     assert says.lower() in f"{problem.problem} {problem.fix}".lower()
-
-
-@pytest.mark.parametrize("place", ["routes.rota", "routes.channels.C0EMEA0001.rota"])
-@pytest.mark.parametrize(
-    ("line", "instead"),
-    [
-        ('by = "sequence"', "[[routes.rules]]"),
-        ('field = "country"', "[[routes.rules]]"),
-        (f'owners = {{ Q3 = ["{ANN}"] }}', "[[routes.rules]]"),
-        ("passes = 3", "`mention`"),
-        ('group = "S0SALESAES"', "`mention`"),
-        ('hours = "09:00-18:00"', "away"),
-        ('away_status = [":airplane:"]', "away"),
-    ],
-)
-def test_what_was_let_go_is_named_once_with_what_replaces_it(
-    tmp_path: Path, place: str, line: str, instead: str
-) -> None:
-    file = _file(tmp_path, (f"[{place}]", PEOPLE, line))
-    (problem,) = refusal(GOOD | {"OUTREACH_CONFIG": file}).problems
-    key = line.split(maxsplit=1)[0]
-    assert problem.name in {f"[{place}] {key}", f"[{place}.{key}]"}  # owners are a table
-    assert instead in problem.problem

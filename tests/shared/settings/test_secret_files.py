@@ -56,13 +56,6 @@ def test_every_secret_setting_may_be_in_a_file() -> None:
     assert ("base_url",) not in SECRETS
 
 
-def test_each_secret_is_read_from_the_file_that_its_variable_names(tmp_path: Path) -> None:
-    files = {f"{name}_FILE": secret(tmp_path / "s", name, f"{value}\n") for name, value in VALUES.items()}
-    settings = load(environ=PLAIN | {name: str(file) for name, file in files.items()}, needs=ALL)
-    assert given(settings) == VALUES
-    assert set(settings.secret_files) == set(files.values())
-
-
 def test_each_secret_is_read_from_systemds_credentials(tmp_path: Path) -> None:
     for name, value in VALUES.items():
         secret(tmp_path / "credentials", name, f"{value}\n", mode=0o400)
@@ -127,13 +120,6 @@ def test_a_file_without_a_usable_secret_is_named_and_its_content_is_not(
     assert problem.name == f"OUTREACH_API_KEY_FILE ({file})"
     assert says in problem.problem
     assert "live_" not in str(problem)
-
-
-@pytest.mark.parametrize("path", ["{folder}/nowhere", "~nobody-of-this-name/key", "{folder}"])
-def test_a_path_that_leads_to_no_file_is_one_problem(tmp_path: Path, path: str) -> None:
-    environ = {name: value for name, value in GOOD.items() if name != "OUTREACH_API_KEY"}
-    problem = only_problem(environ | {"OUTREACH_API_KEY_FILE": path.format(folder=tmp_path)})
-    assert problem.name.startswith("OUTREACH_API_KEY_FILE (")
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])

@@ -5,45 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from shared.domain.snapshot import SOURCES
 from shared.settings import load
 from shared.settings.declarations import VARIABLES
 from shared.settings.template import commented_template
-from shared.settings.value_types import Source
-from tests.shared.settings.environments import ALL, refusal
-
-DASHBOARD = """
-[dashboard]
-theem = "night"
-theme = "dusk"
-read_only = "yes"
-[dashboard.intervals]
-inboxs = 60
-today = 0
-"""
-
-
-def test_unknown_dashboard_settings_are_refused_with_the_nearest_name(tmp_path: Path) -> None:
-    (tmp_path / "outreach.toml").write_text(DASHBOARD)
-    text = {fault.name.partition(" (")[0]: (fault.problem, fault.fix) for fault in refusal({}).problems}
-    assert text["[dashboard] theem"] == ("is not a setting.", "Did you mean theme?")
-    assert text["[dashboard] theme"] == ("is not a theme.", "Use one of night, day, contrast.")
-    assert text["[dashboard.intervals] inboxs"] == ("is not a setting.", "Did you mean inboxes?")
-    assert text["[dashboard.intervals] today"] == ("is not an interval.", "Give seconds, from 1 to 86400.")
-    assert "[dashboard] read_only" in text, "what was to be read only is never silently more"
-
-
-def test_the_dashboard_has_what_is_given_and_else_its_defaults(tmp_path: Path) -> None:
-    (tmp_path / "outreach.toml").write_text(
-        '[dashboard]\ntheme = "day"\n[dashboard.intervals]\ninboxes = 60\n'
-    )
-    found = load(environ={}).dashboard
-    assert (found.theme, found.intervals, found.read_only) == ("day", {"inboxes": 60}, False)
-    assert set(get_args(Source)) == {s.grouping or s.name for s in SOURCES.values()}
+from tests.shared.settings.environments import ALL
 
 
 def test_the_template_is_toml_names_every_setting_and_works_when_uncommented(tmp_path: Path) -> None:

@@ -37,12 +37,6 @@ def test_every_folder_that_is_made_is_private(tmp_path: Path) -> None:
     assert mode(tmp_path / "home") == 0o755, "what is there stays as it is"
 
 
-def test_a_file_in_a_folders_place_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "state").touch()
-    with pytest.raises(FileExistsError):
-        make_private_folder(tmp_path / "state")
-
-
 def test_a_new_file_is_private_and_can_be_opened_again(tmp_path: Path) -> None:
     os.close(create_private_file(tmp_path / "file"))
     assert mode(tmp_path / "file") == 0o600

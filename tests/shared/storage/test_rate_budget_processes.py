@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -30,7 +29,6 @@ pytestmark = pytest.mark.e2e
 
 SECONDS = 60.0
 """For a few dozen requests, on whatever machine."""
-STOPPED_SECONDS = 5.0
 
 
 @pytest.fixture
@@ -114,79 +112,3 @@ asyncio.run(main())
 
 async def until_asked(server: ScriptedServer, count: int) -> None:
     await until(lambda: len(server.asked) >= count, seconds=SECONDS)
-
-
-SPELLING = """
-import asyncio
-from shared.commands.run import open_client
-from shared.settings import load
-
-async def main():
-    settings = load()
-    async with open_client(settings, settings.workspace()) as client:
-        await asyncio.gather(*(client.list_sequences() for _ in range(10)))
-
-asyncio.run(main())
-"""
-
-
-async def test_spellings_of_one_address_share_the_budget_of_the_key(
-    tmp_path: Path, server: ScriptedServer, run_script: RunScript, grants: GrantLog
-) -> None:
-    hosts = ("127.0.0.1", "localhost", "LOCALHOST")
-    environ = {
-        "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "OUTREACH_API_KEY": "ok_live"
-    }  # fmt: skip
-    spelled = [server.base_url.replace("127.0.0.1", host) for host in hosts]
-    workers = [await run_script(SPELLING, OUTREACH_BASE_URL=url, **environ) for url in spelled]
-    assert [await one.wait() for one in workers] == [0, 0, 0]
-    assert len(server.asked) == 30
-    assert_limit_kept(grants, server)
-
-
-STEPPING = """
-import asyncio, sys, time
-
-started, real = time.monotonic(), time.time
-time.time = lambda: real() + 60 * int((time.monotonic() - started) / 0.45)
-
-from sqlalchemy.engine import make_url
-from shared.api import OutreachClient, Priority
-from shared.api.pace import SharedBudget
-
-async def main():
-    async with (
-        SharedBudget(make_url(sys.argv[1]), key="k") as budget,
-        OutreachClient(base_url=sys.argv[2], api_key="k", pacer=budget, total_timeout=60) as client,
-    ):
-        async def bunches():
-            for _ in range(5):
-                await asyncio.gather(*(client.list_sequences(priority=Priority.INTERACTIVE) for _ in range(5)))
-        await asyncio.gather(bunches(), *(client.list_sequences() for _ in range(10)))
-
-asyncio.run(main())
-"""
-
-
-async def test_a_wall_clock_that_is_set_forward_again_and_again_changes_nothing(
-    tmp_path: Path, server: ScriptedServer, run_script: RunScript, grants: GrantLog
-) -> None:
-    process = await run_script(STEPPING, f"sqlite:///{tmp_path / 'budget.db'}", server.base_url)
-    assert await process.wait() == 0
-    assert len(server.asked) == 35
-    assert_limit_kept(grants, server)
-
-
-async def test_a_resumed_process_continues_at_once(
-    tmp_path: Path, server: ScriptedServer, run_script: RunScript, grants: GrantLog
-) -> None:
-    url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
-    process = await run_script(DOOMED, str(url), server.base_url)
-    await until_asked(server, 5)
-    process.send_signal(signal.SIGSTOP)
-    before, stopped_at = len(server.asked), boot_time()
-    await asyncio.sleep(STOPPED_SECONDS)
-    process.send_signal(signal.SIGCONT)
-    await until_asked(server, before + 20)
-    assert max(grants.waits(since=stopped_at)) < STOPPED_SECONDS / 2
-    assert_limit_kept(grants, server)

@@ -38,11 +38,6 @@ def test_an_address_beyond_ascii_is_found_as_json_writes_it() -> None:
     assert Redaction("zoë@acme.example").text('"zo\\u00eb@acme.example"') == f'"{REMOVED}"'
 
 
-def test_bytes_that_are_no_text_stay() -> None:
-    content = b"\xff\x00 " + ADA.encode() + b" \xfe"
-    assert Redaction(ADA).bytes(content) == b"\xff\x00 (removed) \xfe"
-
-
 def test_a_file_is_searched_across_the_borders_of_its_pieces(tmp_path: Path) -> None:
     file, redaction = tmp_path / "backup", Redaction(ADA)
     for before in (0, PIECE_BYTES - 5, PIECE_BYTES, 3 * PIECE_BYTES):
