@@ -30,7 +30,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.web_api import SlackError, WebApi
-from shared.text.network_errors import describe_network_error
+from shared.api.transport import describe_network_error
 
 log = structlog.get_logger("socket_mode")
 _silent = logging.getLogger("bot.slack.socket_mode.sdk")

@@ -24,7 +24,7 @@ from slack_sdk.webhook import WebhookResponse
 from bot.blockkit.plainer import plainer
 from bot.telemetry import metrics
 from shared.api.pace import boot_time
-from shared.text.network_errors import describe_network_error
+from shared.api.transport import describe_network_error
 from shared.text.slack_ids import is_user
 
 POST = "chat.postMessage"

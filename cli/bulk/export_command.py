@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from cli.console import exit_codes
-from cli.console.card_output import data_output
+from cli.console.card_output import write_data
 from cli.console.interactive import stopping
 from cli.console.progress import ProgressUpdate, progress_bar
 from cli.console.resources import named_sequence
@@ -45,10 +45,10 @@ def run(options: Namespace) -> int:
         with tempfile.TemporaryDirectory(prefix="outreach-export-") as folder:
             whole = Path(folder) / "leads"
             asyncio.run(_export(options, whole, form))
-            output = data_output(visible_lines if form == "csv" else visible_json)
+            clean = visible_lines if form == "csv" else visible_json
             with whole.open(encoding="utf-8", newline="") as written:
-                for text in written:
-                    output.write(text)
+                for line in written:
+                    write_data(line, clean)
         return exit_codes.DONE
     if not target.absolute().parent.is_dir():
         raise exit_codes.Failed(f"no such folder: {target.absolute().parent}")

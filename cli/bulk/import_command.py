@@ -185,7 +185,7 @@ def _resumable(journal: Journal) -> str:
 
 
 def _columns_card(file: LeadFile) -> Card:
-    """How the file is read, with an example of each column."""
+    """The columns of the file, with the field that each fills and an example."""
     rows = []
     for place, (title, field) in enumerate(zip(file.titles, file.fields, strict=True)):
         examples = (row[place] for row in file.sample if place < len(row) and row[place].strip())

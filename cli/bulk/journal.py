@@ -45,7 +45,7 @@ class RowResult(NamedTuple):
 
 @dataclass(kw_only=True)
 class Journal:
-    """How far an import is: `done` is the last row in the report, `sent` the last that may have been sent."""
+    """The progress of an import: `done` is the last row in the report, `sent` the last that may have been sent."""
 
     path: Path
     done: int = 0

@@ -189,7 +189,7 @@ def _listed(traces: Traces) -> str:
 
 
 def _told(traces: Traces, *, quoted: int, deleted: int, refusals: Sequence[str], left: bool) -> Iterator[str]:
-    """What is left of the person; `quoted` rows stay, and had the address in their text."""
+    """Sentences on what is left of the person; `quoted` rows stay, and had the address in their text."""
     shared = sum(message.shared for message in traces.messages)
     for refusal in refusals:
         yield f"Slack refused to delete {refusal}."

@@ -77,7 +77,7 @@ class _Webhooks:
     kept: WebhookSubscriptions
     stored: Mapping[str, Subscription]
     ends: Mapping[str, float]
-    """When a secret that is being replaced is accepted no longer, by id, in Unix seconds."""
+    """The end of each secret that is being replaced, by id, in Unix seconds."""
 
     async def list(self) -> Result:
         configured = len(self.workspace.webhook_secrets)

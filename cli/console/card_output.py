@@ -6,13 +6,13 @@ What came from outside is sanitized here, and Rich is told to read no markup, em
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -191,37 +191,23 @@ def answer(result: Result, *, as_json: bool = False) -> int:
 def print_data(data: Sequence[Mapping[str, object]]) -> None:
     """Print one array of objects on stdout; what a terminal cannot encode, or would obey, is escaped."""
     text = json.dumps(list(data), ensure_ascii=not _speaks_unicode(sys.stdout), indent=2, default=str)
-    data_output(visible_json).write(f"{text}\n")
+    write_data(f"{text}\n", visible_json)
 
 
 def print_csv(data: Sequence[Mapping[str, object]]) -> None:
     """Print a row for each object under the keys of all; no cell is a formula to a spreadsheet."""
-    rows = csv.writer(data_output(visible_lines))
+    text = io.StringIO(newline="")
+    rows = csv.writer(text)
     keys = list(dict.fromkeys(key for record in data for key in record))
     if keys:
         rows.writerow(keys)
     rows.writerows([csv_cell(record.get(key)) for key in keys] for record in data)
+    write_data(text.getvalue(), visible_lines)
 
 
-class DataOutput(Protocol):
-    """The stream that data is written to."""
-
-    def write(self, text: str, /) -> object:
-        """Write a piece that no escape sequence crosses the end of."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Terminal:
-    stream: TextIO
-    clean: Callable[[str], str]
-
-    def write(self, text: str, /) -> None:
-        self.stream.write(self.clean(text))
-
-
-def data_output(clean: Callable[[str], str]) -> DataOutput:
-    """Stdout for data: exact in a pipe or a file, cleaned on a terminal, which would obey what a lead has written."""
-    return _Terminal(sys.stdout, clean) if sys.stdout.isatty() else sys.stdout
+def write_data(text: str, clean: Callable[[str], str]) -> None:
+    """Write to stdout: exactly in a pipe or a file, cleaned on a terminal, which would obey what a lead has written."""
+    sys.stdout.write(clean(text) if sys.stdout.isatty() else text)
 
 
 def _speaks_unicode(stream: TextIO) -> bool:

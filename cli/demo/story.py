@@ -16,18 +16,18 @@ from sandbox.slack import seed as people
 from sandbox.slack.model import User
 
 SCENARIO = "calm-week"
-"""In the others the account itself has enough to tell."""
+"""The only scenario with a story: in the others the account itself has enough to tell."""
 DOMAIN, SEQUENCE = "useacme.example", "Fintech ops leaders"
 GUARDRAIL = f'pause sequence "{SEQUENCE}" for 2h when bounces > 5 in 1h as bad-list'
 
 CALM_SECONDS = 45.0
 READING_SECONDS = 10.0
-"""Between a sentence and what happens next."""
+"""The time to read a sentence before the next thing happens."""
 ENOUGH_BOUNCES = 8
 """More than the guardrail allows."""
 BOUNCES_AT_ONCE, BOUNCES_EVERY, MOST_ROUNDS = 2, 4.0, 20
 PATIENCE_SECONDS = 45.0
-"""How long a person waits for a card: guardrails look at the account every 30 seconds."""
+"""A person waits so long for a card: guardrails look at the account every 30 seconds."""
 LOOK_EVERY = 0.5
 
 Tell = Callable[[str], None]
@@ -147,7 +147,7 @@ class Story:
         return {"user": person.name, "channel": self._channel, **what}
 
     async def _messages(self) -> dict[str, Card]:
-        """What stands in the alert channel, by ts."""
+        """The messages of the alert channel, by ts."""
         answer = await self._installation.slack(f"messages?channel={self._channel}")
         return {message["ts"]: message for message in answer["messages"]}
 

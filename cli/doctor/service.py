@@ -18,12 +18,12 @@ from shared.api.errors import OutreachError, Unauthorized, Unreadable
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER
 from shared.api.models import Subscription
 from shared.api.pace import Priority
+from shared.api.transport import describe_network_error
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, Workspace
 from shared.store.db.engine import Database
 from shared.store.instance import Instance, SeenBot
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
-from shared.text.network_errors import describe_network_error
 from shared.text.sanitize import visible
 
 NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0
@@ -87,7 +87,7 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
 
 
 class _Contents(NamedTuple):
-    """What the database says of its bot; empty if it does not answer or no bot has used it."""
+    """The state of the bot in its database; empty if it does not answer or no bot has used it."""
 
     instance: str | None = None
     seen: SeenBot | None = None

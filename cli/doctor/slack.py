@@ -46,7 +46,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
 
 
 async def _refusal(check: str, call: Awaitable[Any], *, fix: str) -> Finding | None:
-    """What went wrong with a call to Slack; None if nothing did."""
+    """The failure of a call to Slack as a finding; None if it succeeded."""
     try:
         await call
     except SlackError as error:

@@ -29,9 +29,9 @@ T = TypeVar("T")
 MOST_LEADS = 1000
 LARGEST_PAGE = 100
 REMEMBERED_LEADS = 50_000
-"""So many leads are remembered to show none twice; a list does not shift further than that."""
+"""The last leads that are remembered to show none twice; a list does not shift further than that."""
 STALE_PAGES = 10
-"""So many pages without a new lead end a list that would never end."""
+"""Pages without a new lead after which a list ends that would never end."""
 NORMAL, INTERACTIVE = Priority.NORMAL, Priority.INTERACTIVE
 
 

@@ -45,7 +45,7 @@ class OutreachError(Exception):
         self.status = status
         self.code = code
         self.cause = cause
-        """Why the connection failed, as a sentence, or empty."""
+        """The cause of a failed connection, as a sentence, or empty."""
         self.own_hint = hint
         """The part of `hint` that only this error has; may be empty."""
         self.argument = argument

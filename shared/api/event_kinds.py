@@ -30,7 +30,7 @@ class KindOfEvent:
     offers: Literal["", "removal", "reminder"] = ""
     """A brief card offers this besides the lead: to remove it, or a reminder of its return."""
     lead_status: str = ""
-    """Under which the service lists its lead from then on; empty: any."""
+    """The status under which the service lists its lead from then on; empty: any."""
     own: bool = False
     """The bot notices it itself: the service delivers none, and its counts have none."""
     at_once: bool = False

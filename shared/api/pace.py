@@ -120,7 +120,7 @@ class Pace:
     sent: tuple[float, ...] = ()
     """The times of the last requests, in order."""
     held: float = 0.0
-    """Until then the next turn is kept for a person who waits."""
+    """The time until which the next turn is kept for a person who waits."""
     resumes_at: float = 0.0
     calm_until: float = 0.0
     throttled: int = 0
@@ -153,7 +153,7 @@ def turn_at(pace: Pace, now: float, priority: Priority, *, interval: float) -> f
     interval *= 2 if is_calm else 1
 
     def after(count: int) -> float:
-        """When so many requests together keep to the interval."""
+        """The time at which so many requests together keep to the interval."""
         return pace.sent[-count] + count * interval if len(pace.sent) >= count else 0.0
 
     at = max(pace.resumes_at, after(ceil(1 / interval - 1e-9)))
@@ -224,7 +224,7 @@ class LocalBudget:
         self._seen = closed(Pace(), self.now())
 
     async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
-        """See `Pacer`."""
+        """Implements `Pacer`."""
         line = self._lines[priority]
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         self._waiting += 1
@@ -248,15 +248,15 @@ class LocalBudget:
             await asyncio.sleep(wait)
 
     async def late(self, seconds: float) -> None:
-        """See `Pacer`."""
+        """Implements `Pacer`."""
         await self.change(lambda pace, now: (late(pace, now, seconds), 0.0))
 
     async def throttled(self, retry_after: float) -> None:
-        """See `Pacer`."""
+        """Implements `Pacer`."""
         await self.change(lambda pace, now: (stop(pace, now, retry_after, interval=self._interval), 0.0))
 
     def state(self) -> BudgetState:
-        """See `Pacer`."""
+        """Implements `Pacer`."""
         now, pace = self.now(), self._seen
         is_stopped = pace.resumes_at > now
         return BudgetState(
@@ -313,7 +313,7 @@ class SharedBudget(LocalBudget):
         return boot_time() + self._clock_ahead
 
     def state(self) -> BudgetState:
-        """See `Pacer`; alone, that of this process."""
+        """Implements `Pacer`; alone, it is the state of this process."""
         if self._alone_until is None:
             return super().state()
         return replace(self._alone.state(), waiting=self._waiting)
@@ -418,7 +418,7 @@ class PostgreSQLRow:
         self._in_use = threading.Lock()  # of the connection: two threads on one would crash
 
     def change(self, act: Act) -> tuple[Pace, float, float]:
-        """See `FileRow`."""
+        """Do the same as `FileRow`."""
         import psycopg
 
         with self._in_use:

@@ -68,7 +68,7 @@ def failed_attempts() -> Iterator[list[OutreachError]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestCounts:
-    """Since the client was made: requests sent, 429s among them, and how many were repetitions."""
+    """Counts since the client was made: requests sent, 429s among them, and repetitions."""
 
     requests: int = 0
     throttled: int = 0

@@ -27,16 +27,25 @@ LARGEST_ANSWER_BYTES = 10 * 10**6
 """Unpacked; more is refused while it comes."""
 LONGEST_CONNECTING_SECONDS = 3.0
 """A machine that is there answers a knock within one, and once more where a packet was lost."""
-_SYSTEM_ERRORS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
+_WORDS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
+    (TimeoutError, "it timed out"),
     (ssl.SSLCertVerificationError, "the TLS certificate is not valid"),
     (ssl.SSLError, "the TLS handshake failed"),
     (socket.gaierror, "the host name can't be resolved"),
     (ConnectionRefusedError, "connection refused"),
     ((ConnectionResetError, BrokenPipeError), "the connection was lost"),
 )
+_WORDS_BY_NAME = {
+    "ClientConnectorDNSError": "the host name can't be resolved",
+    "ClientConnectorCertificateError": "the TLS certificate is not valid",
+    "ServerDisconnectedError": "the connection was lost",
+    "ClientPayloadError": "the response was incomplete",
+    "InvalidURL": "the address is not valid",
+}
+"""The errors of aiohttp, by which Slack is asked; it is not imported for them."""
 ENCODING = "gzip"
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
-"""How zlib.h names the format of gzip."""
+"""The format of gzip, as zlib.h names it."""
 PUNCTUAL_SECONDS = 0.005
 """A request that goes within so many seconds of its turn is in time."""
 
@@ -206,11 +215,18 @@ def _broken_off(request: Request, error: Exception, *, was_sent: bool) -> Outrea
 
 
 def cause(error: Exception) -> str:
-    """Why the connection failed, as a sentence, in words where the system's error is known."""
-    system: BaseException | None = error
-    while system is not None:
-        for kinds, words in _SYSTEM_ERRORS:
-            if isinstance(system, kinds):
-                return f"Cause: {words}."
-        system = system.__cause__ or system.__context__
-    return f"Cause: {plain(str(error)).rstrip('.') or type(error).__name__}."
+    """The cause of a failed connection as a sentence, in words where the system's error is known."""
+    text = plain(str(error)).rstrip(".") or type(error).__name__
+    return f"Cause: {describe_network_error(error, default=text)}."
+
+
+def describe_network_error(error: BaseException, *, default: str = "the connection failed") -> str:
+    """Describe the failure in words: by the error itself, or by one that led to it."""
+    names = [kind.__name__ for kind in type(error).__mro__]
+    earlier: BaseException | None = error
+    while earlier is not None:
+        for kinds, words in _WORDS:
+            if isinstance(earlier, kinds):
+                return words
+        earlier = getattr(earlier, "os_error", None) or earlier.__cause__ or earlier.__context__
+    return next((_WORDS_BY_NAME[name] for name in names if name in _WORDS_BY_NAME), default)

@@ -88,7 +88,7 @@ class History:
         about: About | None = None,
         limit: int = 50,
     ) -> tuple[Transition, ...]:
-        """What changed, newest first; `about` one thing only."""
+        """The transitions, newest first; `about` one thing only."""
         return await self._read(
             lambda c: reader.transitions_of(c, workspace, start=start, end=end, about=about, limit=limit)
         )
@@ -108,7 +108,7 @@ class History:
         return await self._read(lambda c: reader.covered_times(c, workspace, end=end))
 
     async def problems(self, workspace: str) -> tuple[ProblemStart, ...]:
-        """What was wrong at the last look of any process, and since when."""
+        """The problems at the last look of any process, each with its start."""
         return await self._read(lambda c: problems.problems_of(c, workspace))
 
     async def follow_problems(

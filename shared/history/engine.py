@@ -117,7 +117,7 @@ class Store:
         self._engine: sa.Engine | None = None
         self._file: OpenFile | None = None
         self.notice = ""
-        """What a person should know: that a file was damaged, deleted or replaced."""
+        """A sentence for people after a file was damaged, deleted or replaced."""
 
     def run(self, act: Act[T], *, reads: bool = False) -> T:
         """Carry an act out in one transaction; a damaged file is set aside and the act done on a new one."""

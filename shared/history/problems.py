@@ -1,4 +1,4 @@
-"""Since when what is wrong has been so, the same for every process and after any restart.
+"""Keeps since when a problem exists, the same for every process and after any restart.
 
 Synchronous and within the caller's transaction.
 """
@@ -19,7 +19,7 @@ _c = problems.c
 
 
 def problems_of(connection: sa.Connection, workspace: str) -> tuple[ProblemStart, ...]:
-    """What held at the last look of any process."""
+    """The problems at the last look of any process."""
     found = connection.execute(sa.select(problems).where(_c.workspace == workspace, _c.gone_at.is_(None)))
     return tuple(map(_start, found))
 
@@ -32,7 +32,7 @@ def follow_problems(
     spared: str = "",
     now: float,
 ) -> tuple[ProblemStart, ...]:
-    """What is wrong now, with the start that was seen first; the others are gone, but for keys that begin with `spared`."""
+    """The present problems, with the start that was seen first; others end, but for keys that begin with `spared`."""
     kept = {row.key: row for row in connection.execute(sa.select(problems).where(_c.workspace == workspace))}
     found, changed = [], []
     for one in present:

@@ -52,7 +52,7 @@ def aware(seconds: int) -> datetime:
 
 
 class Which(TypedDict):
-    """Which values, over which time, in how many points at most.
+    """The choice of values and of the time, and the largest number of points.
 
     Kinds and metrics: inbox and domain `health_score`; inbox `daily_limit`; sequence (the stats' group), total and
     today `sends`, `replies`, `positive_replies`, `meetings`. Total and today are their own keys.
@@ -67,7 +67,7 @@ class Which(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesQuery:
-    """Which values, over which time, in how many points at most."""
+    """A choice of values of one workspace over a time, in so many points at most."""
 
     workspace: str
     kind: str
@@ -146,7 +146,7 @@ class SeriesQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """Which changes: of one kind of things, one of them by its key, the inboxes of a domain, one field."""
+    """A choice of changes: of one kind of things, one of them by its key, the inboxes of a domain, one field."""
 
     kind: str = ""
     key: str = ""
@@ -163,7 +163,7 @@ def transitions_of(
     about: About | None = None,
     limit: int,
 ) -> tuple[Transition, ...]:
-    """What changed, the newest first."""
+    """The transitions, the newest first."""
     c = transitions.c
     chosen = sa.select(c.at, c.kind, c.key, c.label, c.field, c.before, c.after).where(
         c.workspace == workspace
@@ -186,7 +186,7 @@ def transitions_of(
 def snapshot_times(
     connection: sa.Connection, workspace: str, *, start: datetime, end: datetime
 ) -> tuple[datetime, ...]:
-    """When snapshots were kept, the oldest first."""
+    """The times of the snapshots that were kept, the oldest first."""
     c = snapshots.c
     span = c.at.between(int(start.timestamp()), int(end.timestamp()))
     return tuple(

@@ -19,10 +19,10 @@ EVERY = timedelta(hours=1)
 MOST_PORTIONS = 50
 """Transactions at a time; what is left is done with the next poll."""
 SERIES_TOGETHER = 200
-"""How many series a transaction thins: of the day that came of age, since whoever writes thins as well."""
+"""A transaction thins so many series: of the day that came of age, since whoever writes thins as well."""
 DAY_SECONDS = 86_400
 SNAPSHOTS_THINNED, SNAPSHOT_SECONDS = timedelta(hours=6), 600
-"""Of those that are older than this, one in so many seconds stays."""
+"""Older than this, one snapshot in so many seconds stays."""
 KEPT_SNAPSHOTS = timedelta(hours=48)
 KEPT_SAMPLES = timedelta(days=400)
 KEPT_TRANSITIONS = timedelta(days=90)
@@ -46,7 +46,7 @@ STAGES = (
 
 
 class Overview(NamedTuple):
-    """What a pass has to know: until when each stage is done, and the newest series."""
+    """The facts that a pass needs: until when each stage is done, and the newest series."""
 
     marks: Mapping[str, int]
     newest: int

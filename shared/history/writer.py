@@ -32,7 +32,7 @@ from shared.history.measurements import SeriesKey
 from shared.history.reader import Transition, aware
 
 KEPT_EVERY_SECONDS = 120
-"""Between two snapshots that are kept: the past is looked at in these steps, and the next start shows the last."""
+"""Snapshots are kept so far apart: the past is looked at in these steps, and the next start shows the last."""
 GAP = 1200
 """Seconds without a read that make a gap; the bot reads every fifteen minutes where no dashboard runs."""
 COVER_EVERY = 15
@@ -107,7 +107,7 @@ class Writer:
         return reading.read_at is not None and self._seen.get((workspace, name)) != reading.read_at
 
     def _look(self, connection: sa.Connection, workspace: str) -> WriterState:
-        """What is known, read again when another process has written, or a transaction of ours was lost."""
+        """The state of a workspace, read again when another process has written, or a transaction of ours was lost."""
         token = connection.scalar(sa.select(turns.c.token).where(turns.c.workspace == workspace))
         known = self._known.get(workspace)
         if known is None or known.token != token:
@@ -172,7 +172,7 @@ def _sign(connection: sa.Connection, workspace: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Poll:
-    """What is written of one poll."""
+    """Writes the rows of one poll."""
 
     connection: sa.Connection
     workspace: str
@@ -180,7 +180,7 @@ class _Poll:
     at: int
 
     def write_samples(self, measures: Mapping[SeriesKey, float | None]) -> bool:
-        """Whether anything was written. A sample from before the last one, by a clock that stepped back, is left out."""
+        """Return True if anything was written. A sample from before the last one, by a clock that stepped back, is left out."""
         held = self.known.series
         added = [place for place in measures if place not in held]
         moved = [
@@ -211,7 +211,7 @@ class _Poll:
     def write_words(
         self, words: Mapping[SeriesKey, str], *, labels: Mapping[str, str]
     ) -> tuple[tuple[Transition, ...], int]:
-        """What changed, and how many things are new."""
+        """The transitions, and the number of new things."""
         before, common = self.known.words, {"workspace": self.workspace}
         added = [place for place in words if place not in before]
         moved = [place for place, word in words.items() if before.get(place, word) != word]

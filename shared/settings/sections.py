@@ -256,7 +256,7 @@ class Routing(ChannelPolicy):
                 own.rota._name = name  # noqa: SLF001 # it stands in the key, not in its table
 
     def channel_policy(self, channel: str) -> ChannelPolicy:
-        """What a channel doesn't set is as in `[routes]`."""
+        """The policy of a channel; what it doesn't set is as in `[routes]`."""
         own = self.channels.get(channel)
         if own is None:
             return self
@@ -347,7 +347,7 @@ class Roles(Section):
     """`[roles]`: ids of users (U…, W…) and user groups (S…), or `members`."""
 
     admin: frozenset[of.Who] | None = setting(None, example=["U0123456789"])
-    """None: the admins of the Slack workspace."""
+    """The admins; None means those of the Slack workspace."""
     operator: frozenset[of.Who] = setting(frozenset({of.MEMBERS}), example=["members"])
     outsiders: frozenset[of.Channel] = setting(
         frozenset(),

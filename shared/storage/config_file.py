@@ -20,7 +20,7 @@ FILE_NAME = "outreach.toml"
 
 
 def user_state_folder() -> Path:
-    """Where the program's files are, unless the settings say otherwise."""
+    """The folder of the program's files, unless the settings say otherwise."""
     return Path(platformdirs.user_state_dir(APPLICATION, appauthor=False))
 
 

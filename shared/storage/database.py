@@ -23,7 +23,7 @@ from sqlalchemy.exc import ArgumentError
 from shared.storage.private_file import create_private_file, make_private_folder
 
 SYNCHRONOUS = "FULL"
-"""When SQLite waits for the disk: what was committed survives a power cut (https://sqlite.org/pragma.html)."""
+"""SQLite waits for the disk at each commit: what was committed survives a power cut (https://sqlite.org/pragma.html)."""
 BUSY_SECONDS = 5.0
 IDLE_SECONDS = 10.0
 """Seconds until PostgreSQL ends a transaction in which nothing happens: a process that hangs holds what others wait for."""
@@ -52,7 +52,7 @@ _ADVICE = (
 
 
 def connection_advice(reason: str) -> str:
-    """What to do about a refusal that only a person can end; empty where waiting may help.
+    """The advice for a refusal that only a person can end; empty where waiting may help.
 
     The sentences are those of PostgreSQL and libpq
     (https://www.postgresql.org/docs/current/client-authentication-problems.html).
@@ -93,7 +93,7 @@ class OpenFile:
         self._known = self._found()
 
     def is_replaced(self) -> bool:
-        """Whether one of the files was deleted or replaced: what is written to it from now on nobody will read.
+        """Return True if one of the files was deleted or replaced: nobody will read what is written to it from now on.
 
         Another process that opens the path would see a database without the journal that is used here, and damage it
         (https://www.sqlite.org/howtocorrupt.html, 2.4).
@@ -222,7 +222,7 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
 
 
 def _use_wal(connection: Any) -> None:
-    """Of several who open a new file at once one changes its mode; the others are refused, and not made to wait."""
+    """Set the mode of the journal. Of several who open a new file at once one succeeds; the others are refused at once."""
     ends = time.monotonic() + BUSY_SECONDS
     while True:
         try:

@@ -83,14 +83,14 @@ def _is_ours(found: os.stat_result) -> bool:
 
 
 def _is_protected(folder: os.stat_result) -> bool:
-    """Whether nobody else can put a file of the user's under another name there."""
+    """Return True if nobody else can put a file of the user's under another name there."""
     mode = folder.st_mode
     shared = mode & stat.S_IWOTH or (mode & stat.S_IWGRP and not _is_private_group(folder.st_gid))
     return _is_ours(folder) and (bool(mode & stat.S_ISVTX) or not shared)
 
 
 def _is_private_group(number: int) -> bool:
-    """Whether the group is the user's own. Ubuntu and Fedora make one for each user, and let it write to new folders."""
+    """Return True if the group is the user's own. Ubuntu and Fedora make one for each user, and let it write to new folders."""
     try:
         user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
     except KeyError:
