@@ -20,8 +20,8 @@ whole id, a whole name, a whole word of a name, or its beginning from four lette
 workspaces. A command marked with ● changes something.
 
 In a shell, `--json` prints the answer's data; `--csv` and `-o FILE` work with commands that read, `--limit N` and `--all` with `leads` and
-`audit`; `--quiet` silences a change that succeeds, and `--yes` answers the question of a command that asks. Exit codes: 0 success; 1 rejected or
-failed, with the reason on stderr; 2 invalid usage or configuration; 130 interrupted. `make run` turns every failure into 2.
+`audit`; `--quiet` silences a change that succeeds, and `--yes` answers the question of a command that asks. The contract has the
+[exit codes](contract.md#1-one-program); `make run` turns every failure into 2.
 
 ## In Slack, a shell and the dashboard
 
