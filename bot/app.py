@@ -255,7 +255,7 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
         checks = DomainChecks(store, settings.routes, settings.dns, stored=signals.stored, changed=changed)
     reconciler = Reconciler(store, contexts, found=signals.stored)
     watch = checks.watch if checks else None
-    sampler = GuardrailSampler(store, contexts, history, accounts=guard.accounts, watch=watch)
+    sampler = GuardrailSampler(store, contexts, accounts=guard.accounts, watch=watch)
     scheduler = JobScheduler(core.supervisor)
     every = scheduler.every
     if settings.routes.rotas:

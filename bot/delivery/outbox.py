@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from secrets import token_hex
 
 import structlog
 
@@ -16,16 +17,16 @@ from bot.alerts.routing import Routes
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.blockkit.channel_names import channels_in, with_channel_names
-from bot.delivery.channel_health import ChannelHealth
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.messages import MessageSender
 from bot.telemetry import metrics
+from shared.domain.card import Card, Tone
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.store import Store, post_kinds
 from shared.store.jobs import Again, Done, End, Job
-from shared.store.messages import Post
-from shared.store.post_kinds import ALERT, ANSWER
+from shared.store.messages import PlannedPost, Post, new_id
+from shared.store.post_kinds import ALERT, ANSWER, NOTE
 from shared.store.posting import (
     RATE_LIMITED,
     ChannelLease,
@@ -35,6 +36,7 @@ from shared.store.posting import (
     NotSent,
     Outcome,
     Sent,
+    Settled,
     Unknown,
     Unpostable,
 )
@@ -43,6 +45,17 @@ MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS = 16, 4, 4
 """Channels that are posted to, places that are read, and messages that are edited at the same time."""
 LONGEST_BACKOFF, RENDER_SECONDS = 30.0, 60.0
 """Seconds at most until a failed post is tried again, and until a message that can't be drawn is."""
+
+_FIXES = {
+    "not_in_channel": "The bot isn't in the channel. Type /invite @outreach there.",
+    "channel_not_found": "The channel was deleted, or is private and the bot isn't in it. Invite the bot, or set another channel.",
+    "is_archived": "The channel is archived. Unarchive it, or set another channel.",
+    "missing_scope": "The bot's token lacks a scope. Install the app again with the scopes in manifest.yml.",
+    "token_revoked": "The bot's token was revoked. Install the app again and set the new SLACK_BOT_TOKEN.",
+    "invalid_auth": "The bot's token is invalid. Set a valid SLACK_BOT_TOKEN.",
+    "ekm_access_denied": "Your organization's key management suspended the workspace. An admin of Slack can restore it.",
+    "account_inactive": "The bot's account was deactivated. Install the app again and set the new SLACK_BOT_TOKEN.",
+}
 
 log = structlog.get_logger("delivery")
 
@@ -63,12 +76,32 @@ class Outbox:
         self._store, self._messages, self._routes = store, messages, routes
         self._several, self._links = len(settings.workspaces) > 1, links_of(settings)
         self._directory, self._planned = directory, planned
-        self.report = ChannelHealth(settings, name=directory.known_name)
+        alerts = [workspace.alert_channel for workspace in settings.workspaces.values()]
+        self._others = [one for one in (settings.routes.fallback, *alerts) if one]
         self.slack_error = ""
         """Slack's last error; empty after a success."""
 
     def note_lost_token(self, error: str) -> None:
         self.slack_error = error
+
+    def report(self, lease: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
+        """The note to another channel that this one breaks or recovers; None: nothing changed, or there is none."""
+        broken, name = lease.channel, self._directory.known_name(lease.channel)
+        channel = next((one for one in self._others if one != broken), "")
+        if settled.broke and isinstance(outcome, ChannelRefused):
+            event, card = "broke", _broken(name, outcome.error)
+            if new := new_id(outcome.error):
+                event, card, channel = "moved", _moved(broken, new), new  # so that its own people are told
+        elif settled.gave_up and isinstance(outcome, Unpostable) and lease.posts[0].kind != NOTE:
+            event, card = "gave up", _given_up(name, outcome.error)
+        elif settled.recovered:
+            text = ("Held alerts are being posted.",)
+            event, card = "recovered", Card(title=f"{name} accepts alerts again", tone=Tone.GOOD, text=text)
+        else:
+            return None
+        dedupe = f"note:{event}:{broken}:{lease.token}:{token_hex(4)}"
+        post = PlannedPost(dedupe=dedupe, channel=channel, kind=NOTE, note=notes.write_note(card))
+        return post if channel else None
 
     async def _draw(self, posts: Sequence[Post]) -> Message:
         first = posts[0]
@@ -201,3 +234,26 @@ class Outbox:
 
 def _named(posts: Sequence[Post]) -> list[str]:
     return [post.alert_id or post.kind for post in posts]
+
+
+def _broken(channel: str, error: str) -> Card:
+    fix = _FIXES.get(error, f"Slack's error: {error}. Check with `outreach doctor`.")
+    text = (fix, "Its alerts are kept, and posted when the channel accepts them again.")
+    return Card(title=f"Can't post to {channel}", tone=Tone.BAD, text=text)
+
+
+def _moved(old: str, new: str) -> Card:
+    text = f"Slack changed the id of this channel from {old} to {new}. Its alerts wait."
+    cure = (
+        f"Replace {old} with {new} in the settings and reload them. What was subscribed by command: subscribe "
+        f"again here, then type `/outreach unsubscribe all <#{old}>`."
+    )
+    return Card(title="This channel has a new id", tone=Tone.BAD, text=(text, cure))
+
+
+def _given_up(channel: str, error: str) -> Card:
+    text = (
+        f"Slack refuses it ({error}), and the bot no longer tries. `/outreach replies` lists the replies that nobody "
+        "has claimed, with their text."
+    )
+    return Card(title=f"A message for {channel} can't be posted", tone=Tone.BAD, text=(text,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 
 import structlog
 
@@ -19,7 +19,6 @@ from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
 from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.rule import subject_key
-from shared.history import History, HistoryUnavailable
 from shared.records.guardrails import CLOSED, HEALTH, POLL, CountSample, day_of, number_of
 from shared.store import Store
 
@@ -42,12 +41,11 @@ class GuardrailSampler:
         self,
         store: Store,
         contexts: CommandContexts,
-        history: History,
         *,
         accounts: Mapping[str, Account],
         watch: Watch | None = None,
     ) -> None:
-        self._store, self._contexts, self._history = store, contexts, history
+        self._store, self._contexts = store, contexts
         self._accounts, self._watch = accounts, watch
         self._written: dict[tuple[str, str, str, int], tuple[object, ...]] = {}
 
@@ -96,8 +94,6 @@ class GuardrailSampler:
         """The whole counts of days that are over, the newest first."""
         client, last = self._contexts.clients[workspace], number_of(today) - 1
         closed = await self._store.guardrails.closed_days(workspace)
-        if not closed:
-            await self._import_health(workspace, today)
         missing = [day for day in range(last, last - BACKFILL, -1) if day not in closed]
         self._written = {
             place: values for place, values in self._written.items() if place[3] in {0, last + 1}
@@ -106,32 +102,6 @@ class GuardrailSampler:
             at = (day + 1) * DAY - 1
             samples = await _read_day(client, day_of(day), sequences, inboxes, at=at)
             await self._keep(workspace, [*samples, CountSample(scope=CLOSED, key="", day=day, at=at)])
-
-    async def _import_health(self, workspace: str, today: date) -> None:
-        """The scores that the history has, for a database that knows none."""
-        end = datetime.combine(today, datetime.min.time(), UTC)
-        try:
-            scores = await self._history.all_series(
-                workspace,
-                kind="inbox",
-                metric="health_score",
-                start=end - timedelta(days=BACKFILL),
-                end=end,
-                points=BACKFILL,
-            )
-        except HistoryUnavailable as error:
-            log.warning("history not read", workspace=workspace, error=type(error).__name__)
-            return
-        samples = []
-        for inbox, values in scores.items():
-            for score in values:
-                at = score.at.timestamp()
-                if score.value is not None:
-                    sample = CountSample(
-                        scope=HEALTH, key=inbox, day=int(at // DAY), at=at, health=score.value
-                    )
-                    samples.append(sample)
-        await self._keep(workspace, samples)
 
 
 async def _read_day(

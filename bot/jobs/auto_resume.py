@@ -123,27 +123,23 @@ class AutoResume:
 
 def ended_card(is_gone: Mapping[Job, bool]) -> Card:
     """The end of pauses that no message of the bot tells of: of a shell, or of a sequence that is gone."""
-    names, gone = _names(is_gone, gone=False), _names(is_gone, gone=True)
-    title = f"▶ {show_number(len(names), 'sequence')} are sending again"
-    if len(names) == 1:
-        title = f"▶ {names[0]} is sending again"
-    elif not names:
+    named = {timer: clip(timer.payload.get("name") or timer.key, length=40) for timer in is_gone}
+    names = sorted(named[timer] for timer, gone in is_gone.items() if not gone)
+    gone = sorted(named[timer] for timer, gone in is_gone.items() if gone)
+    title = f"▶ {names[0] if len(names) == 1 else show_number(len(names), 'sequence')} "
+    title += "is sending again" if len(names) == 1 else "are sending again"
+    if not names:
         title = f"{show_number(len(gone), 'paused sequence')} deleted"
-    text = [_pause_note(*is_gone) if len(is_gone) == 1 else _listed(names)]
+    text = [_listed(names)]
+    if len(is_gone) == 1:
+        (timer,) = is_gone
+        by = actor_of(timer_of(timer))
+        why = clip(timer.payload.get("reason", ""))
+        text = [" · ".join(filter(None, (f"Paused by {by.shown}" if by.name else "", why)))]
     text += [f"Deleted before the pause ended: {_listed(gone)}."] if gone else []
     return Card(title=title, tone=Tone.INFO if names else Tone.WARN, text=tuple(filter(None, text)))
 
 
-def _names(is_gone: Mapping[Job, bool], *, gone: bool) -> list[str]:
-    timers = [timer for timer, value in is_gone.items() if value is gone]
-    return [clip(timer.payload.get("name") or timer.key, length=40) for timer in timers]
-
-
-def _pause_note(timer: Job) -> str:
-    by, reason = actor_of(timer_of(timer)), clip(timer.payload.get("reason", ""))
-    return " · ".join(filter(None, (f"Paused by {by.shown}" if by.name else "", reason)))
-
-
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(sorted(names)[:MOST_NAMES]) + more
+    return ", ".join(names[:MOST_NAMES]) + more

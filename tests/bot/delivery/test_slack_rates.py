@@ -85,9 +85,7 @@ async def test_a_rate_limited_look_up_continues_where_it_was(connected_bot: BotH
             world.post(world.channel(CHANNEL), user=seed.ANN.id, text=f"{number}")
         connected_bot.slack.settings.tier_factor = 0.02  # a single call in a minute, after a burst of five
         for _ in range(4):
-            connected_bot.slack.workspace.limits.take_call(
-                "conversations.history", tier=3, factor=0.02, now=connected_bot.slack.clock.now()
-            )
+            connected_bot.slack.workspace.limits.take_call("conversations.history", tier=3, factor=0.02)
         look = await sender.look(CHANNEL, {"there"}, since=since, deadline=boot_time() + 60)
         assert look.pages == 1
         for _ in range(5):

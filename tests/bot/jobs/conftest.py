@@ -12,9 +12,7 @@ from bot.guardrails.samples import GuardrailSampler
 from bot.guardrails.watch import GuardrailWatch
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
-from shared.domain.health import DEFAULT
 from shared.domain.wall_clock import DAY
-from shared.history import History
 from shared.store import Store
 from tests.bot.fake_service import KEY, open_remote
 from tests.bot.jobs.guarded_workspace import GuardedWorkspace
@@ -38,9 +36,9 @@ async def guarded(
         settings = shared_settings.load(environ=environ)
         client = OutreachClient(base_url=remote.url, api_key=KEY, pacer=NoPacing(), retries=0)
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
-        async with client, History(settings.history_database, thresholds=DEFAULT) as history:
+        async with client:
             watch = GuardrailWatch(store, contexts, planned=lambda: None, permitted=None)
-            sampler = GuardrailSampler(store, contexts, history, accounts=watch.accounts)
+            sampler = GuardrailSampler(store, contexts, accounts=watch.accounts)
             sequence = remote.add("Q3 founders")
             remote.inboxes.append({"email": "sam@mail.example", "health_score": 90, "status": "active"})
             clock.now -= 31 * DAY
