@@ -89,7 +89,7 @@ class Bot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Core:
-    """What everything else is built on: the database, the service, Slack, and what tells of changes."""
+    """The parts on which everything else is built: database, service, Slack, and signals of changes."""
 
     settings: Settings
     store: Store
@@ -237,7 +237,7 @@ async def _open_core(
 
 
 async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, Worker]:
-    """What ticks, and what does all that is due."""
+    """Build what ticks, and the worker for what is due."""
     store, contexts, signals, settings = core.store, core.contexts, core.signals, core.settings
     # The history that the dashboard shows. The thresholds are the same for every workspace.
     thresholds = settings.workspace().thresholds

@@ -31,9 +31,9 @@ from shared.text.parent_watch import wait_for_parent_exit
 from shared.text.systemd_notify import systemd_notified
 
 SHUTDOWN_SECONDS = 3
-"""How long requests under way may hold up the shutdown."""
+"""The time for which requests under way may hold up the shutdown."""
 KEEP_ALIVE_SECONDS = 75
-"""How long a connection may be idle: longer than proxies keep theirs, so that no request meets one being closed.
+"""The time for which a connection may be idle: longer than with proxies, so that no request meets one being closed.
 
 nginx keeps them for 60 s (https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive_timeout).
 """
@@ -41,12 +41,12 @@ MAX_CONNECTIONS = 1_000
 RESERVED_FILES = 100
 """Open files that are left to the database, Slack and the log."""
 RELOAD_SECONDS = 10.0
-"""How long requests under way may hold up a reload of the settings."""
+"""The time for which requests under way may hold up a reload of the settings."""
 NOT_RELOADED = ("host", "port", "metrics_listen", "database", "log_level")
 DATABASE_RETRY_SECONDS, LONGEST_DATABASE_RETRY = 1.0, 30.0
 """Seconds between tries to reach the database: at first, and at most."""
 SWITCH_SECONDS = 0.0005
-"""How long the event loop may keep a thread waiting that has a commit to begin or to end."""
+"""The time for which the event loop may keep a thread waiting that has a commit to begin or to end."""
 
 REPLACED = (
     "The file of the bot's database was deleted or replaced while the bot ran. Only the old file has the alerts that "

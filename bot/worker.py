@@ -24,16 +24,16 @@ from shared.store.jobs import Again, End, Job
 from shared.store.slack_limits import Pace
 
 POLL_SECONDS = 0.5
-"""How soon a bot sees what another process has put: a claim in the dashboard is on its card within a second."""
+"""Seconds until a bot sees what another process has put: a claim in the dashboard is on its card within a second."""
 OUTAGE_SECONDS = 1.0
 SWEEP_SECONDS = 60.0
-"""Between two looks for what no clock can have meant."""
+"""Seconds between two looks for due times that no clock can have meant."""
 LEASE_SECONDS = 10.0
-"""How long a bot that dies delays what it was doing."""
+"""The time by which a bot that dies delays what it was doing."""
 PATIENCE = 0.8
 """The part of a lease in which a job must end."""
 LONGEST_SECONDS = 300.0
-"""How long a job may take whose lease is renewed."""
+"""The longest time that a job may take whose lease is renewed."""
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 2.0, 60.0
 ALONE_AFTER = 2
 """Attempts after which a job is handled by itself: it may be what makes the others fail."""
@@ -54,7 +54,7 @@ def _by_workspace(job: Job) -> Hashable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """How jobs of one kind are done."""
+    """A kind of jobs, and how they are done."""
 
     name: str
     handle: Handler

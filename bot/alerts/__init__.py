@@ -1,1 +1,1 @@
-"""What each event looks like as an alert, and which channels get it."""
+"""Alerts: the card of each event, and the channels that get it."""

@@ -84,7 +84,7 @@ def _by(entry: AuditEntry, states: Collection[Now]) -> str:
 
 
 def history(entry: AuditEntry) -> Message:
-    """What goes into the thread of an earlier change: who changed its sequences again, and why."""
+    """The message in the thread of an earlier change: who changed its sequences again, and why."""
     who = card_blocks.escape_marks(entry.actor.shown)
     who = f"{who[:1].upper()}{who[1:]}"
     if entry.undoes:

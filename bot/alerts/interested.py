@@ -27,7 +27,7 @@ QUOTED_CHARACTERS, TITLE_CHARACTERS, NAME_CHARACTERS = 1_500, 150, 100
 SIGNATURE_CHARACTERS = 40
 """Less quoted mail or signature than that is shown."""
 NAMED_ACTS, LABEL_CHARACTERS = 2, 60
-"""Of the acts in the details, those that the menu's last entry names, and the length of its label."""
+"""The number of acts that the menu's last entry names, and the most characters of its label."""
 _LABELS = {
     "mail": "Claim & reply",
     "claim": "Claim",
@@ -48,11 +48,11 @@ _IN_ROW: Mapping[State, frozenset[str]] = {
     State.DONE: frozenset({"reopen"}),
 }
 _OF_PLAIN_REPLY = {"mail", "claim", "assign"}
-"""What is offered for an unclaimed reply that isn't known to be interested: it has no deadline."""
+"""The acts on an unclaimed reply that isn't known to be interested: it has no deadline."""
 
 
 def card(alert: Alert) -> Card:
-    """Who wrote and who has the reply, its words, where it came from, and what can be done."""
+    """The card of a reply: its author, owner and words, where it came from, and what can be done."""
     event, tone = alert.event, Tone.INFO
     if alert.state is State.UNCLAIMED and kind_of(event.kind).claimable:
         tone = Tone.WARN if alert.nudges else Tone.GOOD
@@ -96,7 +96,7 @@ def details(alert: Alert) -> Card:
 
 
 def title(alert: Alert) -> str:
-    """Who wrote, and how the reply stands: `Ada at Acme · claimed by @ann after 3 min`."""
+    """The author, and the state of the reply: `Ada at Acme · claimed by @ann after 3 min`."""
     claimable = kind_of(alert.event.kind).claimable
     verb = "is interested" if claimable else "replied"
     status = _status(alert)
@@ -108,7 +108,7 @@ def title(alert: Alert) -> str:
 
 
 def _status(alert: Alert) -> str:
-    """Who has the reply, and after how long; empty where it is unclaimed and nobody was reminded of it."""
+    """The owner and the time it took; empty where it is unclaimed and nobody was reminded of it."""
     if alert.handled and alert.closed_reason:
         return f"not interested ({clip(alert.closed_reason)}), says @{alert.handled.name}"
     if alert.handled:
@@ -138,7 +138,7 @@ def _snooze_end(alert: Alert) -> tuple[Fact, ...]:
 
 
 def excerpt(reply: str) -> tuple[str, bool]:
-    """What the lead wrote without quoted mail and signature, cut between words, and whether more was written."""
+    """The reply without quoted mail and signature, cut between words; and True where there is more of it."""
     whole, text = reply.strip(), without_quotation(reply)
     if len(whole) <= min(QUOTED_CHARACTERS, len(text) + SIGNATURE_CHARACTERS):
         return whole, False

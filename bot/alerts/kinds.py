@@ -62,7 +62,7 @@ def condensed(alert: Alert) -> Card:
 
 
 def again(alert: Alert, *, at: datetime) -> Card:
-    """What goes into the thread, and to the channel, when a paused domain is reported again."""
+    """The message for thread and channel when a paused domain is reported again."""
     return Card(
         title=f"Paused again: {domain_of(alert.event) or 'a domain'}",
         tone=Tone.BAD,
@@ -71,7 +71,7 @@ def again(alert: Alert, *, at: datetime) -> Card:
 
 
 def turned(alert: Alert) -> Card:
-    """What goes into the thread, and to the channel, when the card of a reply shows more than it did."""
+    """The message for thread and channel when the card of a reply shows more than it did."""
     whole = card(alert)
     return Card(
         title=whole.title,
@@ -105,7 +105,7 @@ def _looks(button: Button) -> bool:
 
 
 def _brief(alert: Alert) -> Card:
-    """What happened to a lead, with what can be done about it."""
+    """The card of an event that happened to a lead, with what can be done about it."""
     event, kind, snooze = alert.event, kind_of(alert.event.kind), alert.snooze
     facts = [
         *facts_of(("Back on", show_day(event.return_date or "")), brief=True),

@@ -1,4 +1,4 @@
-"""Where a card leads: to the lead's page in a CRM, and by `Claim & reply` to the person's mail program. Pure.
+"""Links of cards: to the lead's page in a CRM, and by `Claim & reply` to the person's mail program. Pure.
 
 Slack's reference of a button's `url` speaks of pages that a browser loads, and promises nothing of `mailto:`
 (https://docs.slack.dev/reference/block-kit/block-elements/button-element#fields). So the button leads to the bot, which

@@ -13,7 +13,7 @@ from shared.domain.reply_states import State, state_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """Who did something with an alert, and when; of a snooze: until when."""
+    """A person who did something with an alert, and when; for a snooze, when it ends."""
 
     name: str
     at: datetime
@@ -28,30 +28,30 @@ class Alert:
     received_at: datetime
     seen: int = 1
     found: bool = False
-    """Read from the API: its delivery never came."""
+    """True where it was read from the API because its delivery never came."""
     claim: Mark | None = None
     assigned_by: str = ""
-    """Who assigned it to the person that has it; empty: they claimed it."""
+    """The person who assigned it to its owner; empty where the owner claimed it."""
     turn: str = ""
-    """Whose turn it is, where it follows a rota and nobody has it."""
+    """A sentence about the turn, where it follows a rota and nobody has it."""
     handled: Mark | None = None
     closed_reason: str = ""
-    """Why it was closed as not interested."""
+    """The reason for which it was closed as not interested."""
     snooze: Mark | None = None
-    """By whom, and until when."""
+    """The person who snoozed it, and when that ends."""
     nudges: int = 0
     """1: a reminder was sent; 2: it was escalated."""
     standing: Mapping[str, Any] = field(default_factory=dict)
     """The state of its sequence or domain, as last read by `bot.jobs.card_refresh`."""
     recovered_at: datetime | None = None
     acknowledged: Mark | None = None
-    """Of a paused domain: who takes care of it."""
+    """The person who takes care of a paused domain."""
     workspace: str = ""
-    """Named only where there are several."""
+    """Its workspace; empty where there is only one."""
     lead_link: str = ""
     """The lead's page elsewhere, where the settings name one."""
     mail_link: str = ""
-    """Leads to the person's mail program, where the bot has a public address."""
+    """A link to the person's mail program; empty where the bot has no public address."""
 
     @property
     def state(self) -> State:

@@ -16,7 +16,7 @@ from shared.domain.card import Action, Button, Card, Typed
 
 
 def _read_action(stored: dict[str, Any] | None) -> Action | None:
-    """What a button does; one whose line no longer means anything still shows it."""
+    """The action of a button; one whose line no longer means anything still shows it."""
     if stored is None:
         return None
     try:
@@ -64,6 +64,6 @@ def read_answer(note: str) -> Message:
 
 
 def restated(note: str) -> Card | None:
-    """What a message about a setting says once that was changed again; None: it says what it said."""
+    """The Card of a message about a setting that was changed again; None: it stays as it was."""
     title = json.loads(note).get("title")
     return Card(title=title) if title else None

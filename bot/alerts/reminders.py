@@ -55,7 +55,7 @@ class Words:
     to_person: bool = False
     """It is for one person, who is mentioned in the reply's thread, however many others have one."""
     many: str = ""
-    """What the title of a message says that stands for several."""
+    """The end of the title of a message that stands for several."""
 
 
 _WORDS: Mapping[str, Words] = {
@@ -202,7 +202,7 @@ class Reminders:
         return policy.quiet_until(now) if due.what == "unfinished" else None
 
     def _candidates(self, alert: AlertRow, now: float) -> Candidates | None:
-        """Who may get the next turn; None where the rota isn't in the settings any more. Pure."""
+        """The people who may get the next turn; None where the rota isn't in the settings any more. Pure."""
         rota = self._routes.routing.rotas.get(alert.rota)
         return self._routes.candidates(rota, rota.name, now) if rota else None
 
@@ -264,7 +264,7 @@ def _is_one_message(group: Sequence[Due]) -> bool:
 
 
 def _grouped(due: Iterable[Due]) -> Iterable[list[Due]]:
-    """What one message may tell of, together."""
+    """The reminders that one message may tell of, group by group."""
     groups: defaultdict[tuple[str, str, str], list[Due]] = defaultdict(list)
     for one in due:
         groups[one.alert.workspace, one.channel, what_of(one)].append(one)

@@ -58,7 +58,7 @@ def alert_of_row(row: AlertRow, *, several: bool, links: Links = NO_LINKS) -> Al
 
 
 def card_of(post: Post, *, several: bool, links: Links = NO_LINKS) -> Card:
-    """What a post says."""
+    """The card that a post shows."""
     kind = post_kinds.kind_of(post.kind)
     if kind.draws == "note":
         card = read_note(post.note)
@@ -93,7 +93,7 @@ def is_settled(post: Post) -> bool:
 
 
 def _settled(alert: AlertRow) -> str:
-    """What a reminder says after its reply was claimed, done or snoozed."""
+    """The sentence of a reminder whose reply was claimed, done or snoozed."""
     if alert.handled_at is not None and alert.closed_reason:
         return f"Closed by @{alert.handled_name}: not interested ({alert.closed_reason})."
     if alert.handled_at is not None:
@@ -133,7 +133,7 @@ def message(posts: Sequence[Post], *, several: bool, links: Links = NO_LINKS) ->
 
 
 def _mention(post: Post, *, is_list: bool) -> str:
-    """Whom the post calls, only while it is needed; in a list, those whose turn it still is."""
+    """The people that the post calls, only while it needs them; in a list only those whose turn it still is."""
     alert = post.alert
     if not post.mention:
         return ""

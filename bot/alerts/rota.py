@@ -1,4 +1,4 @@
-"""Who may get the turn of a reply, and the cards that say whose it is. Pure."""
+"""The cards that say whose turn a reply is. Pure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def passed_card(passed: Passed) -> Card:
 
 
 def late_card(event: Event, alert: str) -> Card:
-    """What mentions whose turn it is when the quiet hours are over in which the reply came."""
+    """The card that mentions the owner of a turn after the quiet hours in which the reply came."""
     return _turn_card(f"Your turn: {about(event)}", "It came in the quiet hours, and is unclaimed.", alert)
 
 
@@ -64,7 +64,7 @@ def summary_card(group: Sequence[Passed]) -> Card:
 
 
 def status_line(alert: AlertRow) -> str:
-    """What a card says of whose turn it is; empty where it follows no rota, or a person has it."""
+    """A sentence about the turn of a reply; empty where it follows no rota, or a person has it."""
     if not alert.rota or alert.waiting_since is None:
         return ""
     if alert.owner:

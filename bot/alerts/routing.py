@@ -40,12 +40,12 @@ class Routes:
     alert_channels: Mapping[str, str | None]
     routing: Routing = field(default_factory=Routing)
     remind_after: timedelta | None = None
-    """How long a paused domain may stay unacknowledged."""
+    """The time that a paused domain may stay unacknowledged."""
     people: People | None = None
-    """Tells about the people in rotas."""
+    """The people in rotas; None: nothing is known of them."""
 
     def candidates(self, rota: Rota, channel: str, now: float) -> Candidates:
-        """Who may get a turn now, and until when the channel's quiet hours mention nobody."""
+        """The people who may get a turn now, and the end of the channel's quiet hours."""
         policy, people = self.routing.channel_policy(channel), self.people
         return Candidates(
             rota=rota.name,
@@ -167,6 +167,6 @@ def _opens_incident(event: Event) -> bool:
 
 
 def _hash(reply: str | None) -> str:
-    """What two spacings of one reply have in common."""
+    """A hash that is the same for two spacings of one reply."""
     words = " ".join((reply or "").split())
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32] if words else ""

@@ -1,4 +1,4 @@
-"""What the bot's buttons do, as data: beside commands, and how a message carries it. Pure.
+"""The actions of the bot's buttons as data, beside commands, and how a message carries them. Pure.
 
 A button's value is JSON: `["pause",{"target":["sq_1"]},"acme"]`; one that is too long for its place is the line that
 a person may type instead.
@@ -53,13 +53,13 @@ class OnAlert:
     verb: str
     alert: str
     detail: str = ""
-    """When a snooze ends, or why a reply is closed."""
+    """The end of a snooze, or the reason for which a reply is closed."""
     person: str = ""
     """To whom it is assigned: the id of a user, or `@name` as it was typed; empty: it is asked for."""
     instead_of: str = ""
-    """Who had it when the person was asked: it isn't taken from anybody else."""
+    """The owner when the person was asked: it isn't taken from anybody else."""
     then: Nested | None = None
-    """What is shown afterwards."""
+    """The command that runs afterwards."""
 
     @property
     def line(self) -> str:
@@ -122,7 +122,7 @@ class ShowSample:
 
 
 def read_line(line: str) -> Action:
-    """What a typed line means. Raises `UsageError`."""
+    """The action of a typed line. Raises `UsageError`."""
     line = line.strip()
     verb, _, rest = line.partition(" ")
     if verb in {*CLAIMING, *LOOKS, ACK} and rest.startswith(ALERT):
@@ -158,7 +158,7 @@ _KINDS: dict[str, type[Any]] = {
     "sample": ShowSample,
     "undo-change": UndoChange,
 }
-"""By the names in values, which stay: messages keep them for years. Beside them are the names of commands."""
+"""The actions by their names in values, which stay: messages keep them for years. Commands have their own names."""
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
@@ -184,7 +184,7 @@ def write_value(action: Action, *, workspace: str = "", most: int = 0) -> str:
 
 
 def read_value(value: str) -> Action:
-    """What a button does; a command comes as an `Invocation`. Raises `UsageError` for a line that means nothing."""
+    """The action of a button; a command comes as an `Invocation`. Raises `UsageError` for a line that means nothing."""
     if not value.startswith("["):
         return read_line(value)
     try:
@@ -202,7 +202,7 @@ def read_value(value: str) -> Action:
 
 
 def line_of(value: str) -> str:
-    """What a person may type instead of a button with this value."""
+    """The line that a person may type instead of a button with this value."""
     return read_value(value).line if value.startswith("[") else value
 
 
@@ -210,10 +210,3 @@ def change_of(action: Action | None) -> int:
     """The entry of the audit that an Undo takes back; 0 if it is another action."""
     act = action.act if isinstance(action, Perform) else action
     return act.change if isinstance(act, UndoChange) else 0
-
-
-def change_of_value(value: str) -> int:
-    """The same of a button with this value."""
-    if '"undo-change"' not in value:
-        return 0
-    return change_of(read_value(value))

@@ -52,14 +52,14 @@ LIST_SIZES = ((120, 200, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 0
 ITEM_BUTTONS, ITEM_BUTTON = 2, 100
 """Buttons of an item in a list, and the characters of one as it travels: `claim al_…` and its label."""
 VIEW_ROWS = (40, 20, 10, 5)
-"""How many rows of a table are tried in a view, until they fit."""
+"""The numbers of a table's rows that are tried in a view, until they fit."""
 VIEW_QUOTE, VIEW_QUOTES = 2_800, 12
 """Characters of each part of a quote in a view, and how many parts are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """What `chat.postMessage` and its like are given."""
+    """Text and blocks, as `chat.postMessage` and its like take them."""
 
     text: str
     blocks: list[Block]
@@ -98,7 +98,7 @@ def size(blocks: Sequence[Block]) -> int:
 
 
 def fallback(card: Card) -> str:
-    """What notifications and screen readers say."""
+    """The text for notifications and screen readers."""
     quoted = cut(" ".join(visible(card.quote).split()), EXCERPT)
     text = cut(visible(without_marks(card.summary)), FALLBACK)
     return escape(" ".join(filter(None, (text, quoted and f"“{quoted}”")))) or "Outreach"
@@ -110,7 +110,7 @@ def escape(text: str) -> str:
 
 
 _MARK = re.compile(r"(?<!\w)[*_~`](?=\S)|:(?=[\w+-]+:)")
-"""What would begin a style or an emoji."""
+"""The marks that would begin a style or an emoji."""
 
 
 def escape_marks(text: str) -> str:

@@ -37,7 +37,7 @@ def with_channel_names(card: Card, names: Mapping[str, str]) -> Card:
 
 
 def changed(card: Card, change: Callable[[str], str]) -> Card:
-    """With every text that a person reads."""
+    """The Card with every text that a person reads changed."""
     return replace(
         card,
         title=change(card.title),

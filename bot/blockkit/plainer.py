@@ -75,7 +75,7 @@ def text_of(blocks: Sequence[Block]) -> str:
 
 
 def _words(part: Block) -> str:
-    """What a block, an element or a text object says."""
+    """The words of a block, an element or a text object."""
     match part:
         case {"type": "date"}:
             fallback = escape(part["fallback"]).replace("|", "/")

@@ -202,7 +202,7 @@ class Outbox:
         return {job: end for job in stale if (end := await self._paint(job))}
 
     async def _paint(self, job: Job) -> End | None:
-        """None where the end of the job is written with the outcome."""
+        """Edit one message; None where the end of the job is written with the outcome."""
         repaints, posts = self._store.repaints, await self._store.repaints.message(job)
         if not posts:
             return Done()

@@ -17,14 +17,14 @@ from shared.store import Store
 from shared.store.deliveries import Decide, Decision, PendingDelivery
 
 POLL_SECONDS = 1.0
-"""Between checks for what other processes stored."""
+"""Seconds between checks for deliveries that other processes stored."""
 ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE = 50, 10
 """Deliveries that one transaction routes: fewer while others arrive, which wait for it to be stored."""
 OUTAGE_SECONDS = 1.0
 BURST = 500.0
 """Deliveries per second; while more arrive, intake goes first."""
 COUNTED_OVER_SECONDS = 0.05
-"""At least."""
+"""The shortest time over which arrivals are counted."""
 YIELD_SECONDS = 0.04
 """Left to the intake between two checks in a burst."""
 

@@ -1,4 +1,4 @@
-"""What guardrails know of each workspace: its deliveries and counts, read from the store as they come."""
+"""The data of guardrails about each workspace: deliveries and counts, read from the store as they come."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shared.store import Store
 EVERY = 30.0
 """Seconds between two evaluations."""
 RELOAD_SECONDS = 3600.0
-"""How often everything is read again, which also forgets what is old."""
+"""Seconds between two readings of everything, which also forget what is old."""
 OVERLAP_SECONDS = 1800.0
 """Deliveries are read again for so long: some are routed later than they came."""
 
@@ -28,7 +28,7 @@ class Account:
     learned: list[CountSample] = field(default_factory=list)
     """The counts that this process has stored since the last look."""
     heard_since: float = float("inf")
-    """When the first delivery came."""
+    """The time of the first delivery."""
 
 
 class AccountReader:

@@ -48,7 +48,7 @@ log = structlog.get_logger("guardrails")
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """How far an act has come: labels of sequences by their ids, and errors by the labels of the others."""
+    """The progress of an act: labels of sequences by their ids, and errors by the labels of the others."""
 
     job: Job
     incident: Incident
@@ -56,12 +56,12 @@ class Progress:
     """The sequences whose pause was asked of the service: only these can be paused by the rule."""
     paused: dict[str, str] = field(default_factory=dict)
     extended: dict[str, str] = field(default_factory=dict)
-    """Those that were paused until earlier."""
+    """The sequences that were paused until earlier."""
     failed: dict[str, OutreachError] = field(default_factory=dict)
     undoable: dict[str, Before] = field(default_factory=dict)
-    """How those that it changed were before."""
+    """The former states of the sequences that it changed."""
     why: str = ""
-    """Why it isn't carried out any further."""
+    """The reason for which it isn't carried out any further."""
 
 
 class GuardrailActs:
@@ -127,7 +127,7 @@ class GuardrailActs:
         return {job: end for job in decided if (end := await self._act_on(job))}
 
     async def _act_on(self, job: Job) -> End | None:
-        """None where the end of the job is written with the outcome of the act, or someone else has it now."""
+        """Carry one out; None where the end of the job is written with the outcome, or someone else has it now."""
         incident = await self.store.incidents.decided(job)
         if incident is None:
             return Done()
@@ -262,7 +262,7 @@ async def _ending_earlier(context: CommandContext, resumes_at: float | None) -> 
 
 
 def actor_of(about: Claim | Incident) -> Actor:
-    """Who a rule is in the audit."""
+    """The name of a rule in the audit."""
     return Actor(name=f"guardrail {about.rule}", face="bot")
 
 

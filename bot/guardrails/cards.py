@@ -53,7 +53,7 @@ def paused(
     failed: Sequence[str] = (),
     cut: str = "",
 ) -> Card:
-    """What a rule paused, and why. `extended` were paused until earlier.
+    """The card of a rule that paused. `extended` were paused until earlier.
 
     Its message is drawn by `bot.alerts.changes`, which says how the sequences are now.
     """
@@ -72,12 +72,12 @@ def paused(
 
 
 def not_paused(incident: Incident, why: str, *, failed: bool) -> Card:
-    """A rule should have paused and didn't: the service refused, or someone was first."""
+    """The card of a rule that should have paused and didn't: the service refused, or someone was first."""
     return _card(incident, f"didn't pause {clip(incident.label)}", why, failure=failed)
 
 
 def suggestion(about: Claim | Incident, rule: Rule, *, target: str, why: str = "") -> Card:
-    """A rule suggests a pause, with the one button that does it."""
+    """The card of a rule that suggests a pause, with the one button that does it."""
     what = "all sequences" if rule.scope is Scope.WORKSPACE else clip(about.label)
     pause = Pause(target=(target,), duration=rule.duration, reason=f"guardrail {about.rule}")
     button = Button(label=f"Pause {rule.scope}"[:24], action=pause, tone=Tone.BAD)
@@ -85,13 +85,13 @@ def suggestion(about: Claim | Incident, rule: Rule, *, target: str, why: str = "
 
 
 def at_rest(about: Claim | Incident, rule: Rule) -> Card:
-    """What a rule asks to pause is paused: its message says so, and offers no pause."""
+    """The card of a rule whose sequences are paused: it offers no pause."""
     what = {Scope.WORKSPACE: "all sequences are", Scope.DOMAIN: f"the sequences of {clip(about.label)} are"}
     return _card(about, f"fired: {what.get(rule.scope, f'{clip(about.label)} is')} paused")
 
 
 def notice(about: Claim | Incident, rule: Rule) -> Card:
-    """A rule notifies."""
+    """The card of a rule that notifies."""
     if rule.scope is Scope.WORKSPACE:
         return _card(about, "fired for the outreach workspace")
     button = None
@@ -113,18 +113,18 @@ def together(cards: Sequence[tuple[Incident, Card]]) -> Card:
 
 
 def over(incident: Incident) -> Card:
-    """What a rule found has ended."""
+    """The card of a finding that has ended."""
     title = f"{clip(incident.label)} is back within the limit of guardrail {incident.rule}"
     return Card(title=title, tone=Tone.GOOD, text=(f"It was: {incident.note}.",))
 
 
 def handed_over(domain: str) -> Card:
-    """What guardrails found on a domain is on the card of its pause by now."""
+    """The card that points to that of the domain's pause, which shows the findings by now."""
     return Card(title=f"Guardrails on {clip(domain)}: see the card of its pause")
 
 
 def waiting(names: Sequence[str], why: str) -> Card:
-    """Rules that act don't, because their data is stale or incomplete."""
+    """The card that says that rules don't act, because their data is stale or incomplete."""
     return Card(
         title="Guardrails can't pause right now",
         tone=Tone.WARN,
@@ -134,12 +134,12 @@ def waiting(names: Sequence[str], why: str) -> Card:
 
 
 def trusted_again() -> Card:
-    """What is known is fresh and complete again."""
+    """The card that says that data is fresh and complete again."""
     return Card(title="Guardrails can pause again", tone=Tone.GOOD)
 
 
 def target_of(rule: Rule, label: str) -> str:
-    """What a person pauses by a command for a subject of the rule."""
+    """The target of the command with which a person pauses a subject of the rule."""
     return {Scope.DOMAIN: f"domain:{label.casefold()}", Scope.WORKSPACE: "all"}.get(rule.scope, label)
 
 

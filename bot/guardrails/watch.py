@@ -32,7 +32,7 @@ DATA = "(data)"
 
 log = structlog.get_logger("guardrails")
 Permitted = Callable[[str, str], Awaitable[bool]]
-"""Whether the person with this Slack id may pause sequences, in this channel."""
+"""Answers if the person with this Slack id may pause sequences, in this channel."""
 Place = tuple[str, str, str]
 """The workspace, rule and subject that an incident is about."""
 
@@ -265,7 +265,7 @@ class GuardrailWatch:
 def _judge(
     rules: Mapping[str, NamedRule], activity: Activity, now: float
 ) -> list[tuple[str, str, list[Finding]]]:
-    """For each rule why it must not act, and the subjects for which it holds."""
+    """The reason why each rule must not act, and the subjects for which it holds."""
     judged = []
     for name, named in rules.items():
         why = doubt(named.rule, activity, now=now) if named.rule.action is Action.ACT else ""

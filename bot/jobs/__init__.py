@@ -1,1 +1,1 @@
-"""What runs on a schedule: reminders, digests, timed pauses, reconciliation."""
+"""Jobs: digests, timed pauses, reconciliation, checks of domains."""

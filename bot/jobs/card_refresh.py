@@ -37,7 +37,7 @@ LEAST = 0.2
 """Seconds between two requested checks."""
 WEEK_SECONDS = 7 * DAY
 PAUSED_STATE = json.dumps({"sequence": "paused"})
-"""What is stored with a reply whose sequence is paused; nothing while it runs."""
+"""The state that is stored with a reply whose sequence is paused; while it runs, that is empty."""
 
 log = structlog.get_logger("card_refresh")
 
@@ -143,7 +143,7 @@ class CardRefresher:
         return await self._store.alerts.update(alert.id, standing, note=note, recovered=recovered)
 
     async def _guardrails_state(self, workspace: str, domain: str) -> Mapping[str, Any]:
-        """What guardrails found on a domain, and still hold against it; nothing where none does."""
+        """The findings of guardrails that still hold against a domain; empty where there are none."""
         held = [
             [one.rule, one.note]
             for one in await self._store.incidents.open()
@@ -152,7 +152,7 @@ class CardRefresher:
         return {"guardrails": held} if held else {}
 
     async def _dns_state(self, alert: AlertRow, *, at: float) -> Mapping[str, Any]:
-        """What the card says of the domain's DNS, without what changes at every look; nothing where it isn't checked.
+        """The state of the domain's DNS for its card, without what changes at every look; empty where it isn't checked.
 
         That it is good is known only from a check after the pause, which is made at once.
         """

@@ -17,7 +17,7 @@ from shared.store import Store
 from shared.store.jobs import Again, End, Job
 
 RETRY_SECONDS = 20.0
-"""Until a digest that can't be rendered now is tried again."""
+"""Seconds until a digest that can't be rendered now is tried again."""
 
 log = structlog.get_logger("digests")
 

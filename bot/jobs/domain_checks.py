@@ -27,7 +27,7 @@ from shared.store.messages import PlannedPost
 from shared.store.post_kinds import DNS
 
 RECHECK = timedelta(minutes=30)
-"""When what is newly broken or unknown is looked at again, so that its end is noticed soon."""
+"""The time between two looks at what is newly broken or unknown, so that its end is noticed soon."""
 NEW_FOR = timedelta(days=1)
 _NAME = re.compile(r"(?=.{4,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}")
 _RESERVED = re.compile(r"(?:.*\.)?(?:example|test|invalid|localhost|local|example\.(?:com|net|org))")

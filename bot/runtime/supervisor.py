@@ -16,7 +16,7 @@ FAILING = 3
 """Failures in a row after which a task counts as failing."""
 
 CANCEL_SECONDS = 3.0
-"""How long a task may take to end before it is cancelled once more."""
+"""The time that a task may take to end before it is cancelled once more."""
 
 log = structlog.get_logger("supervisor")
 
@@ -24,7 +24,7 @@ log = structlog.get_logger("supervisor")
 @dataclass(slots=True)
 class _Task:
     failures: int = 0
-    """In a row."""
+    """Failures in a row."""
     restarts: int = 0
     error: str = ""
 
@@ -51,7 +51,7 @@ class Supervisor:
         return {name: task.error for name, task in self._tasks.items() if task.failures >= FAILING}
 
     def problems(self) -> Sequence[str]:
-        """The same as sentences, for `status`."""
+        """The failing tasks as sentences, for `status`."""
         return [
             f"{name} failed {self._tasks[name].failures} times in a row: {error}"
             for name, error in self.failing.items()
@@ -59,7 +59,7 @@ class Supervisor:
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """For `/readyz`: the tasks that have failed since the start."""
+        """The tasks that have failed since the start, for `/readyz`."""
         return {
             name: {"restarts": task.restarts, "failing": task.failures >= FAILING, "error": task.error}
             for name, task in self._tasks.items()

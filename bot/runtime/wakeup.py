@@ -15,7 +15,7 @@ class Wakeup:
         self._event.set()
 
     async def wait(self, seconds: float) -> bool:
-        """Wait until it is set, or that many seconds; whether it was set."""
+        """Wait until it is set, or that many seconds; False where it wasn't set."""
         try:
             # wait_for would swallow a cancellation that follows a wake-up.
             async with asyncio.timeout(seconds):
@@ -44,5 +44,5 @@ class DeliverySignals:
         self.jobs.set()
 
     def account_changed(self) -> None:
-        """What open cards show of the account may be old: a person changed it, or a domain has trouble."""
+        """Tell that open cards may show an old state: a person changed the account, or a domain has trouble."""
         self.account.set()

@@ -26,7 +26,7 @@ _QUIET = ("slack_sdk", "apscheduler", "alembic", "uvicorn", "aiohttp", "httpx", 
 MAX_QUEUED = 10_000
 """Lines that wait to be written; more are dropped and counted."""
 FLUSH_SECONDS = 1.0
-"""How long the end of the process waits for the last lines."""
+"""The time for which the end of the process waits for the last lines."""
 
 
 class QueuedStderr:
@@ -72,7 +72,7 @@ def _for_people() -> Sequence[structlog.typing.Processor]:
 
 
 def _harmless(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """What a lead or a service wrote moves no cursor and styles nothing."""
+    """Make words of a lead or a service harmless: they move no cursor and style nothing."""
     return {name: visible(value) if isinstance(value, str) else value for name, value in line.items()}
 
 
