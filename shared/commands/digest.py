@@ -29,7 +29,7 @@ from shared.commands.subscribe import forget_if_unused, list_workspaces
 from shared.commands.times import DAYS, DayRange
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import WEEKDAYS, Recurrence, parse_recurrence
-from shared.text.formats import clip, show_number, show_span, show_time
+from shared.text.formats import clip, show_number, show_some, show_span, show_time
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
@@ -194,9 +194,10 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
     domains = inboxes.unknown("Domains")
     if inboxes.value is not None:
         bad = [domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
-        named = [f"{one.domain} ({', '.join(one.reasons)})" for one in bad[:DOMAINS_NAMED]]
-        more = f"; {len(bad) - DOMAINS_NAMED} more" if len(bad) > DOMAINS_NAMED else ""
-        value = "; ".join((verdict.text, *named)) + more
+        named = [f"{one.domain} ({', '.join(one.reasons)})" for one in bad]
+        value = "; ".join(
+            (verdict.text, *([show_some(named, DOMAINS_NAMED, separator="; ")] if named else []))
+        )
         domains = Fact("Domains", value, tone=verdict.tone)
     buttons = [Button("Stats", Stats())]
     if waiting.value is None or waiting.value.tone is not Tone.GOOD:
@@ -236,7 +237,7 @@ async def _events(days: DayRange, context: CommandContext) -> Fact:
     for kind in sorted(came, key=lambda kind: (-came[kind], kind)):
         moved = evidence.show_count_change(came[kind], before.get(kind))
         counted = show_number(came[kind], EVENTS[kind].noun if kind in EVENTS else kind)
-        counts.append(f"{counted} ({moved})" if moved not in {"", evidence.NO_CHANGE} else counted)
+        counts.append(f"{counted} ({moved})" if moved else counted)
     return Fact("New events", ", ".join(counts) or "none")
 
 
@@ -266,9 +267,8 @@ async def _held(context: CommandContext) -> list[Fact]:
     """The people who have claimed replies that are not done, with how many."""
     since = context.now() - timedelta(days=CLAIM_DAYS)
     held = await context.need_records().claim_counts(context.workspace.name, since)
-    counted = ", ".join(f"@{name} {count:,}" for name, count in [*held.items()][:PEOPLE_NAMED])
-    more = f" and {len(held) - PEOPLE_NAMED} more" if len(held) > PEOPLE_NAMED else ""
-    return [Fact("Claimed, not done", f"{counted}{more}")] if held else []
+    counted = [f"@{name} {count:,}" for name, count in held.items()]
+    return [Fact("Claimed, not done", show_some(counted, PEOPLE_NAMED))] if held else []
 
 
 COMMAND = ChangingCommand(

@@ -21,7 +21,7 @@ from shared.commands.base import (
 from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.text.formats import clip, show_number, show_rate, show_span
+from shared.text.formats import clip, show_number, show_rate, show_some, show_span
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
@@ -340,12 +340,10 @@ class Page(NamedTuple):
             none = "unknown: no delivery named one in the last 30 days"
             return Fact(label, none, tone=Tone.UNKNOWN)
         paused = {one.label.casefold() for one in self.campaigns if one.status == "paused"}
-        shown = (
-            f"{clip(name, length=40)}{' (paused)' if name.casefold() in paused else ''}"
-            for name in names[:MOST_SEQUENCES]
-        )
-        more = f" and {len(names) - MOST_SEQUENCES} more" if len(names) > MOST_SEQUENCES else ""
-        return Fact(label, " · ".join(shown) + more)
+        labels = [
+            f"{clip(name, length=40)}{' (paused)' if name.casefold() in paused else ''}" for name in names
+        ]
+        return Fact(label, show_some(labels, MOST_SEQUENCES, separator=" · "))
 
     def _happened(self, changed: Mapping[str, AuditEntry]) -> Sequence[Happened]:
         """The last changes of DNS, of the domain and of its sequences, the newest first."""

@@ -8,12 +8,10 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from shared.domain.card import Fact, Tone
 from shared.domain_health.report import Check, CheckReport, DomainReport, Value
 from shared.domain_health.wording import advice_of, headline, name_of, state_of
-from shared.text.formats import show_number, show_span, show_time
+from shared.text.formats import show_number, show_some, show_span, show_time
 
 OLD = timedelta(days=1)
 """A reading tells nothing about now after this long: the bot checks every few hours."""
-MAIN = (Check.MX, Check.SPF, Check.DMARC, Check.DKIM)
-"""The checks that are shown also where they are good."""
 TONES: Mapping[Value, Tone] = {Value.GOOD: Tone.GOOD, Value.PROBLEM: Tone.BAD, Value.UNKNOWN: Tone.UNKNOWN}
 NOT_CHECKED = "not checked yet"
 
@@ -79,15 +77,10 @@ def check_tone(check: CheckReport, *, now: datetime) -> Tone:
 
 
 def check_facts(report: DomainReport, *, now: datetime, zone: tzinfo = UTC) -> tuple[Fact, ...]:
-    """A line for each check: those that mail depends on, and others where they aren't good."""
-    checks = [check for check in report.checks if check.check in MAIN or check.value is not Value.GOOD]
+    """A line for each check."""
     return tuple(
-        Fact(
-            name_of(check.check),
-            check_text(check, now=now, zone=zone),
-            tone=check_tone(check, now=now),
-        )
-        for check in checks
+        Fact(name_of(check.check), check_text(check, now=now, zone=zone), tone=check_tone(check, now=now))
+        for check in report.checks
     )
 
 
@@ -112,28 +105,29 @@ def dns_overview(
         return None
     broken = {name: problems_of(reports.get(name), now=now) for name in sorted(domains)}
     wrong = [
-        f"{name} ({', '.join(name_of(one.check) for one in found)})"
-        for name, found in broken.items()
-        if found
+        f"{name} ({', '.join(name_of(problem.check) for problem in problems)})"
+        for name, problems in broken.items()
+        if problems
     ]
-    unknown = [name for name in domains if not broken[name] and _is_unknown(reports.get(name), now)]
-    parts = [
-        *([f"problems of {', '.join(wrong[:5])}{_more(len(wrong) - 5)}"] if wrong else []),
-        *([f"{show_number(len(unknown), 'domain')} unknown"] if unknown else []),
-    ]
-    good = len(domains) - len(wrong) - len(unknown)
-    if good:
-        parts.append(f"{show_number(good, 'domain')} good")
+    tones = [dns_fact(reports.get(name), now=now).tone for name in domains if not broken[name]]
+    unknown = tones.count(Tone.UNKNOWN)
+    good = len(tones) - unknown
+    parts = (
+        f"problems of {show_some(wrong, 5)}" if wrong else "",
+        f"{show_number(unknown, 'domain')} unknown" if unknown else "",
+        f"{show_number(good, 'domain')} good" if good else "",
+    )
     tone = Tone.BAD if wrong else Tone.UNKNOWN if unknown else Tone.GOOD
-    return Fact("DNS", "; ".join(parts), tone=tone)
+    return Fact("DNS", "; ".join(filter(None, parts)), tone=tone)
 
 
 def broken_checks(reports: Mapping[str, DomainReport], *, now: datetime) -> dict[str, list[str]]:
     """The checks that are known to be broken now, by domain."""
-    found = {name: problems_of(report, now=now) for name, report in sorted(reports.items())}
-    return {
-        name: [str(problem.check) for problem in problems] for name, problems in found.items() if problems
+    broken = {
+        name: [str(problem.check) for problem in problems_of(report, now=now)]
+        for name, report in sorted(reports.items())
     }
+    return {name: checks for name, checks in broken.items() if checks}
 
 
 def in_dns(name: str) -> str:
@@ -142,14 +136,6 @@ def in_dns(name: str) -> str:
         return name.encode("idna").decode().lower()
     except UnicodeError:
         return name
-
-
-def _more(count: int) -> str:
-    return f" and {count} more" if count > 0 else ""
-
-
-def _is_unknown(report: DomainReport | None, now: datetime) -> bool:
-    return dns_fact(report, now=now).tone is Tone.UNKNOWN
 
 
 def as_data(report: DomainReport | None, *, now: datetime) -> dict[str, object]:

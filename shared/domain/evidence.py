@@ -21,7 +21,6 @@ Z = 1.959963984540054
 NARROW = 0.005, 0.25
 """A margin below half a percentage point and below a quarter of the rate is not shown: it changes no decision."""
 TOO_FEW = "too few"
-NO_CHANGE = "no clear change"
 
 
 @frozen
@@ -233,20 +232,16 @@ def changed(now: Rate | None, before: Rate | None) -> bool:
 
 
 def show_rate_change(now: Rate | None, before: Rate | None) -> str:
-    """`▲ 12%` where it is a change, `no clear change`, or nothing where there is nothing to compare with."""
-    if now is None or before is None or not (now.enough and before.enough):
+    """`▲ 12%`; empty where chance may be the reason, or there is nothing to compare with."""
+    if now is None or before is None or not changed(now, before):
         return ""
-    if not changed(now, before):
-        return NO_CHANGE
     return show_change((now.share - before.share) / before.share) if before.part else "▲"
 
 
 def show_count_change(now: int | None, before: int | None) -> str:
     """Show the change of counts that come by themselves (a Poisson process): events, or sends."""
-    if now is None or not before:
+    if now is None or not before or not (clearly_more(now, before) or clearly_more(before, now)):
         return ""
-    if not (clearly_more(now, before) or clearly_more(before, now)):
-        return NO_CHANGE
     return show_change((now - before) / before)
 
 
@@ -258,8 +253,6 @@ def clearly_more(one: int, other: int) -> bool:
 def clear_change(now: StatsRow, before: StatsRow, name: str) -> str:
     """The change of one count, empty where chance may be the reason: of the sends by their number, of others by their rate."""
     if name == "sends":
-        change = show_count_change(now.sends, before.sends)
-    else:
-        rates = (rate_of(getattr(row, name), row.sends) for row in (now, before))
-        change = show_rate_change(*rates)
-    return "" if change == NO_CHANGE else change
+        return show_count_change(now.sends, before.sends)
+    rates = (rate_of(getattr(row, name), row.sends) for row in (now, before))
+    return show_rate_change(*rates)

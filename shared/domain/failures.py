@@ -13,6 +13,7 @@ from shared.api.errors import (
     Unauthorized,
     Unreadable,
 )
+from shared.text.formats import show_some
 
 UNREACHABLE = "The outreach service can't be reached"
 SLOW = "The outreach service is slow to respond"
@@ -41,7 +42,7 @@ def cause_of(error: OutreachError) -> str:
 
 def which_failed(cause: str, sources: Sequence[str]) -> str:
     """The cause where other things were read: `No response for inboxes, today`."""
-    shown = ", ".join(sources[:SHOWN]) + (f" and {len(sources) - SHOWN} more" if len(sources) > SHOWN else "")
+    shown = show_some(sources, SHOWN)
     return f"No response for {shown}" if cause == UNREACHABLE else f"{cause} for {shown}"
 
 

@@ -19,7 +19,7 @@ from shared.domain.snapshot import SOURCES, ProblemStart, Reading, Snapshot
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
 from shared.records.guardrails import Incident
-from shared.text.formats import show_number
+from shared.text.formats import show_number, show_some
 
 NAMED = 4
 """Domains that the detail of a verdict names."""
@@ -139,8 +139,7 @@ def _text(counts: InboxCounts, domains: Sequence[DomainHealth]) -> str:
 def _worst(domains: Sequence[DomainHealth]) -> str:
     """The domains in trouble, in the order of all domains: the worst first."""
     troubled = [domain for domain in domains if domain.tone is not Tone.GOOD]
-    more = f" and {len(troubled) - NAMED} more" if len(troubled) > NAMED else ""
-    return ", ".join(domain.domain for domain in troubled[:NAMED]) + more
+    return show_some([domain.domain for domain in troubled], NAMED)
 
 
 SERVICE = "service"

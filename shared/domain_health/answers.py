@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from shared.domain_health.report import Code
 from shared.frozen import frozen
@@ -16,30 +15,6 @@ from shared.frozen import frozen
 MOST_QUESTIONS = 120
 """Questions about one domain: the selectors, and an SPF record at its limit with its addresses, are about 70."""
 LONGEST_NAME = 253
-
-
-class Outcome(StrEnum):
-    """The end of a look-up."""
-
-    FOUND = "found"
-    EMPTY = "empty"
-    """The name is there, without records of this type."""
-    NO_NAME = "no-name"
-    TIMEOUT = "timeout"
-    SERVER_FAILURE = "server-failure"
-    REFUSED = "refused"
-    ODD = "odd"
-    """An answer that breaks the protocol, or goes in circles."""
-    TOO_LARGE = "too-large"
-
-
-_UNKNOWN: Mapping[Outcome, Code] = {
-    Outcome.TIMEOUT: Code.TIMEOUT,
-    Outcome.SERVER_FAILURE: Code.SERVER_FAILURE,
-    Outcome.REFUSED: Code.REFUSED,
-    Outcome.ODD: Code.ODD_ANSWER,
-    Outcome.TOO_LARGE: Code.TOO_LARGE,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +29,14 @@ class Question:
 class Answer:
     """A resolver's answer."""
 
-    outcome: Outcome
     records: tuple[bytes, ...] = ()
     """The records: TXT as text, with its strings joined (RFC 7208, 3.3); others as zone files write them."""
     ttl: float = 0.0
     """Seconds for which it holds."""
-
-    @property
-    def is_known(self) -> bool:
-        """True if it says what is in DNS, be it that there is nothing."""
-        return self.outcome not in _UNKNOWN
-
-    @property
-    def failure(self) -> Code:
-        """The reason why it says nothing."""
-        return _UNKNOWN[self.outcome]
+    is_gone: bool = False
+    """There is no such name; else there may be no records of this type."""
+    failure: Code | None = None
+    """The reason why it says nothing of what is in DNS."""
 
 
 class Unanswered(Exception):  # no error: the check is made again with more answers
@@ -97,7 +65,7 @@ class Answers:
         question = Question(name.rstrip(".").lower(), kind)
         self.used[question] = None
         if not is_name(question.name):
-            return Answer(outcome=Outcome.NO_NAME)
+            return Answer(is_gone=True)
         answer = self._known.get(question)
         if answer is None:
             self.asked[question] = None
@@ -107,7 +75,7 @@ class Answers:
     def known(self, name: str, kind: str) -> Answer:
         """Raises `Unanswered`, or `Failed` where the answer is unknown."""
         answer = self.find(name, kind)
-        if not answer.is_known:
+        if answer.failure:
             raise Failed(answer.failure)
         return answer
 

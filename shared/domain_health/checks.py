@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from shared.domain_health import dkim, dmarc, spf
-from shared.domain_health.answers import Answer, Answers, Failed, Outcome, Question, Unanswered
+from shared.domain_health.answers import Answer, Answers, Failed, Question, Unanswered
 from shared.domain_health.dkim import DkimKey, Key
 from shared.domain_health.report import Action, Advice, Check, CheckReport, Code, Value
 from shared.frozen import frozen
@@ -97,7 +97,7 @@ def _check_mx(scope: Scope, answers: Answers) -> CheckReport:
     domain = scope.domain
     answer = answers.known(domain, "MX")
     records = sorted(record.decode("latin-1") for record in answer.records)
-    if answer.outcome is Outcome.NO_NAME:
+    if answer.is_gone:
         return _no_domain(Check.MX, domain)
     add = Advice(action=Action.ADD, name=domain, type="MX")
     if not records:
@@ -119,7 +119,7 @@ def _no_domain(check: Check, domain: str) -> CheckReport:
 def _check_spf(scope: Scope, answers: Answers) -> CheckReport:
     domain = scope.domain
     answer, texts = answers.texts(domain)
-    if answer.outcome is Outcome.NO_NAME:
+    if answer.is_gone:
         return _no_domain(Check.SPF, domain)
     records = tuple(text for text in texts if spf.is_spf(text))
     if not records:

@@ -21,12 +21,12 @@ import dns.rdatatype
 import dns.resolver
 
 from shared.domain_health import dkim
-from shared.domain_health.answers import MOST_QUESTIONS, Answer, Outcome, Question
+from shared.domain_health.answers import MOST_QUESTIONS, Answer, Question
 from shared.domain_health.checks import Scope, judge
 from shared.domain_health.dkim import SELECTORS
 from shared.domain_health.dmarc import organizational
 from shared.domain_health.following import Followed, confirm, follow, keys_to_expect, to_confirm
-from shared.domain_health.report import Check, CheckReport, DomainReport
+from shared.domain_health.report import Check, CheckReport, Code, DomainReport
 from shared.frozen import frozen
 
 TRY_SECONDS = 2.5
@@ -47,7 +47,7 @@ CACHED = 5_000
 EDNS_BYTES = 1232
 """This size arrives in one piece everywhere: https://www.dnsflagday.net/2020/ ."""
 
-_FAILURES = {dns.rcode.SERVFAIL: Outcome.SERVER_FAILURE, dns.rcode.REFUSED: Outcome.REFUSED}
+_FAILURES = {dns.rcode.SERVFAIL: Code.SERVER_FAILURE, dns.rcode.REFUSED: Code.REFUSED}
 
 
 class Pace:
@@ -77,18 +77,18 @@ class Resolver:
         until, kept = self._kept.get(question, (0.0, None))
         if kept is not None and until > now and not fresh:
             return kept
-        answer = Answer(outcome=Outcome.TIMEOUT)
+        answer = Answer(failure=Code.TIMEOUT)
         for _ in range(TRIES):
             await pace.turn()
             answer = await self._exchange(question)
-            if answer.outcome is not Outcome.TIMEOUT:
+            if answer.failure is not Code.TIMEOUT:
                 break
         self._keep(question, answer, now)
         return answer
 
     def _keep(self, question: Question, answer: Answer, now: float) -> None:
         self._kept.pop(question, None)
-        if not answer.is_known or not answer.ttl:
+        if answer.failure or not answer.ttl:
             return
         while len(self._kept) >= CACHED:
             self._kept.pop(next(iter(self._kept)))
@@ -101,12 +101,10 @@ class Resolver:
             )
             response = await self._send(message)
             return read_answer(response, question)
-        except (TimeoutError, dns.exception.Timeout):
-            return Answer(outcome=Outcome.TIMEOUT)
-        except OSError:  # the resolver is not there, or closes the connection
-            return Answer(outcome=Outcome.TIMEOUT)
+        except (dns.exception.Timeout, OSError):  # late, not there, or the connection was closed
+            return Answer(failure=Code.TIMEOUT)
         except (dns.exception.DNSException, EOFError, ValueError):
-            return Answer(outcome=Outcome.ODD)
+            return Answer(failure=Code.ODD_ANSWER)
 
     async def _send(self, message: dns.message.Message) -> dns.message.Message:
         """Ask by UDP, passing over packets with another id, sender or question; ask for a truncated answer by TCP."""
@@ -134,17 +132,16 @@ def read_answer(response: dns.message.Message, question: Question) -> Answer:
     if code not in {dns.rcode.NOERROR, dns.rcode.NXDOMAIN} or not isinstance(
         response, dns.message.QueryMessage
     ):
-        return Answer(outcome=_FAILURES.get(code, Outcome.ODD))
+        return Answer(failure=_FAILURES.get(code, Code.ODD_ANSWER))
     chain = response.resolve_chaining()  # of CNAMEs, 16 at most
     ttl, found = float(chain.minimum_ttl), chain.answer
     if code == dns.rcode.NXDOMAIN or found is None:
         # That there is nothing holds for as long as the zone's SOA says (RFC 2308, 5); without one, not at all.
-        outcome = Outcome.NO_NAME if code == dns.rcode.NXDOMAIN else Outcome.EMPTY
-        return Answer(outcome=outcome, ttl=ttl if response.authority else 0.0)
+        return Answer(is_gone=code == dns.rcode.NXDOMAIN, ttl=ttl if response.authority else 0.0)
     texts = tuple(_text(one) for one in found) if len(found) <= MOST_RECORDS else ()
     if not texts or sum(map(len, texts)) > LONGEST_TEXT:
-        return Answer(outcome=Outcome.TOO_LARGE, ttl=ttl)
-    return Answer(outcome=Outcome.FOUND, records=tuple(sorted(texts)), ttl=ttl)
+        return Answer(failure=Code.TOO_LARGE, ttl=ttl)
+    return Answer(records=tuple(sorted(texts)), ttl=ttl)
 
 
 def _text(record: object) -> bytes:
@@ -258,12 +255,12 @@ class _Visit:
 
     async def _answer(self, question: Question, *, late: bool) -> Answer:
         if self.asked >= MOST_QUESTIONS:
-            return Answer(outcome=Outcome.TOO_LARGE)
+            return Answer(failure=Code.TOO_LARGE)
         if late or self._timeouts >= MOST_TIMEOUTS:
-            return Answer(outcome=Outcome.TIMEOUT)
+            return Answer(failure=Code.TIMEOUT)
         self.asked += 1
         answer = await self._resolver.ask(question, self._pace, fresh=self._fresh)
-        self._timeouts += answer.outcome is Outcome.TIMEOUT
+        self._timeouts += answer.failure is Code.TIMEOUT
         return answer
 
 

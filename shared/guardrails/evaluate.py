@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from shared.domain.evidence import chance_of_so_few
 from shared.domain.wall_clock import moment
@@ -18,7 +20,6 @@ from shared.guardrails.rule import (
     Condition,
     Metric,
     Rule,
-    Scope,
     quoted,
     show_limit,
     subject_key,
@@ -64,7 +65,7 @@ def evaluate(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
         case Comparison.LEVEL_BELOW | Comparison.FALL:
             found = _health(rule, activity, start=start, end=now)
         case Comparison.BROKEN:
-            found = _broken(activity, at=now)
+            found = _broken(rule, activity, at=now)
         case _:
             found = _answers(rule, activity, start=start, end=now)
     return [one for one in found if _is_meant(rule, one)]
@@ -95,68 +96,49 @@ def _is_meant(rule: Rule, finding: Finding) -> bool:
     return not (rule.except_names and rule.excepts(finding.label))
 
 
+def _finding(rule: Rule, activity: Activity, subject: str, **values: Any) -> Finding:
+    """How the subject stands; the limit is that of the rule unless it is given."""
+    limit = rule.condition.limit / (100 if rule.condition.sends else 1)
+    return Finding(
+        **{"subject": subject, "label": activity.label(rule.scope, subject), "limit": limit, **values}
+    )
+
+
 def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
-    condition = rule.condition
+    condition, kind = rule.condition, EVENT_OF[rule.condition.metric]
     since = max(start, activity.known_since(condition.metric))
     if since > end:
         return
-    counts = activity.happened(EVENT_OF[condition.metric], rule.scope, start=start, end=end)
+    counts = activity.happened(kind, rule.scope, start=start, end=end)
     if condition.test is Comparison.COUNT_ABOVE:
         for key, count in counts.items():
-            label, holds = activity.label(rule.scope, key), count > condition.limit
-            yield Finding(
-                subject=key, label=label, value=count, limit=condition.limit, count=count, holds=holds
-            )
+            yield _finding(rule, activity, key, value=count, count=count, holds=count > condition.limit)
         return
-    limit = condition.limit / 100
-    certain = _certain(rule, activity, counts, start=start, end=end) if since > start else {}
-    yield from certain.values()
-    # Bounces before the first delivery weren't received: count events and sends of the same time, or the rate is too low.
+    certain = set[str]()
     if since > start:
-        counts = activity.happened(EVENT_OF[condition.metric], rule.scope, start=since, end=end)
-    sent = activity.counted("sends", rule.scope, start=since, end=end, generous=True)
-    for key, sends in sent.items():
-        if key in certain:
-            continue
-        count = counts.get(key, 0)
-        rate = count / sends if sends else None
-        yield Finding(
-            subject=key,
-            label=activity.label(rule.scope, key),
-            value=rate,
-            limit=limit,
-            count=count,
-            sends=sends,
-            holds=sends >= condition.sends and rate is not None and rate > limit,
-            known=end - since if since > start else 0.0,
-        )
+        # A rate holds whatever is unknown of the time before the first delivery, if the known events of the whole
+        # window are too many for the largest number of sends that it can have had.
+        most = activity.counted("sends", rule.scope, start=start, end=end, generous=True)
+        least = activity.counted("sends", rule.scope, start=start, end=end)
+        for key, sends in most.items():
+            sure = _rate(rule, activity, key, counts.get(key, 0), sends, enough=least.get(key, 0))
+            if sure.holds:
+                certain.add(key)
+                yield sure
+        # Bounces before the first delivery weren't received: count events and sends of the same time, or the rate is too low.
+        counts = activity.happened(kind, rule.scope, start=since, end=end)
+    known = end - since if since > start else 0.0
+    for key, sends in activity.counted("sends", rule.scope, start=since, end=end, generous=True).items():
+        if key not in certain:
+            found = _rate(rule, activity, key, counts.get(key, 0), sends, enough=sends)
+            yield replace(found, known=known)
 
 
-def _certain(
-    rule: Rule, activity: Activity, counts: Mapping[str, int], *, start: float, end: float
-) -> Mapping[str, Finding]:
-    """The subjects for which a rate holds whatever is unknown of the window before the first delivery.
-
-    At least the known events of the whole window came, and at most all of its sends were made.
-    """
-    condition, limit = rule.condition, rule.condition.limit / 100
-    most = activity.counted("sends", rule.scope, start=start, end=end, generous=True)
-    least = activity.counted("sends", rule.scope, start=start, end=end)
-    found = {}
-    for key, sends in most.items():
-        count, enough = counts.get(key, 0), least.get(key, 0) >= condition.sends
-        if sends and enough and count / sends > limit:
-            label = activity.label(rule.scope, key)
-            found[key] = Finding(
-                subject=key,
-                label=label,
-                value=count / sends,
-                limit=limit,
-                count=count,
-                sends=sends,
-                holds=True,
-            )
-    return found
+def _rate(rule: Rule, activity: Activity, key: str, count: int, sends: int, *, enough: int) -> Finding:
+    rate = count / sends if sends else None
+    found = _finding(rule, activity, key, value=rate, count=count, sends=sends)
+    holds = enough >= rule.condition.sends and rate is not None and rate > found.limit
+    return replace(found, holds=holds)
 
 
 def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
@@ -178,15 +160,8 @@ def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Ite
             limit *= baseline or 0.0
             holds = rate is not None and baseline is not None and rate < limit
             holds = holds and chance_of_so_few(count, sends, baseline or 0.0) < UNLIKELY
-        yield Finding(
-            subject=key,
-            label=activity.label(rule.scope, key),
-            value=rate,
-            limit=limit,
-            count=count,
-            sends=sends,
-            holds=sends >= condition.sends and holds,
-        )
+        holds = holds and sends >= condition.sends
+        yield _finding(rule, activity, key, value=rate, limit=limit, count=count, sends=sends, holds=holds)
 
 
 def _baseline(rule: Rule, activity: Activity, key: str, *, start: float) -> float | None:
@@ -201,30 +176,20 @@ def _baseline(rule: Rule, activity: Activity, key: str, *, start: float) -> floa
 
 
 def _health(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
-    limit = rule.condition.limit
-    now = activity.health(rule.scope, at=end)
-    if rule.condition.test is Comparison.LEVEL_BELOW:
-        for key, score in now.items():
-            label = activity.label(rule.scope, key)
-            yield Finding(subject=key, label=label, value=score, limit=limit, holds=score < limit)
-        return
-    before = activity.health(rule.scope, at=start)
-    for key, score in now.items():
-        if key in before:
-            fall, label = before[key] - score, activity.label(rule.scope, key)
-            yield Finding(subject=key, label=label, value=fall, limit=limit, holds=fall >= limit)
+    limit, is_level = rule.condition.limit, rule.condition.test is Comparison.LEVEL_BELOW
+    before = {} if is_level else activity.health(rule.scope, at=start)
+    for key, score in activity.health(rule.scope, at=end).items():
+        if is_level:
+            yield _finding(rule, activity, key, value=score, holds=score < limit)
+        elif key in before:
+            fall = before[key] - score
+            yield _finding(rule, activity, key, value=fall, holds=fall >= limit)
 
 
-def _broken(activity: Activity, *, at: float) -> Iterable[Finding]:
+def _broken(rule: Rule, activity: Activity, *, at: float) -> Iterable[Finding]:
     for key, checks in activity.broken(at=at).items():
-        yield Finding(
-            subject=key,
-            label=activity.label(Scope.DOMAIN, key),
-            value=len(checks),
-            limit=1,
-            holds=True,
-            detail=", ".join(name_of(check) for check in Check if check in checks),
-        )
+        detail = ", ".join(name_of(check) for check in Check if check in checks)
+        yield _finding(rule, activity, key, value=len(checks), limit=1, holds=True, detail=detail)
 
 
 def doubt(rule: Rule, activity: Activity, *, now: float) -> str:
