@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Literal
 
+from shared.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class Absence:
     """A person who said that they are away; `until` None: until they say that they are back."""
 
@@ -17,7 +19,7 @@ class Absence:
     until: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Actor:
     """Who does something, and where: `face` is slack, shell, dashboard, web (a browser) or bot (a timer)."""
 
@@ -40,7 +42,7 @@ Effect = Literal["", "paused", "resumed", "refused", "failed", "read"]
 """The effect of a change; empty if it didn't pause or resume sequences. A call of an assistant is `read`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Now:
     """How a sequence is now, and who made it so; `by` is empty where a timer did."""
 
@@ -50,7 +52,7 @@ class Now:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Before:
     """How a sequence was before a change, which is what an Undo makes of it again, and what became of it since."""
 
@@ -67,7 +69,7 @@ class Before:
     """What the last change since made of it; None: nobody changed it, but for an Undo of this very change."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AuditEntry:
     """One act that changed something, failed or was refused, or a call of an assistant."""
 
@@ -102,7 +104,7 @@ class AuditEntry:
         return Now(status=status, ends_at=before.new_end, by=self.actor.shown)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Undoable:
     """A change that can be taken back, and the last change of each of its sequences since."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from shared.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class DomainIncident:
     """A domain that the service paused: who acknowledged it, when it was over."""
 
@@ -19,7 +20,7 @@ class DomainIncident:
     recovered_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DomainPause:
     """That the service paused a domain; `reason` as it named it, with its share of sends."""
 
@@ -28,7 +29,7 @@ class DomainPause:
     recovered_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DomainPast:
     """What the bot recorded of a domain since a moment."""
 

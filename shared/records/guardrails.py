@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
+
+from shared.frozen import frozen
 
 POLL, HEALTH, CLOSED = "poll", "health", "closed"
 """Scopes of samples beside sequence and inbox: the reading itself, the score of an inbox, a day whose counts are whole."""
@@ -24,7 +25,7 @@ def day_of(number: int) -> date:
     return date.fromordinal(number + _EPOCH)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Happening:
     """A delivery, without its words."""
 
@@ -38,7 +39,7 @@ class Happening:
     """The number of the delivery."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CountSample:
     """How far the counts of one service day stood at a moment, for a sequence's name or an inbox's address.
 
@@ -57,7 +58,7 @@ class CountSample:
     workspace: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoredRule:
     """A rule that was added by a command."""
 
@@ -68,7 +69,7 @@ class StoredRule:
     added_name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Switch:
     """A rule that is off or snoozed; `ALL` for all of them. `until` None: until a person turns it on."""
 
@@ -78,7 +79,7 @@ class Switch:
     until: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Incident:
     """A rule that fired about one subject: acted on and told once, and open until its condition is long over."""
 

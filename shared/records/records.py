@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from shared.frozen import frozen
 from shared.records.audit import AuditEntry
 from shared.records.domains import DomainIncident
 from shared.records.replies import Waits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AlertsSummary:
     """How the alerts of a workspace stand."""
 
@@ -48,7 +49,7 @@ class AlertsSummary:
         return {name: count for name, count in self.timers.items() if name.lower() not in known}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PeriodRecords:
     """What the bot recorded from one moment until before another, each the first first."""
 
@@ -63,7 +64,7 @@ class PeriodRecords:
     """When replies were found by polling whose delivery has not come to this day."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Subscription:
     """What one channel wants to be told. Empty `sequence` and `inbox` mean all."""
 

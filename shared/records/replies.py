@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from shared.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class OpenReply:
     """An interested reply that is unclaimed, or claimed and not done."""
 
@@ -23,7 +24,7 @@ class OpenReply:
     permalink: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UnclaimedReplies:
     """The unclaimed interested replies of a workspace: how many there are, and a part of them, the oldest first."""
 
@@ -32,7 +33,7 @@ class UnclaimedReplies:
     replies: Sequence[OpenReply] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InterestedReply:
     """An interested reply that the bot has recorded, and who claimed it (empty: no one yet)."""
 
@@ -42,7 +43,7 @@ class InterestedReply:
     claimed_by: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LeadReply:
     """The newest reply of a lead that was delivered."""
 
@@ -58,7 +59,7 @@ class LeadReply:
     """Who takes care of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Waits:
     """How long the replies of one person, one sequence or all of them waited, in seconds."""
 
@@ -71,6 +72,21 @@ class Waits:
     """Those that waited no longer than was asked for."""
 
 
+<<<<<<< HEAD
+=======
+@frozen
+class PositiveReply:
+    """An interested reply, and how long it took until it was claimed or marked done (None: not yet)."""
+
+    at: datetime
+    sequence: str = ""
+    touched_after: timedelta | None = None
+    lead: str = ""
+    company: str = ""
+    email: str = ""
+
+
+>>>>>>> 2045defb (store: values that never change by their one decorator)
 Grouping = Literal["", "person", "sequence"]
 """What waits are counted by; empty: all together."""
 MOST_OPEN = 5_000

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Literal
 
+from shared.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class PauseEnd:
     """When a timed pause of a sequence ends, in Unix seconds, and who paused it."""
 
@@ -24,7 +26,7 @@ UNDER_WAY = -1
 """In place of a revision: someone is changing the sequence, or died while doing so."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SequenceChange:
     """A change under way, locked by `token`."""
 
@@ -47,7 +49,7 @@ class SequenceChange:
         return revisions is not None and self.revision == revisions.get(self.sequence, 0) != UNDER_WAY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ChangeResult:
     """The end of a change, written together with its timer."""
 
@@ -60,7 +62,7 @@ class ChangeResult:
     """Leave the timer as it is; else it becomes `timer`, or none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Timer:
     """A task for later, run once by any bot process; `key` is unique within a kind."""
 

@@ -14,7 +14,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,6 +23,7 @@ from shared.api.event_kinds import ACKNOWLEDGED, CLAIMABLE, DNS, INTERESTED, PAU
 from shared.domain.dns_facts import in_dns
 from shared.domain.reply_states import State, states_for
 from shared.domain.wall_clock import DAY
+from shared.frozen import frozen
 from shared.guardrails.rule import subject_key
 from shared.records.audit import Actor
 from shared.store import facts, jobs, messages
@@ -60,7 +61,7 @@ NAME_LETTERS = 300
 """Letters of a sequence's name that are kept with an alert."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AlertChange:
     """An alert after an act, and whether the act changed it."""
 
@@ -68,7 +69,7 @@ class AlertChange:
     changed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Trace:
     """The note about a change in the card's thread, and whom it mentions."""
 
@@ -82,7 +83,7 @@ WriteTrace = Callable[[AlertRow], Trace]
 """Words the trace of a change, given how the alert stood before it. Pure: it runs inside the transaction."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Due:
     """A reminder that is due in the thread of an alert's card in one channel."""
 
@@ -97,7 +98,7 @@ class Due:
     """Its card shares a message with others."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Passed:
     """A turn that has passed on, for each card of the reply in a channel."""
 
@@ -112,7 +113,7 @@ Planned = Sequence[tuple[str, PlannedPost]]
 """Messages to come, with their workspaces."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReminderTimes:
     """After how many seconds a person is reminded; None: never."""
 
@@ -121,7 +122,7 @@ class ReminderTimes:
     unfinished: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReminderWords:
     """What is planned for what is due, and who may get a turn. Pure."""
 
@@ -132,7 +133,7 @@ class ReminderWords:
     """None where the alert's rota isn't in the settings any more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShownSequence:
     """A sequence on open cards: its name as delivered, and the states that the cards show, which are usually one."""
 

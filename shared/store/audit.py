@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from shared.domain.wall_clock import DAY
+from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry, Now, Undoable
 from shared.store import messages
 from shared.store.db.engine import Repository, Transaction, method, reads, writes
@@ -272,7 +273,7 @@ class Verdict(StrEnum):
     """It would count now."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answered:
     """The verdict, and the question where it is known."""
 

@@ -16,7 +16,7 @@ import json
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ import sqlalchemy as sa
 
 from shared.api.event_kinds import INTERESTED, ONLY_WITH_WORDS, PAUSED, REPLIES, kind_of
 from shared.domain.wall_clock import DAY
+from shared.frozen import frozen
 from shared.records.records import Subscription
 from shared.store import facts, jobs, messages
 from shared.store.db import migrate
@@ -80,7 +81,7 @@ _PROBE = sa.Table("write_probe", sa.MetaData(), sa.Column("bytes", sa.LargeBinar
 """There only while a write of deliveries is tried out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Arrival:
     """One signed body, as it came to one workspace."""
 
@@ -266,7 +267,7 @@ def _remember(tx: Transaction, workspace: str, leads: Collection[str], *, since:
         tx.execute(tx.upsert(known_leads, "candidate_since"), rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PendingDelivery:
     """A delivery with news: it is new, or it came again."""
 
@@ -289,7 +290,7 @@ class PendingDelivery:
     """Those of its workspace."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnPlan:
     """A rota that is to choose the owner of a new alert."""
 
@@ -300,7 +301,7 @@ class TurnPlan:
     """What mentions the owner when the quiet hours are over."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Decision:
     """How a pending delivery was routed. `problem` says why it isn't a known event."""
 
@@ -670,7 +671,7 @@ def _lock(tx: Transaction, subjects: Collection[tuple[str, str]]) -> None:
 _LOCK = sa.text("SELECT pg_advisory_xact_lock(key) FROM unnest(CAST(:keys AS bigint[])) AS key")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReplyCard:
     """A card that shows a reply, planned or posted."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
 from shared.domain_health.report import DomainChange, DomainReport, Value, decode, encode
+from shared.frozen import frozen
 from shared.store import deliveries, facts, jobs
 from shared.store.alerts import open_card, update_subject
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
@@ -31,7 +32,7 @@ FORGOTTEN_AFTER = 7 * DAY
 """Seconds without an inbox after which a domain is no longer checked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DueDomain:
     """A domain that this process is to check, as long as it has the job."""
 
@@ -45,7 +46,7 @@ class DueDomain:
     """Those that send from it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class News:
     """What the workspaces that send from a domain are told: on the card of its problem, or as a new event."""
 
@@ -60,7 +61,7 @@ class News:
     """Until when a note waits in a channel."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Checked:
     """The result of a check, and what follows from it."""
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from shared.frozen import frozen
 from shared.storage.database import long_statements
 from shared.storage.redaction import Redaction
 from shared.store import messages
@@ -89,7 +89,7 @@ def _forget_deliveries(tx: Transaction, *, before: float) -> int:
     return tx.execute(sa.delete(deliveries).where(c.id.in_(ids))).rowcount
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PostedMessage:
     """A message in Slack about the person; `shared` with other people's alerts, where many arrived at once."""
 
@@ -98,7 +98,7 @@ class PostedMessage:
     shared: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Traces:
     """Where a person is in the database, by the ids of rows; what merely quotes the address is redacted."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
 
+from shared.frozen import frozen
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import facts
 
@@ -37,7 +37,7 @@ _SINCE = sa.select(facts).where(_OF_KIND, _c.at >= sa.bindparam("since")).order_
 _OLD = sa.delete(facts).where(_OF_KIND, _c.at < sa.bindparam("before"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Fact:
     """One fact."""
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
+from shared.frozen import frozen
 from shared.guardrails.activity import domain_of
 from shared.guardrails.rule import EVENT_OF, subject_key
 from shared.records.audit import AuditEntry
@@ -302,7 +303,7 @@ def _sample(**kept: Any) -> CountSample:
     return CountSample(**values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Claim:
     """What a rule wants to do about one subject."""
 
@@ -328,7 +329,7 @@ class Claim:
     """The sequences that are paused at this moment, by whomever."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Begun:
     """The incident, where the claim was the first; else why nothing began: `known`, `off`, `per day` or `at once`."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 import socket
-from dataclasses import dataclass
 
+from shared.frozen import frozen
 from shared.store import facts
 from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.facts import INSTANCE, PROCESS
@@ -16,7 +16,7 @@ ALIVE_SECONDS = 90.0
 FORGET_SECONDS = 86_400.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SeenBot:
     """The bot that was seen last: on which machine, and how many seconds ago."""
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from shared.frozen import frozen
 from shared.store import facts
 from shared.store.db.engine import AT_ONCE, Repository, Transaction, method, portions, probes, writes
 from shared.store.db.schema import NOW, jobs
@@ -57,12 +58,12 @@ class Job:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Done:
     """The end of a job; where it was put again meanwhile, it is due at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Again:
     """A job to look at again after so many seconds; None: it sleeps until it is put."""
 

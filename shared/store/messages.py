@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
 
+from shared.frozen import frozen
 from shared.records.audit import AuditEntry
 from shared.store import facts, jobs, rows, slack_limits
 from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, reads, writes
@@ -76,7 +77,7 @@ READY_IN = _OF_CHANNEL & UNSENT & is_in(State.READY)
 """Posts of a channel that wait to be sent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Post:
     """A message to one channel, with what is needed to draw it."""
 
@@ -144,7 +145,7 @@ def read_posts(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PlannedPost:
     """A message to come: at most one per `dedupe`."""
 
@@ -201,7 +202,7 @@ def wake(tx: Transaction, channels: Iterable[str]) -> None:
     jobs.put_all(tx, POST, {*channels}, at=tx.now, how="keep")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ChannelState:
     """What the job of a channel carries: how fast it may go, and what is wrong with it."""
 

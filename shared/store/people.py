@@ -7,13 +7,14 @@ of a rota is a fact, which is locked until the choice is committed.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import sqlalchemy as sa
 
 from shared.domain.rota import next_of
 from shared.domain.wall_clock import moment
+from shared.frozen import frozen
 from shared.records.audit import Absence, Actor
 from shared.store import facts
 from shared.store.db.engine import Repository, Transaction, reads, writes
@@ -22,7 +23,7 @@ from shared.store.facts import ABSENCE, ROTA, Fact
 from shared.store.jobs import look_now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Candidates:
     """Who may get the turn of a reply, as the settings, the clock and Slack have it."""
 
@@ -43,7 +44,7 @@ class Candidates:
         return None if self.pass_after is None else (self.quiet_until or now) + self.pass_after
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Turn:
     """Whose turn a reply is; without an owner it is the group's."""
 

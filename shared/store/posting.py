@@ -21,12 +21,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
+from shared.frozen import frozen
 from shared.store import facts, jobs, messages, slack_limits
 from shared.store.db.engine import (
     AT_ONCE,
@@ -97,7 +98,7 @@ SOUGHT_AT_ONCE = 200
 """Posts that one reading looks for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LeaseTimings:
     """How fast a channel may be posted to, and how long its lease lasts; seconds."""
 
@@ -123,7 +124,7 @@ class LeaseTimings:
         return self.lease + self.doubt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ChannelLease:
     """What the holder of a channel is to post within its lease: these, as one message."""
 
@@ -135,14 +136,14 @@ class ChannelLease:
     """None: nobody posts, and Slack has said something about the channel."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sent:
     """It is in the channel, as message `ts`."""
 
     ts: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NotSent:
     """Nothing reached Slack, or it asked to wait; again after so many seconds."""
 
@@ -150,7 +151,7 @@ class NotSent:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Unknown:
     """It may be there. `answered`: Slack has answered, so that nothing is under way any more."""
 
@@ -158,14 +159,14 @@ class Unknown:
     answered: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ChannelRefused:
     """Slack takes nothing for this channel, or nothing from this token."""
 
     error: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Unpostable:
     """Slack refuses this one message. `keyless`: it may be there, but has nothing by which it could be found."""
 
@@ -176,7 +177,7 @@ class Unpostable:
 Outcome = Sent | NotSent | Unknown | ChannelRefused | Unpostable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Settled:
     """Whether the lease was still held, and whether its channel broke or recovered just now."""
 
@@ -191,7 +192,7 @@ Report = Callable[[ChannelLease, Outcome, Settled], PlannedPost | None]
 """Words the reports of an outcome to other places; planned in the transaction that records the outcome."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Lookup:
     """A place to read, and the posts to look for, as long as this process has the job."""
 
@@ -211,7 +212,7 @@ class Lookup:
     """The attempt whose time it reads."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Look:
     """What a look-up saw."""
 

@@ -8,12 +8,12 @@ For `LATE_SECONDS` such a sequence is `doubtful`: whoever looks sends the confir
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import sqlalchemy as sa
 
 from shared.domain.wall_clock import moment
+from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry
 from shared.records.sequence_changes import (
     LOCK_SECONDS,
@@ -111,7 +111,7 @@ class TimerReplaced(Exception):
     """The timer that should end a pause was cancelled, set again, or is carried out by another process."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Doubt:
     """A sequence that an unanswered request may still change."""
 

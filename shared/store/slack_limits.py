@@ -9,8 +9,9 @@ in its key.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 
+from shared.frozen import frozen
 from shared.store import facts
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.facts import LIMIT, REQUEST
@@ -31,7 +32,7 @@ FARTHEST_SECONDS = 3600.0
 """What is further ahead was written before the clock was set back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limit:
     """How fast a method of Slack may be called, by all bots that share the database; by default at any speed."""
 
@@ -76,7 +77,7 @@ def is_slow(limit: Limit, *, now: float) -> bool:
     return now < limit.slow_until <= now + FARTHEST_SECONDS + SLOW_SECONDS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pace:
     """How many calls of a method Slack takes, over all bots: `period` seconds between them in the long run."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from shared.domain.wall_clock import MORNING, Recurrence, moment, parse_recurrence
+from shared.frozen import frozen
 from shared.records.guardrails import ALL_RULES
 from shared.records.records import Subscription
 from shared.store import facts, jobs, messages
@@ -101,7 +101,7 @@ def _next(at: str, now: float) -> float:
     return _recurrence(at).next_after(moment(now)).timestamp()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DueDigest:
     """A channel's digest, due at a moment."""
 

@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from shared.api.models import Subscription
+from shared.frozen import frozen
 from shared.storage.webhook_file import read_webhook_file
 from shared.store import facts
 from shared.store.db.engine import Database, Repository, Transaction, probes, reads, writes
@@ -70,7 +70,7 @@ def _derived(key: str) -> bytes:
     return base64.urlsafe_b64encode(raw)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoredSecrets:
     """The readable secrets of each workspace, the newest first, and why others cannot be read."""
 

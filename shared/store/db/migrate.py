@@ -9,13 +9,13 @@ the rest of the start.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import sqlalchemy as sa
 
+from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.storage import database
 from shared.store.db.schema import alembic_version, metadata, releases
@@ -32,7 +32,7 @@ class UnusableSchema(RecordsUnavailable):
     """This version can neither use nor upgrade the schema of the database."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SchemaState:
     """Where a database's schema stands; `revision` is empty for an empty database."""
 
