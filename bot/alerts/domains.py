@@ -1,6 +1,6 @@
 """The cards of a domain: paused, sending again, recovered, and its DNS. Pure.
 
-Everything that isn't in the delivery comes from `Alert.standing`, which `bot.jobs.card_refresh` and
+Everything that isn't in the delivery comes from `Alert.subject`, which `bot.jobs.card_refresh` and
 `bot.jobs.domain_checks` write; it may be missing. The service doesn't report a recovery, so it is derived from the
 domain's inboxes, now and before.
 """
@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from bot.alerts.model import Alert, domain_of
 from bot.alerts.notes import write_note
 from bot.alerts.wording import facts_of, footer
 from bot.blockkit.actions import ACK, OnAlert
@@ -23,13 +22,13 @@ from shared.commands.base import DOMAIN
 from shared.commands.domain import Domain
 from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
+from shared.domain.alert import Alert, domain_of
 from shared.domain.card import Action, Button, Card, Fact, Tone
 from shared.domain.health import Thresholds, verdict
 from shared.domain.paused_domains import advice, pause_reason
 from shared.domain_health import wording
 from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value, decode, encode
 from shared.store.messages import INCIDENT, PlannedPost
-from shared.store.rows import AlertRow
 from shared.text.formats import clip, show_exact_span, show_number
 
 SENDING = "sending"
@@ -46,16 +45,16 @@ _STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
 
 def paused_card(alert: Alert) -> Card:
     """Red while it is paused or its DNS is broken, amber while it warms up, green when it has recovered."""
-    name, standing = clip(domain_of(alert.event) or "A domain"), alert.standing
+    name, standing = clip(domain_of(alert.event) or "A domain"), alert.subject
     problems, stage = problems_in(standing), standing.get("stage")
     why = clip(pause_reason(alert.event), length=REASON)
-    sends = bool(alert.recovered_at) or stage in {SENDING, RECOVERED}
+    sends = bool(alert.recovered) or stage in {SENDING, RECOVERED}
     title, tone, back = f"{name} is paused: {why}" if why else f"{name} is paused", Tone.BAD, ""
     if sends:
-        is_well = bool(alert.recovered_at) or stage == RECOVERED
+        is_well = bool(alert.recovered) or stage == RECOVERED
         title, tone = _sending(name, is_well=is_well, is_broken=bool(problems))
-    if alert.recovered_at:
-        back = f"It recovered after {show_exact_span(alert.recovered_at - alert.received_at)}."
+    if alert.recovered:
+        back = f"It recovered after {show_exact_span(alert.recovered - alert.received)}."
     elif stage == SENDING:
         back = "It is warming up: its daily limits start small and grow each day."
     lines = (_repairs(problems), back, _facts(alert), "" if sends else f"Next: {_advice(alert)}")
@@ -123,7 +122,7 @@ def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _facts(alert: Alert) -> str:
     """DNS, inboxes, sequences, what rules found and who takes care of it, in one line."""
-    standing = alert.standing
+    standing = alert.subject
     dns, rows, names = standing.get("dns"), standing.get("inboxes", ()), standing.get("sequences", ())
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     rules = "; ".join(f"{rule}: {note}" for rule, note in standing.get("guardrails", ()))
@@ -138,16 +137,16 @@ def _facts(alert: Alert) -> str:
 
 
 def _advice(alert: Alert) -> str:
-    counts: Mapping[str, int] = alert.standing.get("counts", {})
+    counts: Mapping[str, int] = alert.subject.get("counts", {})
     bounced, left = counts.get("lead.bounced", 0), counts.get("lead.unsubscribed", 0)
     return advice(alert.event.reason or "", bounced=bounced, left=left)
 
 
 def _buttons(alert: Alert, *, sends: bool) -> tuple[Button, ...]:
     """To take care of it, to pause what still sends, by the number that the question names, and to look."""
-    domain, names, here = domain_of(alert.event), alert.standing.get("active"), alert.workspace
+    domain, names, here = domain_of(alert.event), alert.subject.get("active"), alert.workspace
     buttons = []
-    if not (alert.acknowledged or alert.recovered_at):
+    if not (alert.acknowledged or alert.recovered):
         acknowledge = OnAlert(verb=ACK, alert=alert.id)
         buttons.append(Button(label="Acknowledge", action=acknowledge, tone=Tone.GOOD))
     if not domain:
@@ -181,7 +180,7 @@ def domain_state(
     return {"inboxes": rows, "troubled": troubled, "rested": rested, "stage": stage}
 
 
-def recovery_note(alert: AlertRow, now: Mapping[str, Any], *, at: float) -> PlannedPost:
+def recovery_note(alert: Alert, now: Mapping[str, Any], *, at: float) -> PlannedPost:
     """The message for thread and channel about a domain that is sending again or has recovered."""
     is_broken = bool(problems_in(now))
     title, tone = _sending(clip(alert.domain), is_well=now["stage"] == RECOVERED, is_broken=is_broken)
@@ -208,23 +207,23 @@ def dns_body(domain: str, changes: Sequence[DomainChange], at: float) -> bytes:
 def dns_card(alert: Alert) -> Card:
     """Red while anything is broken, green when all of it is good again.
 
-    The delivery has what was first noticed; `Alert.standing` has how it stands now, once that is another.
+    The delivery has what was first noticed; `Alert.subject` has how it stands now, once that is another.
     """
     domain = clip(domain_of(alert.event) or "A domain")
-    if alert.standing.get("moved"):
+    if alert.subject.get("moved"):
         return Card(title=f"DNS of {domain}: see the card of its pause", notifies=True)
     told = alert.event.raw.get("changes")
     read = [decode(DomainChange, json.dumps(change)) for change in (told if isinstance(told, list) else ())]
     changes = [change for change in read if change is not None]
-    problems = problems_in(alert.standing)
-    if "dns" not in alert.standing:
+    problems = problems_in(alert.subject)
+    if "dns" not in alert.subject:
         problems = _causes([one.after for one in changes if one.after.value is Value.PROBLEM])
     facts: list[Fact] = []
-    is_good = bool(alert.recovered_at) or (bool(changes) and all(change.recovered for change in changes))
+    is_good = bool(alert.recovered) or (bool(changes) and all(change.recovered for change in changes))
     tone = Tone.GOOD if is_good else Tone.INFO
     title, text = f"DNS of {domain} {'is good again' if is_good else 'changed'}", ""
-    if alert.recovered_at:
-        problems, text = (), f"It was broken for {show_exact_span(alert.recovered_at - alert.received_at)}."
+    if alert.recovered:
+        problems, text = (), f"It was broken for {show_exact_span(alert.recovered - alert.received)}."
     elif problems:
         title, tone = f"DNS of {domain} is broken", Tone.BAD
         text = f"Receivers may reject or junk its mail.\n{_repairs(problems)}"

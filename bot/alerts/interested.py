@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bot.alerts.model import Alert
+from bot.alerts import rota
 from bot.alerts.wording import LATE, about, answer_link, facts_of, introduced, show_time, when
 from bot.blockkit.actions import DETAILS, LEAD, OnAlert
 from bot.blockkit.elements import MENU, OPTION_VALUE, value_of
 from shared.api.event_kinds import kind_of
 from shared.commands.leads import Remove
 from shared.commands.pause import Pause, Resume
+from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.reply_states import AFTER, State
 from shared.text.formats import clip, show_exact_span
@@ -88,7 +89,7 @@ def details(alert: Alert) -> Card:
         facts=(
             *facts_of(("Email", event.lead.email), ("Sequence", _sequence_name(alert))),
             *facts_of(("Step", None if event.step is None else str(event.step)), ("Inbox", event.inbox)),
-            when("Received", alert.received_at),
+            when("Received", alert.received),
             *_snooze_end(alert),
         ),
         buttons=(*row, *(replace(one, menu=False) for one in menu), *page),
@@ -112,21 +113,29 @@ def _status(alert: Alert) -> str:
     if alert.handled and alert.closed_reason:
         return f"not interested ({clip(alert.closed_reason)}), says @{alert.handled.name}"
     if alert.handled:
-        taken = show_exact_span(alert.handled.at - alert.received_at)
+        taken = show_exact_span(alert.handled.at - alert.received)
         return f"done by @{alert.handled.name} after {taken}"
     if alert.claim:
-        by = f"assigned to @{alert.claim.name} by @{alert.assigned_by}"
-        did = by if alert.assigned_by else f"claimed by @{alert.claim.name}"
-        return f"{did} after {show_exact_span(alert.claim.at - alert.received_at)}"
+        by = f"assigned to @{alert.claim.name} by @{alert.assigned_name}"
+        did = by if alert.assigned_name else f"claimed by @{alert.claim.name}"
+        return f"{did} after {show_exact_span(alert.claim.at - alert.received)}"
     if alert.snooze:
         return f"snoozed by @{alert.snooze.name}"
-    waits = ("", "still unclaimed", "still unclaimed, escalated")[min(alert.nudges, 2)]
-    return ", ".join(filter(None, (waits if alert.nudges > 1 or not alert.turn else "", alert.turn)))
+    waits, turn = (
+        ("", "still unclaimed", "still unclaimed, escalated")[min(alert.nudges, 2)],
+        rota.status_line(alert),
+    )
+    return ", ".join(filter(None, (waits if alert.nudges > 1 or not turn else "", turn)))
+
+
+def _is_paused(alert: Alert) -> bool:
+    """True where its sequence is paused, as last read."""
+    return bool(alert.subject.get("sequence") == "paused")
 
 
 def _sequence_name(alert: Alert) -> str | None:
     name = alert.event.sequence
-    paused = alert.sequence_paused and alert.state is not State.DONE  # a done reply isn't looked at any more
+    paused = _is_paused(alert) and alert.state is not State.DONE  # a done reply isn't looked at any more
     return f"{clip(name, length=NAME_CHARACTERS)} (paused)" if name and paused else name
 
 
@@ -174,7 +183,7 @@ def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
     done = offered.pop("done", None)
     menu = [button for button in offered.values() if button.menu]
     if event.sequence and not plain and state is not State.DONE:
-        act = (Resume if alert.sequence_paused else Pause)(target=(event.sequence,))
+        act = (Resume if _is_paused(alert) else Pause)(target=(event.sequence,))
         label = f"{act.verb.capitalize()} sequence"
         menu.append(Button(label=label, action=act, workspace=here, menu=True))
     if done and done.menu:  # of what nobody has claimed it is rare

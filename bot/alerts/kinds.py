@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.alerts import domains, interested
-from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import (
     about,
     campaign_of,
@@ -27,6 +26,7 @@ from bot.blockkit.elements import cut
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
 from shared.commands.leads import Lead, Remove
+from shared.domain.alert import Alert, domain_of
 from shared.domain.card import Button, Card, Tone
 from shared.records.records import Subscription
 from shared.text.formats import clip
@@ -66,7 +66,7 @@ def again(alert: Alert, *, at: datetime) -> Card:
     return Card(
         title=f"Paused again: {domain_of(alert.event) or 'a domain'}",
         tone=Tone.BAD,
-        facts=(when("Reported again", at), when("First reported", alert.received_at)),
+        facts=(when("Reported again", at), when("First reported", alert.received)),
     )
 
 
@@ -123,7 +123,7 @@ def _brief(alert: Alert) -> Card:
         details=(
             *facts_of(("Email", event.lead.email)),
             *facts_of(("Sequence", campaign_of(event)), brief=True),
-            when("Received", alert.received_at),
+            when("Received", alert.received),
         ),
         footer=footer(alert),
         notifies=True,
@@ -141,7 +141,7 @@ def _offered(alert: Alert) -> tuple[Button, ...]:
         buttons.append(Button(label="Cancel reminder", action=OnAlert(verb="wake", alert=alert.id)))
     elif kind.offers == "reminder":
         day = day_of(alert.event.return_date or "")
-        if day and day > alert.received_at.date():
+        if day and day > alert.received.date():
             on_return = OnAlert(verb="snooze", alert=alert.id, detail=str(day))
             buttons.append(Button(label=f"Remind on {day.day} {day:%b}", action=on_return))
         buttons.append(Button(label="Remind me …", action=OnAlert(verb="snooze", alert=alert.id)))

@@ -14,13 +14,14 @@ from datetime import timedelta
 from bot.alerts import interested, rota
 from bot.alerts.links import Links
 from bot.alerts.notes import write_note
-from bot.alerts.rendering import NO_LINKS, alert_of_row
+from bot.alerts.rendering import NO_LINKS, on_card
 from bot.alerts.routing import Routes
 from bot.alerts.wording import about
 from bot.blockkit.actions import ACK, OnAlert
 from shared.api.event_kinds import kind_of
 from shared.commands.leads import Lead
 from shared.commands.replies import Replies
+from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone
 from shared.settings.sections import AlertPolicy
 from shared.store import Store
@@ -29,7 +30,6 @@ from shared.store.jobs import End, Job
 from shared.store.messages import INCIDENT, PlannedPost
 from shared.store.people import Candidates
 from shared.store.post_kinds import NOTE, TURN, UNACKNOWLEDGED, UNFINISHED
-from shared.store.rows import AlertRow
 from shared.text.formats import clip, show_exact_span, show_number
 from shared.text.slack_ids import is_user
 
@@ -201,7 +201,7 @@ class Reminders:
         policy = self._routes.routing.channel_policy(due.channel)
         return policy.quiet_until(now) if due.what == "unfinished" else None
 
-    def _candidates(self, alert: AlertRow, now: float) -> Candidates | None:
+    def _candidates(self, alert: Alert, now: float) -> Candidates | None:
         """The people who may get the next turn; None where the rota isn't in the settings any more. Pure."""
         rota = self._routes.routing.rotas.get(alert.rota)
         return self._routes.candidates(rota, rota.name, now) if rota else None
@@ -300,12 +300,12 @@ def reminder_card(due: Due, *, now: float, links: Links = NO_LINKS) -> Card:
     }
     title, text = words.title.format(**values), (words.text.format(**values),)
     if due.what == "escalate":
-        whole = interested.card(alert_of_row(alert, several=False, links=links))
+        whole = interested.card(on_card(alert, several=False, links=links))
         return replace(whole, title=title, tone=words.tone, text=text)
     return Card(title=title, tone=words.tone, text=text, buttons=_buttons(words.button, alert))
 
 
-def _buttons(verb: str, alert: AlertRow) -> tuple[Button, ...]:
+def _buttons(verb: str, alert: Alert) -> tuple[Button, ...]:
     if verb != "lead":
         label = {"claim": "Claim", "done": "Mark done", ACK: "Acknowledge"}[verb]
         return (Button(label=label, action=OnAlert(verb=verb, alert=alert.id), tone=Tone.GOOD),)

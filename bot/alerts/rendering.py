@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from bot.alerts import changes, kinds, notes, rota
+from bot.alerts import changes, kinds, notes
 from bot.alerts.links import Links
-from bot.alerts.model import Alert, Mark
 from bot.alerts.notes import read_note
 from bot.alerts.wording import answer_link
 from bot.blockkit import card_blocks
+from shared.domain.alert import Alert
 from shared.domain.card import Card
 from shared.domain.wall_clock import moment
 from shared.store import post_kinds
 from shared.store.messages import Post
 from shared.store.post_kinds import ALERT
-from shared.store.rows import AlertRow
 from shared.text.slack_ids import is_user
 
 MOST_OWNERS = 6
@@ -27,33 +26,15 @@ MOST_OWNERS = 6
 NO_LINKS = Links()
 
 
-def alert_of_row(row: AlertRow, *, several: bool, links: Links = NO_LINKS) -> Alert:
-    """The alert as its card shows it."""
-
-    def mark(name: str, at: float | None) -> Mark | None:
-        return None if at is None else Mark(name=name, at=moment(at))
-
+def on_card(alert: Alert, *, several: bool, links: Links = NO_LINKS) -> Alert:
+    """The alert as its card shows it: with its workspace where there are several, and with links."""
     # The link's thirty days begin again with each change of hands.
-    since = max(row.received_at, row.claimed_at or 0.0, row.waiting_since or 0.0)
-    return Alert(
-        id=row.id,
-        event=row.event,
-        received_at=row.received,
-        seen=row.seen,
-        found=row.found,
-        claim=mark(row.claimed_name, row.claimed_at),
-        assigned_by=row.assigned_name,
-        turn=rota.status_line(row),
-        handled=mark(row.handled_name, row.handled_at),
-        closed_reason=row.closed_reason,
-        snooze=mark(row.snoozed_name, row.snoozed_until),
-        nudges=row.nudges if row.waiting_since is not None else 0,
-        standing=json.loads(row.standing) if row.standing else {},
-        recovered_at=moment(row.recovered_at),
-        acknowledged=mark(row.acked_name, row.acked_at),
-        workspace=row.workspace if several else "",
-        lead_link=links.to_lead(row.event.lead.email),
-        mail_link=links.to_mail(row.id, since=since) if answer_link(row.event) else "",
+    since = max(alert.received_at, alert.claimed_at or 0.0, alert.waiting_since or 0.0)
+    return replace(
+        alert,
+        workspace=alert.workspace if several else "",
+        lead_link=links.to_lead(alert.event.lead.email),
+        mail_link=links.to_mail(alert.id, since=since) if answer_link(alert.event) else "",
     )
 
 
@@ -70,8 +51,8 @@ def card_of(post: Post, *, several: bool, links: Links = NO_LINKS) -> Card:
         text = acknowledged if kind.settled_by == "acknowledgement" else _settled(post.alert)
         return Card(title=card.title, text=(text,))
     # One whose body was pruned still shows what was kept.
-    row = post.alert or AlertRow(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
-    alert = alert_of_row(row, several=several, links=links)
+    kept = post.alert or Alert(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
+    alert = on_card(kept, several=several, links=links)
     if kind.draws == "updated":
         return kinds.turned(alert)
     if kind.draws == "again":
@@ -92,7 +73,7 @@ def is_settled(post: Post) -> bool:
     return alert.waiting_since is None or passed_on
 
 
-def _settled(alert: AlertRow) -> str:
+def _settled(alert: Alert) -> str:
     """The sentence of a reminder whose reply was claimed, done or snoozed."""
     if alert.handled_at is not None and alert.closed_reason:
         return f"Closed by @{alert.handled_name}: not interested ({alert.closed_reason})."

@@ -11,9 +11,9 @@ from bot.alerts.wording import about
 from bot.blockkit.actions import OnAlert
 from shared.api.events import Event
 from shared.commands.replies import Replies
+from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone
 from shared.store.alerts import PASSES, Passed
-from shared.store.rows import AlertRow
 from shared.text.formats import show_exact_span, show_number
 
 
@@ -63,7 +63,7 @@ def summary_card(group: Sequence[Passed]) -> Card:
     )
 
 
-def status_line(alert: AlertRow) -> str:
+def status_line(alert: Alert) -> str:
     """A sentence about the turn of a reply; empty where it follows no rota, or a person has it."""
     if not alert.rota or alert.waiting_since is None:
         return ""

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from bot.alerts import kinds, model, rota
+from bot.alerts import kinds, rota
 from bot.alerts.notes import write_note
 from bot.alerts.rota import People
 from shared.api.event_kinds import DNS, kind_of
 from shared.api.events import Event, read_event
+from shared.domain.alert import domain_of
 from shared.records.records import Subscription
 from shared.settings.sections import ChannelPolicy, Rota, Routing
 from shared.store.alerts import NAME_LETTERS
@@ -71,7 +72,7 @@ class Routes:
             kind=event.kind[:80],
             problem="" if event.is_known else f"{event.kind[:80]!r} isn't a known event",
             email=event.lead.email or "",
-            domain=(model.domain_of(event) or "").casefold()[:300],
+            domain=(domain_of(event) or "").casefold()[:300],
             sequence=(event.sequence or "")[:NAME_LETTERS],
             detail=(event.bounce_type or event.return_date or "")[:80],
             reply=_hash(event.reply),

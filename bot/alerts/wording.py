@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from bot.alerts.model import Alert
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
+from shared.domain.alert import Alert
 from shared.domain.card import Fact
 from shared.text import links
 from shared.text.formats import clip

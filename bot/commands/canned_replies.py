@@ -7,11 +7,11 @@ from datetime import datetime
 
 from bot.alerts import kinds
 from bot.alerts.links import Links
-from bot.alerts.model import Alert
 from bot.blockkit.actions import OpenForm, ShowSample
 from shared.api.events import Event, EventLead
 from shared.commands.help import Help
 from shared.commands.replies import Replies
+from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone
 
 UNKNOWN = Card(
@@ -75,7 +75,7 @@ SAMPLE_PRESSED = Card(
 def sample(now: datetime, links: Links) -> Card:
     """The card of an interested reply as it is drawn for real ones, with buttons that change nothing."""
     link = links.to_mail("al_sample", since=now.timestamp())
-    card = kinds.card(Alert(id="al_sample", event=SAMPLE, received_at=now, mail_link=link))
+    card = kinds.card(Alert(id="al_sample", event=SAMPLE, received_at=now.timestamp(), mail_link=link))
     pressed = ShowSample(pressed=True)
     buttons = tuple(
         Button(label=one.label, action=pressed, tone=one.tone, menu=one.menu) for one in card.buttons

@@ -205,7 +205,7 @@ class CommandDispatcher:
             return await self._command(looking, caller)
         if await caller.readable(looking) is None:
             return await caller.refuse(looking.command, looking.line, looking.workspace)
-        shown = rendering.alert_of_row(alert, several=self._several, links=self._links)
+        shown = rendering.on_card(alert, several=self._several, links=self._links)
         return Answer(card=interested.details(shown))
 
     async def _command(self, asked: Invocation, caller: Caller) -> Answer:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from bot.alerts.links import PATH, Links
 from bot.alerts.wording import about, answer_link
 from bot.http.webhook import Receive, Scope, Send, answer
+from shared.domain.alert import Alert
 from shared.domain.reply_states import State
 from shared.domain.wall_clock import moment
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.rows import AlertRow
 from shared.text.formats import show_exact_span
 
 CLICK_WITHIN_SECONDS, LOOK_SECONDS = 1.5, 0.1
@@ -75,7 +75,7 @@ class ReplyPage:
             send, 200, body.encode(), content_type=b"text/html; charset=utf-8", headers=_PRIVATE
         )
 
-    async def _is_expected(self, alert: AlertRow | None) -> bool:
+    async def _is_expected(self, alert: Alert | None) -> bool:
         """True if the person who has the reply has just clicked; waits for a click that is under way."""
         deadline = time.monotonic() + CLICK_WITHIN_SECONDS
         while alert is not None and alert.state is not State.DONE:
@@ -92,7 +92,7 @@ class ReplyPage:
         return False
 
 
-def _page(alert: AlertRow, link: str, *, now: float) -> str:
+def _page(alert: Alert, link: str, *, now: float) -> str:
     """The page for a visitor where someone has the reply, or it is done."""
     if alert.handled_at is not None:
         person, did, at = alert.handled_name, "marked it done", alert.handled_at

@@ -53,8 +53,8 @@ from bot.slack.web_api import SlackError, WebApi
 from shared.commands import COMMANDS, UsageError, find_command, invocation
 from shared.commands.base import ALIASES
 from shared.commands.status import Status
+from shared.domain.alert import Alert
 from shared.domain.card import Action, Card, Typed
-from shared.store.rows import AlertRow
 from shared.text.tokenize import from_slack
 
 ERROR_AT_FIELD_SECONDS = 1.0
@@ -272,7 +272,7 @@ class Listeners:
         answer = await self._dispatcher.perform(line, asker)
         return answer if alert else replace(answer, noted=False)
 
-    async def _alert_of(self, places: Any, thread_ts: str) -> AlertRow | None:
+    async def _alert_of(self, places: Any, thread_ts: str) -> Alert | None:
         """The alert whose card a thread belongs to; None elsewhere, or where its workspace left the settings."""
         alert = await self._contexts.store.alerts.in_message(places, thread_ts) if thread_ts else None
         return alert if alert and alert.workspace in self._contexts.settings.workspaces else None

@@ -21,6 +21,7 @@ from shared.api.errors import OutreachError
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
 from shared.commands.pause import LOOK_BACK
+from shared.domain.alert import Alert
 from shared.domain.card import Tone
 from shared.domain.dns_facts import dns_fact, in_dns, problems_of
 from shared.domain.wall_clock import DAY, moment
@@ -29,7 +30,6 @@ from shared.guardrails.rule import subject_key
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.alerts import CARDS_AT_ONCE, NAME_LETTERS, ShownSequence
-from shared.store.rows import AlertRow
 
 EVERY = 10.0
 """Seconds between two checks."""
@@ -110,7 +110,7 @@ class CardRefresher:
         return turned
 
     async def _refresh_domain(
-        self, workspace: str, alert: AlertRow, inboxes: Sequence[Inbox], *, paused: Collection[str]
+        self, workspace: str, alert: Alert, inboxes: Sequence[Inbox], *, paused: Collection[str]
     ) -> bool:
         """Store how a paused domain stands, where that has changed."""
         at, records = self._store.database.clock(), self._store.records
@@ -151,7 +151,7 @@ class CardRefresher:
         ]
         return {"guardrails": held} if held else {}
 
-    async def _dns_state(self, alert: AlertRow, *, at: float) -> Mapping[str, Any]:
+    async def _dns_state(self, alert: Alert, *, at: float) -> Mapping[str, Any]:
         """The state of the domain's DNS for its card, without what changes at every look; empty where it isn't checked.
 
         That it is good is known only from a check after the pause, which is made at once.

@@ -72,21 +72,6 @@ class Waits:
     """Those that waited no longer than was asked for."""
 
 
-<<<<<<< HEAD
-=======
-@frozen
-class PositiveReply:
-    """An interested reply, and how long it took until it was claimed or marked done (None: not yet)."""
-
-    at: datetime
-    sequence: str = ""
-    touched_after: timedelta | None = None
-    lead: str = ""
-    company: str = ""
-    email: str = ""
-
-
->>>>>>> 2045defb (store: values that never change by their one decorator)
 Grouping = Literal["", "person", "sequence"]
 """What waits are counted by; empty: all together."""
 MOST_OPEN = 5_000

@@ -20,6 +20,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from shared.api.event_kinds import ACKNOWLEDGED, CLAIMABLE, DNS, INTERESTED, PAUSED
+from shared.domain.alert import Alert
 from shared.domain.dns_facts import in_dns
 from shared.domain.reply_states import State, states_for
 from shared.domain.wall_clock import DAY
@@ -35,7 +36,7 @@ from shared.store.messages import PlannedPost
 from shared.store.messages import State as PostState
 from shared.store.people import Candidates, Turn, take
 from shared.store.post_kinds import ALERT, TRACE, TURN, UNACKNOWLEDGED, UNFINISHED
-from shared.store.rows import ALERT_ROWS, COLUMNS, OWN, AlertRow, alert_of, read_alerts
+from shared.store.rows import ALERT_ROWS, COLUMNS, OWN, alert_of, read_alerts
 
 MOST_CLAIMED = 50
 MAIL_SECONDS = 30.0
@@ -65,7 +66,7 @@ NAME_LETTERS = 300
 class AlertChange:
     """An alert after an act, and whether the act changed it."""
 
-    alert: AlertRow
+    alert: Alert
     changed: bool
 
 
@@ -79,7 +80,7 @@ class Trace:
     """Where the mention is, if that isn't the first card: who is mentioned must be able to read it."""
 
 
-WriteTrace = Callable[[AlertRow], Trace]
+WriteTrace = Callable[[Alert], Trace]
 """Words the trace of a change, given how the alert stood before it. Pure: it runs inside the transaction."""
 
 
@@ -87,7 +88,7 @@ WriteTrace = Callable[[AlertRow], Trace]
 class Due:
     """A reminder that is due in the thread of an alert's card in one channel."""
 
-    alert: AlertRow
+    alert: Alert
     channel: str
     what: str
     """remind, escalate, back (from a snooze), unfinished (claimed, and not done) or unacknowledged."""
@@ -103,7 +104,7 @@ class Passed:
     """A turn that has passed on, for each card of the reply in a channel."""
 
     due: Due
-    before: AlertRow
+    before: Alert
     """The alert as it was."""
     turn: Turn
     candidates: Candidates
@@ -129,7 +130,7 @@ class ReminderWords:
     times: ReminderTimes
     due: Callable[[Sequence[Due], float], Planned]
     passed: Callable[[Sequence[Passed], float], Planned]
-    candidates: Callable[[AlertRow, float], Candidates | None]
+    candidates: Callable[[Alert, float], Candidates | None]
     """None where the alert's rota isn't in the settings any more."""
 
 
@@ -181,7 +182,7 @@ def count_unclaimed(tx: Transaction, workspace: str) -> tuple[int, float | None]
     return count, oldest
 
 
-def find(tx: Transaction, alert: str) -> AlertRow | None:
+def find(tx: Transaction, alert: str) -> Alert | None:
     """The state of an alert; None if it doesn't exist."""
     return next(iter(read_alerts(tx, _BY_ID, {"alert": alert})), None)
 
@@ -292,12 +293,12 @@ class Alerts(Repository):
         return tx.update(alerts, expected, mail_until=None) == 1
 
     @reads
-    def claimed_by(self, tx: Transaction, person: str) -> Sequence[AlertRow]:
+    def claimed_by(self, tx: Transaction, person: str) -> Sequence[Alert]:
         """The alerts that a person has claimed and not handled, the newest first."""
         return read_alerts(tx, CLAIMED_BY, {"person": person})
 
     @reads
-    def in_message(self, tx: Transaction, places: Collection[str], ts: str) -> AlertRow | None:
+    def in_message(self, tx: Transaction, places: Collection[str], ts: str) -> Alert | None:
         """The alert that a message shows; None where it shows none, or several."""
         where = posts.c.channel.in_(places) & (posts.c.ts == ts) & (posts.c.alert_id != "")
         names = tx.scalars(sa.select(posts.c.alert_id).where(where).distinct().limit(2)).all()
@@ -318,7 +319,7 @@ class Alerts(Repository):
         return {row.alert_id: (row.channel, row.ts) for row in rows}
 
     @reads
-    def standings(self, tx: Transaction, workspace: str, *, most: int) -> tuple[int, Sequence[AlertRow]]:
+    def standings(self, tx: Transaction, workspace: str, *, most: int) -> tuple[int, Sequence[Alert]]:
         """How many are unclaimed, and without their words: the unclaimed, the snoozed, the claimed; `most` of each."""
         here = (_c.workspace == workspace) & _IS_INTERESTED
         lately = _c.claimed_at.is_not(None) & (_c.claimed_at > tx.now - CLAIMED_WITHIN_SECONDS)
@@ -333,13 +334,13 @@ class Alerts(Repository):
         return count, [row for query in queries for row in read_alerts(tx, query.limit(most))]
 
     @reads
-    def with_words(self, tx: Transaction, ids: Sequence[str]) -> Mapping[str, AlertRow]:
+    def with_words(self, tx: Transaction, ids: Sequence[str]) -> Mapping[str, Alert]:
         """The alerts of these ids with their deliveries."""
         queries = [ALERT_ROWS.where(_c.id.in_(some)) for some in portions(ids)]
         return {row.id: row for query in queries for row in read_alerts(tx, query)}
 
     @reads
-    def candidates(self, tx: Transaction, workspace: str, person: str, *, done: bool) -> Sequence[AlertRow]:
+    def candidates(self, tx: Transaction, workspace: str, person: str, *, done: bool) -> Sequence[Alert]:
         """The replies that a line may name, with their words, the newest first: open ones, or those done lately.
 
         What the person has claimed is among them whatever its kind.
@@ -389,7 +390,7 @@ class Alerts(Repository):
         return tx.scalars(_WORKSPACES, {"now": tx.now}).all()
 
     @reads
-    def paused_domains(self, tx: Transaction, workspace: str) -> Sequence[AlertRow]:
+    def paused_domains(self, tx: Transaction, workspace: str) -> Sequence[Alert]:
         """Paused domains that have not recovered, the newest first."""
         return _open_cards(tx, workspace, (PAUSED,))
 
@@ -503,7 +504,7 @@ def _unclaimed(
     return {"waiting_since": waits, "turn_ends_at": sa.case((_HAS_ROTA, waits), else_=None), "nudges": 0}
 
 
-def _drop_moot(tx: Transaction, alert: AlertRow) -> None:
+def _drop_moot(tx: Transaction, alert: Alert) -> None:
     """Drop what quiet hours hold and nobody needs any more: whose turn it was, that it isn't done."""
     moot = [TURN] * (alert.waiting_since is None) + [UNFINISHED] * (alert.state is State.DONE)
     held = (posts.c.alert_id == alert.id) & posts.c.kind.in_(moot) & (posts.c.state == PostState.HELD)
@@ -511,7 +512,7 @@ def _drop_moot(tx: Transaction, alert: AlertRow) -> None:
         tx.execute(sa.delete(posts).where(held))
 
 
-def _leave(tx: Transaction, before: AlertRow, trace: Trace) -> None:
+def _leave(tx: Transaction, before: Alert, trace: Trace) -> None:
     """Plan the trace in the thread of each of the alert's cards; one of them mentions who is to know."""
     query = sa.select(posts.c.channel, posts.c.workspace, sa.func.max(posts.c.version).label("version"))
     query = query.where(
@@ -533,7 +534,7 @@ def _leave(tx: Transaction, before: AlertRow, trace: Trace) -> None:
         messages.plan(tx, planned, workspace=card.workspace)
 
 
-def looks(alert: AlertRow, times: ReminderTimes) -> Mapping[str, float]:
+def looks(alert: Alert, times: ReminderTimes) -> Mapping[str, float]:
     """When each reminder of an alert is due, as the alert stands."""
     due: dict[str, float | None] = {BACK: alert.snoozed_until}
     if alert.waiting_since is not None:
@@ -553,7 +554,7 @@ def _after(since: float | None, seconds: float | None) -> float | None:
     return None if since is None or seconds is None else since + seconds
 
 
-def is_open(alert: AlertRow) -> bool:
+def is_open(alert: Alert) -> bool:
     """True while a reminder of the alert may be due one day, as settings and people go."""
     if alert.kind in CLAIMABLE:
         return alert.state is not State.DONE
@@ -585,7 +586,7 @@ def _posted_cards(tx: Transaction, what: str, ids: Sequence[str]) -> Iterable[Du
             yield Due(alert=alert, what=what, **card)
 
 
-def _marked(tx: Transaction, alert: AlertRow, what: str, times: ReminderTimes) -> Mapping[str, Any]:
+def _marked(tx: Transaction, alert: Alert, what: str, times: ReminderTimes) -> Mapping[str, Any]:
     """What a reminder leaves in the row; by whom a reply was snoozed stays written."""
     if what == UNACKNOWLEDGED:
         pause = (times.remind or 0.0) * 2.0 ** min(alert.ack_reminders + 1, 16)
@@ -595,7 +596,7 @@ def _marked(tx: Transaction, alert: AlertRow, what: str, times: ReminderTimes) -
     return marks.get(what) or {"snoozed_until": None, **_unclaimed(tx)}
 
 
-def _looks(alert: AlertRow, times: ReminderTimes, sent: Mapping[str, float]) -> Mapping[str, float]:
+def _looks(alert: Alert, times: ReminderTimes, sent: Mapping[str, float]) -> Mapping[str, float]:
     """The same as `looks`, without reminders that follow a card which isn't in any channel yet."""
     due = looks(alert, times)
     return due if alert.id in sent else {what: at for what, at in due.items() if what == BACK}
@@ -619,7 +620,7 @@ def _put_off(
 
 
 def _pass_on(
-    tx: Transaction, alert: AlertRow, candidates: Candidates | None, *, shown_at: float
+    tx: Transaction, alert: Alert, candidates: Candidates | None, *, shown_at: float
 ) -> Iterable[Passed]:
     """Pass on a turn that is over, unless it began later than it seems; None: the rota isn't in the settings any more.
 
@@ -635,7 +636,7 @@ def _pass_on(
     return _pass(tx, alert, candidates)
 
 
-def _ends_later(alert: AlertRow, candidates: Candidates, shown_at: float, *, now: float) -> float | None:
+def _ends_later(alert: Alert, candidates: Candidates, shown_at: float, *, now: float) -> float | None:
     """When the turn ends that began with the card or the end of a snooze; None: now."""
     if candidates.quiet_until:
         return candidates.ends_at(now)
@@ -643,7 +644,7 @@ def _ends_later(alert: AlertRow, candidates: Candidates, shown_at: float, *, now
     return ends if alert.owner and ends > now else None
 
 
-def _pass(tx: Transaction, alert: AlertRow, candidates: Candidates) -> Iterable[Passed]:
+def _pass(tx: Transaction, alert: Alert, candidates: Candidates) -> Iterable[Passed]:
     had = [*alert.passed.split(), *alert.owner.split()]
     in_rota = {*candidates.people}.intersection(had)
     turn = take(tx, candidates, passed=had) if len(in_rota) <= PASSES else Turn()
@@ -713,14 +714,14 @@ _TURNED = (
 )
 
 
-def _open_cards(tx: Transaction, workspace: str, kinds: Collection[str]) -> Sequence[AlertRow]:
+def _open_cards(tx: Transaction, workspace: str, kinds: Collection[str]) -> Sequence[Alert]:
     """The alerts about a domain that are not over, the newest first, without their words."""
     since = _c.received_at > tx.now - PAUSED_SECONDS
     where = (_c.workspace == workspace) & since & _c.kind.in_(kinds) & _c.recovered_at.is_(None)
     return read_alerts(tx, sa.select(*OWN).where(where).order_by(_c.received_at.desc()))
 
 
-def open_card(tx: Transaction, workspace: str, domain: str) -> AlertRow | None:
+def open_card(tx: Transaction, workspace: str, domain: str) -> Alert | None:
     """The alert of a domain's pause, or else of its broken DNS, while it is not over; `domain` in small letters."""
     # In Python: a domain is compared by its key everywhere, which a database can't compute.
     cards = [

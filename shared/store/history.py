@@ -15,6 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from shared.api.event_kinds import INTERESTED, PAUSED
+from shared.domain.alert import Alert
 from shared.domain.paused_domains import pause_reason
 from shared.domain.reply_states import State
 from shared.domain.wall_clock import DAY, moment
@@ -41,7 +42,7 @@ from shared.store.instance import last_seen
 from shared.store.jobs import RESUME, unknown_kinds
 from shared.store.messages import IS_COUNTED, broken_channels, is_in
 from shared.store.people import Turns
-from shared.store.rows import ALERT_ROWS, OWN, AlertRow, read_alerts
+from shared.store.rows import ALERT_ROWS, OWN, read_alerts
 from shared.store.sequences import SequenceChanges, Timers
 from shared.store.subscriptions import Subscriptions
 from shared.text.formats import clip
@@ -444,14 +445,14 @@ def _waits(
     ]
 
 
-def _status(alert: AlertRow) -> str:
+def _status(alert: Alert) -> str:
     if alert.state is State.DONE:
         reason = f"closed by @{alert.handled_name}: {alert.closed_reason}"
         return reason if alert.closed_reason else f"done by @{alert.handled_name}"
     return f"claimed by @{alert.claimed_name}" if alert.claimed_name else "unclaimed"
 
 
-def _paused_domain(alert: AlertRow) -> DomainIncident:
+def _paused_domain(alert: Alert) -> DomainIncident:
     return DomainIncident(
         at=alert.received,
         text=f"The service paused {alert.domain}" if alert.domain else "The service paused a domain",
@@ -462,7 +463,7 @@ def _paused_domain(alert: AlertRow) -> DomainIncident:
     )
 
 
-def _open_reply(alert: AlertRow) -> OpenReply:
+def _open_reply(alert: Alert) -> OpenReply:
     event = alert.event
     return OpenReply(
         alert_id=alert.id,

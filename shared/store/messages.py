@@ -22,6 +22,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from shared.domain.alert import Alert
 from shared.frozen import frozen
 from shared.records.audit import AuditEntry
 from shared.store import facts, jobs, rows, slack_limits
@@ -30,7 +31,6 @@ from shared.store.db.schema import NOW, alerts, audit, deliveries, posts
 from shared.store.db.schema import jobs as job_rows
 from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, POST, RELEASE, Job
 from shared.store.post_kinds import ALERT, CURRENT, HISTORY, POSTS, REPLACED, TURNED, names
-from shared.store.rows import AlertRow
 from shared.store.slack_limits import UPDATE
 
 INCIDENT = 3
@@ -102,7 +102,7 @@ class Post:
     mention: str = ""
     change: AuditEntry | None = None
     """The change of sequences that it tells of, with what became of them since."""
-    alert: AlertRow | None = None
+    alert: Alert | None = None
     """None where it belongs to none."""
 
     @property

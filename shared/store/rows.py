@@ -4,104 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from datetime import datetime
-from functools import cached_property
+from dataclasses import asdict, fields
 from typing import Any
 
 import sqlalchemy as sa
 
 from shared.api.events import Event, read_event
-from shared.domain.reply_states import State, state_of
+from shared.domain.alert import PRUNED, Alert
 from shared.domain.wall_clock import moment
 from shared.records.audit import Actor, AuditEntry, Before, Now
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts, audit, deliveries
 
-PRUNED = Event(kind="pruned")
-"""The event of a delivery whose body is deleted."""
-
-
-@dataclass(frozen=True, kw_only=True)  # without slots, to keep the event once it is decoded
-class AlertRow:
-    """An alert: which event it shows, who takes care of it, how its sequence or domain stands. Times are Unix seconds.
-
-    What a query leaves out has its default.
-    """
-
-    id: str
-    workspace: str = ""
-    kind: str = ""
-    email: str = ""
-    received_at: float = 0.0
-    sequence: str = ""
-    domain: str = ""
-    claimed_by: str = ""
-    claimed_name: str = ""
-    claimed_at: float | None = None
-    mail_until: float | None = None
-    """Until when the click of who has it opens their mail program."""
-    assigned_name: str = ""
-    """Who assigned it to the person that has it; empty: they claimed it."""
-    waiting_since: float | None = None
-    nudges: int = 0
-    snoozed_until: float | None = None
-    snoozed_name: str = ""
-    snoozed_by: str = ""
-    """The id of who snoozed it, or asked for a reminder."""
-    handled_name: str = ""
-    handled_at: float | None = None
-    closed_reason: str = ""
-    rota: str = ""
-    """The rota whose turns it follows; empty: none."""
-    owner: str = ""
-    """Whose turn it is, as long as nobody has claimed it; empty: the group's."""
-    owner_name: str = ""
-    passed: str = ""
-    """Whose turn it was before, separated by spaces."""
-    standing: str = ""
-    recovered_at: float | None = None
-    worked_since: float | None = None
-    """Since when the person that has it is to be done with it: the claim, or the last time it was reopened."""
-    claim_nudges: int = 0
-    turn_ends_at: float | None = None
-    ack_due_at: float | None = None
-    acked_name: str = ""
-    acked_at: float | None = None
-    ack_reminders: int = 0
-    body: bytes | None = None
-    """The body of its delivery."""
-    seen: int = 0
-    """How often its delivery came."""
-    found: bool = False
-    """It was read from the API: its delivery never came."""
-
-    @cached_property
-    def event(self) -> Event:
-        """The event of its delivery; `PRUNED` where the body is deleted."""
-        read = read_event(self.body or b"")
-        return read if isinstance(read, Event) else PRUNED
-
-    @property
-    def is_pruned(self) -> bool:
-        return self.event is PRUNED
-
-    @property
-    def state(self) -> State:
-        """Who takes care of it."""
-        return state_of(
-            is_done=self.handled_at is not None,
-            is_claimed=bool(self.claimed_by),
-            is_snoozed=self.snoozed_until is not None,
-        )
-
-    @property
-    def received(self) -> datetime:
-        return moment(self.received_at)
-
 
 def _columns(table: sa.Table) -> tuple[sa.ColumnElement[Any], ...]:
-    return tuple(table.c[field.name] for field in fields(AlertRow) if field.name in table.c)
+    return tuple(table.c[field.name] for field in fields(Alert) if field.name in table.c)
 
 
 OWN = _columns(alerts)
@@ -112,16 +29,21 @@ ALERT_ROWS = sa.select(*COLUMNS).join(deliveries, deliveries.c.id == alerts.c.de
 """Alerts with their deliveries."""
 
 
-def alert_of(values: Sequence[Any]) -> AlertRow | None:
+def alert_of(values: Sequence[Any]) -> Alert | None:
     """The alert with these values of `COLUMNS`; None where an outer join has none."""
-    return None if values[0] is None else AlertRow(**dict(zip(_NAMES, values, strict=True)))
+    return None if values[0] is None else _alert(**dict(zip(_NAMES, values, strict=True)))
+
+
+def _alert(*, body: bytes | None = None, **columns: Any) -> Alert:
+    event = read_event(body) if body else None
+    return Alert(**columns, event=event if isinstance(event, Event) else PRUNED)
 
 
 def read_alerts(
     tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any] | None = None
-) -> Sequence[AlertRow]:
-    """The rows of a query on columns of `AlertRow`."""
-    return [AlertRow(**row._asdict()) for row in tx.execute(query, values)]
+) -> Sequence[Alert]:
+    """The rows of a query on `OWN` columns or on `ALERT_ROWS`."""
+    return tx.read(_alert, query, values)
 
 
 ENTRY_COLUMNS = tuple(audit.c)

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from bot.slack.messages import MessageSender
 from shared.api.pace import LocalBudget
+from shared.domain.alert import Alert
 from shared.domain.rota import next_of
 from shared.store import alerts, deliveries, jobs, messages, sequences
 from shared.store.db.engine import Transaction
@@ -19,7 +20,6 @@ from shared.store.db.schema import jobs as job_rows
 from shared.store.deliveries import Arrival
 from shared.store.people import Candidates, Turn
 from shared.store.posting import Look
-from shared.store.rows import AlertRow
 from tests.simulation.loop import PROCESS
 
 
@@ -89,7 +89,7 @@ def _without_turns_end() -> None:
     """A turn that has passed on isn't over: it passes on with the next look again."""
     passed = alerts._pass
 
-    def again(tx: Transaction, alert: AlertRow, candidates: Candidates) -> Iterable[alerts.Passed]:
+    def again(tx: Transaction, alert: Alert, candidates: Candidates) -> Iterable[alerts.Passed]:
         cards = passed(tx, alert, candidates)
         tx.update(alert_rows, alert_rows.c.id == alert.id, turn_ends_at=tx.now)
         return cards

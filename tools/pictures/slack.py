@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import Any
 
 from bot.alerts import changes, kinds
-from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.interactions import home
@@ -18,6 +17,7 @@ from bot.interactions.home import HomeState
 from shared.api.event_kinds import INTERESTED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
+from shared.domain.alert import Alert
 from shared.domain.card import Card, Fact
 from shared.domain.health import roll_up
 from shared.records.audit import Actor, AuditEntry, Before
@@ -49,17 +49,18 @@ def reply(first: str, last: str, company: str, words: str, *, ago: float, **chan
     alert = Alert(
         id="al_picture",
         event=event,
-        received_at=NOW - timedelta(minutes=ago),
+        received_at=(NOW - timedelta(minutes=ago)).timestamp(),
         mail_link="https://bot.example.com/reply/token",
     )
     return replace(alert, **changed)
 
 
 SVEN = reply("Sven", "Lindqvist", "Helio Energy", "Interesting. What would this cost for a team of forty?", ago=21,
-             claim=Mark(name="ben", at=NOW - timedelta(minutes=20, seconds=18)))  # fmt: skip
+             claimed_by="U2", claimed_name="ben",
+             claimed_at=(NOW - timedelta(minutes=20, seconds=18)).timestamp())  # fmt: skip
 MAYA = reply("Maya", "Sharma", "Harbor Freight Lines",
              "Our board asked me about this only yesterday. Could we talk on Thursday after 10?", ago=0.2)  # fmt: skip
-CLAIMED = replace(MAYA, claim=Mark(name="ann", at=NOW))
+CLAIMED = replace(MAYA, claimed_by="U1", claimed_name="ann", claimed_at=NOW.timestamp())
 
 
 def _drawn(alert: Alert) -> Message:

@@ -21,6 +21,7 @@ from bot.slack.directory import Viewer
 from bot.slack.permissions import Person
 from shared.api.event_kinds import kind_of
 from shared.commands import times
+from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.reply_states import AFTER, TAKES, State
 from shared.domain.wall_clock import instant, moment
@@ -28,7 +29,6 @@ from shared.records.audit import Actor, AuditEntry
 from shared.settings import CLAIM
 from shared.store import Store
 from shared.store.alerts import Trace
-from shared.store.rows import AlertRow
 from shared.text.formats import clip, show_time
 from shared.text.slack_ids import is_user
 from shared.text.tokenize import parse_duration
@@ -106,7 +106,7 @@ class AlertActions:
     def _now(self) -> datetime:
         return moment(self.store.database.clock())
 
-    def _before(self, asked: OnAlert, alert: AlertRow, caller: Caller) -> Card | None:
+    def _before(self, asked: OnAlert, alert: Alert, caller: Caller) -> Card | None:
         """The refusal or question before anything changes; None if the act can be done."""
         now = self._now()
         if asked.verb not in AFTER[alert.state]:
@@ -123,9 +123,7 @@ class AlertActions:
         )
         return _UNCLEAR if is_unclear else None
 
-    async def _act(
-        self, asked: OnAlert, alert: AlertRow, caller: Caller, assignee: _Assignee | None
-    ) -> Answer:
+    async def _act(self, asked: OnAlert, alert: Alert, caller: Caller, assignee: _Assignee | None) -> Answer:
         """Do it, tell whom it was taken from or given to, and put it into the audit."""
         now, actor, instead_of = self._now(), caller.actor, asked.instead_of
         until = snoozed_until(asked.detail, now=now, zone=caller.zone) if asked.verb in _WITH_END else None
@@ -166,22 +164,22 @@ class AlertActions:
         noted = bool(assignee or asked.instead_of) or verb == "takeover"
         return Answer(card=card, on_card=True, noted=noted, settles=settles)
 
-    async def _record(self, line: str, alert: AlertRow, actor: Actor, *, result: str) -> None:
+    async def _record(self, line: str, alert: Alert, actor: Actor, *, result: str) -> None:
         self.changed()
         at, workspace = datetime.now(UTC), alert.workspace
         entry = AuditEntry(at=at, actor=actor, workspace=workspace, command=line, result=result)
         await self.store.records.record(entry)
 
-    def _claimed_card(self, said: str, row: AlertRow) -> Card:
+    def _claimed_card(self, said: str, claimed: Alert) -> Card:
         """The result of a claim away from the alert's card, with the address to write to and what comes next."""
-        alert, email = rendering.alert_of_row(row, several=False, links=self.links), row.event.lead.email
-        link = "" if alert.mail_link else answer_link(row.event)
+        alert = rendering.on_card(claimed, several=False, links=self.links)
+        email, link = alert.event.lead.email, "" if alert.mail_link else answer_link(alert.event)
         acts = [button for button in interested.buttons(alert) if not button.menu]
         page = [interested.crm_button(alert.lead_link)] if alert.lead_link else []
         facts = (Fact(label="Reply to", value=email, url=link),) if email else ()
         return Card(title=said, tone=Tone.GOOD, facts=facts, buttons=(*acts, *page))
 
-    async def _acknowledge(self, alert: AlertRow, caller: Caller) -> Answer:
+    async def _acknowledge(self, alert: Alert, caller: Caller) -> Answer:
         """Put the person's name on the card of a paused domain, unless it has one."""
         actor = caller.actor
         acknowledged = await self.store.alerts.acknowledge(alert.id, actor)
@@ -197,7 +195,7 @@ class AlertActions:
         at = show_time(moment(row.acked_at), now=self._now(), zone=caller.zone)
         return Answer(card=Card(title=f"@{row.acked_name} acknowledged {row.domain} at {at}"))
 
-    async def _assignee(self, named: str, alert: AlertRow) -> _Assignee | Card:
+    async def _assignee(self, named: str, alert: Alert) -> _Assignee | Card:
         """The person who gets the reply; or what is asked or refused instead."""
         if not named:
             has = f"@{alert.claimed_name} has it, and will be notified. " if alert.claimed_by else ""
@@ -224,7 +222,7 @@ class AlertActions:
         text = (f"{refusal} Nothing was changed.",)
         return Card(title="Not assigned", tone=Tone.WARN, text=text, buttons=(_assign_button(alert),))
 
-    async def place_for(self, person: Person, alert: AlertRow) -> tuple[str, str]:
+    async def place_for(self, person: Person, alert: Alert) -> tuple[str, str]:
         """The channel with a card of the alert that a person can read, or why they can't be given it."""
         if reason := never(person):
             return "", reason
@@ -252,17 +250,17 @@ def never(person: Person) -> str:
     return f"@{person.name} is a bot." if person.is_bot else ""
 
 
-def is_colleagues(alert: AlertRow, person: Actor) -> bool:
+def is_colleagues(alert: Alert, person: Actor) -> bool:
     """True if someone else has claimed it."""
     return alert.claimed_by not in {"", person.id or person.name}
 
 
-def lead_of(alert: AlertRow) -> str:
+def lead_of(alert: Alert) -> str:
     """`Ada Lovelace at Acme`: the author of the reply, if still stored."""
     return "the reply" if alert.is_pruned else about(alert.event)
 
 
-def _meant(asked: OnAlert, alert: AlertRow, caller: Caller) -> OnAlert:
+def _meant(asked: OnAlert, alert: Alert, caller: Caller) -> OnAlert:
     """The act: who has a reply and snoozes it wants a reminder, and nobody is reminded of what they don't have."""
     verb = _SAME_ACT.get(asked.verb, asked.verb)
     if verb not in _WITH_END:
@@ -272,7 +270,7 @@ def _meant(asked: OnAlert, alert: AlertRow, caller: Caller) -> OnAlert:
     return replace(asked, verb="remind" if own else "snooze", detail=asked.detail or usual)
 
 
-def _question(asked: OnAlert, alert: AlertRow) -> Card:
+def _question(asked: OnAlert, alert: Alert) -> Card:
     """Asks before something is taken from a colleague; the yes names the colleague."""
     return Card(
         title=f"@{alert.claimed_name} has claimed {lead_of(alert)}",
@@ -286,7 +284,7 @@ def _question(asked: OnAlert, alert: AlertRow) -> Card:
 
 
 def _did(
-    verb: str, before: AlertRow, actor: Actor, *, until: str = "", assignee: _Assignee | None = None
+    verb: str, before: Alert, actor: Actor, *, until: str = "", assignee: _Assignee | None = None
 ) -> str:
     """The act as a sentence: who assigns a reply to themselves claims it, or takes it over."""
     whom = assignee.person.name if assignee else ""
@@ -296,7 +294,7 @@ def _did(
     return f"{said} from @{before.claimed_name}" if assignee and verb == "takeover" else said
 
 
-def _note(before: AlertRow, *, verb: str, actor: Actor, assignee: _Assignee | None) -> Trace:
+def _note(before: Alert, *, verb: str, actor: Actor, assignee: _Assignee | None) -> Trace:
     """The thread's note about what was taken or given; it mentions both whom it was given to and taken from."""
     title, text, mentions = _did(verb, before, actor, assignee=assignee), [], []
     if assignee and assignee.person.id != actor.id:
@@ -313,9 +311,7 @@ def _note(before: AlertRow, *, verb: str, actor: Actor, assignee: _Assignee | No
     return Trace(note=note, mention=" ".join(mentions), channel=assignee.channel if assignee else "")
 
 
-def unchanged_card(
-    alert: AlertRow, caller: Caller, *, now: datetime, assignee: _Assignee | None = None
-) -> Card:
+def unchanged_card(alert: Alert, caller: Caller, *, now: datetime, assignee: _Assignee | None = None) -> Card:
     """The answer to an act that the reply's state doesn't allow: who was faster."""
 
     def clock(at: float | None) -> str:
@@ -341,7 +337,7 @@ def unchanged_card(
     return Card(title=title, text=text, buttons=(Button(label="Take over", action=over),))
 
 
-def _assign_button(alert: AlertRow, user: str = "", name: str = "") -> Button:
+def _assign_button(alert: Alert, user: str = "", name: str = "") -> Button:
     """Assigns it to this person, or to the one who is chosen; it isn't taken from anybody but who has it now."""
     action = OnAlert(verb=ASSIGN, alert=alert.id, person=user, instead_of=alert.claimed_by)
     label = f"Assign to @{clip(name)}" if user else "Choose a person"

@@ -14,9 +14,9 @@ from shared.commands import times
 from shared.commands.base import ALIASES
 from shared.commands.help import Help
 from shared.commands.replies import Replies
+from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone, Typed
 from shared.domain.reply_states import AFTER, states_for
-from shared.store.rows import AlertRow
 from shared.text.formats import clip
 from shared.text.tokenize import join, parse_duration
 
@@ -78,7 +78,7 @@ class NamedReply:
     person: str = ""
     """The person of `assign`: the id of a user, or `@name` as it was typed."""
 
-    def act_on(self, reply: AlertRow) -> OnAlert:
+    def act_on(self, reply: Alert) -> OnAlert:
         return OnAlert(verb=self.verb, alert=reply.id, detail=self.detail, person=self.person)
 
 
@@ -134,7 +134,7 @@ def near_miss(card: Card, meant: str) -> Card:
     return replace(card, text=(f"Did you mean “{meant}”?",), buttons=(button,))
 
 
-def fitting(asked: NamedReply, replies: Sequence[AlertRow], person: str) -> Sequence[AlertRow]:
+def fitting(asked: NamedReply, replies: Sequence[Alert], person: str) -> Sequence[Alert]:
     """The replies that a line may mean: those whose state allows the act, and the person's own before others.
 
     Where the state of none allows it, all that have the name: the answer says how they stand.
@@ -150,7 +150,7 @@ def fitting(asked: NamedReply, replies: Sequence[AlertRow], person: str) -> Sequ
     return (own if asked.verb in OWN_FIRST else []) or possible or (named if asked.name else [])
 
 
-def _of_name(replies: Sequence[AlertRow], wanted: str) -> list[AlertRow]:
+def _of_name(replies: Sequence[Alert], wanted: str) -> list[Alert]:
     """Those of this very lead, else those whose name, company or address begins so, or has a word that does."""
     names = [(reply, [name.casefold() for name in _names(reply)]) for reply in replies]
     exact = [reply for reply, of_reply in names if wanted in of_reply]
@@ -159,12 +159,12 @@ def _of_name(replies: Sequence[AlertRow], wanted: str) -> list[AlertRow]:
     ]
 
 
-def _names(reply: AlertRow) -> Sequence[str]:
+def _names(reply: Alert) -> Sequence[str]:
     lead = reply.event.lead
     return [text for text in (lead.name, lead.company, reply.email, about(reply.event)) if text]
 
 
-def choice(asked: NamedReply, replies: Sequence[AlertRow]) -> tuple[Card, tuple[Card, ...]]:
+def choice(asked: NamedReply, replies: Sequence[Alert]) -> tuple[Card, tuple[Card, ...]]:
     """Which of several replies; each with its button."""
     more = f" The first {MOST_OFFERED} are shown." if len(replies) > MOST_OFFERED else ""
     label = _WORDS.get(asked.verb, asked.verb).capitalize()
@@ -182,7 +182,7 @@ def choice(asked: NamedReply, replies: Sequence[AlertRow]) -> tuple[Card, tuple[
     return Card(title=title, tone=Tone.WARN, text=(f"Which one?{more}",)), items
 
 
-def not_found(asked: NamedReply, replies: Sequence[AlertRow]) -> Card:
+def not_found(asked: NamedReply, replies: Sequence[Alert]) -> Card:
     """No reply fits; the nearest is named."""
     names = {name.casefold(): about(reply.event) for reply in replies for name in _names(reply)}
     near = difflib.get_close_matches(asked.name.casefold()[:60], names, n=1, cutoff=0.5)
@@ -198,7 +198,7 @@ def not_found(asked: NamedReply, replies: Sequence[AlertRow]) -> Card:
     )
 
 
-def help_card(alert: AlertRow) -> Card:
+def help_card(alert: Alert) -> Card:
     """`help` in the thread of a card: what can be done with it as it stands."""
     possible = (_HELP[act] for act in AFTER[alert.state] if act in _HELP)
     lines = _OF_DOMAIN if kind_of(alert.kind).acknowledged else (*possible, *_ALWAYS)
@@ -215,7 +215,7 @@ def needs_alert(line: str) -> bool:
     return verb in _OF_LEAD and not rest
 
 
-def line_about(line: str, alert: AlertRow, *, several: bool) -> str:
+def line_about(line: str, alert: Alert, *, several: bool) -> str:
     """The line with the alert of its thread, its lead or its sequence put in; as it is where it names its own."""
     verb, rest = split_line(line)
     if alert.is_pruned:

@@ -18,12 +18,12 @@ from bot.commands.context import CommandContexts
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person
 from bot.slack.web_api import open_web_api
+from shared.domain.alert import Alert
 from shared.domain.card import Action, Card, Tone
 from shared.domain.reply_queue import MOST_QUEUED, Change, Permission, QueuedReplies, QueuedReply, Verb
 from shared.domain.wall_clock import moment
 from shared.settings import CLAIM, Settings
 from shared.store import Store, open_store
-from shared.store.rows import AlertRow
 from shared.text.quotations import without_quotation
 
 FACE = "dashboard"
@@ -79,7 +79,7 @@ class SlackReplyQueue:
         self._words = {row.id: self._words.get(row.id) or _worded(fresh.get(row.id, row)) for row in rows}
         return QueuedReplies(unclaimed=count, replies=[self._standing(row) for row in rows])
 
-    def _standing(self, row: AlertRow) -> QueuedReply:
+    def _standing(self, row: Alert) -> QueuedReply:
         return replace(
             self._words[row.id],
             claimed_by=row.claimed_name,
@@ -121,7 +121,7 @@ class SlackReplyQueue:
         return await self._directory.people()
 
 
-def _worded(row: AlertRow) -> QueuedReply:
+def _worded(row: Alert) -> QueuedReply:
     lead = row.event.lead
     return QueuedReply(
         alert_id=row.id,

@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from bot.alerts import kinds, notes, reminders, rendering
-from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import OnAlert
 from bot.blockkit.card_blocks import Message
@@ -27,20 +26,26 @@ from sandbox.slack import blockkit
 from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
 from shared.commands.errors import error_card
+from shared.domain.alert import Alert
 from shared.domain.card import Card
 from shared.store.alerts import Due
 from shared.store.messages import Post
-from shared.store.rows import AlertRow
-from tests.bot.harness import interested
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 REPLY = "Yes, Thursday works.\n\n<!channel> <https://bank.example|a form> *bold*\n-- \nAda"
 LEAD = EventLead(email="ada@acme.example", first_name="Ada", company="Acme")
-BEN = Mark(name="ben", at=NOON + timedelta(minutes=3))
 GUS = Person(id="U1", name="gus", is_guest=True)
-ROW = AlertRow(
+ADA = Event(
+    kind="reply.interested",
+    lead=EventLead(email="ada1@acme.example", first_name="Ada 1", company="Acme"),
+    sequence="Q3 founders",
+    step=2,
+    reply="Yes, call me.",
+    inbox="sam@mail.example",
+)
+ROW = Alert(
     id="al_1", workspace="default", kind="reply.interested", received_at=NOON.timestamp(), waiting_since=1.0,
-    snoozed_name="ben", body=interested(1),
+    snoozed_name="ben", event=ADA,
 )  # fmt: skip
 DUE = Due(alert=ROW, channel="C1", what="remind", mention="S1")
 POST = Post(
@@ -60,12 +65,12 @@ def reply(**changes: Any) -> Card:
         reply=REPLY,
         inbox="s@mail.example",
     )
-    return kinds.card(replace(Alert(id="al_1", event=event, received_at=NOON), **changes))
+    return kinds.card(replace(Alert(id="al_1", event=event, received_at=NOON.timestamp()), **changes))
 
 
 def other(kind: str, **fields: Any) -> Card:
     event = Event(kind=kind, lead=LEAD, sequence="Q3 founders", step=2, inbox="s@mail.example", **fields)
-    return kinds.card(Alert(id="al_3", event=event, received_at=NOON))
+    return kinds.card(Alert(id="al_3", event=event, received_at=NOON.timestamp()))
 
 
 def reminder(what: str, **changes: Any) -> Message:
@@ -104,7 +109,9 @@ BRIEF: Mapping[str, Callable[[], Message]] = {
         "remind", waiting_since=None, snoozed_until=1.0, snoozed_name="ben"
     ),
     "condensed": lambda: card_blocks.render_condensed(
-        kinds.condensed(Alert(id="al_1", event=Event(kind="reply.ooo", lead=LEAD), received_at=NOON))
+        kinds.condensed(
+            Alert(id="al_1", event=Event(kind="reply.ooo", lead=LEAD), received_at=NOON.timestamp())
+        )
     ),
 }
 

@@ -16,7 +16,6 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from bot.alerts import changes, domains, kinds
-from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.guardrails import cards
@@ -25,6 +24,7 @@ from sandbox.slack import blockkit
 from shared.api.event_kinds import DNS, PAUSED
 from shared.api.events import Event
 from shared.api.models import Inbox
+from shared.domain.alert import Alert
 from shared.domain.card import Card
 from shared.domain.health import DEFAULT
 from shared.domain_health.report import (
@@ -113,7 +113,11 @@ def domain(*statuses: str, dns: Any = "good", guardrails: Any = (), **changed: A
     state = {**seen, "sequences": names, "active": names[:2], "dns": dns, "guardrails": guardrails}
     standing = state if statuses else {}
     return card_blocks.render(
-        kinds.card(Alert(id="al_1", event=event, received_at=NOON, standing=standing, **changed))
+        kinds.card(
+            Alert(
+                id="al_1", event=event, received_at=NOON.timestamp(), standing=json.dumps(standing), **changed
+            )
+        )
     )
 
 
@@ -125,7 +129,9 @@ def records(**changed: Any) -> Message:
     )
     body = json.loads(domains.dns_body("mail.example", [change], NOON.timestamp()))
     event = Event(kind=DNS, domain="mail.example", raw=body)
-    return card_blocks.render(kinds.card(Alert(id="al_2", event=event, received_at=NOON, **changed)))
+    return card_blocks.render(
+        kinds.card(Alert(id="al_2", event=event, received_at=NOON.timestamp(), **changed))
+    )
 
 
 BY_ANN = Now(status="active", by="@ann")
@@ -172,15 +178,18 @@ PICTURES: Mapping[str, Callable[[], Message]] = {
     "domain, acknowledged, with a rule's finding": lambda: domain(
         "resting",
         guardrails=[["many", "12 bounces in 1 h"]],
-        acknowledged=Mark(name="ben", at=NOON + timedelta(minutes=3)),
+        acked_name="ben",
+        acked_at=(NOON + timedelta(minutes=3)).timestamp(),
     ),
     "domain, with broken DNS": lambda: domain("resting", **dns(broken())),
     "domain, sends again": lambda: domain("resting", "warming"),
     "domain, sends again with broken DNS": lambda: domain("resting", "warming", **dns(broken())),
-    "domain, recovered": lambda: domain("resting", "active", recovered_at=NOON + timedelta(days=3)),
+    "domain, recovered": lambda: domain(
+        "resting", "active", recovered_at=(NOON + timedelta(days=3)).timestamp()
+    ),
     "DNS, broken": records,
-    "DNS, good again": lambda: records(recovered_at=NOON + timedelta(hours=2)),
-    "DNS, told by the card of a pause": lambda: records(standing={"moved": True}),
+    "DNS, good again": lambda: records(recovered_at=(NOON + timedelta(hours=2)).timestamp()),
+    "DNS, told by the card of a pause": lambda: records(standing='{"moved": true}'),
 }
 
 

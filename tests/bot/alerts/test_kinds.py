@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.alerts import kinds
-from bot.alerts.model import Alert, Mark
 from bot.alerts.routing import Routes
 from shared import commands
 from shared.api.events import Event, EventLead
 from shared.api.words import EVENT_KINDS
+from shared.domain.alert import Alert
 from shared.domain.card import Card
 from shared.records.records import Subscription
 
@@ -18,11 +18,9 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LEAD = EventLead(email="ada@acme.example", first_name="Ada", company="Acme")
 
 
-def alert(
-    kind: str = "reply.interested", *, claim: Mark | None = None, seen: int = 1, workspace: str = ""
-) -> Alert:
+def alert(kind: str = "reply.interested", *, workspace: str = "") -> Alert:
     event = Event(kind=kind, lead=LEAD, sequence="Q3 founders", step=2, reply="Yes", inbox="sam@mail.example")
-    return Alert(id="al_1", event=event, received_at=NOON, claim=claim, seen=seen, workspace=workspace)
+    return Alert(id="al_1", event=event, received_at=NOON.timestamp(), workspace=workspace)
 
 
 def channels_of(event: Event, *subscriptions: Subscription) -> list[str]:
@@ -39,7 +37,7 @@ def labels(card: Card) -> list[str]:
 )
 def test_the_pause_buttons_line_is_read_back_as_that_sequence(name: str) -> None:
     event = Event(kind="reply.interested", lead=LEAD, sequence=name)
-    card = kinds.card(Alert(id="al_1", event=event, received_at=NOON))
+    card = kinds.card(Alert(id="al_1", event=event, received_at=NOON.timestamp()))
     line = next(button.line for button in card.buttons if button.label == "Pause sequence")
     invocation = commands.parse(line)
     assert invocation.command.name == "pause"
@@ -54,7 +52,7 @@ def test_with_several_workspaces_every_button_names_its_own() -> None:
 
 @pytest.mark.parametrize("kind", [*EVENT_KINDS, "brand.new"])
 def test_every_kind_of_event_has_a_card_even_without_other_fields(kind: str) -> None:
-    card = kinds.card(Alert(id="al_1", event=Event(kind=kind), received_at=NOON))
+    card = kinds.card(Alert(id="al_1", event=Event(kind=kind), received_at=NOON.timestamp()))
     assert card.title
     for button in card.buttons:
         assert " al_1" in button.line or commands.parse(button.line).line

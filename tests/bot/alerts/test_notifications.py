@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.alerts import kinds
-from bot.alerts.model import Alert
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from shared.api.events import Event, EventLead
+from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Table
 from tests.bot.alerts.test_card_states import BRIEF, WHOLE, other, reply
 from tests.kit.picture import notification
@@ -24,7 +24,7 @@ REPLIES: Mapping[str, Callable[[], Card]] = {
     "plain": lambda: other("lead.replied", reply=WORDS),
     "out of office": lambda: other("reply.ooo", reply=WORDS),
     "opt-out": lambda: other("lead.unsubscribed", reply=WORDS),
-    "turned": lambda: kinds.turned(Alert(id="al_1", event=_event(), received_at=NOON)),
+    "turned": lambda: kinds.turned(Alert(id="al_1", event=_event(), received_at=NOON.timestamp())),
 }
 
 
@@ -42,7 +42,9 @@ def test_both_notifications_of_a_reply_say_who_from_where_and_what(name: str) ->
 
 def test_a_line_and_a_list_begin_with_who_and_what() -> None:
     lines: list[Message] = [
-        card_blocks.render_condensed(kinds.condensed(Alert(id="al_1", event=_event(), received_at=NOON))),
+        card_blocks.render_condensed(
+            kinds.condensed(Alert(id="al_1", event=_event(), received_at=NOON.timestamp()))
+        ),
         card_blocks.render_list([kinds.listed(reply()), kinds.listed(reply())]),
     ]
     for drawn in lines:
@@ -70,7 +72,8 @@ def test_a_list_of_alerts_shows_the_beginning_of_each_reply_with_claim_and_detai
     event = _event()
     event = Event(kind=event.kind, lead=event.lead, sequence=event.sequence, reply=long)
     cards = [
-        kinds.listed(kinds.card(Alert(id=f"al_{n:016}", event=event, received_at=NOON))) for n in range(13)
+        kinds.listed(kinds.card(Alert(id=f"al_{n:016}", event=event, received_at=NOON.timestamp())))
+        for n in range(13)
     ]
     drawn = card_blocks.render_list(cards)
     assert card_blocks.size(drawn.blocks) <= card_blocks.TOTAL

@@ -13,34 +13,42 @@ from syrupy.assertion import SnapshotAssertion
 
 from bot.alerts import interested, kinds, rendering
 from bot.alerts.links import Links
-from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks
 from sandbox.slack import blockkit
 from shared.api.events import Event, EventLead
+from shared.domain.alert import Alert
 from tests.kit.picture import picture
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 REPLY = "Yes, Thursday works.\n\n<!channel> <https://bank.example|a form> *bold*\n\nOn Tue, Sam wrote:\n> Do you have time?\n> Sam"
-ANN = Mark(name="ann", at=NOON + timedelta(minutes=3))
+AT = (NOON + timedelta(minutes=3)).timestamp()
+CLAIMED: dict[str, Any] = {"claimed_by": "U1", "claimed_name": "ann", "claimed_at": AT}
+DONE: dict[str, Any] = {"handled_name": "ann", "handled_at": AT}
 LINK = Links(public_url="https://bot.example.com", secrets=("secret",)).to_mail(
     "al_1", since=NOON.timestamp()
 )
 STATES: dict[str, dict[str, Any]] = {
     "unclaimed": {},
     "unclaimed, without a public address": {"mail_link": ""},
-    "its turn is somebody's": {"turn": "@ann's turn"},
+    "its turn is somebody's": {
+        "rota": "sales",
+        "owner": "U1",
+        "owner_name": "ann",
+        "waiting_since": NOON.timestamp(),
+    },
     "reminded": {"nudges": 1},
     "escalated, found late, of a workspace": {"nudges": 2, "found": True, "workspace": "emea"},
-    "snoozed": {"snooze": replace(ANN, at=NOON + timedelta(days=1))},
-    "claimed": {"claim": ANN},
+    "snoozed": {"snoozed_name": "ann", "snoozed_until": (NOON + timedelta(days=1)).timestamp()},
+    "claimed": CLAIMED,
     "assigned, with a reminder, sequence paused": {
-        "claim": ANN,
-        "assigned_by": "ben",
-        "snooze": replace(ANN, at=NOON + timedelta(hours=2)),
-        "standing": {"sequence": "paused"},
+        **CLAIMED,
+        "assigned_name": "ben",
+        "snoozed_name": "ann",
+        "snoozed_until": (NOON + timedelta(hours=2)).timestamp(),
+        "standing": '{"sequence": "paused"}',
     },
-    "done": {"claim": ANN, "handled": ANN},
-    "not interested": {"handled": ANN, "closed_reason": "no budget"},
+    "done": {**CLAIMED, **DONE},
+    "not interested": {**DONE, "closed_reason": "no budget"},
 }
 
 
@@ -49,7 +57,9 @@ def alert(kind: str = "reply.interested", **state: Any) -> Alert:
         email="ada@acme.example", first_name="Ada", last_name="Lovelace", company="Acme", title="CTO"
     )
     event = Event(kind=kind, lead=lead, sequence="Q3 founders", step=2, reply=REPLY, inbox="s@mail.example")
-    return Alert(**{"id": "al_1", "event": event, "received_at": NOON, "mail_link": LINK, **state})
+    return Alert(
+        **{"id": "al_1", "event": event, "received_at": NOON.timestamp(), "mail_link": LINK, **state}
+    )
 
 
 def shown(message: card_blocks.Message) -> str:
@@ -69,7 +79,8 @@ def test_a_reply_that_is_not_known_to_be_interested(snapshot: SnapshotAssertion)
 
 
 def test_a_bundle_shows_each_reply_with_its_own_state(snapshot: SnapshotAssertion) -> None:
-    some = [alert(), alert(claim=ANN), alert(snooze=ANN), alert(handled=ANN)]
+    snoozed = alert(snoozed_name="ann", snoozed_until=AT)
+    some = [alert(), alert(**CLAIMED), snoozed, alert(**DONE)]
     cards = [kinds.listed(kinds.card(replace(one, id=f"al_{n}"))) for n, one in enumerate(some)]
     assert shown(card_blocks.render_list(cards)) == snapshot
 

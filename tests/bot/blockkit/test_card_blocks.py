@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.alerts import kinds
-from bot.alerts.model import Alert
 from bot.blockkit import card_blocks
 from bot.blockkit import tables as drawing
 from bot.blockkit.card_blocks import Message
@@ -18,6 +17,7 @@ from bot.blockkit.elements import without_marks
 from sandbox.slack import blockkit
 from shared.api.events import Event, EventLead
 from shared.commands.leads import Lead
+from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, Typed
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -123,7 +123,7 @@ def test_no_list_below_a_card_breaks_a_limit(card: Card, listed: list[Card]) -> 
 
 def test_a_cards_words_are_all_shown_as_they_are_when_they_fit() -> None:
     event = Event(kind="reply.interested", lead=EventLead(first_name="Ada"), reply="*no* <!channel>")
-    card = kinds.card(Alert(id="al_1", event=event, received_at=NOON))
+    card = kinds.card(Alert(id="al_1", event=event, received_at=NOON.timestamp()))
     shown = json.dumps(card_blocks.render(card).blocks)
     assert '"*no* <!channel>"' in shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,12 +10,11 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts import domains
-from bot.alerts.model import Alert
 from bot.jobs.card_refresh import CardRefresher
 from bot.runtime.wakeup import Wakeup
 from shared.api.events import Event
 from shared.api.models import Sequence
-from shared.domain.wall_clock import moment
+from shared.domain.alert import Alert
 from shared.records.audit import Actor
 from shared.store import Store, open_store
 from shared.store.alerts import CARDS_AT_ONCE
@@ -71,8 +71,8 @@ def test_advice_follows_the_services_reason_or_evidence(
     reason: str | None, counts: dict[str, int], advice: str
 ) -> None:
     alert = Alert(
-        id="a", workspace="default", received_at=moment(0.0),
-        event=Event(kind="domain.paused", reason=reason), standing={"counts": counts},
+        id="a", workspace="default",
+        event=Event(kind="domain.paused", reason=reason), standing=json.dumps({"counts": counts}),
     )  # fmt: skip
     assert f"Next: {advice}" in domains.paused_card(alert).text[-1]
 

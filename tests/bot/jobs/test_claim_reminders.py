@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bot.alerts.reminders import Reminders
 from bot.alerts.routing import Routes
+from shared.api.events import Event
+from shared.domain.alert import Alert
 from shared.settings.sections import AlertPolicy, Routing
 from shared.store import Store
 from shared.store.alerts import Due
 from shared.store.messages import Post
-from shared.store.rows import AlertRow
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
     ANN,
@@ -68,7 +69,7 @@ async def test_two_workspaces_with_one_channel_have_a_summary_each(store: Store)
     """Within a quarter of an hour, in which one workspace has only one."""
     many = [
         Due(
-            alert=AlertRow(id=f"al_{n}", workspace=("acme", "globex")[n % 2], kind="reply.interested", body=interested(n)),
+            alert=Alert(id=f"al_{n}", workspace=("acme", "globex")[n % 2], kind="reply.interested", event=Event(kind="reply.interested")),
             channel=CHANNEL, what="remind",
         )
         for n in range(12)

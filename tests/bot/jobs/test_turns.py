@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from bot.alerts import rendering
 from bot.alerts.rota import People
 from bot.alerts.routing import Routes
+from shared.domain.alert import Alert
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy, ChannelPolicy, Rota, Routing
 from shared.store import Store, messages, open_store
 from shared.store.messages import Post
-from shared.store.rows import AlertRow
 from tests.bot.due import claim_repaints
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, MINUTE, NO_REMINDERS, ManualClock, arrive, look, post_all, sweep
@@ -70,7 +70,7 @@ def words(post: Post) -> str:
     return f"{message.text} {json.dumps(message.blocks, ensure_ascii=False)}"
 
 
-async def alert_of(store: Store, post: Post) -> AlertRow:
+async def alert_of(store: Store, post: Post) -> Alert:
     found = await store.alerts.find(post.alert_id)
     assert found
     return found

@@ -1,0 +1,136 @@
+"""An alert: the event that it shows, who takes care of it, and how its sequence or domain stands. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from shared.api.events import Event
+from shared.domain.reply_states import State, state_of
+from shared.domain.wall_clock import moment
+from shared.frozen import frozen
+
+PRUNED = Event(kind="pruned")
+"""The event of a delivery whose body is deleted."""
+
+
+@frozen
+class Mark:
+    """Who did something with an alert, and when; of a snooze: until when."""
+
+    name: str
+    at: datetime
+
+
+@frozen
+class Alert:
+    """An alert as it is stored, with the event of its delivery. Times are Unix seconds.
+
+    What a query leaves out has its default.
+    """
+
+    id: str
+    workspace: str = ""
+    kind: str = ""
+    email: str = ""
+    received_at: float = 0.0
+    event: Event = PRUNED
+    sequence: str = ""
+    domain: str = ""
+    claimed_by: str = ""
+    claimed_name: str = ""
+    claimed_at: float | None = None
+    mail_until: float | None = None
+    """Until when the click of who has it opens their mail program."""
+    assigned_name: str = ""
+    """Who assigned it to the person that has it; empty: they claimed it."""
+    waiting_since: float | None = None
+    nudges: int = 0
+    """1: a reminder was sent; 2: it was escalated."""
+    snoozed_until: float | None = None
+    snoozed_name: str = ""
+    snoozed_by: str = ""
+    """The id of who snoozed it, or asked for a reminder."""
+    handled_name: str = ""
+    handled_at: float | None = None
+    closed_reason: str = ""
+    """Why it was closed as not interested."""
+    rota: str = ""
+    """The rota whose turns it follows; empty: none."""
+    owner: str = ""
+    """Whose turn it is, as long as nobody has claimed it; empty: the group's."""
+    owner_name: str = ""
+    passed: str = ""
+    """Whose turn it was before, separated by spaces."""
+    standing: str = ""
+    recovered_at: float | None = None
+    worked_since: float | None = None
+    """Since when the person that has it is to be done with it: the claim, or the last time it was reopened."""
+    claim_nudges: int = 0
+    turn_ends_at: float | None = None
+    ack_due_at: float | None = None
+    acked_name: str = ""
+    acked_at: float | None = None
+    ack_reminders: int = 0
+    seen: int = 0
+    """How often its delivery came."""
+    found: bool = False
+    """It was read from the API: its delivery never came."""
+    lead_link: str = ""
+    """The lead's page elsewhere, on a card, where the settings name one."""
+    mail_link: str = ""
+    """On a card, leads to the person's mail program, where the bot has a public address."""
+
+    @property
+    def is_pruned(self) -> bool:
+        return self.event is PRUNED
+
+    @property
+    def state(self) -> State:
+        """Who takes care of it."""
+        return state_of(
+            is_done=self.handled_at is not None,
+            is_claimed=bool(self.claimed_by),
+            is_snoozed=self.snoozed_until is not None,
+        )
+
+    @property
+    def received(self) -> datetime:
+        return moment(self.received_at)
+
+    @property
+    def recovered(self) -> datetime | None:
+        return moment(self.recovered_at)
+
+    @property
+    def claim(self) -> Mark | None:
+        return _mark(self.claimed_name, self.claimed_at)
+
+    @property
+    def handled(self) -> Mark | None:
+        return _mark(self.handled_name, self.handled_at)
+
+    @property
+    def snooze(self) -> Mark | None:
+        return _mark(self.snoozed_name, self.snoozed_until)
+
+    @property
+    def acknowledged(self) -> Mark | None:
+        """Who takes care of a paused domain."""
+        return _mark(self.acked_name, self.acked_at)
+
+    @property
+    def subject(self) -> Mapping[str, Any]:
+        """The state of its sequence or domain, as last read."""
+        subject: Mapping[str, Any] = json.loads(self.standing or "{}")
+        return subject
+
+
+def _mark(name: str, at: float | None) -> Mark | None:
+    return None if at is None else Mark(name=name, at=moment(at))
+
+
+def domain_of(event: Event) -> str | None:
+    return event.domain or (event.inbox or "").rpartition("@")[2] or None
