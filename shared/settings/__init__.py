@@ -40,6 +40,8 @@ __all__ = [
 ]
 
 PLAIN_WORDS = {
+    "bool_parsing": "is neither on nor off: use true or false.",
+    "bool_type": "is neither on nor off: use true or false.",
     "int_parsing": "is not a whole number.",
     "float_parsing": "is not a number.",
     "string_type": "is not text. Put it in quotes.",

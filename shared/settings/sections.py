@@ -311,7 +311,7 @@ class LinksSection(Section):
 class DnsSection(Section):
     """`[dns]`: the checks of the sending domains."""
 
-    enabled: of.OnOff = setting(
+    enabled: bool = setting(
         default=True,
         meaning="Whether the DNS of the sending domains is checked. No query has anything in it but a domain's name.",
         variable="OUTREACH_DNS_ENABLED",

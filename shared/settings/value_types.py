@@ -8,7 +8,7 @@ from datetime import timedelta
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
@@ -54,15 +54,21 @@ def _one_of(known: tuple[str, ...], problem: str) -> AfterValidator:
     return _check(known.__contains__, problem, f"Use one of {', '.join(known)}.")
 
 
-def _web_address(text: str) -> str:
-    text = text.strip()
+def _parts(text: str, schemes: set[str], problem: str, fix: str) -> SplitResult:
+    """The parts of a web address; refused with the problem and the fix where it is none."""
     try:
         parts = urlsplit(text)
-        plausible = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+        is_plausible = parts.scheme in schemes and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
-        plausible = False
-    if not plausible or re.search(r"\s", text):
-        raise wrong("is not a web address.", "Write it in full: https://HOST/…")
+        is_plausible = False
+    if not is_plausible or re.search(r"\s", text):
+        raise wrong(problem, fix)
+    return parts
+
+
+def _web_address(text: str) -> str:
+    text = text.strip()
+    parts = _parts(text, {"http", "https"}, "is not a web address.", "Write it in full: https://HOST/…")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise wrong("contains more than an address.", "Leave out any user, password, query or fragment.")
     return text
@@ -95,35 +101,12 @@ def _resolver(text: str) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _switch(value: Any) -> Any:
-    """A variable's words for on and off; the file has true and false."""
-    words = {
-        "1": True,
-        "true": True,
-        "on": True,
-        "yes": True,
-        "0": False,
-        "false": False,
-        "off": False,
-        "no": False,
-    }
-    if isinstance(value, bool):
-        return value
-    if not isinstance(value, str) or value.strip().lower() not in words:
-        raise wrong("is neither on nor off.", "Use true or false.")
-    return words[value.strip().lower()]
-
-
 def _lead_page(text: str) -> str:
     """An address with `{email}` in it, in the path or the query, where it is quoted."""
     text = text.strip()
-    try:
-        parts = urlsplit(text)
-        plausible = parts.scheme == "https" and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        plausible = False
-    if not plausible or re.search(r"\s", text) or "@" in parts.netloc or "{" in parts.netloc:
-        raise wrong("is not an https address.", "Write it in full: https://crm.example/contacts?q={email}")
+    problem, fix = "is not an https address.", "Write it in full: https://crm.example/contacts?q={email}"
+    if {"@", "{"} & {*_parts(text, {"https"}, problem, fix).netloc}:
+        raise wrong(problem, fix)
     if EMAIL_FIELD not in text:
         raise wrong("doesn't contain {email}.", "Put {email} in place of the lead's address.")
     if "{" in text.replace(EMAIL_FIELD, "") or len(text) > LONGEST_PAGE:
@@ -174,12 +157,6 @@ def _guardrail(text: str) -> str:
         raise wrong(f"is not a rule: {error.problem}", f"For example: {EXAMPLE}") from None
 
 
-def _seconds(value: float) -> float:
-    if not 1 <= value <= 86_400:
-        raise wrong("is not an interval.", "Give seconds, from 1 to 86400.")
-    return value
-
-
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 LeadPage = Annotated[str, AfterValidator(_lead_page)]
 PublicUrl = Annotated[WebAddress, AfterValidator(lambda text: text.rstrip("/"))]
@@ -195,7 +172,6 @@ HostPort = Annotated[
         "Write HOST:PORT, like 127.0.0.1:3001 or [::1]:3001.",
     ),
 ]
-OnOff = Annotated[bool, BeforeValidator(_switch)]
 Resolvers = Annotated[tuple[Annotated[str, AfterValidator(_resolver)], ...], BeforeValidator(_split)]
 Selector = Annotated[
     str,
@@ -276,7 +252,7 @@ GuardrailName = Annotated[
 GuardrailRule = Annotated[str, AfterValidator(_guardrail)]
 Theme = Annotated[str, _one_of(THEMES, "is not a theme.")]
 Notifications = Annotated[str, _one_of(NOTIFICATIONS, "is not a way to notify.")]
-Seconds = Annotated[float, AfterValidator(_seconds)]
+Seconds = Annotated[float, Field(ge=1, le=86_400)]
 Resource = Literal["sequence", "inbox", "stats", "lead"]
 Source = Literal[
     "sequences", "interested", "inboxes", "today", "previous", "sequence", "inbox", "step", "variant"

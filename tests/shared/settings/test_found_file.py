@@ -33,6 +33,7 @@ def _reader(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
     if os.geteuid() != 0 or request.param == "root":
         yield
         return
+    "".encode("utf-8-sig")  # the codec is imported now: nobody can't read the interpreter's folder
     os.chown(tmp_path, NOBODY, NOBODY)
     os.setegid(NOBODY)
     os.seteuid(NOBODY)
