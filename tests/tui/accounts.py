@@ -19,8 +19,8 @@ from tui.feed.poller import Tick, intervals
 from tui.feed.startup import ServiceFeed
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
+from tui.model.changes import ChangeLine
 from tui.model.happened import Mark
-from tui.model.lines import ChangeLine
 
 NOW = datetime(2026, 3, 2, 14, 32, 7, tzinfo=UTC)
 NAMES = ("SaaS founders – Europe", "Fintech ops leaders", "Webinar follow-up", "Recruiters Singapore")

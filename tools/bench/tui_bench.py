@@ -29,8 +29,6 @@ from tui.app.dashboard import DashboardApp
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
-from tui.model.changes import between
-from tui.model.lines import ChangeLine
 from tui.system.process import tuned_gc
 
 Row = tuple[str, float, str, str, bool]
@@ -122,15 +120,14 @@ async def _idle() -> float:
 async def _ticks(app: DashboardApp, upcoming: list[Snapshot], board: Board) -> tuple[float, float]:
     """Return the longest block of all ticks and the share of a core. Boards are composed beside the loop, as the poller does."""
     blocks = []
-    lag, before = Lag(), upcoming[0]
+    lag = Lag()
     watch = asyncio.create_task(lag.watch(), name="bench-lag")
     await asyncio.sleep(0.2)
     lag.worst = 0.0
     began, cpu = time.perf_counter(), time.process_time()
     for number, snapshot in enumerate(upcoming[1:], start=1):
-        board, changed = await asyncio.to_thread(_compose_board, before, snapshot, board)
-        before = snapshot
-        app.post_message(app.Ticked(Tick(snapshot=snapshot, board=board, changes=changed, beats=number)))
+        board = await asyncio.to_thread(_compose_board, snapshot, board)
+        app.post_message(app.Ticked(Tick(snapshot=snapshot, board=board, changes=(), beats=number)))
         await asyncio.sleep(max(0.0, began + number - time.perf_counter()))
         blocks.append(lag.worst)
         lag.worst = 0.0
@@ -140,9 +137,8 @@ async def _ticks(app: DashboardApp, upcoming: list[Snapshot], board: Board) -> t
     return max(blocks), share
 
 
-def _compose_board(before: Snapshot, after: Snapshot, board: Board) -> tuple[Board, tuple[ChangeLine, ...]]:
-    made = compose(after, intervals=intervals(30), before=board)
-    return made, between(before, after, at=moment())
+def _compose_board(after: Snapshot, board: Board) -> Board:
+    return compose(after, intervals=intervals(30), before=board)
 
 
 def _month() -> list[Row]:

@@ -10,8 +10,6 @@ from typing import Any
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.api.pace import BudgetState
 from shared.domain.snapshot import Reading, Snapshot
-from tui.model.changes import between
-from tui.model.lines import ChangeLine
 
 START = datetime(2026, 11, 18, 6, 0, tzinfo=UTC)
 """The first hour: everything is healthy. A Wednesday."""
@@ -133,14 +131,3 @@ def _inbox(course: Course, number: int, hours: float) -> Inbox:
         daily_limit=30 + number,
         status=status,
     )
-
-
-def changes(hours: float) -> tuple[ChangeLine, ...]:
-    """What has changed since the first hour, newest first."""
-    found: list[ChangeLine] = []
-    before = account(0)
-    for half in range(1, round(hours * 2) + 1):
-        now = account(half / 2)
-        found[:0] = between(before, now, at=at(half / 2))
-        before = now
-    return tuple(found[:40])

@@ -28,7 +28,6 @@ from tools.pictures.crisis_account import (
     WORST,
     account,
     at,
-    changes,
 )
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
@@ -112,12 +111,11 @@ class Stage:
         """Read the account at each of the moments, as polls would have."""
         for hours in moments:
             self._clock.hours = hours
-            for state in self.app.workspaces.all:
+            for state in self.app.states:
                 courses = COURSES if state.workspace == "acme" else COURSES[6:]
                 snapshot = account(hours, workspace=state.workspace, courses=courses)
                 board = compose(snapshot, intervals=intervals(30))
-                changed = changes(hours) if courses is COURSES else ()
-                tick = Tick(snapshot=snapshot, board=board, changes=changed, beats=7)
+                tick = Tick(snapshot=snapshot, board=board, changes=(), beats=7)
                 self.app.post_message(self.app.Ticked(tick, state))
             await self.settle()
 

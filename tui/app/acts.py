@@ -12,7 +12,6 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.notifications import SeverityLevel
 from textual.worker import Worker
 
 from shared.commands import UsageError, invocation, parse
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from tui.app.dashboard import DashboardApp
 
 TIME_HINT = "Pause for how long: 2h, a day, until monday 9am. Enter asks, Esc cancels."
-TOAST_SECONDS, LONG_TOAST_SECONDS = 8, 20
+TOAST_SECONDS = 8.0
 PAST = Card(
     title="You are viewing the past",
     tone=Tone.WARN,
@@ -122,7 +121,7 @@ class Acts:
         _: Worker[None] = self.app.run_worker(work, group="commands", exclusive=False, exit_on_error=False)
 
     async def _whole(self, asked: Asked) -> None:
-        state, page = self.app.workspaces.current, self.app.screen
+        state, page = self.app.state, self.app.screen
         changes = isinstance(asked, Yes) or asked.changes
         done = await self.run(asked, state)
         if isinstance(done, Question):
@@ -135,7 +134,7 @@ class Acts:
         if done.changed and done.card.tone not in {Tone.WARN, Tone.BAD}:
             self._receipt(done, state)
         elif (changes and not done.card.buttons) or self.app.screen is not page:
-            self._tell(done.card)
+            self.app.tell(done.card)
         else:
             self._show(done.card)
 
@@ -172,22 +171,9 @@ class Acts:
         """One toast for one act, with the key that takes it back."""
         page = self.app.page
         key = page.key_of("undo") if page else ""
-        whose = "" if state is self.app.workspaces.current else f"{state.workspace}: "
+        whose = "" if state is self.app.state else f"{state.workspace}: "
         undo = f" Press {key} to undo." if result.undoable and not result.undoes and key else ""
         self.app.toast(f"{whose}{visible(result.card.title)}.{undo}", timeout=TOAST_SECONDS)
-
-    def _tell(self, card: Card) -> None:
-        """An answer as a toast: another page may be open by now."""
-        severity: SeverityLevel = (
-            "error" if card.tone is Tone.BAD else "warning" if card.tone is Tone.WARN else "information"
-        )
-        text = " ".join(map(visible, card.text))
-        self.app.toast(
-            text or visible(card.title),
-            title=visible(card.title) if text else "",
-            severity=severity,
-            timeout=LONG_TOAST_SECONDS,
-        )
 
     def _show(self, card: Card) -> None:
         """Show an answer, and carry out its button that is pressed."""

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import App
 from textual.binding import Binding
 from textual.driver import Driver
@@ -20,6 +20,7 @@ from textual.reactive import reactive
 from textual.screen import ModalScreen
 from textual.worker import Worker, WorkerState
 
+from shared.domain.card import Card, Tone
 from shared.domain.local_zone import local_zone
 from shared.domain.themes import THEMES
 from shared.text.formats import show_number
@@ -27,7 +28,7 @@ from shared.text.sanitize import visible
 from tui.app.own_errors import ErrorLog, OwnError
 from tui.app.replay import Replay, parse_moment
 from tui.feed.poller import Tick
-from tui.feed.workspace_state import Workspaces, WorkspaceState
+from tui.feed.workspace_state import WorkspaceState
 from tui.model.facts import Read
 from tui.model.frame import Frame
 from tui.model.happened import together
@@ -49,14 +50,13 @@ logger = logging.getLogger(__name__)
 
 STAGGER = 1.0
 """Seconds between the starts of workspaces, so that they do not all read at once."""
-AWAY = timedelta(minutes=2)
-"""Without a key for so long, the next one asks what is new."""
 LOOK_EVERY = timedelta(seconds=15)
 """Between two readings of what a page shows beside the frame."""
 SCRUBBED = timedelta(hours=24)
 """What the lanes below a past board cover."""
 MOST_TOASTS = 2
 TIP_SECONDS = 25.0
+LONG_TOAST_SECONDS = 20.0
 SEEK_HINT = "Go to a time: 14:02, yesterday 9:00, 21 Nov 14:02, or how long ago: 20m, 3h. Esc cancels."
 ACTIONS = (
     Offer(line="export", about="Write this view as CSV, text and SVG", action="app.export"),
@@ -106,7 +106,9 @@ class DashboardApp(ErrorBoundary, App[int]):
     ) -> None:
         super().__init__(driver_class)
         self.now = now
-        self.workspaces = Workspaces(workspaces)
+        self.states = tuple(workspaces)
+        self.state = self.states[0]
+        """The workspace that is shown."""
         self.failure: Exception | None = None
         self.running = ""
         """The command line that is being carried out."""
@@ -117,13 +119,11 @@ class DashboardApp(ErrorBoundary, App[int]):
         self._notice = notice
         self._tips = tips
         self._seen_notice = ""
-        self._last_input: datetime | None = None
-        self._used_at: datetime | None = None
         self._replay: Replay | None = None
         self._read: dict[PageRef, Read] = {}
         self._on_alarm = on_alarm
         self._notifier = notifier or TerminalNotifier(choice=OFF, environ={})
-        self._news = {state.workspace: ReplyNews(since=now()) for state in self.workspaces.all}
+        self._news = {state.workspace: ReplyNews(since=now()) for state in self.states}
         for name in PALETTES:
             self.register_theme(theme(name))
         self._themes = (only_theme,) if only_theme else THEMES
@@ -141,7 +141,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         for warning in unknown_keys(self._keys):
             self.toast(warning, severity="warning", timeout=30)
         self.set_interval(1.0, self.second_passed, name="clock")
-        first, *others = self.workspaces.all
+        first, *others = self.states
         self._start(first)
         for number, state in enumerate(others, start=1):
             self.set_timer(number * STAGGER, partial(self._start, state))
@@ -161,7 +161,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.exit()
 
     async def on_unmount(self) -> None:
-        for state in self.workspaces.all:
+        for state in self.states:
             if state.feed:
                 await state.feed.aclose()
 
@@ -176,14 +176,11 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def _live_frame(self) -> Frame:
         own = self._own_error.words(self.now()) if self._own_error else ""
-        history = self.workspaces.current.history
+        history = self.state.history
         notice = history.notice if history and history.notice != self._seen_notice else ""
-        return self.workspaces.current.frame(
-            now=self.now(),
-            notices=[text for text in (own, self._notice, notice) if text],
-            mode=f"{self.running}…" if self.running else "",
-            used_at=self._used_at,
-        )
+        notices = [text for text in (own, self._notice, notice) if text]
+        mode = f"{self.running}…" if self.running else ""
+        return self.state.frame(now=self.now(), notices=notices, mode=mode)
 
     def hand_frame(self) -> None:
         """Another frame, where the present is shown; and to the page that has come to the front in any case."""
@@ -213,9 +210,9 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     @on(Ticked)
     def _ticked(self, message: Ticked) -> None:
-        tick, state = message.tick, message.state or self.workspaces.all[0]
+        tick, state = message.tick, message.state or self.states[0]
         raised = state.take(tick, now=self.now())
-        prefix = state.workspace if len(self.workspaces.all) > 1 else ""
+        prefix = state.workspace if len(self.states) > 1 else ""
         if raised:
             self.bell()
             if self.page and self.page.lane_span and self._replay is None:
@@ -226,17 +223,8 @@ class DashboardApp(ErrorBoundary, App[int]):
                 self._notifier.tell(text)
         for text in self._news[state.workspace].of(tick.snapshot):
             self._notifier.tell(f"{prefix}: {text}" if prefix else text)
-        found = state.pending_changes.confirm(tick.snapshot) if state.pending_changes else ()
-        refuted = [
-            f"{visible(one.change.label)} is {one.status or 'gone'}, not {one.change.status}"
-            for one in found
-            if one.status != one.change.status
-        ]
-        if refuted:
-            self.toast("\n".join(refuted), severity="error", timeout=20)
-        if tick.beats == 0 and self._used_at is None:  # what is recalled was seen when it was read
-            read = [stamp.read_at for stamp in tick.board.stamps.values() if stamp.read_at]
-            self._used_at = max(read, default=None)
+        if state.pending_changes and (refuted := state.pending_changes.confirm(tick.snapshot)):
+            self.toast("\n".join(map(visible, refuted)), severity="error", timeout=LONG_TOAST_SECONDS)
         self.hand_frame()
 
     # -- pages -----------------------------------------------------------------------------------------
@@ -268,7 +256,7 @@ class DashboardApp(ErrorBoundary, App[int]):
                 self.pop_screen()
 
     def can_open(self, name: str) -> bool:
-        return name != "workspaces" or len(self.workspaces.all) > 1
+        return name != "workspaces" or len(self.states) > 1
 
     def action_open(self, name: str) -> None:
         """One of the pages of the first level, in place of whatever is open."""
@@ -283,16 +271,11 @@ class DashboardApp(ErrorBoundary, App[int]):
         if name == "replies":
             from tui.screens.replies import RepliesPage
 
-            state = self.workspaces.current
-            return RepliesPage(
-                open_queue=state.open_replies,
-                only_reads=state.only_reads,
-                is_browser=self.is_web or state.pending_changes is None,
-            )
+            return RepliesPage(self.state, is_browser=self.is_web or self.state.pending_changes is None)
         if name == "incidents":
             from tui.screens.incidents import IncidentsPage, range_for
 
-            starts = [alarm.since for alarm in self.workspaces.current.alarms if alarm.is_on]
+            starts = [alarm.since for alarm in self.state.alarms if alarm.is_on]
             return IncidentsPage(span=range_for(min(starts, default=None), now=self.frame.now))
         if name == "wall":
             from tui.screens.wall import WallPage
@@ -303,29 +286,29 @@ class DashboardApp(ErrorBoundary, App[int]):
         return WorkspacesPage() if name == "workspaces" else SequencesPage()
 
     def workspace_lines(self) -> list[WorkspaceLine]:
-        return [WorkspaceLine(frame=state.frame(now=self.now())) for state in self.workspaces.all]
+        return [WorkspaceLine(frame=state.frame(now=self.now())) for state in self.states]
 
     def enter(self, workspace: str) -> None:
         """Another workspace's board; filters and the past stay behind."""
-        state = next(one for one in self.workspaces.all if one.workspace == workspace)
+        state = next(one for one in self.states if one.workspace == workspace)
         self.leave_past()
-        if state is not self.workspaces.current:
-            self.workspaces.current = state
+        if state is not self.state:
+            self.state = state
             self._read.clear()
             for panel in (self.board.domains, self.board.inboxes):
                 panel.table.reset()
         self.action_open("board")
         self.hand_frame()
 
-    # -- what is read for a page -----------------------------------------------------------------------
+    # -- what is read for a page -------------------------------------------------------------------------
 
     def read_of(self, about: PageRef) -> Read | None:
         """What was read of it; what wasn't is read now."""
-        known = self._read.get(about)
-        if known is None and not self.frame.is_past:
+        if about not in self._read and not self.frame.is_past:
             self._read[about] = Read()
             self._work(partial(self._read_about, about), group="read")
-        return known
+            return None
+        return self._read.get(about)
 
     def read_for(self, page: Page) -> None:
         """Read the health, or the lanes, that a page shows, and its facts once more."""
@@ -338,11 +321,11 @@ class DashboardApp(ErrorBoundary, App[int]):
             self._work(partial(self._read_lanes, page, page.lane_span), group="lanes")
 
     def _work(self, work: Callable[[], Coroutine[Any, Any, None]], *, group: str) -> None:
-        is_alone = group != "read"
-        _: Worker[None] = self.run_worker(work, group=group, exclusive=is_alone, exit_on_error=False)
+        """Run it beside the keys; of a group but `read` the one before is given up."""
+        _: Worker[None] = self.run_worker(work, group=group, exclusive=group != "read", exit_on_error=False)
 
     async def _read_about(self, about: PageRef) -> None:
-        feed = self.workspaces.current.feed
+        feed = self.state.feed
         if feed is None:
             return
         if about.kind == "domain":
@@ -354,7 +337,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.hand_frame()
 
     async def _read_health(self, page: DetailPage) -> None:
-        state = self.workspaces.current
+        state = self.state
         if not page.has_course or state.history is None:
             page.show_course(None)
             return
@@ -366,7 +349,7 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     async def _read_lanes(self, page: Page, span: timedelta) -> None:
         """Every domain over time, up to what is shown; the board's scrubber goes up to now."""
-        state, frame = self.workspaces.current, self.frame
+        state, frame = self.state, self.frame
         end = self.now() if page is self.board else frame.now
         board = state.board if end != frame.now and state.board else frame.board
         inboxes = board.snapshot.inboxes.value
@@ -386,7 +369,7 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def acknowledge(self, where: str | None) -> None:
         """The alarm about something, else all; without any, the notices about the dashboard itself."""
-        state = self.workspaces.current
+        state = self.state
         has_own = any(one.where == where for one in state.alarms if one.is_on)
         done = state.acknowledge(where if has_own else None, now=self.now())
         if not done:
@@ -424,7 +407,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             self._work(partial(self._move, lambda replay: replay.seek(wanted), wanted), group="replay")
 
     async def _move(self, move: Callable[[Replay], Replay], wanted: datetime | None = None) -> None:
-        state, now = self.workspaces.current, self.now()
+        state, now = self.state, self.now()
         if state.history is None:
             self.toast("No history is recorded here.", severity="warning")
             return
@@ -438,14 +421,14 @@ class DashboardApp(ErrorBoundary, App[int]):
         board = None
         if not replay.live:
             board = await replay.board(state.history, like=state.last, thresholds=state.thresholds)
-        if state is not self.workspaces.current:
+        if state is not self.state:
             return
         if board is None:
             self.leave_past()
             return
         was_live, self._replay = self._replay is None, replay
         changes = tuple(change for change in state.changes if change.at <= replay.at)
-        active = sum(alarm.is_on for one in self.workspaces.all for alarm in one.alarms)
+        active = sum(alarm.is_on for one in self.states for alarm in one.alarms)
         mode = replay.words(now) + (f" · now: {show_number(active, 'alarm')}" if active else "")
         self.frame = Frame(
             board=board, now=replay.at, changes=changes, is_past=True, mode=mode, only_reads=True
@@ -468,28 +451,29 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     async def action_commands(self) -> None:
         page = self.page
-        keys = [one.binding for one in page.active_bindings.values() if one.enabled] if page else []
-        offered = [
-            Offer(
-                line=one.description,
-                about=str(one.tooltip),
-                key=self.get_key_display(one),
-                action=one.action if one.action.startswith("app.") else f"screen.{one.action}",
-            )
-            for one in keys
-            if one.id and one.id != "commands"
-        ]
-        await self.acts.prompt([*ACTIONS, *offered])
+        offered = list(ACTIONS)
+        for active in page.active_bindings.values() if page else ():
+            key, action = active.binding, active.binding.action
+            if active.enabled and key.id and key.id != "commands":
+                offered.append(
+                    Offer(
+                        line=key.description,
+                        about=str(key.tooltip),
+                        key=self.get_key_display(key),
+                        action=action if action.startswith("app.") else f"screen.{action}",
+                    )
+                )
+        await self.acts.prompt(offered)
 
     def action_help(self) -> None:
         from tui.screens.dialogs import HelpDialog  # late: seldom needed
 
         if page := self.page:
-            found = list(page.active_bindings.values())
-            self.push_screen(HelpDialog(found, title=page.name_in_path or "Board"))
+            keys = list(page.active_bindings.values())
+            self.push_screen(HelpDialog(keys, title=page.name_in_path or "Board"))
 
     def action_refresh(self) -> None:
-        if feed := self.workspaces.current.feed:
+        if feed := self.state.feed:
             feed.read_now()
 
     def action_next_theme(self) -> None:
@@ -511,14 +495,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         if panel is None or (self._folder is None and not self.is_web):
             self.toast("Nothing to export, or no folder to export to.", severity="warning")
             return
-        table = panel.table
-        made = report.files(
-            self.frame,
-            name=table.id or "list",
-            shown=table.shown,
-            columns=table.list_columns,
-            picture=self.export_screenshot(),
-        )
+        made = report.files(self.frame, panel.table, picture=self.export_screenshot())
         if self._folder is None or self.is_web:
             name = f"{report.stem_of(self.frame.now)}.zip"
             self.deliver_binary(report.packed(made), save_filename=name)
@@ -536,20 +513,21 @@ class DashboardApp(ErrorBoundary, App[int]):
         """A notice in plain text."""
         self.notify(text, title=title, severity=severity, timeout=timeout, markup=False)
 
+    def tell(self, card: Card) -> None:
+        """Show an answer as a toast: another page may be open by now."""
+        severities: dict[Tone, SeverityLevel] = {Tone.BAD: "error", Tone.WARN: "warning"}
+        title, text = visible(card.title), " ".join(map(visible, card.text))
+        severity = severities.get(card.tone, "information")
+        if text:
+            self.toast(text, title=title, severity=severity, timeout=LONG_TOAST_SECONDS)
+        else:
+            self.toast(title, severity=severity)
+
     def _refresh_notifications(self) -> None:
         """The oldest make room, so that two at most stand over the page."""
         for old in list(self._notifications)[:-MOST_TOASTS]:
             del self._notifications[old]
         super()._refresh_notifications()
-
-    async def on_event(self, event: events.Event) -> None:
-        """After a while without keys, show the changes since."""
-        if isinstance(event, events.Key | events.MouseDown):
-            now = self.now()
-            if self._last_input and now - self._last_input > AWAY:
-                self._used_at = self._last_input
-            self._last_input = now
-        await super().on_event(event)
 
     # -- errors of our own -----------------------------------------------------------------------------
 
@@ -571,17 +549,17 @@ def unknown_keys(keys: Mapping[str, str]) -> list[str]:
     """Warnings about names in `[dashboard.keys]` that no key has."""
     if not keys:
         return []
-    import difflib  # late: only a mistake pays for it
+    import difflib  # late: only who renames keys pays for it
 
     from tui.screens.incidents import IncidentsPage
     from tui.screens.replies import RepliesPage
 
-    pages = (Page, IncidentsPage, RepliesPage)
-    known = {one.id for page in pages for one in page.BINDINGS if isinstance(one, Binding) and one.id}
+    bindings = (*Page.BINDINGS, *IncidentsPage.BINDINGS, *RepliesPage.BINDINGS)
+    names = [binding.id for binding in bindings if isinstance(binding, Binding) and binding.id]
     warnings = []
     for name in keys:
-        if name not in known:
-            near = difflib.get_close_matches(name.lower(), known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else "; valid names are in docs/dashboard.md"
-            warnings.append(f"[dashboard.keys] {visible(name)} isn't a key name{hint}")
+        if name not in names:
+            near = difflib.get_close_matches(name.lower(), names, n=1)
+            hint = f"did you mean {near[0]}?" if near else "valid names are in docs/dashboard.md"
+            warnings.append(f"[dashboard.keys] {visible(name)} isn't a key name; {hint}")
     return warnings

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Self
@@ -13,7 +12,6 @@ from typing import Self
 from shared.commands.times import read_moment
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.local_zone import local
-from shared.text.formats import show_span
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
 from tui.model.board import Board, compose
@@ -65,19 +63,8 @@ class Replay:
         return f"No data at {clock(wanted, now=now)}. This is {instead}."
 
     def words(self, now: datetime) -> str:
-        """`REPLAY 14:02:05, 3 h ago (gap of 40 min before)`."""
-        mode = f"REPLAY {clock(self.at, now=now)}{local(self.at).strftime(':%S')}, {ago(self.at, now=now)}"
-        about = [f"gap of {show_span(gap)} {where}" for gap, where in self._gaps() if gap > GAP]
-        about += ["history starts here"] if self.place == 0 else []
-        about += ["latest poll"] if self.place == len(self.moments) - 1 else []
-        return mode + (f" ({', '.join(about)})" if about else "")
-
-    def _gaps(self) -> Iterator[tuple[timedelta, str]]:
-        """How long it is to the poll before and to the one after."""
-        if self.place > 0:
-            yield self.at - self.moments[self.place - 1], "before"
-        if self.place + 1 < len(self.moments):
-            yield self.moments[self.place + 1] - self.at, "after"
+        """`REPLAY 14:02:05, 3 h ago`."""
+        return f"REPLAY {clock(self.at, now=now)}{local(self.at).strftime(':%S')}, {ago(self.at, now=now)}"
 
     def end_words(self, now: datetime) -> str:
         if not self.moments:

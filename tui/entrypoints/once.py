@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from sqlalchemy.engine import URL
 
 from shared.commands.run import open_client
 from shared.domain import evidence
@@ -26,7 +25,7 @@ from shared.text.sanitize import visible, visible_json
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
-from tui.feed.startup import OpenRecords, has_bot_database, read_marks, read_pasts
+from tui.feed.startup import OpenRecords, may_hold_data, read_marks, read_pasts
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, DomainFacts, compose
 from tui.model.frame import Frame
@@ -69,9 +68,13 @@ async def print_once(
         domain_facts=facts,
     )
     if svg:
-        tick = Tick(snapshot=snapshot, board=board, changes=(), beats=1)
-        lanes = await _lanes(settings, place, snapshot, now=now, span=incident, open_records=open_records)
-        picture = await _picture(tick, place, lanes, incident)
+        page = None
+        if incident and snapshot.inboxes.value is not None:
+            page = IncidentsPage(span=incident)
+            page.incident = await _lanes(
+                settings, place, snapshot, start=now - incident, end=now, open_records=open_records
+            )
+        picture = await _picture(Tick(snapshot=snapshot, board=board, changes=(), beats=1), page)
         await asyncio.to_thread(svg.write_text, picture, encoding="utf-8")
     if as_json:
         text = json.dumps(as_data(snapshot, board), indent=2, ensure_ascii=False)
@@ -82,12 +85,10 @@ async def print_once(
 
 
 def _failures(snapshot: Snapshot) -> int:
-    failed = [(name, snapshot.reading(source).error) for name, source in SOURCES.items()]
-    failures = [f"{name}: {error}" for name, error in failed if error]
+    errors = {name: snapshot.reading(source).error for name, source in SOURCES.items()}
+    failures = "".join(f"  {name}: {visible(error)}\n" for name, error in errors.items() if error)
     if failures:
-        sys.stderr.write(
-            "Some data couldn't be read.\n" + "".join(f"  {visible(line)}\n" for line in failures)
-        )
+        sys.stderr.write(f"Some data couldn't be read.\n{failures}")
     return 1 if failures else 0
 
 
@@ -102,11 +103,6 @@ def _print(board: Board, *, now: datetime) -> None:
             console.print(writable(line.plain.rstrip(), encoding))
 
 
-def _has_history(database: URL) -> bool:
-    """Whether there may be one: a snapshot creates no file."""
-    return database.get_backend_name() != "sqlite" or Path(database.database or "").is_file()
-
-
 async def _with_starts(
     settings: Settings,
     place: Workspace,
@@ -117,14 +113,14 @@ async def _with_starts(
 ) -> tuple[Snapshot, DomainFacts]:
     """The snapshot with since when and why what is wrong is so, as far as earlier runs and the bot remember."""
     starts: dict[str, ProblemStart] = {}
-    if _has_history(settings.history_database):
+    if may_hold_data(settings.history_database):  # else reading it would create the file
         async with History(settings.history_database, thresholds=place.thresholds) as store:
             with contextlib.suppress(HistoryUnavailable):
                 starts = {one.key: one for one in await store.problems(place.name)}
     verdict = judge_reading(snapshot.inboxes, thresholds=place.thresholds)
     troubled = [one for one in conditions_of(snapshot, verdict) if one.is_of_domain]
     facts = DomainFacts()
-    if troubled and open_records and has_bot_database(settings):
+    if troubled and open_records and may_hold_data(settings.database):
         async with open_records(settings) as records:
             names = [one.where for one in troubled]
             facts = DomainFacts(pasts=await read_pasts(records, place.name, names, now=now))
@@ -184,37 +180,35 @@ async def _lanes(
     place: Workspace,
     snapshot: Snapshot,
     *,
-    now: datetime,
-    span: timedelta | None,
+    start: datetime,
+    end: datetime,
     open_records: OpenRecords | None,
-) -> Incident | None:
+) -> Incident:
     """The time up to this reading, which is kept: what changed since the last one is part of it."""
-    inboxes = snapshot.inboxes.value
-    if span is None or inboxes is None:
-        return None
-    start = now - span
+    inboxes = snapshot.inboxes.value or ()
     async with History(settings.history_database, thresholds=place.thresholds) as store:
         history = HistoryAccess(store, workspace=place.name)
-        await history.keep(snapshot, now=now)
-        found = await history.incident(inboxes, start=start, end=now, fresh=True, thresholds=place.thresholds)
-        noticed = await history.marks(PageRef(kind="incident"), start=start, end=now)
+        await history.keep(snapshot, now=end)
+        lanes = await history.incident(inboxes, start=start, end=end, fresh=True, thresholds=place.thresholds)
+        noticed = await history.marks(PageRef(kind="incident"), start=start, end=end)
     recorded: Sequence[Mark] = ()
-    if open_records and has_bot_database(settings):
+    if open_records and may_hold_data(settings.database):
         async with open_records(settings) as records:
-            recorded = await read_marks(records, snapshot, start=start, end=now)
-    return found.with_marks(together(recorded, noticed))
+            recorded = await read_marks(records, snapshot, start=start, end=end)
+    return lanes.with_marks(together(recorded, noticed))
 
 
-async def _picture(tick: Tick, place: Workspace, incident: Incident | None, span: timedelta | None) -> str:
+async def _picture(tick: Tick, page: IncidentsPage | None) -> str:
     """The board as it would be in a terminal of 160 by 50, or the page of incidents."""
-    app = DashboardApp([WorkspaceState(workspace=place.name)])
+    workspace = tick.snapshot.workspace
+    app = DashboardApp([WorkspaceState(workspace=workspace)])
     async with app.run_test(size=PICTURE) as pilot:
         app.post_message(app.Ticked(tick))
         await pilot.pause()
-        if incident and span:
-            page = IncidentsPage(span=span)
+        if page:
+            lanes = page.incident
             await app.push_screen(page)
             await app.workers.wait_for_complete()  # without a history of its own the page finds nothing
-            page.set_incident(incident)
+            page.set_incident(lanes)
         await pilot.pause()
-        return app.export_screenshot(title=f"Outreach: {place.name}")
+        return app.export_screenshot(title=f"Outreach: {workspace}")

@@ -9,18 +9,18 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from shared.api.models import Inbox
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
-from shared.history import About, History, HistoryUnavailable, Transition
-from tui.model.changes import becomes_by, together, tone_of_change
+from shared.history import About, History, HistoryUnavailable
+from tui.model.changes import ChangeLine, change_lines
 from tui.model.course import LEAST_SPAN, Course, course_of
 from tui.model.happened import Mark, of_transitions
 from tui.model.incident import Incident, lanes_of
-from tui.model.lines import ChangeLine, PageRef
+from tui.model.lines import PageRef
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +33,11 @@ MOST_CHANGES = 50_000
 """Behind the lanes of an incident."""
 STILL_READ = timedelta(minutes=2)
 """The time that is covered is noted every 15 seconds; a read that has just ended is not in it yet."""
+MOST_NEW = 100
+"""Changes that are told after one poll."""
 MOST_TRANSITIONS = 2_000
 """Behind the marks of a plot."""
+HEALTH = "health_score"
 T = TypeVar("T")
 Trends = Mapping[str, tuple[float, ...]]
 
@@ -54,6 +57,8 @@ class HistoryAccess:
     def __init__(self, store: History, *, workspace: str) -> None:
         self._history = store
         self._workspace = workspace
+        self._told_at = datetime.min.replace(tzinfo=UTC)
+        """The newest change that was told."""
         self.notice = ""
 
     async def recall(self, *, now: datetime) -> RecalledState:
@@ -68,17 +73,22 @@ class HistoryAccess:
         except HistoryUnavailable as error:
             self._fail(error)
             return RecalledState()
+        self._told_at = max((one.at for one in transitions), default=now)
         self.notice = self._history.notice
         inboxes = (snapshot.inboxes.value if snapshot else None) or ()
         return RecalledState(
             snapshot=snapshot and replace(as_recalled(snapshot), problems=problems),
             trends=trends,
-            changes=together(map(change_line, transitions), inboxes=inboxes),
+            changes=change_lines(transitions, inboxes=inboxes),
         )
 
     async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
-        """Store a snapshot; what it changed, in words."""
-        return tuple(map(change_line, await self._or(self._history.add(snapshot, now=now), ())))
+        """Store a snapshot; what has changed since the last one, also where another process noticed it first."""
+        await self._or(self._history.add(snapshot, now=now), ())
+        reading = self._history.transitions(self._workspace, start=self._told_at, limit=MOST_NEW)
+        transitions = [one for one in await self._or(reading, ()) if one.at > self._told_at]
+        self._told_at = max((one.at for one in transitions), default=self._told_at)
+        return change_lines(transitions, inboxes=snapshot.inboxes.value or ())
 
     async def follow_problems(
         self, present: Sequence[ProblemStart], *, spared: str, now: datetime
@@ -99,7 +109,7 @@ class HistoryAccess:
             self._workspace,
             kind=about.kind,
             key=about.key,
-            metric="health_score",
+            metric=HEALTH,
             start=start,
             end=now,
             points=points,
@@ -110,13 +120,15 @@ class HistoryAccess:
 
     async def marks(self, about: PageRef, *, start: datetime, end: datetime) -> tuple[Mark, ...]:
         """Changes that polls noticed: of a sequence, an inbox, the inboxes of a domain, or of everything."""
-        which = _about(about)
-        if which is None:
-            return ()
-        found = self._history.transitions(
+        which = About(kind=about.kind, key=about.key)
+        if about.kind == "domain":
+            which = About(kind="inbox", domain=about.key)
+        elif about.kind == "incident":
+            which = About(field="status")
+        reading = self._history.transitions(
             self._workspace, start=start, end=end, about=which, limit=MOST_TRANSITIONS
         )
-        return tuple(of_transitions(await self._or(found, ())))
+        return tuple(of_transitions(await self._or(reading, ())))
 
     async def incident(
         self, inboxes: Sequence[Inbox], *, start: datetime, end: datetime, fresh: bool, thresholds: Thresholds
@@ -125,9 +137,16 @@ class HistoryAccess:
 
         Not `fresh`: they were read long before.
         """
-        changes = await self._or(self._changes(start, end), ())
-        covered = await self._or(self._history.covered(self._workspace, end=end), ())
-        seen = await self._or(self._seen(start, end), {})
+        history, name = self._history, self._workspace
+        reading = history.transitions(
+            name, start=start, end=end, about=About(kind="inbox"), limit=MOST_CHANGES
+        )
+        changes = await self._or(reading, ())
+        covered = await self._or(history.covered(name, end=end), ())
+        series = history.all_series(
+            name, kind="domain", metric=HEALTH, start=start, end=end, points=MOST_POINTS
+        )
+        seen = {domain: samples[0].at for domain, samples in (await self._or(series, {})).items()}
         read = [(began, ended) for began, ended in covered if ended >= start]
         if fresh and read and end - read[-1][1] <= STILL_READ:
             read[-1] = (read[-1][0], end)
@@ -143,21 +162,8 @@ class HistoryAccess:
             read=read,
             thresholds=thresholds,
         )
-        known = min((lane.segments[0].start for lane in lanes if lane.segments), default=start)
-        return Incident(start=min(known, end - LEAST_SPAN), end=end, lanes=lanes)
-
-    def _changes(self, start: datetime, end: datetime) -> Awaitable[tuple[Transition, ...]]:
-        inboxes = About(kind="inbox")
-        return self._history.transitions(
-            self._workspace, start=start, end=end, about=inboxes, limit=MOST_CHANGES
-        )
-
-    async def _seen(self, start: datetime, end: datetime) -> Mapping[str, datetime]:
-        """Since when each domain is known, `start` at the earliest."""
-        series = await self._history.all_series(
-            self._workspace, kind="domain", metric="health_score", start=start, end=end, points=MOST_POINTS
-        )
-        return {domain: samples[0].at for domain, samples in series.items()}
+        begin = min((lane.segments[0].start for lane in lanes if lane.segments), default=start)
+        return Incident(start=min(begin, end - LEAST_SPAN), end=end, lanes=lanes)
 
     async def moments(self, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         return await self._or(self._history.snapshot_times(self._workspace, start=start, end=end), ())
@@ -168,17 +174,17 @@ class HistoryAccess:
     async def _or(self, reading: Awaitable[T], default: T) -> T:
         """What was read; the default where the history is unavailable."""
         try:
-            found = await reading
+            value = await reading
         except HistoryUnavailable as error:
             self._fail(error)
             return default
         self.notice = self._history.notice
-        return found
+        return value
 
     async def _trends(self, now: datetime) -> Trends:
         for span in SPANS:
             courses = await self._history.sparklines(
-                self._workspace, kind="inbox", metric="health_score", start=now - span, end=now, points=POINTS
+                self._workspace, kind="inbox", metric=HEALTH, start=now - span, end=now, points=POINTS
             )
             if any(len(values) > 2 for values in courses.values()):
                 return courses
@@ -189,30 +195,9 @@ class HistoryAccess:
         self.notice = f"No history: {error}"
 
 
-def _about(ref: PageRef) -> About | None:
-    if ref.kind == "domain":
-        return About(kind="inbox", domain=ref.key)
-    if ref.kind == "incident":
-        return About(field="status")
-    return About(kind=ref.kind, key=ref.key) if ref.kind in {"inbox", "sequence"} else None
-
-
 def as_recalled(snapshot: Snapshot) -> Snapshot:
     """The values with their age; old failures and firings are dropped, and claims are read again."""
     for source in SOURCES.values():
         past = replace(snapshot.reading(source), error=None, failed_since=None)
         snapshot = snapshot.with_reading(source, past)
     return replace(snapshot, budget=None, replies=(), firings=())
-
-
-def change_line(transition: Transition) -> ChangeLine:
-    tone = tone_of_change(transition.before, transition.after)
-    before = f"{transition.before} → " if transition.before else "is "
-    return ChangeLine(
-        transition.at,
-        transition.label or transition.key,
-        f"{before}{transition.after or 'gone'}",
-        tone,
-        PageRef(kind=transition.kind, key=transition.key),
-        becomes_by(transition.before, transition.after) if transition.kind == "inbox" else "",
-    )

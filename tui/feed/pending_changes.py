@@ -50,14 +50,6 @@ class StatusChange:
     done_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confirmation:
-    """What the first read after it said of a change."""
-
-    change: StatusChange
-    status: str | None
-
-
 def changeable(sequences: Iterable[Sequence]) -> tuple[str, tuple[str, ...]]:
     """What these become, with their ids: the active ones paused; where none is, the paused ones resumed."""
     chosen = tuple(sequences)
@@ -131,35 +123,29 @@ class PendingChanges:
                     self.pending.pop(name, None)
         return result
 
-    def confirm(self, snapshot: Snapshot) -> tuple[Confirmation, ...]:
-        """Take out the changes that a later read proves or refutes."""
-        self._correct_clock()
-        read_at = snapshot.sequences.read_at
+    def confirm(self, snapshot: Snapshot) -> list[str]:
+        """Take out the changes that a later read proves or refutes; what it refutes, in words."""
+        now, read_at = self._now(), snapshot.sequences.read_at
         statuses = {sequence.id: sequence.status for sequence in snapshot.sequences.value or ()}
-        ready = [
-            change
-            for change in self.pending.values()
-            if change.done_at and read_at and read_at >= change.done_at
-        ]
-        for change in ready:
+        refuted = []
+        for change in [*self.pending.values()]:
+            # Where the clock was set back, what was done lies in the future: the first read from now on proves it.
+            done_at = min(change.done_at, now) if change.done_at else None
+            if done_at is None or read_at is None or read_at < done_at:
+                self.pending[change.id] = replace(change, done_at=done_at)
+                continue
             del self.pending[change.id]
-        return tuple(Confirmation(change=change, status=statuses.get(change.id)) for change in ready)
-
-    def _correct_clock(self) -> None:
-        """Where it was set back, what was done lies in the future: the first read from now on proves it."""
-        now = self._now()
-        for key, change in self.pending.items():
-            if change.done_at and change.done_at > now:
-                self.pending[key] = replace(change, done_at=now)
+            status = statuses.get(change.id)
+            if status != change.status:
+                refuted.append(f"{change.label} is {status or 'gone'}, not {change.status}")
+        return refuted
 
     def mark(self, board: Board) -> Board:
         """The board with what is pending said in its lines."""
         if not self.pending:
             return board
-        lines = tuple(
-            replace(line, pending=PROGRESS[self.pending[line.key].status])
-            if line.key in self.pending
-            else line
-            for line in board.sequences
-        )
-        return replace(board, sequences=lines)
+        lines = []
+        for line in board.sequences:
+            change = self.pending.get(line.key)
+            lines.append(replace(line, pending=PROGRESS[change.status]) if change else line)
+        return replace(board, sequences=tuple(lines))

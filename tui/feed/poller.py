@@ -25,10 +25,9 @@ from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, Source, read_source
 from shared.domain.workspace_verdict import OF_DOMAINS, SERVICE
 from tui.feed.history_access import HistoryAccess, RecalledState
-from tui.model import changes
 from tui.model.alarms import start_of
 from tui.model.board import Board, DomainFacts, compose, with_starts
-from tui.model.lines import ChangeLine
+from tui.model.changes import ChangeLine
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient  # at run time it would be loaded before the first paint
@@ -53,7 +52,7 @@ STRETCHES = ((30, 2.0), (10, 1.5))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
-    """A new board, what became different with it, and how many reads have succeeded so far."""
+    """A new board, what has changed since the one before, and how many reads have succeeded so far."""
 
     snapshot: Snapshot
     board: Board
@@ -114,6 +113,8 @@ class Poller:
         self._past = RecalledState()
         self._board: Board | None = None
         """The last one that was delivered."""
+        self._news: tuple[ChangeLine, ...] = ()
+        """What the history has recorded since the last tick, newest first."""
         self._trends_at = time.monotonic()
 
     def start(self, deliver: Callable[[Tick], object], *, past: RecalledState | None = None) -> None:
@@ -227,19 +228,19 @@ class Poller:
         """Several reads that end together make one board."""
         # A thread of its own: a name that is slow to be looked up holds up every other thread's work.
         thread = ThreadPoolExecutor(1, thread_name_prefix="boards")
-        loop, before, recalled = asyncio.get_running_loop(), self.snapshot, self._past.changes
+        loop, self._news = asyncio.get_running_loop(), self._past.changes
         try:
             while True:
                 await self._changed.wait()
                 self._changed.clear()
                 snapshot, beats = self.snapshot, self._beats
                 try:
-                    board, new = await loop.run_in_executor(thread, self._board_of, before, snapshot)
+                    self._board = await loop.run_in_executor(thread, self._board_of, snapshot)
                 except Exception:
                     logger.exception("a response couldn't be displayed")  # the screen stays, and ages
                     continue
-                tick = Tick(snapshot=snapshot, board=board, changes=(*new, *recalled), beats=beats)
-                before, self._board, recalled = snapshot, board, ()
+                tick = Tick(snapshot=snapshot, board=self._board, changes=self._news, beats=beats)
+                self._news = ()
                 tick = await self._dated(tick)
                 is_read = all(one.key != SERVICE for one in tick.board.conditions)
                 self._is_alarmed = tick.board.verdict.tone is Tone.BAD and is_read
@@ -249,8 +250,8 @@ class Poller:
         finally:
             thread.shutdown(wait=False)
 
-    def _board_of(self, before: Snapshot, snapshot: Snapshot) -> tuple[Board, tuple[ChangeLine, ...]]:
-        board = compose(
+    def _board_of(self, snapshot: Snapshot) -> Board:
+        return compose(
             snapshot,
             intervals=dict(self._intervals),
             before=self._board,
@@ -258,7 +259,6 @@ class Poller:
             thresholds=self._thresholds,
             domain_facts=self._domain_facts,
         )
-        return board, changes.between(before, snapshot, at=self._now())
 
     async def _dated(self, tick: Tick) -> Tick:
         """The tick with since when what is wrong has been so, as the history tells every process."""
@@ -296,7 +296,7 @@ class Poller:
         """The next board waits for the history, but not for long: where that hangs, the screen goes on without it."""
 
         async def keep() -> None:
-            await history.keep(snapshot, now=self._now())
+            self._news = (*await history.keep(snapshot, now=self._now()), *self._news)
             if time.monotonic() - self._trends_at > TRENDS_EVERY_SECONDS:
                 self._trends_at = time.monotonic()
                 self._past = replace(self._past, trends=await history.trends(now=self._now()))

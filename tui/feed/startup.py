@@ -35,6 +35,8 @@ from tui.model.board import DomainFacts
 from tui.model.happened import Mark
 
 if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
+
     from shared.api import OutreachClient
     from shared.commands.base import Question, Result
     from shared.commands.run import CommandContext
@@ -88,7 +90,7 @@ class ServiceFeed:
         self.history: HistoryAccess | None = None
         """None until it is open."""
         self.thresholds = self._place.thresholds
-        self.has_bot = has_bot_database(settings)
+        self.has_bot = may_hold_data(settings.database)
         """A bot's database is at hand: it knows who has claimed which reply."""
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
@@ -291,7 +293,8 @@ async def opened_replies(
         yield queue
 
 
-def has_bot_database(settings: Settings) -> bool:
-    """True where a bot may have recorded something: its database is a server's, or a file that is there."""
-    path = settings.database.database
-    return settings.database.get_backend_name() != "sqlite" or bool(path and Path(path).is_file())
+def may_hold_data(database: URL) -> bool:
+    """True for a server's database, and for a file that is there."""
+    return database.get_backend_name() != "sqlite" or bool(
+        database.database and Path(database.database).is_file()
+    )

@@ -18,8 +18,8 @@ from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
 from tui.model.alarms import Alarm, acknowledged, update
 from tui.model.board import Board, unread
+from tui.model.changes import ChangeLine
 from tui.model.frame import Frame
-from tui.model.lines import ChangeLine
 
 if TYPE_CHECKING:
     from shared.domain.reply_queue import ReplyQueue
@@ -86,9 +86,7 @@ class WorkspaceState:
         self.alarms = acknowledged(self.alarms, last, at=None)
         return "new again"
 
-    def frame(
-        self, *, now: datetime, notices: Sequence[str] = (), mode: str = "", used_at: datetime | None = None
-    ) -> Frame:
+    def frame(self, *, now: datetime, notices: Sequence[str] = (), mode: str = "") -> Frame:
         """The workspace as it is now."""
         made = Frame(
             board=self.board or unread(self.workspace),
@@ -99,7 +97,6 @@ class WorkspaceState:
             mode=mode or ("read-only" if self.only_reads else ""),
             beats=self.last.beats if self.last else 0,
             only_reads=self.only_reads,
-            used_at=used_at,
         )
         self._frame = made.after(self._frame)
         return self._frame
@@ -121,11 +118,3 @@ class WorkspaceState:
         if self.last is None:
             return None
         return self.pending_changes.mark(self.last.board) if self.pending_changes else self.last.board
-
-
-class Workspaces:
-    """All workspaces of a dashboard, and the one whose board is shown."""
-
-    def __init__(self, states: Sequence[WorkspaceState]) -> None:
-        self.all = tuple(states)
-        self.current = self.all[0]

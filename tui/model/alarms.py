@@ -14,8 +14,7 @@ from typing import NamedTuple
 from shared.domain.snapshot import ProblemStart
 from shared.domain.workspace_verdict import BAD, DOMAIN_KINDS, GUARDRAIL, PAUSED, Condition
 from shared.text.sanitize import visible
-from tui.model.changes import stops_sending
-from tui.model.lines import ChangeLine
+from tui.model.changes import ChangeLine
 from tui.theme.words import clock
 
 SETTLES = timedelta(seconds=30)
@@ -64,20 +63,8 @@ class Alarm:
         return self.condition.key
 
     @property
-    def kind(self) -> str:
-        return self.condition.kind
-
-    @property
     def where(self) -> str:
         return self.condition.where
-
-    @property
-    def text(self) -> str:
-        return self.condition.text
-
-    @property
-    def extent(self) -> int:
-        return self.condition.extent
 
     @property
     def is_on(self) -> bool:
@@ -103,7 +90,7 @@ class Alarm:
             what = " ".join(filter(None, (whose, self.where, self.worst.text)))
             recovered = clock(self.recovered_at, now=now)
             return visible(f"Recovered at {recovered}, started {self.since_words(now)}: {what}")
-        what = " ".join(filter(None, (whose, self.where, self.text)))
+        what = " ".join(filter(None, (whose, self.where, self.condition.text)))
         gone = f", gone since {clock(self.absent_since, now=now)}" if self.absent_since else ""
         return visible(f"{what} since {self.since_words(now)}{gone}")
 
@@ -151,7 +138,7 @@ def update(
         if alarm.is_new and not first_look and not is_old and (before is None or not before.is_new):
             raised.append(alarm)
     for alarm in others.values():
-        is_read = domains_read or alarm.kind not in DOMAIN_KINDS
+        is_read = domains_read or alarm.condition.kind not in DOMAIN_KINDS
         kept.append(_absent(alarm, now=now) if is_read else alarm)
     lasting = [one for one in kept if not _is_over(one, now=now)]
     on = [one for one in lasting if one.is_on]
@@ -176,9 +163,9 @@ def _followed(before: Alarm, condition: Condition, *, now: datetime) -> Alarm:
     if condition.began or condition.since:
         # A cause that comes back begins again, even where no look fell between.
         kind_since = _own_start(condition, since)
-    elif condition.kind != before.kind:
+    elif condition.kind != before.condition.kind:
         kind_since = condition.since or now
-    is_more = _is_worse(before.kind, condition.kind) or condition.extent > before.seen_extent
+    is_more = _is_worse(before.condition.kind, condition.kind) or condition.extent > before.seen_extent
     return replace(
         before,
         condition=condition,
@@ -216,7 +203,7 @@ def begin(
         return told, condition.is_older
     if not first_look:
         return now, condition.is_older
-    rested = [line.at for line in changes if stops_sending(line) and _is_at(line, condition.where)]
+    rested = (line.at for line in changes if line.rests and line.key.rpartition("@")[2] == condition.where)
     last = max((at for at in rested if at <= now), default=None)
     if last and condition.kind != BAD:
         return last, condition.is_older
@@ -240,10 +227,6 @@ def start_of(
     return ProblemStart(
         key=condition.key, kind=condition.kind, since=since, kind_since=since, is_older=is_older
     )
-
-
-def _is_at(line: ChangeLine, domain: str) -> bool:
-    return line.subject.lower().rpartition("@")[2] == domain
 
 
 def _is_gone(alarm: Alarm, *, now: datetime) -> bool:

@@ -100,11 +100,6 @@ class Board:
         """All, the worst first."""
         return tuple(sorted(self.lines.values(), key=rank_of))
 
-    @property
-    def domains(self) -> tuple[health.DomainHealth, ...]:
-        """The worst first, in the one order that every page has."""
-        return self.verdict.domains
-
     def freshness(self, source: str, now: datetime) -> Freshness:
         stamp = self.stamps.get(source)
         return stamp.freshness(now) if stamp else Freshness.NEVER
@@ -115,7 +110,8 @@ class Board:
         is_stale = self.freshness("inboxes", now) >= Freshness.LATE
         if self.verdict.tone is not Tone.GOOD or stamp is None or not is_stale:
             return self.verdict
-        read = f"Unknown since {clock(stamp.read_at, now=now)}" if stamp.read_at else "Unknown"
+        at = stamp.reading.read_at
+        read = f"Unknown since {clock(at, now=now)}" if at else "Unknown"
         then = self.verdict.text[0].lower() + self.verdict.text[1:].replace(" are healthy", " were healthy")
         return replace(
             self.verdict, tone=Tone.UNKNOWN, text=f"{read}: {then.replace(' is healthy', ' was healthy')}"
@@ -280,17 +276,15 @@ def _interested_lines(snapshot: Snapshot) -> tuple[LeadLine, ...]:
 
 
 def _stats_lines(rows: Sequence[StatsRow], *, group: str, snapshot: Snapshot) -> tuple[StatsLine, ...]:
+    """With the names of sequences, whose id a row has as its id, or as its group; the busiest first where there are many."""
     names = {s.id: s.label for s in snapshot.sequences.value or ()} if group == "sequence" else {}
-    lines = (_stats_line(row, names) for row in rows)
+    lines = []
+    for row in rows:
+        sequence = next((key for key in (row.id, row.group) if key in names), "") or ""
+        lines.append(StatsLine(row, names.get(sequence, row.group), sequence))
     if group in {"sequence", "inbox"}:
-        return tuple(sorted(lines, key=lambda line: (-(line.stats.sends or 0), line.name)))
+        lines.sort(key=lambda line: (-(line.stats.sends or 0), line.name))
     return tuple(lines)
-
-
-def _stats_line(row: StatsRow, names: Mapping[str, str]) -> StatsLine:
-    """`names` by the id of a sequence, which a row has as its id, or as its group."""
-    known = next((key for key in (row.id, row.group) if key in names), None)
-    return StatsLine(row, row.group) if known is None else StatsLine(row, names[known], known)
 
 
 def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
@@ -298,11 +292,12 @@ def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
     rows = by_sequence.value if by_sequence else None
     now = totals.totals(rows) if rows is not None else StatsRow(group="")
     today = snapshot.today.value or StatsRow(group="")
-    # Today isn't over: with it, every morning would look like a loss.
-    full: dict[str, Any] = {
-        name: _without(getattr(now, name), getattr(today, name)) for name in LABELS.values()
-    }
     before = snapshot.previous.value or StatsRow(group="")
+    # Today isn't over: with it, every morning would look like a loss.
+    full: dict[str, Any] = {}
+    for name in LABELS.values():
+        whole, part = getattr(now, name), getattr(today, name)
+        full[name] = None if whole is None or part is None else whole - part
     return tuple(
         Figure(
             label=label,
@@ -316,12 +311,11 @@ def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
     )
 
 
-def _without(value: int | None, today: int | None) -> int | None:
-    return None if value is None or today is None else value - today
-
-
 def _stamps(snapshot: Snapshot, *, intervals: Mapping[str, float]) -> dict[str, Stamp]:
     longest = max(intervals.values(), default=60.0)
-    known = (s for s in SOURCES.values() if not s.grouping or s.grouping in snapshot.stats)
-    names = {source.grouping or source.name: snapshot.reading(source) for source in known}
-    return {name: Stamp.of(reading, interval=intervals.get(name, longest)) for name, reading in names.items()}
+    stamps = {}
+    for source in SOURCES.values():
+        if not source.grouping or source.grouping in snapshot.stats:
+            name = source.grouping or source.name
+            stamps[name] = Stamp(snapshot.reading(source), interval=intervals.get(name, longest))
+    return stamps

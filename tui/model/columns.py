@@ -1,4 +1,4 @@
-"""The columns of the dashboard's lists: cells, widths, orders and filters. Pure."""
+"""The columns of the lists: what each shows of a line, in which ink and width, and what it sorts by. Pure."""
 
 from __future__ import annotations
 
@@ -28,32 +28,36 @@ T = TypeVar("T", bound=Line)
 SIGN = "sign"
 """The id of the column of signs, which always stands first."""
 GAP = 2
-MEASURED = 40
-"""Lines whose cells are measured: those that are seen first."""
+MEASURED_LINES = 40
+"""As many are measured as are seen first."""
 WIDE = 200
 """Cells in which nothing that people look for is cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: `width` in cells, `grow` for the ones that share what is left, `rank` for who leaves first."""
+    """One column, by whose `id` filters and orders name it in every list; `width` in cells."""
 
     id: str
-    """What filters and orders name it by; the same in every list."""
     title: str
     width: int
     render: Render
     _: KW_ONLY
     sort: Callable[[Any], Any] | None = None
     least: int = 0
-    """The width it can do with when all that could leave has left."""
+    """The width it can do with when all that could leave has left; 0: its width is fixed."""
     rank: int = 0
     """0 always stays; the highest leaves first when the room is short."""
     grow: int = 0
+    """Its share of the room that is left."""
     right: bool = False
 
     def cell(self, line: Line, width: int) -> Words:
         return Words(tuple(fit(self.render(line, width), width, right=self.right)))
+
+    def text(self, line: Line) -> str:
+        """All that it says of a line."""
+        return "".join(text for text, _ in self.render(line, WIDE)).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,66 +75,46 @@ def place(
 
     What is left goes to those that grow: first to cells that would be cut, by `needs` (cells by id of a column).
     """
-    kept = [
-        replace(c, width=min(c.width, max(c.least, needs[c.id]))) if c.id in needs else c for c in columns
-    ]
-    while len(kept) > 1 and _needed(kept) > room:
-        last = max(kept, key=lambda column: column.rank)
-        if not last.rank:
-            break
+    kept = list(columns)
+    widths = {c.id: min(c.width, max(c.least, needs.get(c.id, c.width))) for c in columns}
+
+    def spare() -> int:
+        return room - sum(widths[c.id] for c in kept) - GAP * (len(kept) - 1)
+
+    while spare() < 0 and (last := max(kept, key=lambda column: column.rank)).rank:
         kept.remove(last)
-    if (short := _needed(kept) - room) > 0:  # each gives up the same share of what it can spare
-        spared = sum(c.width - c.least for c in kept if c.least) or 1
-        share = min(1.0, short / spared)
-        kept = [replace(c, width=c.width - ceil((c.width - c.least) * share)) if c.least else c for c in kept]
-    while len(kept) > 1 and _needed(kept) > room:
+    if (short := -spare()) > 0:  # each gives up the same share of what it can spare
+        spared = sum(widths[c.id] - c.least for c in kept if c.least) or 1
+        for column in kept:
+            if column.least:
+                given = (widths[column.id] - column.least) * min(1.0, short / spared)
+                widths[column.id] -= ceil(given)
+    while len(kept) > 1 and spare() < 0:
         kept.pop()
-    spare = max(0, room - _needed(kept))
-    wants = {c.id: max(0, needs.get(c.id, 0) - c.width) for c in kept if c.grow or c.least}
-    for number, (name, want) in enumerate(sorted(wants.items(), key=lambda item: item[1])):
-        wants[name] = min(want, spare // (len(wants) - number))
-        spare -= wants[name]
+    flexible = [c for c in kept if c.grow or c.least]
+    flexible.sort(key=lambda column: needs.get(column.id, 0) - widths[column.id])
+    for number, column in enumerate(flexible):
+        want = max(0, needs.get(column.id, 0) - widths[column.id])
+        widths[column.id] += min(want, max(0, spare()) // (len(flexible) - number))
     # What is as wide as its content stays so: figures far from their names can't be read.
-    growers = {c.id: c.grow for c in kept if not (c.least and c.id in needs)}
-    shares = sum(growers.values()) or 1
-    return tuple(
-        Placed(c, c.width + wants.get(c.id, 0) + spare * growers.get(c.id, 0) // shares) for c in kept
-    )
-
-
-def _needed(columns: Sequence[Column]) -> int:
-    return sum(column.width for column in columns) + GAP * (len(columns) - 1)
+    growers = [c for c in kept if c.grow and not (c.least and c.id in needs)]
+    left, shares = max(0, spare()), sum(c.grow for c in growers)
+    for column in growers:
+        widths[column.id] += left * column.grow // shares
+    return tuple(Placed(c, widths[c.id]) for c in kept)
 
 
 def needs_of(columns: Sequence[Column], lines: Sequence[Line]) -> dict[str, int]:
     """The cells that the longest content of each flexible column takes."""
-    flexible = [column for column in columns if column.grow or column.least]
-    needs = {column.id: cell_len(column.title) for column in flexible}
-    for line in lines[:MEASURED]:
-        for column in flexible:
-            needs[column.id] = max(needs[column.id], width_of(column.render(line, WIDE)))
+    needs = {column.id: cell_len(column.title) for column in columns if column.grow or column.least}
+    for line in lines[:MEASURED_LINES]:
+        for column in columns:
+            if column.id in needs:
+                needs[column.id] = max(needs[column.id], width_of(column.render(line, WIDE)))
     return {name: cells for name, cells in needs.items() if cells < WIDE}
 
 
-def on_paper(
-    lines: Sequence[Line], columns: Sequence[Column], *, width: int, most: int
-) -> Sequence[Sequence[Piece]]:
-    """Titles and lines as they stand on the screen."""
-    placed = place(columns, width, needs_of(columns, lines[:most]))
-    titles = _beside([fit([(p.column.title, Ink.MUTED)], p.width, right=p.column.right) for p in placed])
-    rows = [_beside([p.column.cell(line, p.width).pieces for p in placed]) for line in lines[:most]]
-    return [titles, *rows]
-
-
-def _beside(found: Sequence[Sequence[Piece]]) -> Sequence[Piece]:
-    pieces: list[Piece] = []
-    for number, cell in enumerate(found):
-        pieces += [(" " * GAP, Ink.TEXT)] if number else []
-        pieces += cell
-    return pieces
-
-
-# -- order and filter ------------------------------------------------------------------------------
+# -- order and filter ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,12 +128,10 @@ class Arrangement:
 
     def of(self, lines: Sequence[T], columns: Sequence[Column]) -> Sequence[T]:
         """The lines to show. Sorting is stable, so equal lines stay in the list's own order."""
-        shown = lines
-        if self.find.strip():
-            tests = [_test(word, columns) for word in self.find.casefold().split()]
-            shown = [line for line in shown if all(test(line) for test in tests)]
-        order = {column.id: column.sort for column in columns}.get(self.order)
-        return sorted(shown, key=order, reverse=self.descending) if order else shown
+        for word in self.find.casefold().split():
+            lines = [line for line in lines if _fits(line, word, columns)]
+        order = next((column.sort for column in columns if column.id == self.order), None)
+        return sorted(lines, key=order, reverse=self.descending) if order else lines
 
     def next_order(self, columns: Sequence[Column]) -> Arrangement:
         """Each column upwards, then downwards, then the list's own order."""
@@ -160,25 +142,23 @@ class Arrangement:
         return replace(self, order=ids[(at + 1) % len(ids)], descending=False)
 
 
-def _test(word: str, columns: Sequence[Column]) -> Callable[[Line], bool]:
-    """Whether a line fits one word of a filter; one that names no column is looked for in all of the line."""
+def _fits(line: Line, word: str, columns: Sequence[Column]) -> bool:
+    """True where a line fits one word of a filter; one that names no column is looked for in all of the line."""
     if len(word) > 1 and word.startswith("!"):
-        excluded = _test(word[1:], columns)
-        return lambda line: not excluded(line)
-    name, colon, value = word.partition(":")
-    column = next((c for c in columns if name in {c.id, c.title.casefold().replace(" ", "-")}), None)
-    if column is not None and colon and value:
-        render = column.render
-        return lambda line: value in "".join(text for text, _ in render(line, WIDE)).casefold()
-    return lambda line: word in line.words.casefold()
+        return not _fits(line, word[1:], columns)
+    name, _, value = word.partition(":")
+    for column in columns if value else ():
+        if name in {column.id, column.title.casefold().replace(" ", "-")}:
+            return value in column.text(line).casefold()
+    return word in line.words.casefold()
 
 
-# -- cells -----------------------------------------------------------------------------------------
+# -- cells -----------------------------------------------------------------------------------------------
 
 
-def known(value: float | None, *, lowest: float = -1) -> float:
+def below_all(value: float | None) -> float:
     """For sorting: the unknown is below everything."""
-    return lowest if value is None else value
+    return -1 if value is None else value
 
 
 def text_of(of: Callable[[Any], str | None], ink: Ink = Ink.TEXT) -> Render:
@@ -195,10 +175,11 @@ def sign_of(line: Line, _: int = 0) -> Sequence[Piece]:
 def score_bar(score: float | None, width: int, thresholds: Thresholds) -> Sequence[Piece]:
     """A bar and the number, with its decimal where it has one: 59.7 is not 60, and 64.1 not bad."""
     tone, _, _ = by_score(score, thresholds=thresholds)
-    number = "–" if score is None else f"{score:g}" if score < 100 else "100"
-    bar_pieces = bar(None if score is None else score / 100, width - 5, TONE_INK[tone])
-    ink = Ink.UNKNOWN if score is None else Ink.TEXT if tone is Tone.GOOD else TONE_INK[tone]
-    return (*bar_pieces, (f"{number[:4]:>5}", ink))
+    if score is None:
+        return (*bar(None, width - 5, Ink.FAINT), ("    –", Ink.UNKNOWN))
+    number = f"{score:g}"[:4] if score < 100 else "100"
+    ink = Ink.TEXT if tone is Tone.GOOD else TONE_INK[tone]
+    return (*bar(score / 100, width - 5, TONE_INK[tone]), (f"{number:>5}", ink))
 
 
 def _address(line: InboxLine, width: int) -> Sequence[Piece]:
@@ -208,10 +189,12 @@ def _address(line: InboxLine, width: int) -> Sequence[Piece]:
     return (*fit([(name, Ink.TEXT)], min(room, cell_len(name))), (at + domain, Ink.MUTED))
 
 
+INBOX_SIGNS = {"active": ("●", Ink.TEXT), "warming": (WARMING, Ink.ACCENT), "resting": (RESTING, Ink.MUTED)}
+
+
 def _inbox_status(line: InboxLine, _: int) -> Sequence[Piece]:
     status = line.inbox.status or "unknown"
-    signs = {"active": ("●", Ink.TEXT), "warming": (WARMING, Ink.ACCENT), "resting": (RESTING, Ink.MUTED)}
-    sign, ink = signs.get(status, ("?", Ink.UNKNOWN))
+    sign, ink = INBOX_SIGNS.get(status, ("?", Ink.UNKNOWN))
     return ((f"{sign} {visible(status)}", ink),)
 
 
@@ -221,63 +204,68 @@ TREND_FROM, TREND_TO = 40.0, 100.0
 
 def _trend(line: InboxLine, width: int) -> Sequence[Piece]:
     """Health, each sample in the ink of its threshold."""
-    shown = line.trend[-width:]
-    if len(shown) < 2:
+    samples = line.trend[-width:]
+    if len(samples) < 2:
         return ((REST * width, Ink.FAINT),)
-    return tuple((BLOCKS[_level(value)], _trend_ink(value, line.thresholds)) for value in shown)
+    pieces = []
+    for score in samples:
+        level = int((score - TREND_FROM) / (TREND_TO - TREND_FROM) * (len(BLOCKS) - 1))
+        tone, _, _ = by_score(score, thresholds=line.thresholds)
+        ink = Ink.MUTED if tone is Tone.GOOD else TONE_INK[tone]
+        pieces.append((BLOCKS[min(len(BLOCKS) - 2, max(0, level))], ink))
+    return pieces
 
 
-def _level(value: float) -> int:
-    share = (value - TREND_FROM) / (TREND_TO - TREND_FROM)
-    return min(len(BLOCKS) - 2, max(0, int(share * (len(BLOCKS) - 1))))
+def number(
+    id: str,  # noqa: A002 # as a column has it
+    title: str,
+    of: Callable[[Any], int | None],
+    *,
+    width: int = 5,
+    rank: int = 0,
+    ink: Ink = Ink.TEXT,
+) -> Column:
+    def render(line: Any, _: int) -> Sequence[Piece]:
+        value = of(line)
+        return ((show_count(value), Ink.MUTED if value is None else ink),)
 
-
-def _trend_ink(value: float, thresholds: Thresholds) -> Ink:
-    tone, _, _ = by_score(value, thresholds=thresholds)
-    return Ink.MUTED if tone is Tone.GOOD else TONE_INK[tone]
-
-
-def _reason(line: InboxLine, _: int) -> Sequence[Piece]:
-    return ((visible("; ".join(line.verdict.reasons)), TONE_INK[line.tone]),)
+    return Column(id, title, width, render, sort=lambda line: below_all(of(line)), right=True, rank=rank)
 
 
 Counted = InboxLine | SequenceLine | StatsLine
 
 
-def _rate(column: str, title: str, name: str, *, rank: int = 0) -> Column:
+def _count(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
+    def count(line: Counted) -> int | None:
+        return getattr(line.stats, name) if line.stats else None
+
+    return number(title.lower(), title, count, width=width, rank=rank)
+
+
+def _rate(title: str, name: str, *, rank: int = 0) -> Column:
     """A count of the stats as a share of the sends, with its margin; a rough one is dimmed."""
 
-    def of(line: Counted) -> float | None:
+    def share(line: Counted) -> float | None:
         return totals.rate(getattr(line.stats, name), line.stats.sends) if line.stats else None
 
     def render(line: Counted, _: int) -> Sequence[Piece]:
-        share, sends = of(line), (line.stats.sends if line.stats else None) or 0
-        if share is None or sends < evidence.LEAST_SENDS:
-            return ((show_rate(None) if share is None else evidence.TOO_FEW, Ink.MUTED),)
-        found = evidence.rate_of(getattr(line.stats, name), sends)
-        margin = f" ±{found.margin_points}" if found and found.margin_points else ""
-        ink = Ink.MUTED if found is None or found.is_rough else Ink.TEXT
-        return ((show_rate(share), ink), (margin, Ink.MUTED))
+        rate, sends = share(line), (line.stats.sends if line.stats else None) or 0
+        if rate is None:
+            return ((show_rate(None), Ink.MUTED),)
+        if sends < evidence.LEAST_SENDS:
+            return ((evidence.TOO_FEW, Ink.MUTED),)
+        measured = evidence.rate_of(getattr(line.stats, name), sends)
+        margin = f" ±{measured.margin_points}" if measured and measured.margin_points else ""
+        ink = Ink.MUTED if measured is None or measured.is_rough else Ink.TEXT
+        return ((show_rate(rate), ink), (margin, Ink.MUTED))
 
-    width = max(12, len(title))
-    return Column(column, title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank)
-
-
-def _count(column: str, title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
-    return number(
-        column, title, lambda line: getattr(line.stats, name) if line.stats else None, width=width, rank=rank
+    column, width = title.lower().replace(" ", "-"), max(12, len(title))
+    return Column(
+        column, title, width, render, sort=lambda line: below_all(share(line)), right=True, rank=rank
     )
 
 
-def number(
-    column: str, title: str, of: Callable[[Any], int | None], *, width: int = 5, rank: int = 0
-) -> Column:
-    def render(line: Any, _: int) -> Sequence[Piece]:
-        return ((show_count(of(line)), Ink.MUTED if of(line) is None else Ink.TEXT),)
-
-    return Column(column, title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank)
-
-
+REPLY_RATE, POSITIVE_RATE = ("Reply rate", "replies"), ("Positive rate", "positive_replies")
 INBOXES = (
     Column(SIGN, "", 1, sign_of),
     Column("inbox", "Inbox", 24, _address, least=12, sort=lambda x: x.inbox.email, grow=2),
@@ -286,33 +274,37 @@ INBOXES = (
         "Health",
         11,
         lambda x, width: score_bar(x.inbox.health_score, width, x.thresholds),
-        sort=lambda x: known(x.inbox.health_score),
+        sort=lambda x: below_all(x.inbox.health_score),
         right=True,
     ),
     Column("trend", "Trend", 8, _trend, rank=4),
     Column("status", "Status", 9, _inbox_status, sort=lambda x: x.inbox.status or ""),
     number("limit", "Limit", lambda x: x.inbox.daily_limit, rank=1),
-    _count("sent", "Sent", "sends", rank=5),
-    _rate("reply-rate", "Reply rate", "replies", rank=3),
-    Column("why", "Why", 24, _reason, rank=6, grow=1),
+    _count("Sent", "sends", rank=5),
+    _rate(*REPLY_RATE, rank=3),
+    Column(
+        "why",
+        "Why",
+        24,
+        lambda x, _: ((visible("; ".join(x.verdict.reasons)), TONE_INK[x.tone]),),
+        rank=6,
+        grow=1,
+    ),
 )
 
 
 def _sequence_status(line: SequenceLine, _: int) -> Sequence[Piece]:
     if line.pending:
         return ((f"{WARMING} {line.pending}", Ink.ACCENT),)
-    status = line.sequence.status
+    status = line.sequence.status or "unknown"
     signs = {"active": (RUNNING, Ink.GOOD), "paused": (STOPPED, Ink.WARN)}
-    sign, ink = signs.get(status or "", ("?", Ink.UNKNOWN))
-    return ((f"{sign} ", ink), (visible(status or "unknown"), Ink.TEXT if status == "active" else ink))
+    sign, ink = signs.get(status, ("?", Ink.UNKNOWN))
+    return ((f"{sign} ", ink), (visible(status), Ink.TEXT if status == "active" else ink))
 
 
 def _sequence_name(line: SequenceLine, _: int) -> Sequence[Piece]:
-    name: Piece = (
-        visible(line.sequence.label),
-        Ink.MUTED if line.sequence.status == "paused" else Ink.TEXT,
-    )
-    return (name, (f" {line.key}", Ink.MUTED)) if line.is_namesake else (name,)
+    ink = Ink.MUTED if line.sequence.status == "paused" else Ink.TEXT
+    return ((visible(line.sequence.label), ink), (f" {line.key}" if line.is_namesake else "", Ink.MUTED))
 
 
 def _pause_end(line: SequenceLine, _: int) -> Sequence[Piece]:
@@ -327,33 +319,26 @@ SEQUENCES = (
     Column("sequence", "Sequence", 26, _sequence_name, least=12, sort=lambda x: x.label.casefold(), grow=1),
     Column("until", "Until", 16, _pause_end, least=5, rank=1),
     number("steps", "Steps", lambda x: x.sequence.steps, rank=5),
-    _count("sent", "Sent", "sends"),
-    _rate("reply-rate", "Reply rate", "replies", rank=2),
-    _rate("positive-rate", "Positive rate", "positive_replies", rank=3),
-    _count("meetings", "Meetings", "meetings", width=8, rank=4),
+    _count("Sent", "sends"),
+    _rate(*REPLY_RATE, rank=2),
+    _rate(*POSITIVE_RATE, rank=3),
+    _count("Meetings", "meetings", width=8, rank=4),
 )
+STATS_COUNTS = (
+    _count("Sent", "sends"),
+    _count("Replies", "replies", rank=5),
+    _rate(*REPLY_RATE),
+    _rate(*POSITIVE_RATE, rank=1),
+    _count("Meetings", "meetings", width=8, rank=3),
+)
+
+
+def _group(title: str) -> Column:
+    name = text_of(lambda x: x.name)
+    return Column("group", title, 16, name, least=12, sort=lambda x: x.name.casefold(), grow=1)
+
+
 STATS_BY: Mapping[str, Sequence[Column]] = {
-    grouping: (
-        Column(
-            "group",
-            grouping.capitalize(),
-            16,
-            text_of(lambda x: x.name),
-            least=12,
-            sort=lambda x: x.name.casefold(),
-            grow=1,
-        ),
-        _count("sent", "Sent", "sends"),
-        _count("replies", "Replies", "replies", rank=5),
-        _rate("reply-rate", "Reply rate", "replies"),
-        _rate("positive-rate", "Positive rate", "positive_replies", rank=1),
-        _count("meetings", "Meetings", "meetings", width=8, rank=3),
-    )
-    for grouping in GROUPINGS
+    grouping: (_group(grouping.capitalize()), *STATS_COUNTS) for grouping in GROUPINGS
 }
 """The columns of counts, by what they are grouped by."""
-LEADS = (
-    Column("lead", "Lead", 20, text_of(lambda x: x.name), grow=1),
-    Column("company", "Company", 20, text_of(lambda x: x.lead.company, Ink.MUTED), grow=1),
-    Column("email", "Email", 30, text_of(lambda x: x.lead.email, Ink.MUTED), grow=1),
-)

@@ -15,8 +15,9 @@ from shared.domain.wall_clock import moment
 from shared.domain.workspace_verdict import SERVICE, Condition
 from shared.records.domains import DomainPast
 from shared.text.formats import show_count, show_exact_span, show_number
+from tui.model.changes import ChangeLine
 from tui.model.frame import DomainLine, Frame
-from tui.model.lines import ChangeLine, PageRef, SequenceLine
+from tui.model.lines import SequenceLine
 from tui.theme.words import clock
 
 COVERED = timedelta(days=30)
@@ -54,7 +55,8 @@ class Read:
 def service_facts(service: Condition, *, frame: Frame) -> tuple[Fact, ...]:
     """Why nothing can be read, and what to do."""
     cure = CURES.get(service.kind, "`outreach doctor` in a shell checks what fails.")
-    errors = [stamp.error for stamp in frame.board.stamps.values() if stamp.error]
+    readings = [stamp.reading for stamp in frame.board.stamps.values()]
+    errors = [reading.error for reading in readings if reading.error]
     details = (Fact(label="Error", value=errors[0]),) if errors else ()
     return (
         Fact(label="Service", value=f"{service.text} {frame.lasting(service)}", tone=Tone.BAD),
@@ -65,7 +67,7 @@ def service_facts(service: Condition, *, frame: Frame) -> tuple[Fact, ...]:
 
 def domain_card(frame: Frame, line: DomainLine, read: Read, *, is_brief: bool = False) -> Card:
     """Why a domain stands as it does, since when, what feeds it, what to do, and what happened before."""
-    past = read.past or frame.past_of(line.key)
+    past = read.past or frame.board.domain_facts.pasts.get(line.key)
     condition = frame.conditions.get(line.key)
     is_troubled = condition is not None and condition.kind != SERVICE
     since = frame.lasting(condition) if condition else ""
@@ -141,7 +143,8 @@ def _before(past: DomainPast | None, *, now: datetime) -> tuple[Fact, ...]:
 
 
 def inbox_card(frame: Frame, email: str, read: Read) -> Card | None:
-    line = frame.inbox(email)
+    lines = frame.inboxes_of(email.rpartition("@")[2])
+    line = next((line for line in lines if line.key == email), None)
     if line is None:
         return None
     inbox = line.inbox
@@ -183,19 +186,18 @@ def sequence_card(frame: Frame, line: SequenceLine) -> Card:
         Fact(label="Steps", value=show_count(line.sequence.steps)),
         *_counts(line.stats),
     )
-    ref = PageRef(kind="sequence", key=line.key)
-    seen = lately([change for change in frame.changes if change.ref == ref], about=line.sequence.label)
+    seen = lately(frame.changes, about=line.key)
     return Card(title=line.sequence.label, tone=line.tone, text=(line.key, ALONE), facts=facts, footer=seen)
 
 
 def lately(changes: Sequence[ChangeLine], *, about: str) -> str:
     """The last changes of something, and of the inboxes of a domain."""
-    seen = [one for one in changes if one.subject == about or one.subject.endswith(f"@{about}")][:LATELY]
-    lines = [
-        f"{local(one.at):%d %b %H:%M}  {'' if one.subject == about else f'{one.subject} '}{one.text}"
-        for one in seen
-    ]
-    return "\n".join(lines)
+    lines = []
+    for one in changes:
+        if one.key == about or one.key.endswith(f"@{about}"):
+            whose = "" if one.key == about else f"{one.subject} "
+            lines.append(f"{local(one.at):%d %b %H:%M}  {whose}{one.text}")
+    return "\n".join(lines[:LATELY])
 
 
 def _score(value: float | None) -> str:

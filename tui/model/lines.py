@@ -5,10 +5,10 @@ Each row has a `key` that stays the same between polls, a `tone`, and the words 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import IntEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.domain.card import Tone
@@ -140,31 +140,6 @@ class LeadLine:
         return f"{self.name} {self.lead.company or ''} {self.lead.email or ''} {recorded}"
 
 
-Becomes = Literal["", "resting", "recovering"]
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeLine:
-    """Something that became different between two polls."""
-
-    at: datetime
-    subject: str
-    text: str
-    tone: Tone = Tone.INFO
-    ref: PageRef | None = field(default=None, compare=False)
-    """The page of what has changed."""
-    becomes: Becomes = ""
-    """Of an inbox or a domain: whether it went to rest, or recovers from it."""
-
-    @property
-    def key(self) -> str:
-        return f"{self.at.timestamp():.0f} {self.subject} {self.text}"
-
-    @property
-    def words(self) -> str:
-        return f"{self.subject} {self.text}"
-
-
 FAILING = 20.0
 """Seconds of failed reads after which what was read before them may no longer be true."""
 LATE, VERY_LATE = 2.0, 5.0
@@ -182,34 +157,17 @@ class Freshness(IntEnum):
     VERY_LATE = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Stamp:
-    """When a panel's data was read, how often it is, and what went wrong since; `interval` in seconds."""
+    """How a panel's data was read last, and every how many seconds it is."""
 
+    reading: Reading[Any]
     interval: float
-    read_at: datetime | None = None
-    error: str = ""
-    failed_since: datetime | None = None
-    failed_at: datetime | None = None
-    cause: str = ""
-    more: bool = False
-    """The list is a page of a longer one."""
-
-    @classmethod
-    def of(cls, reading: Reading[Any], *, interval: float) -> Stamp:
-        return cls(
-            interval=interval,
-            read_at=reading.read_at,
-            error=reading.error or "",
-            failed_since=reading.failed_since,
-            failed_at=reading.failed_at,
-            cause=reading.cause,
-            more=reading.more,
-        )
 
     def age(self, now: datetime) -> float | None:
         """Seconds since the last good read; never negative, though clocks step back."""
-        return None if self.read_at is None else max(0.0, (now - self.read_at).total_seconds())
+        at = self.reading.read_at
+        return None if at is None else max(0.0, (now - at).total_seconds())
 
     def freshness(self, now: datetime) -> Freshness:
         age = self.age(now)
@@ -217,18 +175,19 @@ class Stamp:
             return Freshness.NEVER
         if age > VERY_LATE * self.interval + GRACE:
             return Freshness.VERY_LATE
-        is_failing = self.failed_since is not None and now - self.failed_since > timedelta(seconds=FAILING)
+        since = self.reading.failed_since
+        is_failing = since is not None and now - since > timedelta(seconds=FAILING)
         is_late = is_failing or age > LATE * self.interval + GRACE
         return Freshness.LATE if is_late else Freshness.FRESH
 
     def counted(self, listed: int) -> str:
         """How many there are: `50+` for a page of a longer list."""
-        return f"{listed:,}+" if self.more else f"{listed:,}"
+        return f"{listed:,}+" if self.reading.more else f"{listed:,}"
 
     def words(self, now: datetime) -> str:
         """What the panel's head says: `12 s ago`, `late: 4 min ago`."""
         freshness = self.freshness(now)
         if freshness is Freshness.NEVER:
-            return "no response yet" if self.error else "reading…"
+            return "no response yet" if self.reading.error else "reading…"
         late = {Freshness.LATE: "late: ", Freshness.VERY_LATE: "stale: "}.get(freshness, "")
-        return late + ago(self.read_at, now=now)
+        return late + ago(self.reading.read_at, now=now)

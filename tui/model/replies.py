@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from shared.domain.card import Card, Fact, Tone
-from shared.domain.reply_queue import QueuedReplies, QueuedReply
+from shared.domain.reply_queue import QueuedReply
 from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
 from tui.model.columns import SIGN, Column, text_of
 from tui.theme.palette import SIGNS, TONE_INK, Ink
 from tui.theme.words import REST, Piece, clock
 
+DELETED = "The words of this reply are no longer stored."
 LATE_SECONDS = 300
 """Seconds after which an unclaimed reply is shown as late."""
 
@@ -56,30 +57,27 @@ class ReplyLine:
     @property
     def words(self) -> str:
         reply = self.reply
-        return f"{reply.lead} {reply.email} {reply.company} {reply.sequence} {self.state} {reply.text}"
+        words = (reply.lead, reply.email, reply.company, reply.sequence, self.state, reply.text)
+        return " ".join(words)
 
-
-def lines_of(queue: QueuedReplies, *, now: datetime) -> tuple[ReplyLine, ...]:
-    return tuple(ReplyLine(reply=reply, now=now) for reply in queue.replies)
-
-
-def card_of(line: ReplyLine) -> Card:
-    """All that is known of a reply."""
-    reply = line.reply
-    facts = (
-        ("Email", reply.email),
-        ("Company", reply.company),
-        ("Sequence", reply.sequence),
-        ("Received", clock(reply.received_at, now=line.now)),
-        ("State", line.state),
-    )
-    return Card(
-        title=line.who,
-        tone=line.tone,
-        facts=tuple(Fact(label=label, value=value) for label, value in facts if value),
-        quote=reply.text,
-        text=() if reply.text else ("The words of this reply are no longer stored.",),
-    )
+    @property
+    def card(self) -> Card:
+        """All that is known of it."""
+        reply = self.reply
+        facts = (
+            ("Email", reply.email),
+            ("Company", reply.company),
+            ("Sequence", reply.sequence),
+            ("Received", clock(reply.received_at, now=self.now)),
+            ("State", self.state),
+        )
+        return Card(
+            title=self.who,
+            tone=self.tone,
+            facts=tuple(Fact(label=label, value=value) for label, value in facts if value),
+            quote=reply.text,
+            text=() if reply.text else (DELETED,),
+        )
 
 
 def _sign(line: ReplyLine, _: int) -> Sequence[Piece]:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shared.domain.card import Tone
-from shared.text.formats import UNKNOWN, show_count
+from shared.text.formats import UNKNOWN
 from shared.text.sanitize import visible
 from tui.model.board import RANK
-from tui.model.columns import SIGN, Column, known, sign_of, text_of
+from tui.model.columns import SIGN, Column, number, sign_of, text_of
 from tui.model.frame import Frame
 from tui.model.lines import Freshness
 from tui.theme.palette import SIGNS, Ink
@@ -59,10 +59,7 @@ def _age(line: WorkspaceLine, _: int) -> Sequence[Piece]:
 
 
 def _figure(column: str, title: str, metric: str) -> Column:
-    def render(line: WorkspaceLine, _: int) -> Sequence[Piece]:
-        return ((show_count(line.value(metric)), Ink.STRONG),)
-
-    return Column(column, title, 9, render, sort=lambda line: known(line.value(metric)), right=True, rank=2)
+    return number(column, title, lambda line: line.value(metric), width=9, rank=2, ink=Ink.STRONG)
 
 
 WORKSPACES = (

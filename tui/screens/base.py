@@ -229,7 +229,7 @@ def panel_of(source: str, frame: Frame) -> dict[str, Any]:
     """What a panel says of the age of its source."""
     return {
         "freshness": frame.freshness(source),
-        "stamp": frame.stamp(source),
+        "stamp": frame.board.stamps.get(source),
         "age": frame.age(source),
         "is_lit": frame.is_past,
     }

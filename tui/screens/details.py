@@ -99,7 +99,7 @@ class DomainPage(DetailPage):
     def show(self, frame: Frame) -> None:
         super().show(frame)
         read = self.app.read_of(self.about)
-        past = (read and read.past) or frame.past_of(self.about.key)
+        past = (read and read.past) or frame.board.domain_facts.pasts.get(self.about.key)
         lines = frame.sequences_named(past.sequences if past else ())
         self.feeding.show(lines, **panel_of("sequences", frame))
         self.inboxes.show(frame.inboxes_of(self.about.key), **panel_of("inboxes", frame))

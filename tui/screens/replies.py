@@ -12,18 +12,18 @@ from typing import ClassVar
 from textual import on
 from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
-from textual.notifications import SeverityLevel
 from textual.widget import Widget
 
 from shared.domain.card import Button, Card, Tone
 from shared.domain.reply_queue import Change, Permission, QueuedReplies, QueuedReply, ReplyQueue, Verb
+from shared.domain.snapshot import Reading
 from shared.records.records import RecordsUnavailable
 from shared.text.sanitize import visible
-from tui.feed.workspace_state import OpenQueue
+from tui.feed.workspace_state import WorkspaceState
 from tui.model.frame import Frame
 from tui.model.lines import Freshness, Stamp
 from tui.model.offers import Offer
-from tui.model.replies import COLUMNS, ReplyLine, card_of, lines_of
+from tui.model.replies import COLUMNS, DELETED, ReplyLine
 from tui.model.rich_card import paragraph
 from tui.screens.base import Page, key
 from tui.screens.dialogs import CardDialog
@@ -35,11 +35,11 @@ from tui.widgets.text import CardText, TextLine
 
 logger = logging.getLogger(__name__)
 
-EVERY = 0.5
-"""Seconds between two looks at the bot's records: a click in Slack is seen here within a second."""
-PERMISSION_EVERY = 30.0
-AGAIN = 5.0
-"""Seconds until a database that couldn't be used is tried again."""
+EVERY_SECONDS = 0.5
+"""Between two looks at the bot's records: a click in Slack is seen here within a second."""
+PERMISSION_EVERY_SECONDS = 30.0
+AGAIN_SECONDS = 5.0
+"""The time until a database that couldn't be used is tried again."""
 MOST_NAMES = 12
 NO_RECORDS = "Replies are in the bot's database, which this dashboard doesn't share."
 IN_TERMINALS = "Work on replies in Slack or in a terminal: signing in here doesn't tell who you are in Slack."
@@ -76,13 +76,13 @@ class RepliesPage(Page):
         key("replies.undo", "u", "undo", "undo", "Undo your last act on a reply", show=True),
     ]
 
-    def __init__(self, *, open_queue: OpenQueue | None, only_reads: bool, is_browser: bool) -> None:
+    def __init__(self, state: WorkspaceState, *, is_browser: bool) -> None:
         super().__init__()
-        self._open_queue, self._only_reads, self._is_browser = open_queue, only_reads, is_browser
+        self._open_queue, self._only_reads = state.open_replies, state.only_reads
+        self._is_browser = is_browser
         self._queue: ReplyQueue | None = None
-        self._queued: QueuedReplies | None = None
         self._permission: Permission | None = None
-        self._stamp = Stamp(interval=EVERY)
+        self._reading: Reading[QueuedReplies] = Reading()
         self._woken = asyncio.Event()
         self._undo: tuple[Verb, QueuedReply] | None = None
         self._read_text = ""
@@ -103,59 +103,46 @@ class RepliesPage(Page):
     def on_mount(self) -> None:
         super().on_mount()
         self.run_worker(self._follow(), group="replies", exit_on_error=False)
-        self._show_note()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in {"act", "undo"}:
             return bool(self._permission and not self._refusal)
         return super().check_action(action, parameters)
 
-    # -- reading ---------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------------
 
     async def _follow(self) -> None:
         """Read until the page is left; a database that doesn't answer is tried again."""
         while self._open_queue:
             try:
                 async with self._open_queue() as self._queue:
-                    self.run_worker(
-                        self._look_at_permission(self._queue),
-                        group="permission",
-                        exclusive=True,
-                        exit_on_error=False,
-                    )
+                    asking = self._look_at_permission(self._queue)
+                    self.run_worker(asking, group="permission", exclusive=True, exit_on_error=False)
                     while True:
-                        await self._read(self._queue)
+                        queued = await self._queue.read()
+                        self._reading = Reading(value=queued, read_at=self.app.now())
+                        self.again()
                         with contextlib.suppress(TimeoutError):
-                            async with asyncio.timeout(EVERY):
+                            async with asyncio.timeout(EVERY_SECONDS):
                                 await self._woken.wait()
                         self._woken.clear()
             except RecordsUnavailable as error:
                 logger.warning("the queue of replies: %s", error)
-                self._failed(str(error))
+                self._reading = self._reading.failed(str(error), cause=str(error), at=self.app.now())
+                self.again()
             finally:
                 self._queue = None
-            await asyncio.sleep(AGAIN)
-
-    async def _read(self, queue: ReplyQueue) -> None:
-        self._queued = await queue.read()
-        self._stamp = Stamp(interval=EVERY, read_at=self.app.now())
-        self._show_lines()
-
-    def _failed(self, error: str) -> None:
-        since = self._stamp.failed_since or self.app.now()
-        self._stamp = replace(self._stamp, error=error, cause=error, failed_since=since)
-        self._show_lines()
-        self._show_note()
+            await asyncio.sleep(AGAIN_SECONDS)
 
     async def _look_at_permission(self, queue: ReplyQueue) -> None:
         while self._queue is queue:
             with contextlib.suppress(RecordsUnavailable):
                 self._permission = await queue.permission()
-            self._show_note()
+            self.again()
             self.refresh_bindings()
-            await asyncio.sleep(PERMISSION_EVERY)
+            await asyncio.sleep(PERMISSION_EVERY_SECONDS)
 
-    # -- what is shown ---------------------------------------------------------------------------------
+    # -- what is shown -----------------------------------------------------------------------------------
 
     @property
     def line(self) -> ReplyLine | None:
@@ -172,25 +159,22 @@ class RepliesPage(Page):
         return self._permission.refusal if self._permission else ""
 
     def show(self, frame: Frame) -> None:
-        self._show_lines()
-
-    def _show_lines(self) -> None:
-        queued, now = self._queued or QueuedReplies(), self.app.now()
-        lines = lines_of(queued, now=now)
-        more = queued.unclaimed - sum(one.reply.is_unclaimed for one in lines)
-        aside = f"{queued.unclaimed:,} unclaimed" + (
-            f", the oldest {queued.unclaimed - more:,} listed" if more > 0 else ""
-        )
-        stamp = self._stamp
+        queued, now = self._reading.value or QueuedReplies(), self.app.now()
+        lines = tuple(ReplyLine(reply=reply, now=now) for reply in queued.replies)
+        aside, listed = f"{queued.unclaimed:,} unclaimed", sum(reply.is_unclaimed for reply in queued.replies)
+        if listed < queued.unclaimed:
+            aside += f", the oldest {listed:,} listed"
+        stamp = Stamp(self._reading, interval=EVERY_SECONDS)
         self.replies.show(
             lines,
             freshness=stamp.freshness(now) if self._open_queue else Freshness.FRESH,
             stamp=stamp,
             age=stamp.words(now) if self._open_queue else "",
-            aside=aside if self._queued else "",
+            aside=aside if self._reading.value else "",
         )
         self.replies.table.stay()
         self._show_words()
+        self._show_note()
 
     def _show_words(self) -> None:
         """The chosen reply as the lead wrote it; a long one stays where it was scrolled to."""
@@ -202,17 +186,17 @@ class RepliesPage(Page):
         reply = line.reply
         place = " · ".join(filter(None, (reply.company, reply.email, reply.sequence)))
         self.who.set(Words(((f"{visible(line.who)} ", Ink.STRONG), (f" {visible(place)}", Ink.MUTED))))
-        card = card_of(line)
-        text = card.quote or " ".join(card.text)
+        text = reply.text or DELETED
         if text != self._read_text:
             self._read_text = text
             self.words.set(text, paragraph(text))
             self.query_one("#reply", VerticalScroll).scroll_to(y=0, animate=False)
 
     def _show_note(self) -> None:
+        """Why the list is old, or in whose name its replies are worked on."""
         permission, sign = self._permission, SIGNS[Tone.WARN]
-        if self._stamp.failed_since:
-            self.note.set(Words.of(f" {sign} {visible(self._stamp.error)}", Ink.WARN))
+        if self._reading.failed_since:
+            self.note.set(Words.of(f" {sign} {visible(self._reading.error or '')}", Ink.WARN))
         elif self._refusal and self._open_queue:
             self.note.set(Words(((" Read-only: ", Ink.WARN), (visible(self._refusal), Ink.TEXT))))
         elif permission and not permission.bot_runs:
@@ -229,7 +213,7 @@ class RepliesPage(Page):
     def _picked(self, event: ListTable.Picked) -> None:
         event.stop()
         if isinstance(event.line, ReplyLine):
-            self.app.push_screen(CardDialog(card_of(event.line)))
+            self.app.push_screen(CardDialog(event.line.card))
 
     # -- keys ------------------------------------------------------------------------------------------
 
@@ -237,15 +221,15 @@ class RepliesPage(Page):
         """Do it with the chosen reply, unless nothing may be changed here."""
         line = self.line
         if refusal := self._refusal or ("" if self._permission else ASKING):
-            self._tell(Card(title="Nothing was changed", tone=Tone.WARN, text=(refusal,)))
+            self._refuse(refusal)
         elif line is None:
-            self.app.notify("There is no reply to choose.", severity="warning")
+            self.app.toast("There is no reply to choose.", severity="warning")
         else:
             self._start("wake" if verb == "snooze" and line.reply.snoozed_until else verb, line.reply)
 
     def action_undo(self) -> None:
         if self._undo is None:
-            self.app.notify("Nothing to undo.", severity="warning")
+            self.app.toast("Nothing to undo.", severity="warning")
             return
         (verb, reply), self._undo = self._undo, None
         self._start(verb, reply)
@@ -256,14 +240,15 @@ class RepliesPage(Page):
     async def _act(self, verb: Verb, reply: QueuedReply) -> None:
         queue = self._queue
         if queue is None:
-            self._tell(Card(title="Nothing was changed", tone=Tone.WARN, text=(self._stamp.error or ASKING,)))
+            self._refuse(self._reading.error or ASKING)
             return
         try:
             person = await self._ask_person(queue) if verb == "assign" else ""
             if person is not None:
                 await self._answered(await queue.act(verb, reply.alert_id, person=person), verb, reply, queue)
         except RecordsUnavailable as error:
-            self._tell(Card(title="Not changed, as far as is known", tone=Tone.BAD, text=(str(error),)))
+            unsure = Card(title="Not changed, as far as is known", tone=Tone.BAD, text=(str(error),))
+            self.app.tell(unsure)
 
     async def _answered(self, change: Change, verb: Verb, reply: QueuedReply, queue: ReplyQueue) -> None:
         """Tell what was done, or ask what the answer asks, until something is done or given up."""
@@ -272,7 +257,7 @@ class RepliesPage(Page):
             card = change.card
             buttons = [one for one in card.buttons if one.action]
             if not buttons:
-                self._tell(card)
+                self.app.tell(card)
                 return
             if verb == "dismiss":
                 buttons, card = [*buttons, OTHER_REASON], replace(card, footer="")
@@ -284,13 +269,12 @@ class RepliesPage(Page):
             given = await self._ask_rest(chosen, queue)
             if given is None:
                 return
+            which = "person" if chosen.picks_person else "detail"
             if chosen.action is None:
                 change = await queue.act(verb, reply.alert_id, detail=given)
-            elif chosen.picks_person:
-                change = await queue.press(chosen.action, person=given)
             else:
-                change = await queue.press(chosen.action, detail=given)
-        self._tell(Card(title=change.card.title))
+                change = await queue.press(chosen.action, **{which: given})
+        self.app.tell(Card(title=change.card.title))
         # A claim that took a reply from someone isn't undone by releasing it.
         undo = None if asked_again else UNDONE_BY.get(verb)
         self._undo = (undo, reply) if undo else None
@@ -318,13 +302,8 @@ class RepliesPage(Page):
         name = (given or "").strip().lstrip("@")
         return f"@{name}" if name else None
 
-    def _tell(self, card: Card) -> None:
-        severity: SeverityLevel = "warning" if card.tone in {Tone.WARN, Tone.BAD} else "information"
-        text = " ".join(map(visible, card.text))
-        if text:
-            self.app.notify(text, title=visible(card.title), severity=severity, timeout=12, markup=False)
-        else:
-            self.app.notify(visible(card.title), severity=severity, timeout=5, markup=False)
+    def _refuse(self, why: str) -> None:
+        self.app.tell(Card(title="Nothing was changed", tone=Tone.WARN, text=(why,)))
 
     def action_scroll_words(self, by: int) -> None:
         """A longer reply than there is room for."""

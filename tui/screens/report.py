@@ -16,16 +16,22 @@ from shared.storage.private_file import make_private_folder
 from shared.text.csv_cells import guarded
 from shared.text.formats import show_count
 from shared.text.sanitize import visible
-from tui.model.columns import INBOXES, LEADS, SEQUENCES, STATS_BY, WIDE, Column, on_paper
+from tui.model.columns import GAP, INBOXES, SEQUENCES, STATS_BY, Column, needs_of, place, text_of
 from tui.model.frame import DOMAINS, Frame, sign_words
 from tui.model.lines import Freshness, Line
 from tui.theme.palette import SIGNS, TONE_INK, Ink
 from tui.theme.words import Words, fit
+from tui.widgets.table import ListTable
 
 MOST = 200
 """Lines of one list on paper."""
 WIDTH = 160
 """Cells of the exported text."""
+LEADS = (
+    Column("lead", "Lead", 20, text_of(lambda x: x.name), grow=1),
+    Column("company", "Company", 20, text_of(lambda x: x.lead.company, Ink.MUTED), grow=1),
+    Column("email", "Email", 30, text_of(lambda x: x.lead.email, Ink.MUTED), grow=1),
+)
 
 
 def report(frame: Frame, *, width: int) -> Iterator[Words]:
@@ -53,8 +59,7 @@ def report(frame: Frame, *, width: int) -> Iterator[Words]:
     for title, source, lines, columns in _lists(frame):
         yield Words()
         yield _title(frame, title, source, len(lines))
-        for pieces in on_paper(lines, columns, width=width - 2, most=MOST):
-            yield Words((("  ", Ink.TEXT), *pieces))
+        yield from _listed(lines[:MOST], columns, width=width - GAP)
         if len(lines) > MOST:
             yield Words.of(f"  … and {len(lines) - MOST:,} more", Ink.MUTED)
 
@@ -73,12 +78,22 @@ def _lists(frame: Frame) -> Iterator[tuple[str, str, Sequence[Line], Sequence[Co
     yield "Interested", "interested", board.interested, LEADS
 
 
+def _listed(lines: Sequence[Line], columns: Sequence[Column], *, width: int) -> Iterator[Words]:
+    """Titles and lines as they stand on the screen."""
+    placed, gap = place(columns, width, needs_of(columns, lines)), (" " * GAP, Ink.TEXT)
+    titles = (fit([(p.column.title, Ink.MUTED)], p.width, right=p.column.right) for p in placed)
+    yield Words(tuple(piece for cell in titles for piece in (gap, *cell)))
+    for line in lines:
+        cells = (p.column.cell(line, p.width).pieces for p in placed)
+        yield Words(tuple(piece for cell in cells for piece in (gap, *cell)))
+
+
 def _title(frame: Frame, title: str, source: str, number: int) -> Words:
-    stamp = frame.stamp(source)
+    stamp = frame.board.stamps.get(source)
     counted = stamp.counted(number) if stamp else f"{number:,}"
     late = ""
-    if stamp and (stamp.error or frame.freshness(source) is not Freshness.FRESH):
-        late = f"   {stamp.words(frame.now)} {visible(stamp.error)}"
+    if stamp and (stamp.reading.error or frame.freshness(source) is not Freshness.FRESH):
+        late = f"   {stamp.words(frame.now)} {visible(stamp.reading.error or '')}"
     return Words(((title.upper(), Ink.STRONG), (f" {counted}", Ink.MUTED), (late, Ink.WARN)))
 
 
@@ -89,18 +104,19 @@ def as_csv(shown: Sequence[Line], columns: Sequence[Column]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(column.title for column in named)
     for line in shown:
-        cells = ("".join(text for text, _ in column.render(line, WIDE)).strip() for column in named)
-        writer.writerow(map(guarded, cells))
+        writer.writerow(guarded(column.text(line)) for column in named)
     return out.getvalue()
 
 
-def files(
-    frame: Frame, *, name: str, shown: Sequence[Line], columns: Sequence[Column], picture: str
-) -> Mapping[str, str]:
+def files(frame: Frame, table: ListTable, *, picture: str) -> Mapping[str, str]:
     """The list as CSV, the board as text, the screen as a picture."""
-    stem = stem_of(frame.now)
+    stem, name = stem_of(frame.now), table.id or "list"
     text = "".join(f"{line.plain.rstrip()}\n" for line in report(frame, width=WIDTH))
-    return {f"{stem}-{name}.csv": as_csv(shown, columns), f"{stem}.txt": text, f"{stem}.svg": picture}
+    return {
+        f"{stem}-{name}.csv": as_csv(table.shown, table.list_columns),
+        f"{stem}.txt": text,
+        f"{stem}.svg": picture,
+    }
 
 
 def stem_of(now: datetime) -> str:

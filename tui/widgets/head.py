@@ -85,10 +85,8 @@ class Head(ErrorBoundary, Vertical):
         width = self.app.size.width
         time: Piece = (local(frame.now).strftime("%H:%M:%S %Z "), Ink.TEXT)
         beat = [] if frame.is_past else [*heartbeat(frame.beats), ("  ", Ink.FAINT)]
-        news: list[Piece] = [(f"{frame.news}  ", Ink.ACCENT)] if frame.news else []
         mode: list[Piece] = [(f"  {frame.mode}", Ink.WARN)] if frame.mode else []
-        for right in ([*news, *limit(frame.snapshot.budget, frame), *beat, time],
-                      [*limit(frame.snapshot.budget, frame), *beat, time], [time]):  # fmt: skip
+        for right in ([*limit(frame.snapshot.budget, frame), *beat, time], [time]):
             links = self._path([frame.workspace, *path], width - width_of([*mode, *right]) - 1)
             left = [piece for link in links for piece in link.pieces]
             gap = width - width_of([*left, *mode, *right])
@@ -117,7 +115,7 @@ class Head(ErrorBoundary, Vertical):
         if hint and len(headline.fitted(0)) + width_of(hint) > room:
             hint = [(hint[0][0].partition("  ")[0], hint[0][1])]  # without its key
         text = headline.fitted(room - width_of(hint) - bool(hint))
-        self.verdict.set_class(bool(frame.new_alarms) and not frame.is_past, "-alarm")
+        self.verdict.set_class(frame.new_alarms > 0 and not frame.is_past, "-alarm")
         self.verdict.set_class(headline.tone is Tone.BAD and not frame.new_alarms, "-caution")
         gap: Piece = (" " * max(2, room + 1 - len(text) - width_of(hint)) if hint else "", Ink.TEXT)
         said = Words(((f"{SIGNS[headline.tone]} ", ink), (text, ink if headline.is_stale else Ink.STRONG)))
@@ -129,7 +127,7 @@ class Head(ErrorBoundary, Vertical):
             return []
         key = self._key_of("acknowledge")
         if new := frame.new_alarms:
-            return [(f"{show_number(len(new), 'alarm')}  {key}: acknowledge", Ink.TEXT)]
+            return [(f"{show_number(new, 'alarm')}  {key}: acknowledge", Ink.TEXT)]
         times = [one.acknowledged_at for one in frame.alarms if one.is_on and one.acknowledged_at]
         if not times:
             return []

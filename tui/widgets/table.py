@@ -101,17 +101,16 @@ class ListTable(ErrorBoundary, DataTable[Words]):
     def reset(self) -> None:
         """The cursor at the top and no filter: what comes is of something else."""
         self._was_moved, self._key, self.arrangement = False, "", Arrangement()
-        self._lines, self.all, self.shown = {}, (), ()
-        self._placed = ()
-        self.clear(columns=True)
+        self.all, self.shown = (), ()
+        self._begin(())
 
     def place_of(self, column: str) -> tuple[int, int]:
         """The cells before a column, and its own; none where it isn't shown."""
         before = 0
-        for one in self._placed:
-            if one.column.id == column:
-                return before, one.width
-            before += one.width + GAP
+        for placed in self._placed:
+            if placed.column.id == column:
+                return before, placed.width
+            before += placed.width + GAP
         return 0, 0
 
     def stay(self) -> None:
@@ -193,12 +192,9 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         self.sort(first, key=lambda cell: places[id(cell)])
 
     def _follow(self) -> None:
-        row = 0
-        if self._was_moved:
-            row = next(
-                (n for n, line in enumerate(self.shown) if line.key == self._key),
-                min(self.cursor_row, max(0, len(self.shown) - 1)),
-            )
+        last = max(0, len(self.shown) - 1)
+        same = (row for row, line in enumerate(self.shown) if line.key == self._key)
+        row = next(same, min(self.cursor_row, last)) if self._was_moved else 0
         self.move_cursor(row=row, scroll=True)
 
     # -- painting --------------------------------------------------------------------------------------
@@ -246,9 +242,9 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         """A click on a title sorts by it, a second one the other way round."""
         event.stop()
         now, order = self.arrangement, event.column_key.value or ""
-        is_sortable = any(column.sort for column in self.list_columns if column.id == order)
-        if is_sortable:
-            self.rearrange(replace(now, order=order, descending=now.order == order and not now.descending))
+        if any(column.sort for column in self.list_columns if column.id == order):
+            is_second = now.order == order and not now.descending
+            self.rearrange(replace(now, order=order, descending=is_second))
 
     def on_resize(self) -> None:
         self._fill()
@@ -291,31 +287,31 @@ class Panel(ErrorBoundary, Vertical):
         self.table.show(lines, is_lit=is_lit, is_faded=freshness >= Freshness.LATE)
         self.set_class(freshness is Freshness.VERY_LATE, "-stale")
         self.set_class(not self.table.shown, "-empty")
-        self.note.set(Words.of(self._why_empty(freshness, stamp), Ink.MUTED))
+        cause = stamp.reading.cause if stamp else ""
+        if self.table.all:
+            why = "No lines match the filter."
+        elif freshness is not Freshness.NEVER:
+            why = self._empty
+        else:
+            why = f"Not loaded yet: {cause}." if cause else "Loading…"
+        self.note.set(Words.of(why, Ink.MUTED))
         self.head.set(self._titled(freshness, stamp, age, aside))
 
-    def _why_empty(self, freshness: Freshness, stamp: Stamp | None) -> str:
-        if self.table.all:
-            return "No lines match the filter."
-        if freshness is not Freshness.NEVER:
-            return self._empty
-        return f"Not loaded yet: {stamp.cause}." if stamp and stamp.cause else "Loading…"
-
     def _titled(self, freshness: Freshness, stamp: Stamp | None, age: str, aside: str) -> Words:
-        table = self.table
-        is_unread = freshness is Freshness.NEVER and not table.all
-        total = stamp.counted(len(table.all)) if stamp else f"{len(table.all):,}"
-        counted = total if len(table.shown) == len(table.all) else f"{len(table.shown):,} of {total}"
-        pieces: list[Piece] = [
-            ("▌" if table.has_focus else " ", Ink.ACCENT),
-            (self.title.upper(), Ink.ACCENT if table.has_focus else Ink.STRONG),
-            ("" if is_unread else f" {counted}", Ink.MUTED),
-            (f"  {aside}" if aside else "", Ink.MUTED),
-        ]
-        if find := table.arrangement.find.strip():
-            pieces.append((f"  /{find}", Ink.WARN))
-        if freshness >= Freshness.LATE or (stamp and stamp.failed_since):
-            pieces.append((f"  {SIGNS[Tone.WARN]} {age}", Ink.WARN))
-        elif age:
-            pieces.append((f"  {age}", Ink.MUTED))
-        return Words(tuple(pieces))
+        table, has_focus = self.table, self.table.has_focus
+        counted = stamp.counted(len(table.all)) if stamp else f"{len(table.all):,}"
+        if len(table.shown) != len(table.all):
+            counted = f"{len(table.shown):,} of {counted}"
+        if freshness is Freshness.NEVER and not table.all:
+            counted = ""
+        is_late = freshness >= Freshness.LATE or (stamp and stamp.reading.failed_since)
+        find = table.arrangement.find.strip()
+        parts = (
+            (counted, " ", Ink.MUTED),
+            (aside, "  ", Ink.MUTED),
+            (find, "  /", Ink.WARN),
+            (age, f"  {SIGNS[Tone.WARN]} " if is_late else "  ", Ink.WARN if is_late else Ink.MUTED),
+        )
+        pieces: list[Piece] = [(sign + text, ink) for text, sign, ink in parts if text]
+        title: Piece = (self.title.upper(), Ink.ACCENT if has_focus else Ink.STRONG)
+        return Words((("▌" if has_focus else " ", Ink.ACCENT), title, *pieces))

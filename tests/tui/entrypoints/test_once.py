@@ -136,12 +136,6 @@ async def test_once_draws_the_incident_with_what_earlier_pictures_saw(once: Once
     assert re.search(r"paused for \d+ s · \d+ inboxes stopped", after)
 
 
-async def test_an_incident_needs_a_file(once: Once) -> None:
-    code, _, err = await once("http://127.0.0.1:9/v1", "k", "--incident")
-    assert code == 2
-    assert "--svg incident.svg" in err
-
-
 async def pause_a_domain(service: Service) -> None:
     """Let the service pause one, as the sandbox's control does."""
     async with aiohttp.ClientSession() as person:

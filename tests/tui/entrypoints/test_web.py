@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 import re
-import socket
 import sys
 import zipfile
 from collections.abc import AsyncIterator
@@ -18,7 +17,6 @@ import psutil
 import pytest
 
 from sandbox.service import Service
-from shared.settings import load
 from tests.waiting import until
 from tui.entrypoints import web
 
@@ -155,17 +153,6 @@ async def raw_status(address: str, request: bytes) -> bytes:
     return status
 
 
-async def test_it_listens_on_this_machine_alone() -> None:
-    async with served() as address:
-        port = urlsplit(address).port or 0
-        listening = {
-            one.laddr.ip
-            for one in psutil.Process().net_connections("tcp")
-            if one.status == psutil.CONN_LISTEN and one.laddr.port == port
-        }
-        assert listening == {"127.0.0.1"}
-
-
 SLEEPER = (sys.executable, "-c", "import time; time.sleep(600)")
 
 
@@ -194,15 +181,3 @@ async def test_a_fifth_viewer_is_refused_and_none_outlives_its_tab(monkeypatch: 
         assert (await tabs[0].receive()).type is aiohttp.WSMsgType.CLOSE
         await asyncio.gather(*(tab.close() for tab in tabs))
         await until(lambda: asleep() == 0, seconds=20)
-
-
-def test_a_port_in_use_is_an_error() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
-        asyncio.run(web.serve(SLEEPER, port=taken.getsockname()[1], stop=asyncio.Event(), announce=print))
-
-
-def test_hosts_come_from_the_settings(tmp_path: Path) -> None:
-    file = tmp_path / "outreach.toml"
-    file.write_text(f'[dashboard.web]\nhosts = ["{HOST}"]\n')
-    settings = load(config=file, environ={"OUTREACH_STATE_DIR": str(tmp_path)})
-    assert settings.dashboard.web.hosts == (HOST,)

@@ -7,12 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from shared.api.models import Inbox
-from shared.domain.card import Tone
 from shared.domain.snapshot import Reading
-from shared.history import History, Transition
+from shared.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, account
-from tui.feed import history_access
 from tui.feed.history_access import HistoryAccess
 
 
@@ -36,11 +34,3 @@ async def test_starting_again_changes_nothing(tmp_path: Path) -> None:
         assert await history.keep(past.snapshot, now=later) == ()
         read = replace(past.snapshot, inboxes=Reading(value=box(79.0), read_at=later))
         assert await history.keep(read, now=later) == (), "it was at risk before, and is"
-
-
-def test_a_transition_is_described_in_words() -> None:
-    transition = Transition(
-        at=NOW, kind="inbox", key="a@x.example", label="", field="status", before="active", after="resting"
-    )
-    line = history_access.change_line(transition)
-    assert (line.subject, line.text, line.tone) == ("a@x.example", "active → resting", Tone.WARN)

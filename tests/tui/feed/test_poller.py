@@ -18,13 +18,13 @@ from shared.api.pace import BudgetState
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.domain.workspace_verdict import SERVICE
 from shared.history import History
+from shared.settings import SettingsError, load
 from shared.storage.database import parse_url
 from tests.kit.clock import moment
 from tests.tui.accounts import account
-from tui.app.replay import Replay
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller, Tick, intervals, pause_seconds
-from tui.model.lines import ChangeLine
+from tui.model.changes import ChangeLine
 
 
 def trouble_of(tick: Tick) -> str:
@@ -122,8 +122,8 @@ async def test_everything_is_read_and_not_in_one_moment() -> None:
     async with polled(service, seconds=30) as (_, watcher):
         tick = await watcher.until(lambda t: t.beats >= 9)
         assert tick.board.sequences[0].sequence.name == "One"
-        assert all(stamp.read_at for stamp in tick.board.stamps.values())
-        reads = sorted(s.read_at for s in tick.board.stamps.values() if s.read_at)
+        assert all(stamp.reading.read_at for stamp in tick.board.stamps.values())
+        reads = sorted(s.reading.read_at for s in tick.board.stamps.values() if s.reading.read_at)
         assert (reads[-1] - reads[0]).total_seconds() > 1, "a start must not be a burst"
 
 
@@ -138,7 +138,7 @@ async def test_an_outage_is_shown_and_ends_automatically() -> None:
         service.down = False
         seen = len(watcher.ticks)
         await watcher.until(
-            lambda t: t in watcher.ticks[seen:] and not t.board.stamps["sequences"].failed_since
+            lambda t: t in watcher.ticks[seen:] and not t.board.stamps["sequences"].reading.failed_since
         )
 
 
@@ -151,7 +151,7 @@ async def test_once_one_source_answers_again_the_others_are_read_at_once(
         await watcher.until(lambda tick: tick.beats >= len(SOURCES))
         service.down = True
         poller.read_now()
-        await watcher.until(lambda tick: all(one.failed_since for one in tick.board.stamps.values()))
+        await watcher.until(lambda tick: all(one.reading.failed_since for one in tick.board.stamps.values()))
         service.down = False
         poller.read_now("sequences")
         ticks = len(watcher.ticks)
@@ -159,23 +159,16 @@ async def test_once_one_source_answers_again_the_others_are_read_at_once(
     assert all(well.snapshot.reading(source).failed_since is None for source in SOURCES.values())
 
 
-async def test_a_source_that_stalls_is_not_asked_twice_and_holds_up_no_other() -> None:
-    service = Service()
-    service.stalled = asyncio.Event()
-    async with polled(service) as (_, watcher):
-        await watcher.until(lambda t: t.beats >= 10)
-        assert "sequences" not in service.calls
-        service.stalled.set()
-        await watcher.until(lambda t: bool(t.board.sequences))
-
-
-async def test_a_source_without_a_response_is_shown() -> None:
+async def test_a_source_that_stalls_is_named_and_holds_up_no_other() -> None:
     service = Service()
     service.stalled = asyncio.Event()
     async with polled(service, patience=0.5) as (_, watcher):
-        tick = await watcher.until(lambda t: bool(trouble_of(t)))
+        tick = await watcher.until(lambda t: t.beats >= 10 and bool(trouble_of(t)))
+        assert "sequences" not in service.calls
         assert trouble_of(tick) == "The outreach service is slow to respond for sequences"
-        assert tick.board.stamps["sequences"].error == "No response within 0.5 s."
+        assert tick.board.stamps["sequences"].reading.error == "No response within 0.5 s."
+        service.stalled.set()
+        await watcher.until(lambda t: bool(t.board.sequences))
 
 
 async def test_a_hurried_source_is_read_again_even_while_it_is_being_read() -> None:
@@ -198,7 +191,7 @@ async def test_a_clock_that_is_set_stops_no_reads(hours: int) -> None:
         step[0] = timedelta(hours=hours)
         tick = await watcher.until(lambda t: t.beats >= 18)
         assert not trouble_of(tick)
-        read_at = [stamp.read_at for stamp in tick.board.stamps.values() if stamp.read_at]
+        read_at = [stamp.reading.read_at for stamp in tick.board.stamps.values() if stamp.reading.read_at]
         assert len(read_at) == 9
         assert all(abs((at - moment() - step[0]).total_seconds()) < 20 for at in read_at)
         assert poller.snapshot.sequences.error is None
@@ -217,20 +210,6 @@ async def test_stored_data_is_shown_before_the_first_read(tmp_path: Path) -> Non
         tick = await watcher.until(lambda t: t.beats == 0)
         assert len(tick.board.inboxes) == 24
         assert not trouble_of(tick)
-
-
-async def test_kept_moments_can_be_looked_at_again(tmp_path: Path) -> None:
-    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
-        history, now = HistoryAccess(store, workspace="acme"), moment()
-        await history.keep(account(inboxes=3, now=now), now=now)
-        replay = await Replay.open(history, now=now)
-        assert replay.live
-        earlier = replay.step(-1)
-        board = await earlier.board(history, like=None)
-        assert board
-        assert len(board.inboxes) == 3
-        assert earlier.step(-1) == earlier
-        assert earlier.step(1).live
 
 
 async def test_a_history_that_cannot_be_used_costs_only_its_charts(tmp_path: Path) -> None:
@@ -271,6 +250,15 @@ async def test_what_reads_as_before_is_kept_once() -> None:
         assert first.value
         assert later.value
         assert all(one is other for one, other in zip(first.value, later.value, strict=True))
+
+
+@pytest.mark.parametrize(
+    "line", ["intervals = {inboxes = 0}", "intervals = {inboxes = 'often'}", "jitter = 3"]
+)
+def test_invalid_intervals_are_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "outreach.toml").write_text(f"[dashboard]\n{line}\n")
+    with pytest.raises(SettingsError, match="dashboard"):
+        load(config=tmp_path / "outreach.toml", environ={})
 
 
 def test_statuses_are_read_often_and_health_seldom_and_the_settings_win() -> None:

@@ -63,7 +63,7 @@ def is_whole(tick: Tick) -> bool:
     return (
         is_polled
         and bool(tick.snapshot.problems)
-        and all((one.read_at or one.failed_since) for one in tick.board.stamps.values())
+        and all((one.reading.read_at or one.reading.failed_since) for one in tick.board.stamps.values())
     )
 
 
@@ -90,21 +90,15 @@ def domain_since(tick: Tick, *, words: str) -> set[datetime | None]:
     return {alarm.since, viewed.since, viewed.began, *seen}
 
 
-async def test_a_restart_does_not_forget_since_when(tmp_path: Path) -> None:
-    clock, service = Clock(), Service()
-    first = await first_tick(tmp_path, service, clock)
-    assert domain_since(first, words="before 14:32") == {NOW}, "it held already at the first look"
-    clock.advance(3600)
-    assert domain_since(await first_tick(tmp_path, service, clock), words="before 14:32") == {NOW}
-
-
 async def test_what_one_process_saw_begin_another_knows(tmp_path: Path) -> None:
     clock, service = Clock(), PausingService()
     clock.advance(-600)
     service.rests = False
     async with opened(tmp_path, service, clock) as watcher:
         await watcher.until(
-            lambda tick: all((one.read_at or one.failed_since) for one in tick.board.stamps.values())
+            lambda tick: all(
+                (one.reading.read_at or one.reading.failed_since) for one in tick.board.stamps.values()
+            )
         )
         service.rests, clock.time = True, NOW
         assert domain_since(await watcher.until(is_whole), words="14:32") == {NOW}

@@ -2,49 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
 
 from shared.domain.snapshot import Snapshot
+from shared.history import History
+from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, account
-from tui.model.changes import MOST, between, stops_sending
+from tui.feed.history_access import HistoryAccess
+
+STEPS: Sequence[tuple[str, int, list[str] | None]] = (
+    ("active", 6, []),
+    ("resting", 6, ["paused (6 inboxes)"]),
+    ("warming", 6, ["recovers (6 inboxes)"]),
+    ("active", 6, None),
+    ("resting", 2, ["2 inboxes → resting"]),
+    ("resting", 3, ["active → resting"]),
+)
 
 
-def recovering(before: Snapshot) -> Snapshot:
-    boxes = tuple(
-        replace(box, status="warming") if box.status == "resting" else box
-        for box in before.inboxes.value or ()
-    )
-    return replace(before, inboxes=replace(before.inboxes, value=boxes))
+def with_statuses(status: str, most: int, *, now: datetime) -> Snapshot:
+    """All inboxes active, and as many of one domain in another status."""
+    calm = account(now=now).inboxes
+    boxes = [replace(box, status="active", health_score=90.0) for box in calm.value or ()]
+    for place in [place for place, box in enumerate(boxes) if box.domain == "useacme.example"][:most]:
+        boxes[place] = replace(boxes[place], status=status)
+    return replace(account(now=now), inboxes=replace(calm, value=tuple(boxes)))
 
 
-def test_inboxes_of_a_domain_that_rest_together_are_one_change() -> None:
-    before = account()
-    awake = tuple(replace(box, status="active") for box in before.inboxes.value or ())
-    before = replace(before, inboxes=replace(before.inboxes, value=awake))
-    resting = tuple(
-        replace(box, status="resting") if box.domain == "useacme.example" else box for box in awake
-    )
-    one = tuple(replace(box, status="resting") if box is awake[1] else box for box in awake)
-    after = replace(before, inboxes=replace(before.inboxes, value=resting))
-    assert [(line.subject, line.text) for line in between(before, after, at=NOW)] == [
-        ("useacme.example", "paused (6 inboxes)")
-    ]
-    assert [line.text for line in between(after, recovering(after), at=NOW)] == ["recovers (6 inboxes)"]
-    some = tuple(replace(box, status="resting") if n in {0, 4} else box for n, box in enumerate(awake))
-    after = replace(before, inboxes=replace(before.inboxes, value=some))
-    texts = {line.subject: line.text for line in between(before, after, at=NOW)}
-    assert texts["useacme.example"] == "2 inboxes → resting"
-    after = replace(before, inboxes=replace(before.inboxes, value=one))
-    assert [line.subject for line in between(before, after, at=NOW)] == [awake[1].email]
-
-
-def test_a_paused_domain_comes_before_any_number_of_changes_of_health() -> None:
-    before = account(inboxes=240)
-    inboxes = tuple(
-        replace(box, status="resting") if box.domain == "acmehq.example" else replace(box, health_score=10.0)
-        for box in before.inboxes.value or ()
-    )
-    found = between(before, replace(before, inboxes=replace(before.inboxes, value=inboxes)), at=NOW)
-    assert len(found) == MOST
-    assert found[0].subject == "acmehq.example"
-    assert stops_sending(found[0])
+async def test_inboxes_of_a_domain_that_rest_together_are_one_change_whoever_saw_it(tmp_path: Path) -> None:
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
+        ours, other = (HistoryAccess(store, workspace="acme") for _ in range(2))
+        await ours.recall(now=NOW)
+        for minutes, (status, most, texts) in enumerate(STEPS):
+            now = NOW + timedelta(minutes=minutes)
+            snapshot = with_statuses(status, most, now=now)
+            if minutes % 2:
+                await other.keep(snapshot, now=now)
+            lines = await ours.keep(snapshot, now=now)
+            assert texts is None or [line.text for line in lines] == texts
+            assert [line.rests for line in lines][:1] == ([status == "resting"] if lines else [])

@@ -8,10 +8,9 @@ from shared.domain_health.report import Check, CheckReport, Code, DomainChange, 
 from shared.history import Transition
 from shared.records.audit import Actor, AuditEntry
 from shared.records.domains import DomainIncident
-from shared.records.guardrails import Incident
 from shared.records.records import PeriodRecords
 from tests.tui.accounts import NOW
-from tui.model.happened import LOOKS, MarkKind, of_dns, of_incidents, of_period, of_transitions, together
+from tui.model.happened import LOOKS, MarkKind, of_dns, of_period, of_transitions, together
 from tui.system.terminal import ASCII
 
 MINUTE = timedelta(minutes=1)
@@ -90,18 +89,6 @@ def test_what_the_bot_recorded_names_its_author_and_is_not_noticed_again() -> No
     all_marks = together(recorded, noticed)
     assert [one for one in all_marks if one not in recorded] == [noticed[1], noticed[3], noticed[2]]
     assert list(all_marks) == sorted(all_marks, key=lambda one: one.at)
-
-
-def test_a_guardrail_is_marked_where_its_subject_is() -> None:
-    (mark,) = of_incidents(
-        [
-            Incident(
-                id=1, workspace="acme", rule="bounces", sentence="", action="suggest", subject="fintech ops leaders",
-                label="Fintech ops leaders", began_at=NOW.timestamp(), held_at=NOW.timestamp(), note="5.1%",
-            )
-        ]
-    )  # fmt: skip
-    assert (mark.at, mark.text) == (NOW, "guardrail bounces: 5.1%")
 
 
 def test_every_kind_of_mark_has_a_look_of_its_own() -> None:

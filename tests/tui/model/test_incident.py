@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from shared.api.models import Inbox
-from shared.domain.health import DEFAULT, by_score, roll_up, verdict
+from shared.domain.health import roll_up, verdict
 from shared.history import Transition
 from tests.tui.accounts import NOW
 from tui.model.happened import Mark, MarkKind
@@ -49,32 +49,6 @@ def lanes(
 def states(lane: Lane) -> list[tuple[str, float, float]]:
     """State, and from how many to how many minutes ago."""
     return [(one.state.value, (NOW - one.start) / MINUTE, (NOW - one.end) / MINUTE) for one in lane.segments]
-
-
-def test_a_lane_goes_from_healthy_to_paused_and_back() -> None:
-    (lane,) = lanes(
-        [inbox("ann"), inbox("ben")],
-        change("ann", "healthy", "at risk", ago=300 * MINUTE, field="health"),
-        change("ann", "at risk", "bad", ago=240 * MINUTE, field="health"),
-        change("ann", "active", "resting", ago=200 * MINUTE),
-        change("ben", "active", "resting", ago=180 * MINUTE),
-        change("ann", "bad", "healthy", ago=100 * MINUTE, field="health"),
-        change("ann", "resting", "warming", ago=60 * MINUTE),
-        change("ben", "resting", "warming", ago=60 * MINUTE),
-        change("ann", "warming", "active", ago=20 * MINUTE),
-        change("ben", "warming", "active", ago=10 * MINUTE),
-    )
-    assert states(lane) == [
-        ("healthy", 360, 300),
-        ("at risk", 300, 240),
-        ("bad", 240, 200),
-        ("resting", 200, 180),
-        ("paused", 180, 60),
-        ("warming", 60, 10),
-        ("healthy", 10, 0),
-    ]
-    assert lane.troubled_since == NOW - 240 * MINUTE
-    assert [one.affected for one in lane.segments] == [2, 1, 1, 1, 2, 2, 2]
 
 
 def test_what_was_not_read_or_not_known_is_a_gap() -> None:
@@ -164,12 +138,6 @@ def test_a_lane_says_at_every_time_what_the_verdict_said_then(
             )
 
 
-def test_the_words_of_health_are_those_of_the_history() -> None:
-    assert {word: by_score(score, DEFAULT)[1] for word, score in SCORES.items()} == {
-        word: word for word in SCORES
-    }
-
-
 def an_incident(domains: int = 5, *marks: Mark) -> Incident:
     found = tuple(
         Lane(
@@ -206,26 +174,9 @@ def test_lanes_and_their_axis_are_exactly_as_wide_as_asked(
     assert cell_len(incident.axis(width)) == width
 
 
-def test_every_sign_is_drawn_and_told_in_words() -> None:
-    marks = [a_mark(n * 9 * MINUTE, kind, text="what happened") for n, kind in enumerate(MarkKind, start=3)]
-    (line,) = lane_lines(an_incident(1, *marks))
-    text = "".join(text for text, _ in line.bar(120))
-    assert all(mark.look.sign in text for mark in marks)
-    assert len(line.happened(most=20)) == len(marks)
-
-
 def test_states_are_told_apart_without_colors() -> None:
     signs = [sign for sign, _ in FILLS.values()]
     assert len(set(signs)) == len({sign.translate(ASCII) for sign in signs}) == len(LaneState)
-
-
-def test_how_long_it_lasts_is_told_only_where_its_beginning_was_seen() -> None:
-    bad = Segment(start=NOW - HOUR, end=NOW, state=LaneState.BAD, affected=1)
-    before = Segment(start=START, end=bad.start, state=LaneState.HEALTHY)
-    for segments, words in (((before, bad), "bad 1 h"), ((bad,), "bad")):
-        lane = Lane(domain=DOMAIN, inboxes=1, segments=segments)
-        (line,) = lane_lines(Incident(start=START, end=NOW, lanes=(lane,)))
-        assert "".join(text for text, _ in line.now) == words
 
 
 def test_a_short_trouble_is_never_too_short_to_be_seen() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from shared.api.models import Lead
-from shared.domain.snapshot import Reading, Snapshot
+from shared.domain.snapshot import Snapshot
 from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, account
 from tui.model.reply_news import ReplyNews
@@ -38,29 +37,3 @@ def test_a_reply_that_the_bot_records_is_told_once_unless_it_is_old_or_claimed()
     assert list(news.of(recorded(old, claimed, new))) == []
     again = replace(new, received_at=NOW + 9 * MINUTE)
     assert list(news.of(recorded(new, again))) == told
-
-
-def interested(*leads: Lead, minutes: float, replies: tuple[InterestedReply, ...] = ()) -> Snapshot:
-    reading = Reading(value=tuple(leads), read_at=NOW + minutes * MINUTE)
-    return replace(account(replies=replies), interested=reading)
-
-
-def test_without_records_a_lead_who_becomes_interested_is_told_once() -> None:
-    news = ReplyNews(since=NOW)
-    first, second, third = LEADS
-    assert list(news.of(interested(first, minutes=-60))) == [], "what an earlier run has kept"
-    assert list(news.of(interested(first, second, minutes=1))) == [], "the first read of this one"
-    told = ["Interested: Lucía Sharma of Indigo"]
-    assert list(news.of(interested(third, first, second, minutes=2))) == told
-    assert list(news.of(interested(third, first, second, minutes=3))) == []
-
-
-def test_a_lead_whose_reply_is_recorded_a_moment_later_is_told_once() -> None:
-    news = ReplyNews(since=NOW)
-    first, second, _ = LEADS
-    list(news.of(interested(first, second, minutes=1)))
-    assert len(list(news.of(interested(*LEADS, minutes=2)))) == 1
-    late = a_reply(2, minutes=2)
-    assert list(news.of(interested(*LEADS, minutes=2, replies=(late,)))) == []
-    another = replace(late, received_at=NOW + 30 * MINUTE)
-    assert len(list(news.of(interested(*LEADS, minutes=2, replies=(late, another))))) == 1

@@ -67,7 +67,7 @@ class Desk:
         await self.press(*keys)
 
     async def see(self, snapshot: Snapshot, *, number: int = 0, **more: object) -> None:
-        state = self.app.workspaces.all[number]
+        state = self.app.states[number]
         snapshot = replace(snapshot, workspace=state.workspace)
         tick: Tick = replace(tick_of(snapshot), **more)  # type: ignore[arg-type] # fields by name
         self.app.post_message(self.app.Ticked(tick, state))

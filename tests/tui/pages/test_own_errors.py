@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from shared.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, Clock, account, acme, tick_of
 from tui.app.dashboard import DashboardApp
-from tui.app.own_errors import MOST, ErrorLog
+from tui.app.own_errors import ErrorLog
 from tui.feed.history_access import HistoryAccess
 from tui.widgets.text import TextLine
 
@@ -96,24 +94,6 @@ async def test_a_widget_that_cannot_be_painted_stays_blank_and_the_others_are_pa
         picture = app.export_screenshot()
         assert "useacme" in picture
         assert "Internal&#160;error" in picture
-
-
-async def test_without_an_error_log_exceptions_are_not_hidden(clock: Clock) -> None:
-    app = FailingWidgetApp(clock, error_log=None)
-    with pytest.raises(LookupError):  # noqa: PT012 # the framework raises it where the block ends
-        async with app.run_test(size=(160, 50)) as pilot:
-            app.clumsy.post_message(a_click())
-            await pilot.pause()
-
-
-def test_mistakes_without_end_take_no_memory_without_end(caplog: pytest.LogCaptureFixture) -> None:
-    faults = ErrorLog()
-    with caplog.at_level(logging.CRITICAL):
-        for number in range(MOST + 50):
-            kind = type(f"Fault{number}", (Exception,), {})
-            noted = faults.note(kind(), now=NOW + timedelta(seconds=number))
-    assert noted.reference == "many"
-    assert noted.times == 50
 
 
 async def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path, clock: Clock) -> None:

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 from textual.geometry import Region
 from textual.pilot import Pilot
-from textual.widgets import Footer, Input
+from textual.widgets import Input
 
 from shared.domain.card import Action, Button, Card, Tone, Typed
 from shared.domain.reply_queue import Change, Permission, QueuedReplies, QueuedReply, Verb
@@ -27,7 +27,6 @@ from tui.model.replies import ReplyLine
 from tui.screens import replies
 from tui.screens.dialogs import CardDialog
 from tui.screens.replies import RepliesPage
-from tui.widgets.table import ListTable
 
 
 def reply(name: str, *, minutes: int, **more: object) -> QueuedReply:
@@ -196,18 +195,6 @@ async def test_an_answer_with_choices_is_asked_by_number() -> None:
         assert queue.acts == [("snooze", "al_Ada", "", ""), ("press", "snooze al_Ada", "90m", "")]
 
 
-async def test_a_reason_of_ones_own_closes_a_reply() -> None:
-    choices = Card(
-        title="Why?", buttons=(Button(label="Not a fit", action=Typed("dismiss al_Ada not a fit")),)
-    )
-    queue = FakeQueue([reply("Ada", minutes=7)], answers=[Change(card=choices)])
-    async with opened(queue) as (app, pilot):
-        await press(pilot, "x", "2")
-        app.screen.query_one(Input).value = "moved away"
-        await press(pilot, "enter")
-        assert queue.acts[-1] == ("dismiss", "al_Ada", "moved away", "")
-
-
 async def test_who_was_slower_is_asked_before_a_reply_is_taken_over() -> None:
     taken = Card(
         title="@ben claimed this at 14:05",
@@ -289,12 +276,3 @@ async def test_a_hostile_reply_moves_no_cursor_and_styles_nothing() -> None:
         assert "[bold]hi[/bold]" in shown
         assert "\u202e" not in shown
         assert chosen(app).tone is Tone.BAD
-
-
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (160, 50), (250, 70)])
-async def test_list_and_words_are_seen_at_every_size(size: tuple[int, int]) -> None:
-    queue = FakeQueue([reply(f"Lead{n}", minutes=n) for n in range(30)])
-    async with opened(queue, size=size) as (app, _):
-        assert app.screen.query_one(ListTable).size.height >= 5
-        assert page(app).words.region.height >= 2
-        assert app.screen.query_one(Footer).region.bottom == size[1]

@@ -20,12 +20,11 @@ from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import compose, unread
-from tui.model.changes import between
 
 DAYS = 30
 SETTLED = 20
 """Days after which what is kept for a day, or up to a number, is full, and so are the caches of the framework."""
-LOOKS = 4
+LOOKS = 2
 """Readings a day."""
 MOST_GROWTH = 4_000
 """Memory blocks of Python in the second half of the month, of half a million; a page that stays adds 5,000 at each visit."""
@@ -73,12 +72,8 @@ class Month:
         return taken
 
     def _tick(self, snapshot: Snapshot, beats: int) -> Tick:
-        before, self._board = (
-            self._board,
-            compose(snapshot, intervals=intervals(30), before=self._board),
-        )
-        changes = between(before.snapshot, snapshot, at=self._clock.time)
-        return Tick(snapshot=snapshot, board=self._board, changes=changes, beats=beats)
+        self._board = compose(snapshot, intervals=intervals(30), before=self._board)
+        return Tick(snapshot=snapshot, board=self._board, changes=(), beats=beats)
 
     async def _turn(self, number: int) -> None:
         """A person comes by every third day, looks at the board and an alarm, and goes."""

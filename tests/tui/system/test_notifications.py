@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.themes import NOTIFICATIONS
 from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tests.tui.system.conftest import Terminals
@@ -24,7 +23,6 @@ from tui.system.notifications import (
     EVERY,
     LONGEST,
     MOST,
-    OFF,
     Gathered,
     TerminalNotifier,
     through_tmux,
@@ -46,10 +44,6 @@ def test_nothing_is_written_where_it_is_off_or_the_terminal_would_print_it(
     silent = notifier(choice, **environ)
     silent.tell("paused")
     assert silent.due(NOW) == ""
-
-
-def test_the_setting_names_every_choice_and_begins_with_off() -> None:
-    assert NOTIFICATIONS == (OFF, "osc9")
 
 
 def test_in_tmux_the_sequence_is_passed_on_to_the_terminal_around_it() -> None:
@@ -151,14 +145,6 @@ def environment(**more: str) -> dict[str, str]:
     named = ("TERM_PROGRAM", "LC_TERMINAL", "TMUX", "STY", "TEXTUAL_DRIVER", "NO_COLOR")
     plain = {name: value for name, value in os.environ.items() if name not in named}
     return plain | {"TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parents[3])} | more
-
-
-@pytest.mark.e2e
-def test_a_real_terminal_is_told_of_an_alarm(terminals: Terminals) -> None:
-    _, terminal = terminals.spawn(PROGRAM, environment())
-    told = read_until(terminal, b"\x1b]9;Outreach: , x.example paused, 3 inboxes not sending since ")
-    assert b"\x1b]0;own" not in told
-    os.write(terminal, b"q")
 
 
 @pytest.mark.e2e

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -12,11 +11,7 @@ from rich.color import Color, ColorSystem
 from rich.terminal_theme import TerminalTheme
 from textual.screen import Screen
 
-from shared.domain.card import Tone
-from tests.tui.accounts import NOW, account, board_of
-from tui.model.columns import INBOXES
-from tui.model.frame import DOMAINS, Frame
-from tui.theme.palette import PALETTES, SIGNS, STOPPED, Ink
+from tui.theme.palette import PALETTES, Ink
 from tui.theme.words import style_of
 
 TERMINAL = TerminalTheme(
@@ -76,14 +71,6 @@ def test_healthy_at_risk_bad_and_unknown_differ_for_the_color_blind(name: str, d
     assert near == {}
 
 
-def test_the_simulation_takes_red_and_green_for_alike_only_where_they_are() -> None:
-    red, green = "#c04020", "#608000"
-    far = {one: math.dist(lab(seen_with(red, one)), lab(seen_with(green, one))) for one in DEFICIENCIES}
-    assert max(far["protanopia"], far["deuteranopia"]) < far["none"] / 2
-    assert far["tritanopia"] > far["none"] / 2
-    assert lab(linear("#ffffff")) == pytest.approx((100, 0, 0), abs=0.1)
-
-
 def linear(color: str) -> tuple[float, ...]:
     parts = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return tuple(p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
@@ -127,20 +114,6 @@ def test_the_sixteen_colors_are_those_of_the_terminal() -> None:
         assert color.downgrade(ColorSystem.STANDARD).get_truecolor(TERMINAL) == color.triplet
     for ground in (palette.ground, palette.cursor, palette.alarm, palette.caution):
         assert (Color.parse(ground).downgrade(ColorSystem.STANDARD).number or 0) < 8, "a bright ground blinks"
-
-
-def test_a_resting_inbox_and_a_paused_domain_have_a_sign_of_their_own() -> None:
-    snapshot = account()
-    boxes = tuple(
-        replace(box, health_score=50.0, status="resting" if box.domain == "useacme.example" else "active")
-        for box in snapshot.inboxes.value or ()
-    )
-    frame = Frame(board=board_of(replace(snapshot, inboxes=replace(snapshot.inboxes, value=boxes))), now=NOW)
-    signs = {line.inbox.status: tuple(INBOXES[0].render(line, 1)) for line in frame.board.inboxes}
-    assert signs == {"resting": ((STOPPED, Ink.STOPPED),), "active": ((SIGNS[Tone.BAD], Ink.BAD),)}
-    of_domains = {line.key: DOMAINS[0].render(line, 1)[0] for line in frame.domain_lines}
-    assert of_domains["useacme.example"] == (STOPPED, Ink.STOPPED)
-    assert of_domains["getacme.example"] == (SIGNS[Tone.BAD], Ink.BAD)
 
 
 def contrast(one: str, other: str) -> float:
