@@ -29,5 +29,7 @@ class Answer:
     workspace: str = ""
     setting: str = ""
     """The setting whose message it is."""
+    number: int = 0
+    """The number of the change in the audit."""
     problem: Problem | None = None
     """The reason why it was not done, and the argument that is to blame."""

@@ -238,7 +238,8 @@ class CommandDispatcher:
         if result.undoes and await self._store.repaints.shows(result.undoes):
             # What was left as it is, the message of the change doesn't say.
             return replace(answer, edited=not result.card.text)
-        return replace(answer, by=f"by @{context.actor.name}", public=True, setting=result.setting)
+        by, setting = f"by @{context.actor.name}", result.setting
+        return replace(answer, by=by, public=True, setting=setting, number=result.number)
 
     async def _ask(self, question: Question, caller: Caller, context: CommandContext) -> Answer:
         """A question that is bound to the person and expires."""

@@ -166,7 +166,11 @@ class AnswerQueue:
             undo=change,
         )
         try:
-            await self._store.outbox.plan(answer.workspace, planned)
+            if answer.setting:
+                about, number = answer.setting, answer.number
+                await self._store.records.plan_about(answer.workspace, about, planned, number=number)
+            else:
+                await self._store.outbox.plan(answer.workspace, planned)
         except RecordsUnavailable as error:
             log.warning("an answer is sent without the queue", error=str(error))
             await Thread(self._slack, channel=channel, thread_ts=thread_ts).reply(answer)

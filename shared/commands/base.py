@@ -245,6 +245,8 @@ class Result(Data):
     """The number of the entry in the audit that this took back."""
     setting: str = ""
     """The setting that it changed, such as `digest C123`: earlier messages about it say from then on how it is."""
+    number: int = 0
+    """The number of its entry in the audit; 0: there is none."""
     problem: Problem | None = None
     """Set where nothing was done, without an error: several fit, none fits. A shell exits with 1."""
 

@@ -344,6 +344,7 @@ async def _recorded(
         return done
     number, problem = await _write_audit(done, line, context)
     card = done.card
+    done = replace(done, number=number)
     if done.setting:
         await _restate(done, context)
     if problem:  # it is shown, and undoes nothing
@@ -378,7 +379,8 @@ async def _write_audit(result: Result, line: str, context: CommandContext) -> tu
 async def _restate(done: Result, context: CommandContext) -> None:
     """Have earlier messages about a setting say how it is now; where that fails, they are out of date, and no more."""
     with contextlib.suppress(RecordsUnavailable):
-        await context.need_records().restate(context.workspace.name, done.setting, done.card.title)
+        records, workspace = context.need_records(), context.workspace.name
+        await records.restate(workspace, done.setting, done.card.title, number=done.number)
 
 
 def _in_workspace(card: Card, context: CommandContext, *, is_named: bool) -> Card:

@@ -20,6 +20,7 @@ from shared.store.db.schema import facts
 
 ABSENCE, CHANGE, DIGEST, INSTANCE, LIMIT = "absence", "change", "digest", "instance", "limit"
 PROCESS, REQUEST, ROTA, RULE, SENDER = "process", "request", "rota", "rule", "sender"
+SETTING = "setting"
 SUBSCRIPTION, SWITCH, THINNED, TIMES = "subscription", "switch", "thinned", "times"
 WEBHOOK = "webhook"
 

@@ -171,6 +171,25 @@ async def test_a_message_about_a_guardrail_says_how_it_is_now(team: Team) -> Non
     assert not now.buttons
 
 
+async def test_messages_of_changes_at_the_same_time_all_say_how_a_guardrail_is_now(team: Team) -> None:
+    await add(team, 'guardrails add "notify about sequence when bounces > 10 in 1h" as hint')
+    lines = ("guardrails off hint", "guardrails on hint") * 2
+    people = ("ann", "ben", "cleo", "ann")
+    doing = (team.say(line, user=user) for line, user in zip(lines, people, strict=True))
+    await asyncio.gather(*doing)
+    await team.settled()
+
+    is_off = "off" in (await team.ask("guardrails")).part("hint")
+
+    async def agree() -> bool:
+        """Every message about the rule since it was added says how it is now."""
+        public = [one.title for one in await team.settled() if not one.data.get("seen_by")]
+        said = [title for title in public if title.startswith("Guardrail hint is")]
+        return len(said) > 1 and all(("off" in title) == is_off for title in said)
+
+    assert await team.until(agree)
+
+
 async def test_a_rule_acts_on_the_first_day_where_it_is_certain(team: Team) -> None:
     """Sends before the first delivery are unknown, but they can't be more than the service has counted."""
     await add(team, 'guardrails add "pause sequence when bounces > 3% of at least 50 sends in 24h" as rate')
