@@ -21,13 +21,12 @@ from shared.api.events import Event, EventLead
 from shared.api.words import COUNTS
 from shared.commands import COMMANDS, parse
 from shared.commands.leads import Lead, Remove
-from shared.commands.run import CommandContext, carry_out, run
+from shared.commands.run import CommandContext, run
 from shared.domain.alert import Alert
-from shared.domain.card import Tone
 from shared.settings import Workspace
 from tests.kit.clock import NOW
 from tests.kit.service import open_account
-from tests.shared.harness import CommandHarness, NoPacing, Said, facts, said
+from tests.shared.harness import CommandHarness, NoPacing, Said, said
 
 SMALL = Path(__file__).parents[2] / "sandbox/service/small.toml"
 NOON = NOW.replace(hour=12)
@@ -138,17 +137,6 @@ async def test_a_card_of_every_kind_finds_its_lead(
                 found = await say(few, action.line)
                 assert lead["id"] in str((found.data, found.question)), (kind.name, action.line)
                 assert action.status == kind.lead_status
-
-
-async def test_a_lead_is_added_found_and_removed(context: CommandContext) -> None:
-    sequence = (await say(context, "sequences")).data[0]["id"]
-    line = f'add ann.new@example.org to {sequence} first_name="Ann Marie" plan=pro'
-    assert [(await say(context, line)).tone for _ in range(2)] == [Tone.GOOD, Tone.WARN]
-    assert facts(await say(context, "lead ann.new@example.org"))["plan"] == "pro"
-    question = (await say(context, "remove ann.new@example.org")).question
-    assert question
-    act = question.choices[0].act
-    assert [(await carry_out(act, context)).card.tone for _ in range(2)] == [Tone.GOOD, Tone.WARN]
 
 
 async def test_every_example_of_the_table_is_answered(context: CommandContext) -> None:

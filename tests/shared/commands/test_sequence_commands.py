@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
 
-from shared.api.errors import OutreachError, Refused
 from shared.commands import parse
 from shared.commands.pause import Pause
 from shared.commands.run import NO_RECORDS
@@ -51,19 +49,6 @@ async def test_a_timer_that_cannot_be_set_leaves_nothing_paused(harness: Command
     with pytest.raises(RecordsUnavailable):
         await harness.say("pause sq_1 for 2h")
     assert harness.service.asked("PATCH") == []
-
-
-async def test_a_refused_pause_takes_its_timer_back_and_one_without_an_answer_keeps_it(
-    harness: CommandHarness,
-) -> None:
-    refusal = httpx.Response(400, json={"error": {"field": "status"}})
-    with harness.failing("PATCH /sequences", refusal), pytest.raises(Refused):
-        await harness.say("pause sq_1 for 2h")
-    assert await harness.timers() == []
-    assert (await harness.entries())[0].result.startswith("failed: ")
-    with harness.failing("PATCH /sequences", httpx.ReadError("cut")), pytest.raises(OutreachError):
-        await harness.say("pause sq_1 for 2h")
-    assert await harness.timers() == ["sq_1"]
 
 
 async def test_a_failed_audit_entry_is_reported_and_undoes_nothing(harness: CommandHarness) -> None:

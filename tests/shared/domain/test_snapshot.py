@@ -7,20 +7,10 @@ from datetime import timedelta
 import httpx
 
 from shared.api.models import StatsRow
-from shared.domain.snapshot import SOURCES, Snapshot, refresh, take_snapshot
+from shared.domain.snapshot import SOURCES, Snapshot, refresh
 from tests.shared.harness import NOW, CommandHarness
 
 DOWN = httpx.Response(503, text="down")
-
-
-async def test_only_documented_requests_are_sent(harness: CommandHarness) -> None:
-    await take_snapshot(harness.client, "acme", now=NOW)
-    stats = [query for _, path, query in harness.service.requests if path == "/stats"]
-    assert {"group_by": "sequence", "from": "2026-03-10", "to": "2026-03-10"} in stats
-    assert {"group_by": "sequence", "from": "2026-01-05", "to": "2026-02-02"} in stats
-    assert ("GET", "/leads", {"status": "interested", "limit": "50"}) in harness.service.requests
-    asks_whether_known = 1
-    assert len(harness.service.requests) == len(SOURCES) + asks_whether_known
 
 
 async def test_days_before_that_are_only_known_in_part_are_unknown(harness: CommandHarness) -> None:

@@ -106,13 +106,3 @@ def test_a_key_that_is_gone_is_expected_for_a_week() -> None:
     assert keys_to_expect(None, NOON) == ()
     assert set(keys_to_expect(gone, NOON + timedelta(days=7))) == {"a", "b"}
     assert keys_to_expect(gone, NOON + timedelta(days=7, hours=6)) == ("b",)
-
-
-def test_of_several_records_the_one_that_was_there_before_is_kept() -> None:
-    good = CheckReport(check=Check.DMARC, value=Value.GOOD, code=Code.FINE, records=("v=DMARC1; p=none",))
-    both = ("v=DMARC1; p=none", "v=DMARC1; p=reject")
-    advice = Advice(action=Action.KEEP, name=f"_dmarc.{DOMAIN}", value=both[1])
-    several = replace(good, value=Value.PROBLEM, code=Code.SEVERAL, records=both, advice=advice, count=2)
-    found = looks(good, several)[-1].report.of(Check.DMARC).advice
-    assert found
-    assert found.value == "v=DMARC1; p=none"

@@ -10,9 +10,9 @@ import pytest
 
 from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
-from shared.guardrails.evaluate import doubt, evaluate, holding, measured, standing
+from shared.guardrails.evaluate import doubt, evaluate, holding, measured
 from shared.guardrails.sentence import parse
-from shared.records.guardrails import ALL, CountSample, Happening, Incident, Switch
+from shared.records.guardrails import CountSample, Happening
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC).timestamp()
 TODAY = int(NOW // DAY)
@@ -167,28 +167,6 @@ def test_a_rule_doubts_what_is_stale_or_has_a_gap() -> None:
     assert doubt(BOUNCES, gap, now=NOW) == "the bot has no data from 10 Mar 09:30 UTC to 10 Mar 12:35 UTC"
     hour = parse("pause sequence when bounces > 5% of at least 50 sends in 1h")
     assert doubt(hour, gap, now=NOW) == ""  # the gap is before its window
-
-
-def test_a_standing_has_state_and_last_firing() -> None:
-    known = activity(bounces(2) + bounces(4, sequence="VIP"), [*sent(100), *sent(100, key="VIP"), *polls()])
-    fired = Incident(
-        id=1,
-        workspace="w",
-        rule="b",
-        sentence="",
-        action="pause",
-        subject="q3",
-        label="Q3",
-        began_at=5.0,
-        held_at=5.0,
-    )
-    now = standing("b", BOUNCES, known, incidents=[fired], now=NOW)
-    assert (now.state, now.last_fired, now.holds) == ("acts", 5.0, False)
-    off = Switch(rule=ALL, by="ann", at=1.0)
-    assert standing("b", BOUNCES, known, switches=[off], now=NOW).state == "off"
-    snoozed = Switch(rule="b", by="ann", at=1.0, until=NOW + 60)
-    assert standing("b", BOUNCES, known, switches=[snoozed], now=NOW).state == "snoozed"
-    assert standing("b", BOUNCES, activity(bounces(2), sent(100)), now=NOW).state == "waits"
 
 
 def test_a_rate_is_of_events_and_sends_since_the_first_delivery() -> None:
