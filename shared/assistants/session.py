@@ -94,6 +94,7 @@ class AssistantSession:
         except CallError as error:
             await self._record(None, "refused: not a valid call", "refused", line=name[:LONGEST_NAME])
             return misread(error)
+        # Before anything is read: a refused change costs the service no request.
         if invocation.changes:
             return await self._refuse(invocation)
         return await self._carry_out(invocation)

@@ -20,7 +20,7 @@ from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
 from shared.frozen import frozen
 from shared.text.formats import clip
-from shared.text.tokenize import Word, from_slack, join, names_workspace, split
+from shared.text.tokenize import Word, names_workspace, split
 
 __all__ = [
     "COMMANDS",
@@ -30,9 +30,7 @@ __all__ = [
     "Role",
     "UsageError",
     "find_command",
-    "from_slack",
     "invocation",
-    "join",
     "parse",
     "render",
 ]
@@ -75,6 +73,7 @@ def parse(line: str) -> Invocation:
         raise _refused(
             "This command is too long.", f"{len(line):,} characters. The limit is {LONGEST_LINE:,}."
         )
+    # The workspace is read first: it may stand anywhere, also within what would be a name.
     words, workspace = _without_workspace(split(line))
     if words and words[0].is_one_of(*PROGRAM):
         words = words[1:]
@@ -118,6 +117,7 @@ MOST_NEAR = 2
 
 def _unknown(words: tuple[Word, ...], workspace: str | None) -> UsageError:
     """The refusal of an unknown command, with a button that runs what was probably meant."""
+    # Only a line that the nearest command would read as a whole is offered: a button must never drop words.
     title, near = f"Unknown command “{clip(words[0].text)}”.", _nearest(words[0].text)
     for command in near:
         try:

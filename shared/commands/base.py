@@ -72,6 +72,7 @@ class Data:
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
 
+    # Buttons and questions are compared and kept in sets, as values of frozen dataclasses are.
     def __hash__(self) -> int:
         return hash((type(self), *vars(self).values()))
 
@@ -415,6 +416,7 @@ def discover(package: str, folders: Iterable[str]) -> None:
         if one.name not in NO_COMMANDS and not one.ispkg:
             module = vars(importlib.import_module(f"{package}.{one.name}"))
             found += module.get("FAMILY") or [module["COMMAND"]]
+    # Not in the order of files: help and the documents lead with what people use most.
     found.sort(key=lambda one: one.rank)
     COMMANDS.clear()
     COMMANDS.update((command.name, command) for command in found)

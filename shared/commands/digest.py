@@ -103,6 +103,7 @@ async def _run(arguments: Digest, context: CommandContext) -> Result:
         channel, note = place.channel, place.note
         zone = str(getattr(context.zone, "key", "UTC"))  # the person's, where none was named
         at = " and ".join(str(replace(one, zone=one.zone or zone)) for one in _recurrences(arguments.at))
+    # An answer without a change is no news: only the person sees it.
     if at == before:
         return Result(_schedule(at, channel, context))
     await records.set_digest(name, channel, at)
@@ -184,6 +185,7 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
         read_part(_held(context)),
     )
     counted, is_known = change.value or (None, False)
+    # A day that isn't over has fewer of everything than a whole one.
     compared = counted if is_known and not so_far else None
     against = f"Compared with {days.before} ({'same weekday' if length == 1 else 'same weekdays'})."
     if so_far:
@@ -192,6 +194,7 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
         against = f"Not compared: the counts of {days.before} are incomplete."
     verdict = judge(inboxes.value or (), thresholds=context.workspace.thresholds)
     domains = inboxes.unknown("Domains")
+    # Without an answer no domain is called healthy.
     if inboxes.value is not None:
         bad = [domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
         named = [f"{one.domain} ({', '.join(one.reasons)})" for one in bad]

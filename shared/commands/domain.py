@@ -87,6 +87,7 @@ async def _run(arguments: Domain, context: CommandContext) -> Result:
 
     inboxes = await context.inboxes()
     own = [one for one in inboxes if (one.domain or "").lower() == arguments.name]
+    # A domain without inboxes is no domain of ours: whoever types one gets no look-ups of others' DNS.
     if not own:
         return _unknown(arguments.name, sorted({one.domain for one in inboxes if one.domain}))
     names = {name for one in own for name in (one.id, one.email)}
@@ -96,6 +97,7 @@ async def _run(arguments: Domain, context: CommandContext) -> Result:
         rows = await context.stats(last - WEEK + timedelta(days=1), last, by="inbox")
         return totals(row for row in rows if row.group in names)
 
+    # Each part by itself: what can't be read is unknown, and hides no other.
     week, recorded, campaigns = await asyncio.gather(
         read_part(sent()),
         read_part(_recorded(arguments.name, context)),
@@ -150,6 +152,7 @@ async def _look_up(name: str, context: CommandContext) -> DomainReport | None:
     import asyncio
 
     settings = context.settings.dns if context.settings else None
+    # Whoever turned the checks off doesn't want the names of domains in queries.
     if settings is None or not settings.enabled:
         return None
     from shared.domain_health.lookup import Lookup, resolvers_of, system_resolvers
@@ -204,6 +207,7 @@ class Page(NamedTuple):
     def bounce_rate(self) -> float | None:
         """The share of the last 7 days; None where not all of its bounces or sends are known."""
         since, sends = self.week.known_from, self.sent.value.sends if self.sent.value else None
+        # More bounces than sends: today's bounces may be of mails that were sent before the week.
         if since is None or since > self.context.now() - WEEK or not sends or self.week.bounced > sends:
             return None
         return self.week.bounced / sends
@@ -258,6 +262,7 @@ class Page(NamedTuple):
         pause = next(iter(self.month.pauses), None) if self.health.paused else None
         causes = []
         for one in problems_of(self.report, now=now):
+            # What broke before the pause may have led to it; what broke after it can't have.
             is_first = pause and one.since and one.since <= pause.at
             broke = problem_text(one, now=now, zone=zone)
             causes.append(f"{broke}{', before it was paused' if is_first else ''}.")
@@ -267,6 +272,7 @@ class Page(NamedTuple):
             share = f"{show_rate(self.bounce_rate)} of its emails of the last 7 days bounced"
             causes.append(f"{share}; above {HIGH_BOUNCE_RATE:.0%}, receivers distrust a domain.")
         dns = dns_fact(self.report, now=now).tone
+        # Nothing is called the cause unless it is known; else the reader learns what is missing.
         if causes or (self.health.tone is Tone.GOOD and dns is Tone.GOOD):
             return tuple(causes)
         unknown = {

@@ -156,6 +156,7 @@ async def _run(arguments: Guard, context: CommandContext) -> Result | Question:
     rules, name, act = await _rules(context), arguments.name, arguments.act
     if act == "add":
         return await _add(arguments, rules, context)
+    # Before anything else: a misspelled name must switch nothing.
     if name and name not in rules:
         text = f"Rules: {', '.join(sorted(rules)) or 'none'}."
         return refused(f"No rule is named {name}", text, why="no such rule", argument="name")
@@ -260,6 +261,7 @@ async def _add(
             why="the name is taken",
             argument="name",
         )
+    # A rule acts in the name of who added it, and so can do no more than that person.
     if rule.action is not Action.TELL and not context.allows(COMMANDS["pause"]):
         text = "A rule that pauses or suggests pausing needs the same permission."
         return refused("You don't have permission to pause sequences here", text, why="role")
@@ -285,6 +287,7 @@ class AddRule(Act):
 
         name, rule, who = self.name, parse(self.sentence), context.actor
         stored = StoredRule(name=name, sentence=self.sentence, added_by=who.id, added_name=who.name)
+        # The name was free when it was asked about; someone may have taken it since.
         if not await context.need_records().guardrails.add_rule(context.workspace.name, stored):
             title = f"There is already a rule named {name}"
             return refused(title, why="the name is taken", argument="name")
@@ -452,6 +455,7 @@ async def _backtest(name: str, rule: Rule, context: CommandContext) -> Result:
     activity = await _load_activity(context)
     end = context.now().timestamp()
     start = end - LOOK_BACK.total_seconds()
+    # In a thread: thirty days of a large account take seconds.
     result = await asyncio.to_thread(backtest, rule, activity, start=start, end=end)
     firings, is_known = result.firings, result.start <= end
     span = f"the last {LOOK_BACK.days} days"

@@ -74,6 +74,7 @@ def first_help(context: CommandContext) -> Card:
 def _may(name: str, context: CommandContext) -> bool:
     command = COMMANDS[name]
     face = context.actor.face
+    # A timer or a guardrail has no face of its own, and is offered everything.
     is_here = face in command.faces or face not in set(Face)
     return is_here and context.allows(command) and command.is_offered(context)
 

@@ -180,6 +180,7 @@ async def _bounces(domains: Iterable[str], context: CommandContext) -> dict[str,
     try:
         for domain in domains:
             past = await context.records.domain_past(context.workspace.name, domain, since)
+            # Of a shorter time the count would be too low, and read as good news.
             if past.known_from and past.known_from <= since:
                 counts[domain] = past.bounced
     except RecordsUnavailable:

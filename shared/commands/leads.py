@@ -161,6 +161,7 @@ async def _leads(arguments: Leads, context: CommandContext) -> Result:
                 card = replace(card, text=(*card.text, hint))
             return Result(card, problem=Problem("no single sequence", "target"))
         sequence, place = match.only.id, f" in {match.only.label}"
+    # A person waits for one page; a longer list must not delay other people's answers.
     limit, leads, more = context.limit or PAGE, list[Any](), False
     urgency = Priority.INTERACTIVE if limit <= PAGE else Priority.NORMAL
     async for page in context.client.iter_pages(
@@ -306,6 +307,7 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
         return Result(_several(who, result.leads, Lead), rows=tuple(map(record_of, result.leads)))
     lead = result.leads[0] if result.leads else None
     reply = reply or (await _last_reply(lead.email, context) if lead else None)
+    # A lead that isn't listed any more may still have written: its reply is shown all the same.
     if lead is None and reply is None:
         return _not_found(who, result)
     email, words = (lead.email if lead else who) or "", reply.text if reply else ""
@@ -446,6 +448,7 @@ async def _add(arguments: Add, context: CommandContext) -> Result:
         button = Button("Remove", Remove(who=email))
         card = Card(f"Added {email} to {label}", tone=Tone.GOOD, buttons=(button,))
         return Result(card, rows=({"email": email},), audit=f"added to {label}")
+    # After a repetition, a duplicate may be the one that the first attempt added.
     if result.skipped and not result.repeated:
         reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
         note, why = f"The service skipped it: {reasons}.", f"skipped: {reasons}"

@@ -63,6 +63,7 @@ async def _run(arguments: Replies, context: CommandContext) -> Result:
         return _listed(own_title(len(claims)), claims, context, tone=Tone.INFO)
     page = arguments.page or 0
     waiting = await read_unclaimed(context, page=page)
+    # Replies may have been claimed since the page before was shown.
     if waiting.count and not waiting.replies:
         text = "`replies` shows the first page."
         return not_done(f"Page {page} doesn't exist", text, why="no such page", argument="page")
@@ -71,6 +72,7 @@ async def _run(arguments: Replies, context: CommandContext) -> Result:
         part = (f"{first + 1:,} to {first + count:,} of {waiting.count:,}, oldest first.",)
         title = show_number(waiting.count, "unclaimed reply")
         return _listed(title, waiting.replies, context, text=part if count < waiting.count else ())
+    # Without a bot nothing is recorded, and "none" would be a claim that nobody can make.
     if await context.need_records().bot_is_running():
         return Result(Card("No unclaimed replies", tone=Tone.GOOD))
     why = "No bot is running, so new replies aren't recorded. Start it with `outreach bot`."

@@ -78,6 +78,7 @@ async def _run(arguments: Report, context: CommandContext) -> Result:
         read_change(asked, context),
         read_part(_recorded(moments, context)),
     )
+    # Names are shared between sequences, so each row is named by its id where the service gives one.
     total, busiest = totals(rows), sorted(rows, key=lambda row: -(row.sends or 0))
     gaps = []
     if recorded.error:
@@ -114,6 +115,7 @@ async def _run(arguments: Report, context: CommandContext) -> Result:
 
 def _spans(asked: DayRange) -> Sequence[DayRange]:
     """The days of a range, or its weeks where it is long."""
+    # Each span is a request: a year by days would take most of a minute at the key's rate.
     length, spans, start = 1 if (asked.end - asked.start).days < MOST_DAYS else 7, [], asked.start
     while start <= asked.end:
         spans.append(DayRange(start=start, end=min(start + timedelta(days=length - 1), asked.end)))
@@ -194,6 +196,7 @@ def _plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, timedelta):
         return value.total_seconds()
+    # Reports go to clients: what people wrote in a reason may hold an address of a lead.
     return _hide(value) if isinstance(value, str) else value
 
 

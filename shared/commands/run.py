@@ -287,6 +287,7 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
         choice = Choice(command.name.capitalize(), RunCommand(arguments=asked.arguments))
         return Question(card=card, choices=(choice,), line=asked.line)
     doing = command.run(asked.arguments, context)
+    # What changes something without asking is never cut off: it may have been carried out.
     if command.asks or not asked.changes:
         doing = _answered_in_time(doing, context)
     done = await _recorded(doing, line, changes=asked.changes, context=context)
@@ -465,6 +466,7 @@ def _read_act(named: str, data: Any) -> Act:
         kind = getattr(importlib.import_module(ROOT + module), name)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"unknown act {named}") from error
+    # The text comes from the database: it may name no other class.
     if not issubclass(kind, Act):
         raise ValueError(f"{named} is no act")  # noqa: TRY004 # of what was kept
     act: Act = _adapter(kind).validate_python(data)

@@ -201,6 +201,7 @@ def resolve_sequence(sequences: Many[Sequence], words: Many[str], *, greedy: boo
     `greedy`: where all words fit none, the longest beginning of them that is an id or a whole name counts;
     before a word that begins the end of a pause, what fits one sequence counts as well.
     """
+    # All words first: a name may contain `for`, and looks like an end then.
     query = " ".join(words).strip()
     fitting, after = _fitting(sequences, query), tuple[str, ...]()
     for count in range(min(len(words) - 1, LONGEST_NAME_WORDS), 0, -1) if greedy else ():
@@ -226,6 +227,7 @@ def _fitting(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
     words = _words(folded)
     if (named := _named(sequences, query)) or not words or folded in NO_NAMES:
         return named
+    # Three letters would fit by chance, and a pause of the wrong sequence is worse than a question.
     is_long = len(folded.replace(" ", "")) >= SHORTEST_BEGINNING
     names = ((sequence, _fold(sequence.name or "")) for sequence in sequences)
     return tuple(

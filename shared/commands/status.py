@@ -59,6 +59,7 @@ async def _run(_: Status, context: CommandContext) -> Result:
     from shared.domain.workspace_verdict import judge
     from shared.settings import DEFAULT
 
+    # One look at everything at once: each part has its own error, and a slow one delays no other.
     seen = await _look(context)
     verdict = judge(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
     dns = _dns(seen, verdict, context)
@@ -235,6 +236,7 @@ def away_facts(absences: Sequence[Absence], context: CommandContext) -> Iterator
 def _budget(context: CommandContext) -> Iterator[Fact]:
     """The requests of the key, only while some wait or the service has stopped them."""
     budget, now = context.client.budget, context.now().timestamp()
+    # Shown only while it explains why answers are late.
     if budget.resumes_at and budget.resumes_at > now:
         stopped = f"stopped for {budget.resumes_at - now:.0f} s (429)"
         yield Fact("Requests", stopped, tone=Tone.WARN)

@@ -361,6 +361,7 @@ async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     ]
     only, where = " · ".join(filter(None, (sequence, inbox))), mention_channel(channel)
     gets = f"{name_events(kinds)}{f' of {only}' if only else ''}"
+    # The same again is an answer for one person, not a message for the channel.
     if {*wanted} <= {*await records.subscriptions(name, channel)}:  # no news for the channel
         return await _whole_set(f"{where} already gets {gets}", context, channel, is_public=False)
     await records.subscribe(name, wanted)

@@ -56,6 +56,7 @@ class Moment(Data):
     def before(self, now: datetime, *, zone: tzinfo = UTC) -> datetime | None:
         """The latest such moment that isn't after now, at midnight where no time is given; in UTC. None: none was."""
         today, at = now.astimezone(zone).date(), self.at or time.min
+        # Where a clock shows a time twice, the later one is the latest.
         days = reversed(self._days(today))
         moments = (moment for day in days for moment in reversed(occurrences(day, at, zone)))
         return next((moment for moment in moments if moment <= now), None)

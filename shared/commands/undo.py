@@ -58,6 +58,7 @@ class UndoChange(Act):
             return not_done("It's too late to undo this", "`audit` shows all changes.", why="nothing to undo")
         if refusal := _refusal(found, context):
             return refusal
+        # Two people may press at once: the first one has it.
         if not await records.take_undo(self.change, context.actor.shown):
             return _undone_by("someone else")
         result = None
@@ -94,6 +95,7 @@ async def _run(_: Undo, context: CommandContext) -> Result | Question:
     if refusal := _refusal(found, context):
         return refusal
     entry, left = found.entry, _left(found)
+    # The question names only what it will change; what others changed since stays theirs.
     kept = (_changed_since(found, context),) if len(left) < len(entry.undoable) else ()
     statuses = {one.status for one in left.values()}
     verb = "Resume" if statuses == {"active"} else "Pause"
@@ -154,6 +156,7 @@ async def _take_back(undoable: Undoable, context: CommandContext) -> Result:
     from shared.commands.pause import Target
 
     left, now = _left(undoable), context.now().timestamp()
+    # A pause whose end has passed meanwhile would be resumed at once: it is left alone.
     due = {name for name, one in left.items() if one.ends_at is not None and one.ends_at <= now}
 
     async def change(target: Target) -> Changed:

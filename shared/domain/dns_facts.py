@@ -46,6 +46,7 @@ def dns_fact(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) 
     if report is None or report.checked_at is None:
         return Fact("DNS", f"unknown: {NOT_CHECKED}", tone=Tone.UNKNOWN)
     age = show_span(now - report.checked_at)
+    # An old reading proves nothing: neither good nor a problem is claimed of it.
     if now - report.checked_at > OLD:
         return Fact("DNS", f"unknown: last checked {age} ago", tone=Tone.UNKNOWN)
     if report.value is Value.GOOD:

@@ -132,6 +132,7 @@ def chance_higher(one: Rate, other: Rate) -> float:
 
     Each true rate has the distribution Beta(1 + part, 1 + rest): every rate was as likely as any other beforehand.
     """
+    # The sum has as many terms as the smaller one has tries.
     few, many = sorted((one, other), key=lambda rate: rate.sends)
     # A Beta variate is below x as often as enough of `tries` events of chance x come (DLMF 8.17.5).
     tries, needed = few.sends + 1, few.part + 1
@@ -198,6 +199,7 @@ class Contest:
 def contest(groups: Iterable[tuple[str, Rate | None]]) -> Contest | None:
     """The best group against the others; None where fewer than two have sent enough."""
     known = [(name, rate) for name, rate in groups if rate is not None and rate.enough]
+    # Groups with too few sends take no part: a lucky handful would win.
     known.sort(key=lambda pair: -pair[1].share)
     if len(known) < 2:
         return None

@@ -81,6 +81,7 @@ def verdict(inbox: Inbox, *, thresholds: Thresholds = DEFAULT) -> Verdict:
 
 @lru_cache(maxsize=REMEMBERED)
 def _verdict(status: str | None, score: float | None, thresholds: Thresholds) -> Verdict:
+    # The list of statuses may grow: a new one is no known state, so it is neither good nor bad.
     if status is not None and status not in INBOX_STATUSES:
         return Verdict(tone=Tone.UNKNOWN, word=status, reasons=(f"unknown status “{status}”",))
     tone, word, reasons = by_score(score, thresholds)
@@ -88,6 +89,7 @@ def _verdict(status: str | None, score: float | None, thresholds: Thresholds) ->
         return Verdict(tone=Tone.BAD, word="resting", reasons=("resting, not sending", *reasons))
     if status == "warming" and tone is Tone.GOOD:
         return Verdict(tone=tone, word="warming", reasons=("warming up",))
+    # A good score of an inbox whose status is unknown proves nothing: it may not send at all.
     if status is None:
         return Verdict(
             tone=min(tone, Tone.UNKNOWN, key=WORST_FIRST.index),
@@ -167,6 +169,7 @@ def kind_of(one: Verdict) -> str:
 
 
 def _reasons(counts: Mapping[str, int], *, inboxes: int, lowest: float | None) -> tuple[str, ...]:
+    # The service pauses a domain by resting all of its inboxes, and says so nowhere else.
     if counts["resting"] == inboxes:
         return (f"paused, {show_number(inboxes, 'inbox')} not sending",)
     reasons = [f"{counts['resting']} resting"] if counts["resting"] else []

@@ -15,6 +15,7 @@ _REST = "Let the inboxes rest: each restarts with a small daily limit."
 def advice(reason: str, *, bounced: int, left: int) -> str:
     """The advice by the service's reason; without one, by what clearly more came of: bounces, or leads that left."""
     given = reason.casefold()
+    # The service's own word counts before what the deliveries suggest.
     by_service = any(word in given for word in _REASONS)
     if any(word in given for word in _COMPLAINTS) or (not by_service and clearly_more(left, bounced)):
         return (

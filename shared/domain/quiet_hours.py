@@ -25,6 +25,7 @@ class QuietHours:
             return None
         zone, until = find_zone(self.zone) or UTC, now
         today, over_midnight = now.astimezone(zone).date(), self.start > self.end
+        # From before yesterday on: where clocks change, a night may begin a day earlier than it seems.
         for offset in range(-2, 2):
             day = today + timedelta(days=offset)
             begins = instant(day, self.start, zone)

@@ -58,6 +58,7 @@ TAKES = frozenset({"takeover", "release", "assign", "done", "dismiss"})
 
 def state_of(*, is_done: bool, is_claimed: bool, is_snoozed: bool) -> State:
     """The state of a reply; what a person has claimed is theirs, also while a reminder is set."""
+    # Done wins over everything: a reminder of a done reply is none.
     if is_done:
         return State.DONE
     if is_claimed:

@@ -82,6 +82,7 @@ class Reading(Generic[T]):
 
     def failed(self, error: str, *, cause: str, at: datetime) -> Reading[T]:
         """This reading after another failure: the value stays, and the first failure's time."""
+        # Another cause has a start of its own; the reading has been failing since the first.
         is_same = self.failed_since is not None and cause == self.cause
         return replace(
             self,
@@ -150,6 +151,7 @@ async def _today(client: OutreachClient, today: date) -> StatsRow:
 
 async def _previous(client: OutreachClient, today: date) -> StatsRow:
     start, end = (today - back - COMPARED_BACK for back in (DEFAULT_RANGE - DAY, DAY))
+    # A young account's first days would make everything look like growth.
     if not await is_known_from(client, start):
         return StatsRow(group="previous")
     return totals(await client.stats(start=start, end=end), group="previous")
@@ -187,6 +189,7 @@ async def read_source(
 ) -> Reading[Any]:
     """Read a source; a failure keeps the value of before. Never raises `OutreachError`."""
     value: Any
+    # A failure is kept with the last value, so that a page never goes blank.
     try:
         value = await source.read(client, service_day(client, now=now))
     except OutreachError as error:

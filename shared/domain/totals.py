@@ -25,5 +25,6 @@ def totals(rows: Iterable[StatsRow], *, group: str = "total") -> StatsRow:
 
 def total(values: Sequence[int | None]) -> int | None:
     """The sum; None if one of them is unknown."""
+    # A sum with a hole would be too low, and shown as a number that it isn't.
     numbers = [value for value in values if value is not None]
     return sum(numbers) if len(numbers) == len(values) else None

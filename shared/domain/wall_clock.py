@@ -49,6 +49,7 @@ def occurrences(day: date, at: time, zone: tzinfo) -> tuple[datetime, ...]:
 
 
 def _occurrence(wall: datetime, zone: tzinfo, *, fold: int) -> datetime:
+    # A skipped time comes back as another one: that is how a gap is told.
     found = wall.replace(tzinfo=zone, fold=fold).astimezone(UTC)
     return found if _shown(found, zone) == wall else _end_of_gap(wall, zone)
 
@@ -181,6 +182,7 @@ def parse_recurrence(words: Sequence[str]) -> Recurrence | str:
             zone = word
         else:
             return word
+    # A week begins on Monday, also for who didn't say so.
     if is_weekly and not days:
         days = {0}
     return Recurrence(at=at, zone=zone, days=tuple(sorted(days)) if len(days) < 7 else ())

@@ -106,6 +106,7 @@ def judge_domains(domains: tuple[DomainHealth, ...]) -> WorkspaceVerdict:
 
 
 def _tone(counts: InboxCounts) -> Tone:
+    # The order is the guarantee: a change for the worse can only move a verdict up this list.
     if counts.resting or counts.bad:
         return Tone.BAD
     if counts.at_risk:

@@ -67,6 +67,7 @@ def backtest(rule: Rule, activity: Activity, *, start: float, end: float) -> Bac
             paused = {name: until for name, until in paused.items() if until > now}
             too_many = bool(rule.per_day) and today[int(now // DAY)] >= rule.per_day
             too_many |= bool(rule.at_once) and rule.scope is Scope.SEQUENCE and len(paused) >= rule.at_once
+            # A rule that only tells says nothing beyond its limit; one that acts says that it held back.
             if too_many and rule.action is not Action.ACT:
                 continue
             firing = _firing(rule, activity, one, now=now, end=end, held_back=too_many)

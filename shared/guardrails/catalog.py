@@ -56,6 +56,7 @@ def catalog(configured: Mapping[str, str], stored: Sequence[StoredRule]) -> dict
             added_by=one.added_by,
             added_name=one.added_name,
         )
+    # Last: what stands in the settings wins over what was typed.
     for name, text in configured.items():
         found[name] = NamedRule(name=name, rule=parse(text), source="settings")
     return found

@@ -85,6 +85,7 @@ def spans_of(rules: Iterable[Rule]) -> frozenset[float]:
 
 def holding(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
     """The subjects for which the rule holds."""
+    # An incident that lasts is found again after the excepted hours.
     if rule.except_hours and rule.except_hours.ends_after(moment(now)):
         return []
     return [one for one in evaluate(rule, activity, now=now) if one.holds]
@@ -170,6 +171,7 @@ def _baseline(rule: Rule, activity: Activity, key: str, *, start: float) -> floa
     begin = start - BASELINE_WINDOWS * condition.window.total_seconds()
     sends = activity.counted("sends", rule.scope, start=begin, end=start).get(key)
     count = activity.counted(condition.metric, rule.scope, start=begin, end=start).get(key)
+    # A baseline of few sends would make every quiet week an alarm.
     if sends is None or count is None or sends < condition.sends:
         return None
     return count / sends
@@ -288,6 +290,7 @@ def _state(
             if switch.until is None:
                 return "off", who
             return "snoozed", f"until {_clock(switch.until)} {who}".strip()
+    # A notice may be wrong; a pause must not be.
     if rule.action is Action.ACT and (why := doubt(rule, activity, now=now)):
         return "waits", why
     return _STATES[rule.action], ""

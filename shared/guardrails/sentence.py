@@ -71,6 +71,7 @@ def _checked(rule: Rule) -> Rule:
     has_window = condition.test not in {Comparison.LEVEL_BELOW, Comparison.BROKEN}
     if has_window and not SHORTEST_WINDOW <= condition.window <= LONGEST_WINDOW:
         raise Misunderstood("A window must be between 1h and 30d.")
+    # The service gives scores to inboxes only.
     if condition.metric is Metric.HEALTH and rule.scope is Scope.SEQUENCE:
         raise Misunderstood("Health belongs to inboxes and domains, not to sequences.")
     if condition.metric is Metric.DNS and rule.scope is not Scope.DOMAIN:

@@ -26,6 +26,7 @@ def unguarded(text: str) -> str:
 
 
 def _calculates(text: str) -> bool:
+    # Each export puts one more apostrophe in front, so that reading back takes exactly one away.
     bare = text.lstrip("'")
     return bare.startswith(DANGEROUS) and not _is_number(bare)
 
