@@ -82,9 +82,9 @@ MODULES = ("words", "errors", "models", "events", "pace", "pipeline", "client")
 def __getattr__(name: str) -> Any:
     """Import a public name from its module (PEP 562)."""
     for module in MODULES if name in __all__ else ():
-        found = getattr(importlib.import_module(f".{module}", __name__), name, None)
-        if found is not None:
-            return found
+        value = getattr(importlib.import_module(f".{module}", __name__), name, None)
+        if value is not None:
+            return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -284,10 +284,10 @@ async def pages(fetch: Fetch, *, cursor: str | None) -> AsyncIterator[models.Pag
 
 
 def _given(value: str | None, argument: str, variable: str) -> str:
-    found = os.environ.get(variable) if value is None else value
-    if found is None:
+    given = os.environ.get(variable) if value is None else value
+    if given is None:
         raise ValueError(f"Pass {argument}, or set the environment variable {variable}")
-    return found
+    return given
 
 
 def _check(holds: bool, endpoint: str, field: str, message: str) -> None:  # noqa: FBT001 -- what is checked
@@ -295,9 +295,9 @@ def _check(holds: bool, endpoint: str, field: str, message: str) -> None:  # noq
         raise InvalidRequest(message, field=field, endpoint=endpoint)
 
 
-def _check_word(value: str, known: Sequence[str], endpoint: str, field: str) -> None:
-    message = f"{value[:60]!r} isn't a valid {field}; the service knows {', '.join(known)}."
-    _check(value in known, endpoint, field, message)
+def _check_word(value: str, choices: Sequence[str], endpoint: str, field: str) -> None:
+    message = f"{value[:60]!r} isn't a valid {field}; the service knows {', '.join(choices)}."
+    _check(value in choices, endpoint, field, message)
 
 
 def _identifier(text: str, endpoint: str) -> str:

@@ -71,8 +71,8 @@ def inboxes(body: Any, *, fields: Overrides = NONE) -> tuple[Inbox, ...]:
     """The inboxes; the address identifies one, and where there is none, its id stands for it."""
 
     def prepare(item: Json) -> Json:
-        known = first(item, as_text, "email", "email_address", "address", "mailbox")
-        return item if known else {**item, "email": first(item, as_text, "id", "inbox_id")}
+        address = first(item, as_text, "email", "email_address", "address", "mailbox")
+        return item if address else {**item, "email": first(item, as_text, "id", "inbox_id")}
 
     return _models(body, INBOXES, fields, prepare)
 
@@ -186,17 +186,17 @@ def _list_in(body: Any, names: tuple[str, ...], depth: int = 2) -> list[Any] | N
         return body if isinstance(body, list) else None
     inside = [value for value in map(as_object(body).get, names) if value is not None]
     lists = (_list_in(value, names, depth - 1) for value in inside)
-    found = next((one for one in lists if one is not None), None)
+    first_list = next((items for items in lists if items is not None), None)
     is_empty = not inside and any(name in as_object(body) for name in names)
-    return [] if is_empty else found
+    return [] if is_empty else first_list
 
 
 def _model(item: Json, raw: Json, kind: Kind, overrides: Overrides) -> Any:
     """The model of an object; a `[fields]` line that finds something beats the names, one that doesn't, doesn't."""
     configured = {name: follow(raw, path) for name, path in overrides.items() if name in kind.names}
-    found = {name: value for name, value in configured.items() if value is not None}
+    read = {name: value for name, value in configured.items() if value is not None}
     try:
-        model = kind.model.validate_python({**item, **found, "raw": raw})
+        model = kind.model.validate_python({**item, **read, "raw": raw})
     except ValidationError:  # only because there is no id: every other value may be unknown
         raise kind.missing(kind.identifier, raw) from None
     if not getattr(model, kind.identifier):

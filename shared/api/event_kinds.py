@@ -139,19 +139,19 @@ _TABLE = (
         urgency=2,
     ),
 )
-EVENTS: Mapping[str, KindOfEvent] = {one.name: one for one in _TABLE}
-DELIVERED = tuple(one.name for one in _TABLE if not one.own)
-POSTED_AT_ONCE = tuple(one.name for one in _TABLE if one.at_once)
-CLAIMABLE = tuple(one.name for one in _TABLE if one.claimable)
-ACKNOWLEDGED = tuple(one.name for one in _TABLE if one.acknowledged)
-TROUBLES = tuple(one.name for one in _TABLE if one.trouble)
-REPLIES: Mapping[str, int] = {one.name: one.detail for one in _TABLE if one.detail}
+EVENTS: Mapping[str, KindOfEvent] = {kind.name: kind for kind in _TABLE}
+DELIVERED = tuple(kind.name for kind in _TABLE if not kind.own)
+POSTED_AT_ONCE = tuple(kind.name for kind in _TABLE if kind.at_once)
+CLAIMABLE = tuple(kind.name for kind in _TABLE if kind.claimable)
+ACKNOWLEDGED = tuple(kind.name for kind in _TABLE if kind.acknowledged)
+TROUBLES = tuple(kind.name for kind in _TABLE if kind.trouble)
+REPLIES: Mapping[str, int] = {kind.name: kind.detail for kind in _TABLE if kind.detail}
 """The kinds that one reply may be reported as, and how much each says of it."""
 NAME_OF: Mapping[str, str] = {
-    word: one.name for one in _TABLE for word in (one.name, one.name.partition(".")[2], *one.words)
+    word: kind.name for kind in _TABLE for word in (kind.name, kind.name.partition(".")[2], *kind.words)
 }
 """The kind that a word of a command stands for."""
-ONLY_WITH_WORDS = tuple(one.name for one in _TABLE if one.only_with_words)
+ONLY_WITH_WORDS = tuple(kind.name for kind in _TABLE if kind.only_with_words)
 
 
 def word_of(name: str) -> str:
@@ -162,7 +162,7 @@ def word_of(name: str) -> str:
 
 def kind_of(name: str) -> KindOfEvent:
     """The entry of a kind; one that the service has added since is posted to who asks for it, under its own name."""
-    known = EVENTS.get(name)
-    return known or KindOfEvent(
+    kind = EVENTS.get(name)
+    return kind or KindOfEvent(
         name=name, meaning="", noun="other event", label="Other event", title=name, tone="unknown"
     )

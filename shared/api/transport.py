@@ -115,8 +115,8 @@ class Http:
 
     def show(self, reply: Reply, error: OutreachError) -> None:
         """Give an error the headers and the body that it is about, without the key."""
-        shown = reply.without(self._key)
-        error.headers, error.body = shown.headers, shown.body
+        redacted = reply.without(self._key)
+        error.headers, error.body = redacted.headers, redacted.body
 
     @property
     def _key(self) -> str:

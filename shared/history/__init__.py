@@ -59,9 +59,9 @@ class History:
 
     async def add(self, snapshot: Snapshot, *, now: datetime) -> tuple[Transition, ...]:
         """Keep what is new in a snapshot; the transitions that it showed. Some of what is old is thinned out."""
-        found = await self._write(lambda connection: self._writer.add(connection, snapshot, now=now))
+        changes = await self._write(lambda connection: self._writer.add(connection, snapshot, now=now))
         await self._retention.run(now=now)
-        return found
+        return changes
 
     async def series(self, workspace: str, *, key: str, **which: Unpack[Which]) -> tuple[Sample, ...]:
         """One value over time, at most `points` samples after that of the start; empty where nothing is known."""
@@ -98,10 +98,10 @@ class History:
 
     async def snapshot_at(self, workspace: str, at: datetime) -> Snapshot | None:
         """The last snapshot that was kept until then."""
-        found = await self._read(lambda c: reader.snapshot_at(c, workspace, at=at))
-        if found:
-            self._writer.mark_written(found)
-        return found
+        snapshot = await self._read(lambda c: reader.snapshot_at(c, workspace, at=at))
+        if snapshot:
+            self._writer.mark_written(snapshot)
+        return snapshot
 
     async def covered(self, workspace: str, *, end: datetime) -> tuple[tuple[datetime, datetime], ...]:
         """The times in which the dashboard or bot was reading; between them nothing is known."""

@@ -52,8 +52,8 @@ def _measures(fresh: Fresh, written: Inboxes) -> Iterator[tuple[SeriesKey, float
         yield from _counts("today", fresh["today"].value)
 
 
-def _others(inboxes: Inboxes, known: Inboxes) -> list[Inbox]:
-    held = set(map(id, known))
+def _others(inboxes: Inboxes, written: Inboxes) -> list[Inbox]:
+    held = set(map(id, written))
     return [inbox for inbox in inboxes if id(inbox) not in held]
 
 
@@ -62,23 +62,23 @@ def _lowest(inboxes: Inboxes, domains: Collection[str]) -> Iterator[tuple[Series
     scores: dict[str, list[float]] = {}
     for inbox in inboxes:
         if (domain := inbox.domain) in domains:
-            known = scores.setdefault(domain, [])
+            known_scores = scores.setdefault(domain, [])
             if inbox.health_score is not None:
-                known.append(inbox.health_score)
-    for domain, found in scores.items():
-        yield ("domain", storable(domain), "health_score"), min(found, default=None)
+                known_scores.append(inbox.health_score)
+    for domain, known_scores in scores.items():
+        yield ("domain", storable(domain), "health_score"), min(known_scores, default=None)
 
 
 def words(fresh: Fresh, thresholds: Thresholds, *, written: Inboxes = ()) -> dict[SeriesKey, str]:
     """The status of sequences and inboxes and the word for the inboxes' health, but of the `written` ones."""
-    found: dict[SeriesKey, str] = {}
+    by_subject: dict[SeriesKey, str] = {}
     for sequence in _value(fresh, "sequences"):
-        found["sequence", storable(sequence.id), "status"] = storable(sequence.status or "unknown")
+        by_subject["sequence", storable(sequence.id), "status"] = storable(sequence.status or "unknown")
     for inbox in _others(_value(fresh, "inboxes"), written):
         email = storable(inbox.email)
-        found["inbox", email, "status"] = storable(inbox.status or "unknown")
-        found["inbox", email, "health"] = by_score(inbox.health_score, thresholds)[1]
-    return found
+        by_subject["inbox", email, "status"] = storable(inbox.status or "unknown")
+        by_subject["inbox", email, "health"] = by_score(inbox.health_score, thresholds)[1]
+    return by_subject
 
 
 def labels(fresh: Fresh) -> dict[str, str]:

@@ -20,8 +20,8 @@ _c = problems.c
 
 def problems_of(connection: sa.Connection, workspace: str) -> tuple[ProblemStart, ...]:
     """The problems at the last look of any process."""
-    found = connection.execute(sa.select(problems).where(_c.workspace == workspace, _c.gone_at.is_(None)))
-    return tuple(map(_start, found))
+    rows = connection.execute(sa.select(problems).where(_c.workspace == workspace, _c.gone_at.is_(None)))
+    return tuple(map(_start, rows))
 
 
 def follow_problems(
@@ -34,16 +34,16 @@ def follow_problems(
 ) -> tuple[ProblemStart, ...]:
     """The present problems, with the start that was seen first; others end, but for keys that begin with `spared`."""
     kept = {row.key: row for row in connection.execute(sa.select(problems).where(_c.workspace == workspace))}
-    found, changed = [], []
-    for one in present:
-        row = kept.pop(one.key, None)
+    starts, changed = [], []
+    for problem in present:
+        row = kept.pop(problem.key, None)
         is_over = row is not None and row.gone_at is not None and now - row.gone_at > SETTLES
         if row is None or is_over:
             ended = row.gone_at if row is not None else 0.0
-            start = one if one.kind_since >= ended else replace(one, since=now, kind_since=now)
+            start = problem if problem.kind_since >= ended else replace(problem, since=now, kind_since=now)
         else:
-            start = _continued(_start(row), one, now=now)
-        found.append(start)
+            start = _continued(_start(row), problem, now=now)
+        starts.append(start)
         if row is None or start != _start(row) or row.gone_at is not None:
             changed.append({"workspace": workspace, **asdict(start)})
     gone = [
@@ -51,13 +51,13 @@ def follow_problems(
     ]
     which = (_c.workspace == workspace) & (_c.key == sa.bindparam("of"))
     if changed:
-        connection.execute(sa.delete(problems).where(which), [{"of": one["key"]} for one in changed])
+        connection.execute(sa.delete(problems).where(which), [{"of": row["key"]} for row in changed])
         connection.execute(sa.insert(problems), changed)
     if gone:
         connection.execute(
             sa.update(problems).where(which).values(gone_at=now), [{"of": key} for key in gone]
         )
-    return tuple(found)
+    return tuple(starts)
 
 
 def _start(row: sa.Row[tuple[object, ...]]) -> ProblemStart:
@@ -66,7 +66,7 @@ def _start(row: sa.Row[tuple[object, ...]]) -> ProblemStart:
     )
 
 
-def _continued(before: ProblemStart, one: ProblemStart, *, now: float) -> ProblemStart:
-    if before.kind == one.kind:
-        return before if one.is_older else before.known_from(one.kind_since)
-    return replace(before, kind=one.kind, kind_since=min(now, max(one.kind_since, before.kind_since)))
+def _continued(before: ProblemStart, problem: ProblemStart, *, now: float) -> ProblemStart:
+    if before.kind == problem.kind:
+        return before if problem.is_older else before.known_from(problem.kind_since)
+    return replace(before, kind=problem.kind, kind_since=min(now, max(problem.kind_since, before.kind_since)))

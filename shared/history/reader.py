@@ -78,12 +78,12 @@ class SeriesQuery:
 
     def read(self, connection: sa.Connection, *, key: str | None = None) -> dict[str, tuple[Sample, ...]]:
         """Samples by key: the value that held at the start, then one per bucket in which it moved."""
-        found: defaultdict[str, list[Sample]] = defaultdict(list)
+        by_key: defaultdict[str, list[Sample]] = defaultdict(list)
         for name, value in connection.execute(self._held(key)):
-            found[name].append(Sample(at=self.start, value=value, low=value, high=value))
+            by_key[name].append(Sample(at=self.start, value=value, low=value, high=value))
         for name, at, value, low, high in connection.execute(self._moved(key)):
-            found[name].append(Sample(at=aware(at), value=value, low=low, high=high))
-        return {name: tuple(values) for name, values in found.items()}
+            by_key[name].append(Sample(at=aware(at), value=value, low=low, high=high))
+        return {name: tuple(values) for name, values in by_key.items()}
 
     def sparklines(self, connection: sa.Connection) -> dict[str, tuple[float, ...]]:
         """The value at evenly spaced times by key, row by row, equal ones kept once: there are a hundred thousand."""
@@ -91,13 +91,13 @@ class SeriesQuery:
         held = {
             row.key: once.setdefault(row.value, row.value) for row in connection.execute(self._held(None))
         }
-        found = {
+        courses = {
             intern(name): self._course(
                 held.pop(name, None), [(row.at, once.setdefault(row.value, row.value)) for row in rows]
             )
             for name, rows in groupby(connection.execute(self._moved(None)), key=itemgetter(0))
         }
-        return found | {intern(name): self._course(value, ()) for name, value in held.items()}
+        return courses | {intern(name): self._course(value, ()) for name, value in held.items()}
 
     def _course(self, held: float | None, moved: Iterable[tuple[int, float | None]]) -> tuple[float, ...]:
         start, step = self.start.timestamp(), (self.end - self.start).total_seconds() / self.points
@@ -126,15 +126,17 @@ class SeriesQuery:
         start, end = int(self.start.timestamp()), int(self.end.timestamp())
         width = max((end - start) // max(self.points, 1), 1)
         bucket = (samples.c.at - start) // width
-        one = (samples.c.series_id, bucket)
+        per_bucket = (samples.c.series_id, bucket)
         ranked = (
             sa.select(
                 series.c.key,
                 samples.c.at,
                 samples.c.value,
-                sa.func.min(samples.c.value).over(partition_by=one).label("low"),
-                sa.func.max(samples.c.value).over(partition_by=one).label("high"),
-                sa.func.row_number().over(partition_by=one, order_by=samples.c.at.desc()).label("rank"),
+                sa.func.min(samples.c.value).over(partition_by=per_bucket).label("low"),
+                sa.func.max(samples.c.value).over(partition_by=per_bucket).label("high"),
+                sa.func.row_number()
+                .over(partition_by=per_bucket, order_by=samples.c.at.desc())
+                .label("rank"),
             )
             .select_from(sa.join(samples, series, samples.c.series_id == series.c.id))
             .where(self._which(key), samples.c.at >= start, samples.c.at <= end)

@@ -80,28 +80,32 @@ class Writer:
         """Write what is new; answers the transitions."""
         workspace, at = snapshot.workspace, int(now.timestamp())
         fresh = {
-            name: one for name, one in measurements.readings(snapshot) if self._is_fresh(workspace, name, one)
+            name: reading
+            for name, reading in measurements.readings(snapshot)
+            if self._is_fresh(workspace, name, reading)
         }
         self._keep(connection, snapshot, now=now)
         if not fresh:
             return ()
         self._cover(connection, workspace, at)
-        known = self._look(connection, workspace)
-        poll = _Poll(connection=connection, workspace=workspace, known=known, at=at)
-        moved = poll.write_samples(measurements.measures(fresh, written=known.inboxes))
-        words = measurements.words(fresh, self._thresholds, written=known.inboxes)
+        state = self._look(connection, workspace)
+        poll = _Poll(connection=connection, workspace=workspace, known=state, at=at)
+        moved = poll.write_samples(measurements.measures(fresh, written=state.inboxes))
+        words = measurements.words(fresh, self._thresholds, written=state.inboxes)
         changed, added = poll.write_words(words, labels=measurements.labels(fresh))
         if "inboxes" in fresh:
-            known.note_inboxes(fresh["inboxes"].value or (), at=at)
+            state.note_inboxes(fresh["inboxes"].value or (), at=at)
         if moved or changed or added:
-            known.token = _sign(connection, workspace)
-        self._seen |= {(workspace, name): one.read_at for name, one in fresh.items() if one.read_at}
+            state.token = _sign(connection, workspace)
+        self._seen |= {
+            (workspace, name): reading.read_at for name, reading in fresh.items() if reading.read_at
+        }
         return changed
 
     def mark_written(self, snapshot: Snapshot) -> None:
-        for name, one in measurements.readings(snapshot):
-            if one.read_at:
-                self._seen.setdefault((snapshot.workspace, name), one.read_at)
+        for name, reading in measurements.readings(snapshot):
+            if reading.read_at:
+                self._seen.setdefault((snapshot.workspace, name), reading.read_at)
 
     def _is_fresh(self, workspace: str, name: str, reading: Reading[Any]) -> bool:
         return reading.read_at is not None and self._seen.get((workspace, name)) != reading.read_at
@@ -109,10 +113,10 @@ class Writer:
     def _look(self, connection: sa.Connection, workspace: str) -> WriterState:
         """The state of a workspace, read again when another process has written, or a transaction of ours was lost."""
         token = connection.scalar(sa.select(turns.c.token).where(turns.c.workspace == workspace))
-        known = self._known.get(workspace)
-        if known is None or known.token != token:
-            known = self._known[workspace] = _read_known(connection, workspace, token=token)
-        return known
+        state = self._known.get(workspace)
+        if state is None or state.token != token:
+            state = self._known[workspace] = _read_known(connection, workspace, token=token)
+        return state
 
     def _keep(self, connection: sa.Connection, snapshot: Snapshot, *, now: datetime) -> None:
         """Keep a snapshot now and then; one that is half loaded is none."""
@@ -242,7 +246,7 @@ class _Poll:
             ]
             self.connection.execute(sa.update(states).where(which).values(value=sa.bindparam("value")), rows)
         if changed:
-            saved = [{**asdict(one), **common, "at": self.at} for one in changed]
+            saved = [{**asdict(transition), **common, "at": self.at} for transition in changed]
             self.connection.execute(sa.insert(transitions), saved)
         before.update({place: words[place] for place in (*added, *moved)})
         return changed, len(added)

@@ -74,8 +74,10 @@ class SettingsError(Exception):
     def __str__(self) -> str:
         count = len(self.problems)
         head = "1 setting needs" if count == 1 else f"{count} settings need"
-        lines = (f"  {one.name} {one.problem}\n      {one.fix}".rstrip() for one in self.problems)
-        start = any(one.name == "OUTREACH_API_KEY" for one in self.problems)
+        lines = (
+            f"  {problem.name} {problem.problem}\n      {problem.fix}".rstrip() for problem in self.problems
+        )
+        start = any(problem.name == "OUTREACH_API_KEY" for problem in self.problems)
         return "\n".join([f"{head} attention:", *lines, *([START] if start else [])])
 
 
@@ -113,7 +115,7 @@ def load(
         )
     except ValidationError as error:
         details = error.errors(include_input=False)
-        refused = [_explain(one, sources.names) for one in details]
+        refused = [_explain(refusal, sources.names) for refusal in details]
         raise SettingsError([*problems, *refused]) from None
     named = {"OUTREACH_WORKSPACE": settings.default_workspace}
     named |= {
@@ -122,9 +124,9 @@ def load(
         if rule.workspace
     }
     named |= {
-        f"[[guardrails]] {one.name} workspace": settings.own_name(one.workspace)
-        for one in settings.guardrail_sections
-        if one.workspace
+        f"[[guardrails]] {section.name} workspace": settings.own_name(section.workspace)
+        for section in settings.guardrail_sections
+        if section.workspace
     }
     fix = f"Use one of: {', '.join(settings.workspaces)}."
     problems += [
@@ -172,8 +174,8 @@ def _absent(*path: str) -> SettingProblem:
 def _explain(details: ErrorDetails, names: Mapping[SettingPath, str]) -> SettingProblem:
     """Name, problem and fix of one refusal; never the value that was given."""
     path = tuple(str(part) for part in details["loc"] if part != "[key]")
-    known = next((path[:length] for length in (1, 2) if path[:length] in VARIABLES), ())
-    where, variable = in_file(path), VARIABLES.get(known, "")
+    place = next((path[:length] for length in (1, 2) if path[:length] in VARIABLES), ())
+    where, variable = in_file(path), VARIABLES.get(place, "")
     name = f"{variable} ({where} in the file)" if variable else f"{where} (in the file)"
     name = next((names[path[:length]] for length in (1, 2, 3) if path[:length] in names), name)
     if details["type"] in _UNKNOWN:
@@ -181,19 +183,19 @@ def _explain(details: ErrorDetails, names: Mapping[SettingPath, str]) -> Setting
     context = details.get("ctx", {})
     refused = f"is invalid: {details['msg'][0].lower()}{details['msg'][1:]}."
     problem = context.get("problem") or PLAIN_WORDS.get(details["type"], refused)
-    field = FIELDS.get(known)
+    field = FIELDS.get(place)
     meaning = field.description if field else None
     return SettingProblem(name=name, problem=problem, fix=context.get("fix") or meaning or "Correct it.")
 
 
 def _suggestion(path: SettingPath, details: ErrorDetails) -> str:
     """The nearest known key of the same table, or all of them."""
-    known = re.findall(r"'([^']+)'", str(details.get("ctx", {}).get("expected", "")))
-    if not known:
+    names = re.findall(r"'([^']+)'", str(details.get("ctx", {}).get("expected", "")))
+    if not names:
         model: type[Any] = Settings
         for part in path[:-1]:
             field = keys_of(model).get(part)
             model = (field and table_model(field.annotation)) or model
-        known = list(keys_of(model))
-    near = difflib.get_close_matches(path[-1].lower(), known, n=1)
-    return f"Did you mean {near[0]}?" if near else f"Known settings: {', '.join(known)}."
+        names = list(keys_of(model))
+    near = difflib.get_close_matches(path[-1].lower(), names, n=1)
+    return f"Did you mean {near[0]}?" if near else f"Known settings: {', '.join(names)}."

@@ -28,7 +28,7 @@ def table_model(annotation: Any) -> type[Any] | None:
     """The model of a table, of a table of tables or of an array of tables."""
     if isinstance(annotation, type) and hasattr(annotation, "__pydantic_fields__"):
         return annotation
-    return next((found for one in get_args(annotation) if (found := table_model(one))), None)
+    return next((model for part in get_args(annotation) if (model := table_model(part))), None)
 
 
 def _declared(model: type[Any], *tables: str) -> Iterator[tuple[SettingPath, FieldInfo]]:

@@ -204,14 +204,14 @@ class Settings(WorkspaceSection):
 
     def own_name(self, name: str) -> str:
         """A workspace's name as its table spells it; an unknown name stays as it is."""
-        return next((known for known in self.workspaces if known.casefold() == name.casefold()), name)
+        return next((own for own in self.workspaces if own.casefold() == name.casefold()), name)
 
     def workspace(self, name: str | None = None) -> Workspace:
         """The named workspace (case ignored), or the default; raises `UnknownWorkspace`."""
-        found = self.workspaces.get(self.own_name(name) if name else self.default_workspace)
-        if found is None:
+        place = self.workspaces.get(self.own_name(name) if name else self.default_workspace)
+        if place is None:
             raise UnknownWorkspace(name or "", known=self.workspaces)
-        return found
+        return place
 
     @cached_property
     def database(self) -> URL:
@@ -264,8 +264,8 @@ class Settings(WorkspaceSection):
     def guardrails(self, workspace: str) -> Mapping[str, str]:
         """The sentences of a workspace's rules by their names."""
         meant = (
-            one
-            for one in self.guardrail_sections
-            if not one.workspace or self.own_name(one.workspace) == workspace
+            section
+            for section in self.guardrail_sections
+            if not section.workspace or self.own_name(section.workspace) == workspace
         )
-        return {one.name: one.rule for one in meant}
+        return {section.name: section.rule for section in meant}

@@ -65,14 +65,14 @@ def take_removed(given: dict[str, Any], environ: Mapping[str, str]) -> Iterator[
 
 def _variables(name: str, environ: Mapping[str, str]) -> Iterator[str]:
     """The variable, or the one that names a file with its value, as far as they are set."""
-    return (one for one in (name, name + SUFFIX) if environ.get(one, "").strip())
+    return (variable for variable in (name, name + SUFFIX) if environ.get(variable, "").strip())
 
 
 def _take(table: Any, pattern: SettingPath, above: SettingPath = ()) -> Iterator[str]:
     """Remove what the pattern names below this table; gives each place as a person finds it in the file."""
     if isinstance(table, list):
-        for one in table:
-            yield from _take(one, pattern, above)
+        for inner in table:
+            yield from _take(inner, pattern, above)
     if not isinstance(table, dict):
         return
     first, *rest = pattern
@@ -88,5 +88,5 @@ def _place(path: SettingPath, value: Any) -> str:
     name = ".".join(path)
     if isinstance(value, dict):
         return f"[{name}]"
-    is_array = isinstance(value, list) and any(isinstance(one, dict) for one in value)
+    is_array = isinstance(value, list) and any(isinstance(inner, dict) for inner in value)
     return f"[[{name}]]" if is_array else in_file(path)

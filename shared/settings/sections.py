@@ -366,7 +366,7 @@ class Roles(Section):
     @property
     def groups(self) -> frozenset[str]:
         named = (self.admin or frozenset()) | self.operator | frozenset().union(*self.commands.values())
-        return frozenset(one for one in named if re.fullmatch(r"S[A-Z0-9]{2,20}", one))
+        return frozenset(who for who in named if re.fullmatch(r"S[A-Z0-9]{2,20}", who))
 
 
 class GuardrailSection(Section):

@@ -51,8 +51,8 @@ class Sources:
 
     def _places(self, tables: SettingPath) -> list[SettingPath]:
         """The tables of the file at this path: of `workspaces` each one."""
-        found = self._given.get("workspaces")
-        names = found if isinstance(found, dict) else ()
+        named = self._given.get("workspaces")
+        names = named if isinstance(named, dict) else ()
         return [("workspaces", name) for name in names] if tables == ("workspaces",) else [tables]
 
     def _from_table(self, path: SettingPath, environ: Mapping[str, str]) -> None:
@@ -74,24 +74,26 @@ class Sources:
             here = [in_file(path)] if table.get(path[-1]) else []
             self._take(path, [*here, named_file(where, named)], environ)
 
-    def _take(self, path: SettingPath, found: Sequence[str | SecretFile], environ: Mapping[str, str]) -> None:
-        """Set what was found for a setting: a variable's name, or a file."""
-        if len(found) > 1:
-            problem = f"is set more than once: {' and '.join(map(str, found))}."
+    def _take(
+        self, path: SettingPath, origins: Sequence[str | SecretFile], environ: Mapping[str, str]
+    ) -> None:
+        """Set what was origins for a setting: a variable's name, or a file."""
+        if len(origins) > 1:
+            problem = f"is set more than once: {' and '.join(map(str, origins))}."
             name = VARIABLES.get(path) or in_file(path)
             self._reject(path, SettingProblem(name=name, problem=problem, fix="Keep one of them."))
             return
-        for one in found:
+        for origin in origins:
             try:
-                value = one.read() if isinstance(one, SecretFile) else environ[one]
+                value = origin.read() if isinstance(origin, SecretFile) else environ[origin]
             except SecretUnusable as why:
-                self._reject(path, SettingProblem(name=str(one), problem=why.problem, fix=why.fix))
+                self._reject(path, SettingProblem(name=str(origin), problem=why.problem, fix=why.fix))
                 return
-            self.files += [one.path] if isinstance(one, SecretFile) else []
+            self.files += [origin.path] if isinstance(origin, SecretFile) else []
             table = self._table(path[:-1])
             if table is not None:
                 table[path[-1]] = value
-            self.names[path] = str(one)
+            self.names[path] = str(origin)
 
     def _reject(self, path: SettingPath, problem: SettingProblem) -> None:
         self.problems.append(problem)

@@ -50,8 +50,8 @@ def _fits(pattern: str | re.Pattern[str], problem: str, fix: str) -> AfterValida
     return _check(re.compile(pattern).fullmatch, problem, fix)
 
 
-def _one_of(known: tuple[str, ...], problem: str) -> AfterValidator:
-    return _check(known.__contains__, problem, f"Use one of {', '.join(known)}.")
+def _one_of(choices: tuple[str, ...], problem: str) -> AfterValidator:
+    return _check(choices.__contains__, problem, f"Use one of {', '.join(choices)}.")
 
 
 def _parts(text: str, schemes: set[str], problem: str, fix: str) -> SplitResult:
@@ -76,10 +76,10 @@ def _web_address(text: str) -> str:
 
 def parse_host_port(text: str) -> tuple[str, int] | None:
     """Host and port of `HOST:PORT` or `[IPv6]:PORT`; None for anything else."""
-    found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:\[\]/@]+)):([0-9]{1,5})", text.strip(), re.ASCII)
-    if found is None or not 1 <= int(found[3]) <= 65_535:
+    match = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:\[\]/@]+)):([0-9]{1,5})", text.strip(), re.ASCII)
+    if match is None or not 1 <= int(match[3]) <= 65_535:
         return None
-    return found[1] or found[2], int(found[3])
+    return match[1] or match[2], int(match[3])
 
 
 def parse_resolver(text: str) -> tuple[str, int] | None:
@@ -94,10 +94,10 @@ def parse_resolver(text: str) -> tuple[str, int] | None:
 
 
 def _resolver(text: str) -> str:
-    found = parse_resolver(text)
-    if found is None:
+    place = parse_resolver(text)
+    if place is None:
         raise wrong("is not the address of a resolver.", "Write 9.9.9.9, 127.0.0.1:5353 or [::1]:5353.")
-    address, port = found
+    address, port = place
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
@@ -139,10 +139,10 @@ def _is_database(text: str) -> bool:
 def _duration(value: Any) -> Any:
     if value in {"off", "never", None}:
         return None
-    found = parse_duration(value) if isinstance(value, str) else value
-    if not isinstance(found, timedelta):
+    span = parse_duration(value) if isinstance(value, str) else value
+    if not isinstance(span, timedelta):
         raise wrong("is not a duration.", "Write 5m, 1h30m, or off.")
-    return found
+    return span
 
 
 def _are_quiet_hours(text: str) -> bool:

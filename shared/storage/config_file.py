@@ -66,5 +66,5 @@ def find_config(config: Path | None, *, environ: Mapping[str, str]) -> ConfigFil
     if named := environ.get("OUTREACH_CONFIG", "").strip():
         return ConfigFile(path=Path(named).expanduser(), named_by="OUTREACH_CONFIG")
     folders = (Path(), Path(platformdirs.user_config_dir(APPLICATION, appauthor=False)))
-    found = (folder / FILE_NAME for folder in folders if (folder / FILE_NAME).is_file())
-    return next((ConfigFile(path=path) for path in found), None)
+    files = (folder / FILE_NAME for folder in folders if (folder / FILE_NAME).is_file())
+    return next((ConfigFile(path=path) for path in files), None)

@@ -98,16 +98,18 @@ class OpenFile:
         Another process that opens the path would see a database without the journal that is used here, and damage it
         (https://www.sqlite.org/howtocorrupt.html, 2.4).
         """
-        found = self._found()
-        self._known = tuple(new if old is None else old for old, new in zip(self._known, found, strict=True))
-        return found != self._known
+        present = self._found()
+        self._known = tuple(
+            new if old is None else old for old, new in zip(self._known, present, strict=True)
+        )
+        return present != self._known
 
     def remove_stale_journal(self) -> None:
         """After it is closed: the journal that a replaced file left behind would be read into the new one."""
-        found = self._found()
-        if not found or found[0] == self._known[0]:
+        present = self._found()
+        if not present or present[0] == self._known[0]:
             return
-        for path, old, new in zip(self._paths[1:], self._known[1:], found[1:], strict=True):
+        for path, old, new in zip(self._paths[1:], self._known[1:], present[1:], strict=True):
             if old is not None and old == new:
                 path.unlink(missing_ok=True)
 
@@ -117,10 +119,10 @@ class OpenFile:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def open_engine(url: URL, *, pool_size: int = 4) -> sa.Engine:

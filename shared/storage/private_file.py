@@ -45,12 +45,12 @@ def read_trusted(path: Path) -> bytes:
     """The content of a file that only this user or root can have written. Raises `NotPrivate`, `OSError`."""
     # Check and read the opened file: another one may be put under its name in between.
     with open(path, "rb", opener=_without_waiting) as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise NotPrivate("it is not a regular file")
-        if not _is_ours(found):
-            raise NotPrivate(f"it belongs to {_owner(found)}")
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if not _is_ours(status):
+            raise NotPrivate(f"it belongs to {_owner(status)}")
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise NotPrivate("other users can write it", fix=f"chmod go-w {path}")
         _check_way(path)
         return file.read()
@@ -78,8 +78,8 @@ def _chain(path: Path) -> Iterator[Path]:
         path = path.parent / path.readlink()
 
 
-def _is_ours(found: os.stat_result) -> bool:
-    return found.st_uid in {os.geteuid(), 0}
+def _is_ours(status: os.stat_result) -> bool:
+    return status.st_uid in {os.geteuid(), 0}
 
 
 def _is_protected(folder: os.stat_result) -> bool:
@@ -99,8 +99,8 @@ def _is_private_group(number: int) -> bool:
     return user.pw_uid != 0 and user.pw_gid == number and alone
 
 
-def _owner(found: os.stat_result) -> str:
+def _owner(status: os.stat_result) -> str:
     try:
-        return f"another user ({pwd.getpwuid(found.st_uid).pw_name})"
+        return f"another user ({pwd.getpwuid(status.st_uid).pw_name})"
     except KeyError:
-        return f"another user ({found.st_uid})"
+        return f"another user ({status.st_uid})"

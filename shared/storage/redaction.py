@@ -73,7 +73,7 @@ def redact(engine: sa.Engine, metadata: sa.MetaData, redaction: Redaction) -> Ma
 
     A row that is known by the address, and would then be known as another is, is deleted.
     """
-    found: dict[str, Sequence[Key]] = {}
+    changed: dict[str, Sequence[Key]] = {}
     with engine.connect() as connection:
         tables = tuple(_tables(connection, metadata))
     for table in tables:
@@ -85,8 +85,8 @@ def redact(engine: sa.Engine, metadata: sa.MetaData, redaction: Redaction) -> Ma
                 for key in keys[start : start + ROWS_AT_ONCE]:
                     _change(connection, table, key, changes[key])
         if keys:
-            found[table.name] = keys
-    return found
+            changed[table.name] = keys
+    return changed
 
 
 def clear_free_space(engine: sa.Engine) -> bool:

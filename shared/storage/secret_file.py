@@ -61,9 +61,9 @@ def secret_files(variable: str, environ: Mapping[str, str]) -> list[SecretFile]:
     """The files that the environment names for the secret of this variable."""
     name = f"{variable}{SUFFIX}"
     named = environ.get(name, "").strip()
-    found = [named_file(name, named)] if named else []
+    files = [named_file(name, named)] if named else []
     credential = credential_file(variable, environ)
-    return [*found, credential] if credential else found
+    return [*files, credential] if credential else files
 
 
 def credential_file(name: str, environ: Mapping[str, str]) -> SecretFile | None:

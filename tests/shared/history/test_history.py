@@ -72,26 +72,6 @@ async def values(
     return [sample.value for sample in found]
 
 
-async def test_of_unchanged_inboxes_only_the_domain_is_written(history: History) -> None:
-    kept, falls, moves = (Inbox(email=f"{name}@x.com", health_score=90, daily_limit=40) for name in "abc")
-    polls = (
-        (kept, falls, moves),
-        (kept, replace(falls, health_score=50), moves),
-        (kept, moves),
-        (kept, moves, replace(falls, email="b@y.com")),
-    )
-    for number, inboxes in enumerate(polls):
-        at = NOW + number * HOUR
-        await history.add(replace(snapshot(at), inboxes=Reading(value=inboxes, read_at=at)), now=at)
-    found = await history.all_series(
-        "acme", kind="domain", metric="health_score", start=NOW - DAY, end=NOW + DAY, points=100
-    )
-    assert {key: [sample.value for sample in samples] for key, samples in found.items()} == {
-        "x.com": [90, 50, 90],
-        "y.com": [90],
-    }
-
-
 async def test_a_series_begins_with_the_value_at_its_start(history: History) -> None:
     await history.add(snapshot(NOW), now=NOW)
     found = await history.series(
