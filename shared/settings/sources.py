@@ -77,7 +77,7 @@ class Sources:
     def _take(
         self, path: SettingPath, origins: Sequence[str | SecretFile], environ: Mapping[str, str]
     ) -> None:
-        """Set what was origins for a setting: a variable's name, or a file."""
+        """Set a setting from its only origin: a variable's name, or a file."""
         if len(origins) > 1:
             problem = f"is set more than once: {' and '.join(map(str, origins))}."
             name = VARIABLES.get(path) or in_file(path)
