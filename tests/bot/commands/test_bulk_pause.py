@@ -15,7 +15,7 @@ from shared.records.sequence_changes import Timer
 from shared.store.db.schema import jobs
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
-from tests.bot.interactions.test_clicks import click
+from tests.bot.interactions.alert_bot import click
 from tests.kit.clock import moment
 
 SEQUENCES = ("Q3 founders", "Q3 CTO", "EMEA agencies")
@@ -36,17 +36,6 @@ async def end_pauses(bot: BotHarness) -> None:
     database = bot.running.store.database
     ended = sa.update(jobs).values(due_at=database.clock())
     await database.write(lambda tx: tx.execute(ended))
-
-
-async def test_a_pause_that_fails_leaves_no_timer_behind(bot: BotHarness, remote: Remote) -> None:
-    remote.fails["sq_0002"] = 404
-    (question,) = await bot.say("pause all for 2h", user=seed.BEN.id)
-    await click(bot, question, "Pause all 3", user=seed.BEN.id)
-    message = await bot.public_message("2 sequences paused until")
-    assert "1 sequence no longer exists." in json.dumps(message, ensure_ascii=False)
-    assert bot.running is not None
-    waiting = await bot.running.store.records.timers("default", "resume")
-    assert {timer.key for timer in waiting} == {"sq_0001", "sq_0003"}
 
 
 async def test_a_bulk_pause_that_failed_reports_no_paused_sequence(bot: BotHarness, remote: Remote) -> None:

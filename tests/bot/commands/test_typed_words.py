@@ -13,7 +13,6 @@ from sandbox.slack import seed
 from shared.records.replies import OpenReply
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
-from tests.bot.slack.test_socket_mode import socket_harness
 from tests.waiting import until
 
 SEQUENCES = ("Q3 founders", "Q4 CTOs")
@@ -82,11 +81,3 @@ async def test_open_is_paged_and_shows_the_page_again_after_a_claim(bot: BotHarn
     page = await until(repainted)
     assert "16 to 30 of 31" in shown(page)
     assert "claimed Ada" in shown(page)
-
-
-async def test_words_are_the_same_by_socket_mode(tmp_path: Path) -> None:
-    async with socket_harness(tmp_path) as bot:
-        (answer,) = await bot.say("stats by person last week", user=seed.BEN.id)
-        assert "last week" in answer["text"]
-        (refused,) = await bot.say("stats lastweek", user=seed.BEN.id)
-        assert "Did you mean last week?" in shown(refused)

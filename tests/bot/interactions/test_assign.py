@@ -152,19 +152,6 @@ async def test_a_claimed_reply_is_assigned_to_another_and_both_are_mentioned(bot
     assert f"<@{CLEO}> <@{BEN}>" in json.dumps(note["blocks"])
 
 
-async def test_an_assignment_to_who_changed_since_is_not_made(bot: BotHarness) -> None:
-    message = await card(bot)
-    (question,) = await click(bot, message, "Assign …", user=ANN)
-    await click(bot, message, "Claim", user=DEV)
-    await shown(bot, message, "claimed by @dev")
-    await pick(bot, question, BEN)
-    answer = await told(bot, "@dev claimed this", user=ANN)
-    assert await claimed(bot, DEV, BEN) == [1, 0]
-    await click(bot, answer, "Assign to @ben", user=ANN)
-    await shown(bot, message, "assigned to @ben by @ann")
-    assert await claimed(bot, DEV, BEN) == [0, 1]
-
-
 async def test_assigning_to_oneself_is_a_claim(bot: BotHarness) -> None:
     message = await card(bot)
     await bot.say("assign ada @ann", user=ANN)

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,8 @@ from bot.interactions import responders
 from bot.slack.manifest import manifest
 from sandbox.slack import seed
 from tests.bot.fake_service import Remote
-from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
+from tests.bot.interactions.alert_bot import card, click, shown
 from tests.waiting import until
 
 NAME = "Q3 founders"
@@ -32,36 +32,6 @@ async def bot(tmp_path: Path, remote: Remote) -> AsyncIterator[BotHarness]:
         yield opened
 
 
-async def card(bot: BotHarness, **changes: Any) -> dict[str, Any]:
-    """The message of an interested reply."""
-    assert await bot.deliver(interested(1, **changes)) == 200
-    await bot.until_posted(1)
-    return (await bot.messages())[0]
-
-
-async def click(
-    bot: BotHarness, message: dict[str, Any], text: str | None, **more: Any
-) -> list[dict[str, Any]]:
-    at = {"channel": message["channel"], "ts": message["ts"], "text": text, "wait": 10, **more}
-    if text and (chosen := in_menu(message, text)):
-        at |= {"text": None, "action_id": "run_menu", "value": chosen}
-    at = {key: value for key, value in at.items() if value is not None}
-    return list((await bot.control("click", **at))["answers"])
-
-
-async def shown(bot: BotHarness, message: dict[str, Any]) -> str:
-    """A message as it stands now."""
-    found = next((m for m in await bot.messages() if m["ts"] == message["ts"]), {})
-    return json.dumps(found.get("blocks"), ensure_ascii=False)
-
-
-async def until_shown(bot: BotHarness, message: dict[str, Any], words: str) -> None:
-    async def there() -> bool:
-        return words in await shown(bot, message)
-
-    await until(there)
-
-
 async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answer(
     bot: BotHarness, remote: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,7 +39,7 @@ async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answ
     monkeypatch.setattr(responders, "PROGRESS_AFTER", EARLY)
     with remote.holding():
         await click(bot, question, "Pause Q3 founders", user=seed.BEN.id, wait=0)
-        await until_shown(bot, question, "Working …")
+        await shown(bot, question, "Working …")
 
     async def done() -> bool:
         return any("Q3 founders paused" in m["text"] for m in await bot.messages())
@@ -88,32 +58,12 @@ async def test_a_card_whose_alert_was_forgotten_says_so(bot: BotHarness) -> None
         return not (await store.records.open_replies("default")).replies
 
     await until(forgotten)
-    menu = {"action_id": "run_menu", "value": value(message, "Not interested …")}
-    for text, more in (("Claim", {}), (None, menu)):
-        (answer,) = await click(bot, message, text, **more)
+    for label in ("Claim", "Not interested …"):
+        (answer,) = await click(bot, message, label)
         assert "no longer stored" in answer["text"]
         assert "`open`" not in answer["text"]
         assert answer["seen_by"] == seed.ANN.id
     assert await bot.running.store.records.audit("default") == []
-
-
-def value(message: dict[str, Any], label: str) -> str:
-    """The line of an entry in a card's menu."""
-    found = in_menu(message, label)
-    assert found is not None
-    return found
-
-
-def in_menu(message: dict[str, Any], label: str) -> str | None:
-    """The line of such an entry; None if the card's menu has none."""
-    menus = [
-        element
-        for block in message["blocks"]
-        for element in block.get("elements", ())
-        if element.get("type") == "overflow"
-    ]
-    options = (option for menu in menus for option in menu["options"])
-    return next((str(one["value"]) for one in options if one["text"]["text"] == label), None)
 
 
 async def test_a_form_sent_after_an_hour_does_what_it_says(bot: BotHarness, remote: Remote) -> None:

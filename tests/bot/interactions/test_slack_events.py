@@ -96,13 +96,6 @@ async def test_an_archived_channel_is_known_at_once_and_works_again_at_once(
     await until(posted)
 
 
-async def test_events_of_an_unused_channel_are_ignored(connected_bot: BotHarness) -> None:
-    await subscribed(connected_bot, seed.SALES)
-    await connected_bot.control("channel", channel=seed.PRIVATE, archived=True)
-    await connected_bot.control("channel", channel=seed.SALES, archived=True)
-    assert await until_broken(connected_bot, {seed.SALES: "is_archived"})
-
-
 async def test_a_private_channel_is_closed_when_the_bot_is_removed_and_open_when_it_is_back(
     connected_bot: BotHarness,
 ) -> None:
@@ -216,23 +209,6 @@ async def test_readiness_reports_a_removed_app_at_once(connected_bot: BotHarness
         }
 
     assert await until(found)
-
-
-async def test_the_trouble_of_a_rule_that_left_the_settings_is_forgotten(tmp_path: Path) -> None:
-    rule = f'[[routes.rules]]\nchannel = "{seed.SALES}"\nevents = ["reply.interested"]\n'
-    async with open_harness(tmp_path) as bot:
-        bot.config(rule)
-        await bot.control("channel", channel=seed.SALES, archived=True)
-        async with bot_inside(bot):
-            assert await bot.deliver(interested(1)) == 200
-            await bot.until_posted(1)
-            assert await until_broken(bot, {seed.SALES: "is_archived"})
-        bot.config("")
-        async with bot_inside(bot):
-            assert await until_broken(bot, {})
-            assert bot.running is not None
-            now = await bot.running.store.records.summary("default")
-            assert (now.broken_channels, now.dead, now.waiting) == ({}, 0, 0)
 
 
 async def test_channels_of_the_settings_are_checked_when_the_bot_starts(tmp_path: Path) -> None:

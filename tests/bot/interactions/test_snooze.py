@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from bot.blockkit.actions import OnAlert
 from bot.commands.alerts import alert_actions
 from sandbox.slack import seed
-from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
-from tests.bot.interactions.test_clicks import click, shown, until_shown, value
+from tests.bot.harness import BotHarness, bot_inside, open_harness
+from tests.bot.interactions import alert_bot
+from tests.bot.interactions.alert_bot import click, shown
 from tests.kit.clock import moment
 from tests.waiting import until
 
@@ -85,11 +86,8 @@ async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
 
 async def asked(bot: BotHarness, user: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The card, and the question until when."""
-    assert await bot.deliver(interested(1)) == 200
-    await bot.until_posted(1)
-    card = (await bot.messages())[0]
-    line = value(card, MENU)
-    (question,) = await click(bot, card, None, action_id="run_menu", value=line, user=user)
+    card = await alert_bot.card(bot)
+    (question,) = await click(bot, card, MENU, user=user)
     return card, question
 
 
@@ -97,10 +95,10 @@ async def test_tomorrow_is_the_clickers_own(bot: BotHarness) -> None:
     card, question = await asked(bot, seed.DEV.id)
     assert "Asia/Kolkata" in json.dumps(question)
     await click(bot, question, "Tomorrow, 9:00", user=seed.DEV.id, wait=0)
-    await until_shown(bot, card, "snoozed by @dev")
+    snoozed = await shown(bot, card, "snoozed by @dev")
     local = moment().astimezone(KOLKATA)
     morning = datetime.combine(local.date() + timedelta(days=1), alert_actions.MORNING, KOLKATA)
-    assert f"<!date^{int(morning.timestamp())}^" in await shown(bot, card)
+    assert f"<!date^{int(morning.timestamp())}^" in json.dumps(snoozed)
 
     async def gone() -> bool:
         return all(m["ts"] != question["ts"] for m in await bot.messages())
@@ -126,12 +124,9 @@ async def test_a_snooze_until_a_custom_date(bot: BotHarness, ahead: timedelta, w
         if element.get("type") == "datetimepicker"
     )
     at = int((moment() + ahead).timestamp())
-    answers = await click(
-        bot, question, None, action_id=picker["action_id"], value=at, user=seed.BEN.id, wait=5
-    )
+    answers = await click(bot, question, action_id=picker["action_id"], value=at, user=seed.BEN.id)
     if words:
         assert any(words in one["text"] and one["seen_by"] == seed.BEN.id for one in answers)
-        assert "snoozed by" not in await shown(bot, card)
+        assert not any("snoozed by" in json.dumps(one["blocks"]) for one in await bot.messages())
     else:
-        await until_shown(bot, card, "snoozed by @ben")
-        assert f"<!date^{at}^" in await shown(bot, card)
+        assert f"<!date^{at}^" in json.dumps(await shown(bot, card, "snoozed by @ben"))

@@ -178,17 +178,6 @@ async def mention(bot: BotHarness, line: str, **event: str) -> str:
     return str(await until(answered))
 
 
-async def test_a_guests_refused_click_leaves_the_undo_for_others(bot: BotHarness, remote: Remote) -> None:
-    (question,) = await bot.say("pause all", user=seed.BEN.id)
-    await click(bot, question, "Pause all 2", user=seed.BEN.id)
-    line = await bot.public_message("2 sequences paused")
-    (answer,) = await click(bot, line, "Undo", user=seed.GUS.id)
-    assert "Guests of this Slack workspace can view" in words(answer)
-    await click(bot, line, "Undo", user=seed.CLEO.id)
-    await bot.public_message("2 sequences are sending again")
-    assert {one["status"] for one in remote.sequences.values()} == {"active"}
-
-
 @pytest.mark.usefixtures("asked_anew")
 async def test_someone_who_became_a_guest_cannot_confirm_and_can_once_a_member_again(
     bot: BotHarness, remote: Remote
@@ -201,22 +190,6 @@ async def test_someone_who_became_a_guest_cannot_confirm_and_can_once_a_member_a
     await bot.control("user", user=LATER_GUEST, is_restricted=False)
     await click(bot, question, "Pause all 2", user=LATER_GUEST)
     await bot.public_message("2 sequences paused")
-
-
-@pytest.mark.usefixtures("asked_anew")
-async def test_a_form_sent_by_someone_who_became_a_guest_changes_nothing(
-    bot: BotHarness, remote: Remote
-) -> None:
-    await bot.control("shortcut", callback_id="pause_form", user=LATER_GUEST, wait=5)
-    typed = {"user": LATER_GUEST, "view": True, "action_id": "sequence", "value": "Q3"}
-    offered = (await bot.control("options", **typed))["options"]
-    assert NAME in words(offered)
-    await bot.control("user", user=LATER_GUEST, is_restricted=True)
-    assert (await bot.control("options", **typed))["options"] == []
-    values = {"sequence": "sq_0001"}
-    response = await bot.control("view/submit", user=LATER_GUEST, values=values, offered=offered, wait=5)
-    assert response["errors"] is None or response["errors"] == {}
-    assert remote.patched == []
 
 
 @pytest.fixture

@@ -99,13 +99,6 @@ async def test_a_lost_connection_is_replaced(tmp_path: Path) -> None:
         assert "× (last reason: cut" in (await diagnosed(bot)).found
 
 
-async def test_a_connection_that_slack_closes_is_replaced(tmp_path: Path) -> None:
-    async with socket_harness(tmp_path) as bot:
-        await bot.slack.sockets.close()
-        assert (await connected(bot, times=2))["last_loss"] == "cut"
-        assert await answers(bot)
-
-
 async def test_socket_mode_switched_off_is_reported_until_it_is_on_again(
     tmp_path: Path,
 ) -> None:
