@@ -38,7 +38,7 @@ from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
 from bot.http.webhook_secrets import FORGET_SECONDS, WebhookSecrets
 from bot.interactions.lifecycle import CHECK_SECONDS, Lifecycle
 from bot.interactions.listeners import Listeners
-from bot.interactions.slack_apps import SlackApps
+from bot.interactions.slack_apps import open_slack_side
 from bot.jobs import history_sampler, reconcile, register
 from bot.jobs.card_refresh import CardRefresher
 from bot.jobs.domain_checks import DomainChecks
@@ -130,17 +130,16 @@ async def open_bot(
             changed=core.signals.changed,
             lost_token=core.outbox.note_lost_token,
         )
-        apps = SlackApps(
-            settings=settings,
-            contexts=core.contexts,
-            slack=core.slack,
-            lifecycle=lifecycle,
+        bolt, listeners, socket_mode = open_slack_side(
+            core.contexts,
+            core.slack,
+            core.directory,
+            lifecycle,
             alert_changed=core.signals.changed,
             account_changed=core.signals.account_changed,
             state=lambda: readiness.state(),  # noqa: PLW0108 # it is made further down
             timeouts=timeouts,
         )
-        bolt, listeners, socket_mode = apps.open(core.directory)
         readiness = ReadinessProbe(
             store,
             core.contexts,

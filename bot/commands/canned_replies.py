@@ -7,10 +7,12 @@ from datetime import datetime
 
 from bot.alerts import kinds
 from bot.alerts.links import Links
-from bot.blockkit.actions import OpenForm, ShowSample
+from bot.blockkit.actions import ShowSample
+from shared.api.event_kinds import INTERESTED, PAUSED
 from shared.api.events import Event, EventLead
 from shared.commands.help import Help
 from shared.commands.replies import Replies
+from shared.commands.subscribe import Subscribe
 from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone
 
@@ -49,7 +51,7 @@ GREETING = Card(
         "In a thread, mention me, followed by the command.",
     ),
     buttons=(
-        Button(label="Subscribe this channel", action=OpenForm(verb="subscribe"), tone=Tone.GOOD),
+        Button(label="Subscribe this channel", action=Subscribe(events=(INTERESTED, PAUSED)), tone=Tone.GOOD),
         Button(label="Show a sample card", action=ShowSample()),
         Button(label="Help", action=Help()),
     ),

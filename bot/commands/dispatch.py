@@ -53,7 +53,7 @@ from shared.records.records import RecordsUnavailable
 from shared.settings import CLAIM
 from shared.store.audit import Verdict
 
-FORMS = ("pause", "subscribe", "add")
+FORMS = ("pause", "add")
 """The commands with a form."""
 PERSON_SECONDS = 1.5
 """Seconds that Slack gets to say who someone is before a form is opened: its trigger lives for three."""

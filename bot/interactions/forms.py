@@ -14,12 +14,10 @@ from typing import Any
 from bot.blockkit import card_blocks, plainer
 from bot.blockkit.elements import LABEL, OPTION_VALUE, Block, cut, plain
 from bot.commands.answer import Answer
-from shared.api.event_kinds import EVENTS
 from shared.api.models import Sequence as Campaign
-from shared.commands.base import ALIASES, HERE, Arguments, is_email
+from shared.commands.base import Arguments, is_email
 from shared.commands.leads import Add
 from shared.commands.pause import Pause
-from shared.commands.subscribe import Subscribe
 from shared.domain.card import Card
 from shared.text.sanitize import visible
 from shared.text.tokenize import parse_duration, split
@@ -43,7 +41,6 @@ _LENGTHS = (
     ("3d", "3 days"),
     ("1w", "1 week"),
 )
-_SIZES = (("full", "One card per event"), ("condensed", "One line per event"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +80,6 @@ def form_view(verb: str, request: FormRequest) -> View:
 def verb_of(view: Mapping[str, Any]) -> str:
     """The command of a form; empty where it is none of these."""
     verb = str(view.get("callback_id") or "").removeprefix(f"{FORM}:")
-    verb = ALIASES.get(verb, verb)
     return verb if verb in _FORMS else ""
 
 
@@ -139,28 +135,9 @@ def _workspaces(request: FormRequest) -> list[Block]:
 
 def _pause_fields(request: FormRequest) -> list[Block]:
     return [
-        _sequence_menu("Sequence", request),
+        _sequence_menu(request),
         _input("length", "For how long", _select("length", _LENGTHS)),
         _input("reason", "Reason", _line(300, hint="Shown in the channel"), optional=True),
-    ]
-
-
-def _subscribe_fields(request: FormRequest) -> list[Block]:
-    kinds = [_option(kind.label, kind.name) for kind in EVENTS.values()]
-    menu: dict[str, Any] = {
-        "type": "conversations_select",
-        "action_id": "channel",
-        "placeholder": plain("Choose a channel"),
-        "filter": {"include": ["public", "private"], "exclude_bot_users": True},
-    }
-    if request.channel[:1] in {"C", "G"}:
-        menu["initial_conversation"] = request.channel
-    return [
-        _input("events", "Events", {"type": "checkboxes", "action_id": "events", "options": kinds}),
-        _input("channel", "Channel", menu),
-        _sequence_menu("Only for this sequence", request, optional=True),
-        _input("inbox", "Only for this inbox or domain", _line(250), optional=True),
-        _input("form", "How", _select("form", _SIZES, kind="radio_buttons")),
     ]
 
 
@@ -168,7 +145,7 @@ def _add_fields(request: FormRequest) -> list[Block]:
     more = _line(1_000, hint="plan=pro city=Oslo") | {"multiline": True}
     return [
         _input("email", "Email", _line(254)),
-        _sequence_menu("Sequence", request),
+        _sequence_menu(request),
         *(_input(name, label, _line(100), optional=True) for name, label in _NAMES.items()),
         _input("more", "Other fields", more, optional=True),
     ]
@@ -177,15 +154,13 @@ def _add_fields(request: FormRequest) -> list[Block]:
 _NAMES = {"first_name": "First name", "last_name": "Last name", "company": "Company"}
 
 
-def _select(
-    name: str, offered: Iterable[tuple[str, str]], *, first: int = 0, kind: str = "static_select"
-) -> dict[str, Any]:
+def _select(name: str, offered: Iterable[tuple[str, str]], *, first: int = 0) -> dict[str, Any]:
     """A choice of values with their labels, one of which is chosen."""
     drawn = [_option(label, value) for value, label in offered]
-    return {"type": kind, "action_id": name, "options": drawn, "initial_option": drawn[first]}
+    return {"type": "static_select", "action_id": name, "options": drawn, "initial_option": drawn[first]}
 
 
-def _sequence_menu(label: str, request: FormRequest, *, optional: bool = False) -> Block:
+def _sequence_menu(request: FormRequest) -> Block:
     """Loaded from the bot while a person types, since there may be more sequences than a menu can hold.
 
     The block is another one in another workspace: Slack keeps what was chosen in a block of the same name.
@@ -197,7 +172,7 @@ def _sequence_menu(label: str, request: FormRequest, *, optional: bool = False) 
         "placeholder": plain("Start typing its name"),
     }
     name = f"{SEQUENCE}:{request.workspace}"[:BLOCK_ID] if request.workspace else SEQUENCE
-    return _input(name, label, element, optional=optional)
+    return _input(name, "Sequence", element)
 
 
 def _line(most: int, *, hint: str = "") -> dict[str, Any]:
@@ -271,17 +246,12 @@ def read_form(view: Mapping[str, Any]) -> FormInput | None:
     made = form.read(values)
     if isinstance(made, dict):
         return FormInput(errors={blocks.get(name, name): why for name, why in made.items()})
-    channel = values.get("channel") or channel_of(view)
-    return FormInput(arguments=made, workspace=workspace_of(view), channel=channel, blocks=blocks)
+    return FormInput(arguments=made, workspace=workspace_of(view), channel=channel_of(view), blocks=blocks)
 
 
-def _value(elements: Mapping[str, Any]) -> Any:
-    for element in elements.values():
-        if element.get("selected_options") is not None:
-            return [one["value"] for one in element["selected_options"]]
-        chosen = (element.get("selected_option") or {}).get("value")
-        return chosen or element.get("selected_conversation") or (element.get("value") or "").strip()
-    return ""
+def _value(elements: Mapping[str, Any]) -> str:
+    element: Mapping[str, Any] = next(iter(elements.values()), {})
+    return str((element.get("selected_option") or {}).get("value") or element.get("value") or "").strip()
 
 
 def _read_pause(values: Values) -> Arguments | Errors:
@@ -289,18 +259,6 @@ def _read_pause(values: Values) -> Arguments | Errors:
         return {SEQUENCE: "Choose a sequence."}
     length = parse_duration(values.get("length") or "")
     return Pause(target=(values[SEQUENCE],), duration=length, reason=values.get("reason") or "")
-
-
-def _read_subscribe(values: Values) -> Arguments | Errors:
-    if not values.get("events"):
-        return {"events": "Choose at least one."}
-    return Subscribe(
-        events=tuple(values["events"]),
-        sequence=values.get(SEQUENCE) or "",
-        inbox=values.get("inbox") or "",
-        channel=values.get("channel") or HERE,
-        condensed=values.get("form") == "condensed",
-    )
 
 
 def _read_add(values: Values) -> Arguments | Errors:
@@ -321,8 +279,5 @@ def _read_add(values: Values) -> Arguments | Errors:
 
 _FORMS: Mapping[str, _Form] = {
     "pause": _Form(title="Pause a sequence", submit="Pause", blocks=_pause_fields, read=_read_pause),
-    "subscribe": _Form(
-        title="Subscribe a channel", submit="Subscribe", blocks=_subscribe_fields, read=_read_subscribe
-    ),
     "add": _Form(title="Add a lead", submit="Add", blocks=_add_fields, read=_read_add),
 }

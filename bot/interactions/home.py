@@ -121,7 +121,6 @@ def _head(state: HomeState) -> Card:
     buttons.append(Button(label="Status", action=Status()))
     if state.may_change:
         buttons.append(Button(label="Pause …", action=OpenForm(verb="pause")))
-        buttons.append(Button(label="Subscribe …", action=OpenForm(verb="subscribe")))
     buttons.append(Button(label="Show a sample card", action=ShowSample()))
     buttons.append(Button(label="Help", action=Help()))
     at = Fact(label="As of", value=f"{state.now:%H:%M} UTC", at=state.now, brief=True)

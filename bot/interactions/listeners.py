@@ -51,7 +51,6 @@ from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.web_api import SlackError, WebApi
 from shared.commands import COMMANDS, UsageError, find_command, invocation
-from shared.commands.base import ALIASES
 from shared.commands.status import Status
 from shared.domain.alert import Alert
 from shared.domain.card import Action, Card, Typed
@@ -66,7 +65,7 @@ Body = Mapping[str, Any]
 Listener = Callable[[Body, AsyncRespond], Awaitable[None]]
 _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
 _ANYTHING = re.compile(".*", re.DOTALL)
-_SHOWN_AT_HOME = frozenset({"claim", "release", "done", "handled"})
+_SHOWN_AT_HOME = frozenset({"claim", "release", "done"})
 
 
 class Listeners:
@@ -148,14 +147,14 @@ class Listeners:
             await self._home.refresh(asker.user)
 
     async def _open_form(self, asked: OpenForm, body: Body, asker: Asker) -> None:
-        verb, trigger = ALIASES.get(asked.verb, asked.verb), body["trigger_id"]
+        trigger, channel = body["trigger_id"], asker.channel
         refusal: Card | None = UNKNOWN  # a button of an older version
-        if verb in FORMS:
-            refusal = await self._dispatcher.form_refusal(verb, asker.user, channel=asker.channel)
+        if asked.verb in FORMS:
+            refusal = await self._dispatcher.form_refusal(asked.verb, asker.user, channel=channel)
         if refusal:
-            await self._modals.open_answer(trigger, person=asker.user, channel=asker.channel, card=refusal)
+            await self._modals.open_answer(trigger, person=asker.user, channel=channel, card=refusal)
         else:
-            await self._modals.open_form(replace(asked, verb=verb), trigger, channel=asker.channel)
+            await self._modals.open_form(asked, trigger, channel=channel)
 
     async def workspace_chosen(self, body: Body, _: AsyncRespond) -> None:
         """Another workspace is chosen in a form."""

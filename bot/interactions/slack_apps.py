@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -34,50 +33,45 @@ SlackSide = tuple[AsyncApp, Listeners, SocketMode | None]
 """Bolt's app, the listeners, which end with the answers under way, and the connection in Socket Mode."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlackApps:
-    """`open` builds the app."""
-
-    settings: Settings
-    contexts: CommandContexts
-    slack: WebApi
-    lifecycle: Lifecycle
-    alert_changed: Callable[[], None]
-    account_changed: Callable[[], None]
-    state: Callable[[], Awaitable[Mapping[str, Any]]]
-    timeouts: SocketTimeouts | None
-
-    def open(self, directory: UserDirectory) -> SlackSide:
-        app, contexts, slack = bolt_app(self.settings, self.slack), self.contexts, self.slack
-        gate = RequestGate(slack, directory, contexts.store.slack_events, self.lifecycle)
-        app.middleware(gate.admit)
-        links, cache = partial(card_links, contexts.store, directory), WorkspaceCache(contexts)
-        dispatcher = CommandDispatcher(
-            contexts,
-            directory,
-            bot_commands={
-                "replies": OpenReplies(links=links),
-                "doctor": SelfTest(state=self.state),
-            },
-            alert_changed=self.alert_changed,
-            account_changed=self.account_changed,
-        )
-        queue = AnswerQueue(contexts, directory, slack, changed=self.alert_changed)
-        listeners = Listeners(
-            dispatcher,
-            contexts,
-            directory,
-            slack,
-            queue=queue,
-            modals=Modals(contexts, slack, queue, cache),
-            home=HomeTab(contexts, directory, slack, cache=cache, links=links),
-            reopen=self.lifecycle.reopen,
-        )
-        listeners.register(app)
-        token, socket_mode = self.settings.slack.app_token, None
-        if token is not None:
-            socket_mode = SocketMode(app, token.get_secret_value(), slack, timeouts=self.timeouts)
-        return app, listeners, socket_mode
+def open_slack_side(
+    contexts: CommandContexts,
+    slack: WebApi,
+    directory: UserDirectory,
+    lifecycle: Lifecycle,
+    *,
+    alert_changed: Callable[[], None],
+    account_changed: Callable[[], None],
+    state: Callable[[], Awaitable[Mapping[str, Any]]],
+    timeouts: SocketTimeouts | None,
+) -> SlackSide:
+    """Bolt's app with all its listeners, and the connection in Socket Mode where the settings want one."""
+    settings = contexts.settings
+    app = bolt_app(settings, slack)
+    app.middleware(RequestGate(slack, directory, contexts.store.slack_events, lifecycle).admit)
+    links, cache = partial(card_links, contexts.store, directory), WorkspaceCache(contexts)
+    dispatcher = CommandDispatcher(
+        contexts,
+        directory,
+        bot_commands={"replies": OpenReplies(links=links), "doctor": SelfTest(state=state)},
+        alert_changed=alert_changed,
+        account_changed=account_changed,
+    )
+    queue = AnswerQueue(contexts, directory, slack, changed=alert_changed)
+    listeners = Listeners(
+        dispatcher,
+        contexts,
+        directory,
+        slack,
+        queue=queue,
+        modals=Modals(contexts, slack, queue, cache),
+        home=HomeTab(contexts, directory, slack, cache=cache, links=links),
+        reopen=lifecycle.reopen,
+    )
+    listeners.register(app)
+    token, socket_mode = settings.slack.app_token, None
+    if token is not None:
+        socket_mode = SocketMode(app, token.get_secret_value(), slack, timeouts=timeouts)
+    return app, listeners, socket_mode
 
 
 def bolt_app(settings: Settings, slack: WebApi) -> AsyncApp:

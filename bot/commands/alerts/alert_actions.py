@@ -40,7 +40,6 @@ LONGEST_SNOOZE = timedelta(days=90)
 USUAL_REMINDER = "2h"
 _BEFORE_TIME = frozenset({"in", "for", "until", "till", "til", "at", "on"})
 _WITH_END = frozenset({"snooze", "remind"})
-_SAME_ACT = {"handled": "done"}
 _DID = {
     "claim": "{person} claimed {lead}",
     "takeover": "{person} took over {lead}",
@@ -262,11 +261,10 @@ def lead_of(alert: Alert) -> str:
 
 def _meant(asked: OnAlert, alert: Alert, caller: Caller) -> OnAlert:
     """The act: who has a reply and snoozes it wants a reminder, and nobody is reminded of what they don't have."""
-    verb = _SAME_ACT.get(asked.verb, asked.verb)
-    if verb not in _WITH_END:
-        return replace(asked, verb=verb)
+    if asked.verb not in _WITH_END:
+        return asked
     own = alert.state is State.CLAIMED and not is_colleagues(alert, caller.actor)
-    usual = USUAL_REMINDER if verb == "remind" or own else ""
+    usual = USUAL_REMINDER if asked.verb == "remind" or own else ""
     return replace(asked, verb="remind" if own else "snooze", detail=asked.detail or usual)
 
 

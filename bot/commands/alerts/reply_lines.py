@@ -29,7 +29,7 @@ PHRASES = {
     "unsnooze": "wake",
 }
 """People write these words for acts that have other names."""
-VERBS = CLAIMING - {"mail", "handled"}
+VERBS = CLAIMING - {"mail"}
 OWN_FIRST = frozenset({"done", "release", "remind", "dismiss", "snooze"})
 """Acts that mean the person's own claim before a colleague's or an unclaimed reply of the same name."""
 NEARLY = 0.75

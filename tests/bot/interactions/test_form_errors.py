@@ -15,12 +15,6 @@ from shared.domain.card import Button, Card
 BLAMED = {
     "pause": {"target": "sequence:acme", "duration": "length", "until": "length"},
     "add": {"email": "email", "target": "sequence:acme", "fields": "more"},
-    "subscribe": {
-        "events": "events",
-        "channel": "channel",
-        "sequence": "sequence:acme",
-        "inbox": "inbox",
-    },
 }
 
 

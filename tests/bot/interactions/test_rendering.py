@@ -151,7 +151,7 @@ def test_a_sentence_of_ours_shows_its_commands_as_code_and_outside_words_as_they
 
 def test_a_form_of_an_unknown_kind_or_without_values_is_no_crash() -> None:
     assert forms.read_form({"callback_id": "form:dance"}) is None
-    for verb in ("pause", "subscribe", "add"):
+    for verb in ("pause", "add"):
         form = forms.read_form({"callback_id": f"form:{verb}", "private_metadata": "{"})
         assert form is not None
         assert form.errors
