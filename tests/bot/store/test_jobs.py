@@ -58,13 +58,6 @@ async def test_a_kind_and_key_have_one_job_and_one_holder(store: Store, other: S
     assert len(both) + len(await claim(store)) == 10
 
 
-async def test_a_claim_takes_no_more_than_its_limit(store: Store) -> None:
-    for number in range(30):
-        await put(store, f"k{number}")
-    assert len(await claim(store, limit=7)) == 7
-    assert len(await claim(store, limit=30)) == 23
-
-
 async def test_a_holder_that_died_delays_its_job_by_its_lease(
     store: Store, other: Store, clock: ManualClock
 ) -> None:
@@ -227,13 +220,3 @@ async def test_a_database_that_fails_under_a_job_has_it_done_again(store: Store,
     await ours.round()
     await ours.settle()
     assert not await rows(store)
-
-
-async def test_a_job_that_ends_itself_is_left_as_it_is(store: Store) -> None:
-    handled = Handled(ends=None)
-    await put(store)
-    ours = worker(store, Kind(name=KIND, handle=handled))
-    await ours.round()
-    await ours.settle()
-    (row,) = await rows(store)
-    assert row.token != 0

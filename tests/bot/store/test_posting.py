@@ -295,18 +295,6 @@ async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
     assert (await meet(store, Sent(ts="2")))[1].recovered
 
 
-async def test_a_message_that_was_tried_since_the_channel_broke_and_is_found_there_cures_it(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, interested(1), interested(2))
-    await meet(store, REFUSED)
-    clock.now += 31
-    await meet(store, Unknown())
-    assert (await find(store, clock, "1")).recovered
-    clock.now += 5
-    await meet(store, Sent(ts="2"))
-
-
 async def test_a_broken_channel_tries_another_letter_each_time(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1), interested(2))
     await meet(store, REFUSED)

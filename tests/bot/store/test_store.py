@@ -16,7 +16,6 @@ from alembic.script import ScriptDirectory
 from bot.alerts.routing import Routes
 from shared.records.audit import Actor
 from shared.records.sequence_changes import Timer
-from shared.storage import database
 from shared.storage.database import parse_url
 from shared.store import Store, erasure, open_store
 from shared.store.db import migrate, schema
@@ -74,15 +73,6 @@ async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_ar
 
     seen = await store.database.read(lambda tx: tx.scalars(sa.select(schema.deliveries.c.seen)).all())
     assert [*seen] == [12] * 60
-
-
-async def test_a_process_that_hangs_with_a_channel_in_its_hands_loses_it(store: Store) -> None:
-    if store.database.is_sqlite:
-        return  # no other process waits
-    longest = await store.database.read(
-        lambda tx: tx.connection.exec_driver_sql("SHOW idle_in_transaction_session_timeout").scalar_one()
-    )
-    assert longest == f"{database.IDLE_SECONDS:.0f}s"
 
 
 def test_the_steady_clock_never_goes_back_and_follows_forwards() -> None:
