@@ -18,7 +18,7 @@ PRUNED = Event(kind="pruned")
 
 @frozen
 class Mark:
-    """Who did something with an alert, and when; of a snooze: until when."""
+    """A person who did something with an alert, and when; for a snooze, when it ends."""
 
     name: str
     at: datetime
@@ -43,9 +43,9 @@ class Alert:
     claimed_name: str = ""
     claimed_at: float | None = None
     mail_until: float | None = None
-    """Until when the click of who has it opens their mail program."""
+    """The moment until which the click of its owner opens their mail program."""
     assigned_name: str = ""
-    """Who assigned it to the person that has it; empty: they claimed it."""
+    """The person who assigned it to its owner; empty where the owner claimed it."""
     waiting_since: float | None = None
     nudges: int = 0
     """1: a reminder was sent; 2: it was escalated."""
@@ -56,18 +56,18 @@ class Alert:
     handled_name: str = ""
     handled_at: float | None = None
     closed_reason: str = ""
-    """Why it was closed as not interested."""
+    """The reason for which it was closed as not interested."""
     rota: str = ""
     """The rota whose turns it follows; empty: none."""
     owner: str = ""
-    """Whose turn it is, as long as nobody has claimed it; empty: the group's."""
+    """The person whose turn it is as long as nobody has claimed it; empty for the group's."""
     owner_name: str = ""
     passed: str = ""
-    """Whose turn it was before, separated by spaces."""
+    """The people whose turn it was before, separated by spaces."""
     standing: str = ""
     recovered_at: float | None = None
     worked_since: float | None = None
-    """Since when the person that has it is to be done with it: the claim, or the last time it was reopened."""
+    """The moment since which its owner is to be done with it: the claim, or the last time it was reopened."""
     claim_nudges: int = 0
     turn_ends_at: float | None = None
     ack_due_at: float | None = None
@@ -75,7 +75,7 @@ class Alert:
     acked_at: float | None = None
     ack_reminders: int = 0
     seen: int = 0
-    """How often its delivery came."""
+    """The number of times that its delivery came."""
     found: bool = False
     """It was read from the API: its delivery never came."""
     lead_link: str = ""
@@ -89,7 +89,7 @@ class Alert:
 
     @property
     def state(self) -> State:
-        """Who takes care of it."""
+        """The state that its claim, snooze and end come to."""
         return state_of(
             is_done=self.handled_at is not None,
             is_claimed=bool(self.claimed_by),
@@ -118,7 +118,7 @@ class Alert:
 
     @property
     def acknowledged(self) -> Mark | None:
-        """Who takes care of a paused domain."""
+        """The person who takes care of a paused domain."""
         return _mark(self.acked_name, self.acked_at)
 
     @property

@@ -1,1 +1,1 @@
-"""What the bot keeps in its database, as the commands and the dashboard read it."""
+"""The records of the bot, as the commands and the dashboard read them."""

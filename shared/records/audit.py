@@ -1,4 +1,4 @@
-"""Who did what, and who is away."""
+"""The records of acts and of absences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Absence:
 
 @frozen
 class Actor:
-    """Who does something, and where: `face` is slack, shell, dashboard, web (a browser) or bot (a timer)."""
+    """A person who does something, and the place: `face` is slack, shell, dashboard, web (a browser) or bot (a timer)."""
 
     name: str
     id: str = ""
@@ -44,29 +44,29 @@ Effect = Literal["", "paused", "resumed", "refused", "failed", "read"]
 
 @frozen
 class Now:
-    """How a sequence is now, and who made it so; `by` is empty where a timer did."""
+    """The present state of a sequence, and who made it so; `by` is empty where a timer did."""
 
     status: Literal["active", "paused"]
     ends_at: float | None = None
-    """When its pause ends, in Unix seconds."""
+    """The end of its pause, in Unix seconds."""
     by: str = ""
 
 
 @frozen
 class Before:
-    """How a sequence was before a change, which is what an Undo makes of it again, and what became of it since."""
+    """The state of a sequence before a change, which an Undo restores, and what became of it since."""
 
     label: str
     status: Literal["active", "paused"]
     revision: int | None = None
     """The number of its changes with this one: at another number someone has changed it since. None: unknown."""
     ends_at: float | None = None
-    """When its pause was to end, in Unix seconds."""
+    """The end that its pause had, in Unix seconds."""
     reason: str = ""
     new_end: float | None = None
     """The end that the change gave its pause, in Unix seconds."""
     later: Now | None = None
-    """What the last change since made of it; None: nobody changed it, but for an Undo of this very change."""
+    """The state that the last change since gave it; None where nobody changed it but an Undo of this very change."""
 
 
 @frozen
@@ -82,19 +82,19 @@ class AuditEntry:
     sequences: tuple[str, ...] = ()
     """The ids of those that it paused or resumed, or whose pause it gave another end."""
     reason: str = ""
-    """Why it paused them."""
+    """The reason of the pause."""
     undoable: Mapping[str, Before] = field(default_factory=dict)
-    """Those of `sequences` that an Undo takes back, as they were before."""
+    """The part of `sequences` that an Undo takes back, as they were before."""
     undoes: int = 0
     """The number of the entry that it took back."""
     number: int = 0
     """Its own, once it is stored."""
     undone_by: str = ""
     overtaken_by: str = ""
-    """Who changed all of its sequences since."""
+    """The person who changed all of its sequences since."""
 
     def state_of(self, sequence: str) -> Now:
-        """How one of `undoable` is now."""
+        """The present state of one of `undoable`."""
         before = self.undoable[sequence]
         if before.later:
             return before.later

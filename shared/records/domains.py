@@ -1,4 +1,4 @@
-"""What the bot recorded of the domains: their checks, and when the service paused them."""
+"""The records of domains: their checks, and their pauses by the service."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class DomainPause:
 
 @frozen
 class DomainPast:
-    """What the bot recorded of a domain since a moment."""
+    """The records of a domain since a moment."""
 
     reason: str = ""
-    """Why the service paused it last; empty where it was not, or gave no reason."""
+    """The reason of its last pause by the service; empty where there was none, or no reason."""
     pauses: tuple[DomainPause, ...] = ()
     """The newest first; a few."""
     bounced: int = 0
     hard: int = 0
-    """Of `bounced`, the hard ones."""
+    """The hard ones among `bounced`."""
     opted_out: int = 0
     known_from: datetime | None = None
-    """When the workspace's first delivery came: what was before isn't counted."""
+    """The time of the workspace's first delivery: nothing before it is counted."""
     sequences: tuple[str, ...] = ()
     """Names of the sequences that sent from it, the busiest first."""

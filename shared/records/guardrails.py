@@ -1,4 +1,4 @@
-"""What guardrails keep in the bot's database: rules, switches, incidents, and what they count."""
+"""The records of guardrails: rules, switches, incidents, and counts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Happening:
 
 @frozen
 class CountSample:
-    """How far the counts of one service day stood at a moment, for a sequence's name or an inbox's address.
+    """The counts of one service day up to a moment, for a sequence's name or an inbox's address.
 
     A count is None where the service left it out.
     """
@@ -96,11 +96,11 @@ class Incident:
     state: str = "done"
     """decided, done or failed."""
     domain: str = ""
-    """Whose trouble it is, in small letters; empty: it is told by itself."""
+    """The domain in trouble, in small letters; empty where it is told by itself."""
     told: str = ""
     """The message that tells of it, alone or with others of its domain; empty: it has none, or that of its act."""
     sequences: Sequence[str] = ()
     """The ids of the sequences that it pauses."""
     note: str = ""
-    """What was measured, in words."""
+    """The measurement in words."""
     resumes_at: float | None = None

@@ -1,4 +1,4 @@
-"""What the bot recorded, for those who read it. All times are aware datetimes in UTC."""
+"""The records of alerts, as they are read. All times are aware datetimes in UTC."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shared.records.replies import Waits
 
 @frozen
 class AlertsSummary:
-    """How the alerts of a workspace stand."""
+    """The state of a workspace's alerts."""
 
     waiting: int = 0
     oldest_waiting_at: datetime | None = None
@@ -37,36 +37,36 @@ class AlertsSummary:
     broken_channels: Mapping[str, str] = field(default_factory=dict)
     """Channels that reject posts, and what Slack says of each."""
     refusals: Mapping[str, int] = field(default_factory=dict)
-    """How many messages Slack refused, by its word for it."""
+    """The number of messages that Slack refused, by its word for it."""
     unknown_timers: tuple[str, ...] = ()
     """Kinds of timers that are due and that this version does not know."""
     timers: Mapping[str, int] = field(default_factory=dict)
     """The number of timed pauses by workspace, including workspaces no longer in the settings."""
 
     def orphaned_timers(self, workspaces: Iterable[str]) -> Mapping[str, int]:
-        """Those of `timers` that belong to none of these workspaces, and so are never carried out."""
+        """The part of `timers` that belongs to none of these workspaces, and so is never carried out."""
         known = {name.lower() for name in workspaces}
         return {name: count for name, count in self.timers.items() if name.lower() not in known}
 
 
 @frozen
 class PeriodRecords:
-    """What the bot recorded from one moment until before another, each the first first."""
+    """The records from one moment until before another, each the first first."""
 
     replies: int = 0
     """Interested ones."""
     touches: Waits = field(default_factory=Waits)
-    """From those replies until they were claimed or marked done, as far as they were."""
+    """The waits of those replies until they were claimed or marked done."""
     incidents: Sequence[DomainIncident] = ()
     changes: Sequence[AuditEntry] = ()
     """Sequences that were paused and resumed."""
     lost: Sequence[datetime] = ()
-    """When replies were found by polling whose delivery has not come to this day."""
+    """The times at which replies were found by polling whose delivery has not come to this day."""
 
 
 @frozen
 class Subscription:
-    """What one channel wants to be told. Empty `sequence` and `inbox` mean all."""
+    """An event that a channel wants to be told of. Empty `sequence` and `inbox` mean all."""
 
     channel: str
     event: str

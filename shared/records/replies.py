@@ -1,4 +1,4 @@
-"""What the bot recorded of replies: who wrote, who takes care of them, how long they waited."""
+"""The records of replies: their leads, their owners, and their waits."""
 
 from __future__ import annotations
 
@@ -56,23 +56,23 @@ class LeadReply:
     lead: str = ""
     company: str = ""
     status: str = ""
-    """Who takes care of it."""
+    """A sentence about its owner."""
 
 
 @frozen
 class Waits:
-    """How long the replies of one person, one sequence or all of them waited, in seconds."""
+    """The waits of the replies of one person, one sequence or all of them, in seconds."""
 
     name: str = ""
     count: int = 0
     median: float | None = None
     p90: float | None = None
-    """By nearest rank."""
+    """The ninetieth percentile by nearest rank."""
     in_time: int = 0
-    """Those that waited no longer than was asked for."""
+    """The number of those that waited no longer than was asked for."""
 
 
 Grouping = Literal["", "person", "sequence"]
-"""What waits are counted by; empty: all together."""
+"""The property by which waits are counted; empty counts them together."""
 MOST_OPEN = 5_000
 """Unclaimed replies that are listed at most."""

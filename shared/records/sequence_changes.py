@@ -12,7 +12,7 @@ from shared.frozen import frozen
 
 @frozen
 class PauseEnd:
-    """When a timed pause of a sequence ends, in Unix seconds, and who paused it."""
+    """The end of a timed pause of a sequence, in Unix seconds, and who paused it."""
 
     sequence: str
     until: float
@@ -21,9 +21,9 @@ class PauseEnd:
 
 Status = Literal["paused", "active"]
 LOCK_SECONDS = 15.0
-"""How long a dead process delays the next change at most; a living one renews its lock."""
+"""The longest delay that a dead process causes to the next change; a living one renews its lock."""
 UNDER_WAY = -1
-"""In place of a revision: someone is changing the sequence, or died while doing so."""
+"""The revision of a sequence that someone is changing, or died while changing."""
 
 
 @frozen
@@ -33,7 +33,7 @@ class SequenceChange:
     workspace: str
     sequence: str
     status: Status
-    """What the service is asked for."""
+    """The status that the service is asked for."""
     token: int
     revision: int
     """The number of changes before this one; `UNDER_WAY` if a dead process may have sent a request."""
@@ -45,7 +45,7 @@ class SequenceChange:
     """The status that was confirmed last; empty where none is certain."""
 
     def undisturbed(self, revisions: Mapping[str, int] | None) -> bool:
-        """Whether nobody has changed the sequence since these revisions were read; None: they weren't."""
+        """True if nobody has changed the sequence since these revisions were read; None stands for none read."""
         return revisions is not None and self.revision == revisions.get(self.sequence, 0) != UNDER_WAY
 
 

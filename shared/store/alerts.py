@@ -40,20 +40,20 @@ from shared.store.rows import ALERT_ROWS, COLUMNS, OWN, alert_of, read_alerts
 
 MOST_CLAIMED = 50
 MAIL_SECONDS = 30.0
-"""After a click on `Claim & reply`, how long the visit that it causes may take to come."""
+"""The longest time from a click on `Claim & reply` to the visit that it causes."""
 CLAIMED_WITHIN_SECONDS = 30 * DAY
-"""What was claimed before and never marked done is not work that anybody waits for."""
+"""A claim before that, never marked done, is not work that anybody waits for."""
 NAMED_WITHIN_SECONDS, MOST_NAMED = 30 * DAY, 2_000
-"""For so many seconds a done reply can be reopened by its name; so many replies are searched for a name."""
+"""The time in which a done reply can be reopened by its name, and the replies that are searched for a name."""
 PASSES = 1
-"""How often a reply passes to another person before it is the group's."""
+"""The number of times that a reply passes to another person before it is the group's."""
 BACK = "back"
 TOGETHER_SECONDS = 5.0
-"""What is due within so many seconds is looked at together: many reminders at once become one message."""
+"""Reminders that are due within this time are planned together: many at once become one message."""
 LONGEST_REMINDER_SECONDS = 4 * 3600.0
 """Between two reminders of one paused domain, at most."""
 PAUSED_SECONDS = 21 * DAY
-"""After so long the card of a paused domain is left as it is."""
+"""The age after which the card of a paused domain is left as it is."""
 CARDS_AT_ONCE = 200
 """Cards that one transaction turns, so that the intake never waits long."""
 MOVED = json.dumps({"moved": True})
@@ -77,7 +77,7 @@ class Trace:
     note: str
     mention: str = ""
     channel: str = ""
-    """Where the mention is, if that isn't the first card: who is mentioned must be able to read it."""
+    """The channel of the mention, if that isn't the first card's: who is mentioned must be able to read it."""
 
 
 WriteTrace = Callable[[Alert], Trace]
@@ -94,7 +94,7 @@ class Due:
     """remind, escalate, back (from a snooze), unfinished (claimed, and not done) or unacknowledged."""
     mention: str = ""
     round: int = 0
-    """How often its card was changed before, for all time."""
+    """The number of changes of its card before, for all time."""
     bundled: bool = False
     """Its card shares a message with others."""
 
@@ -116,7 +116,7 @@ Planned = Sequence[tuple[str, PlannedPost]]
 
 @frozen
 class ReminderTimes:
-    """After how many seconds a person is reminded; None: never."""
+    """The seconds after which a person is reminded; None for never."""
 
     remind: float | None = None
     escalate: float | None = None
@@ -125,13 +125,13 @@ class ReminderTimes:
 
 @frozen
 class ReminderWords:
-    """What is planned for what is due, and who may get a turn. Pure."""
+    """The functions that word what is due, and name who may get a turn. Pure."""
 
     times: ReminderTimes
     due: Callable[[Sequence[Due], float], Planned]
     passed: Callable[[Sequence[Passed], float], Planned]
     candidates: Callable[[Alert, float], Candidates | None]
-    """None where the alert's rota isn't in the settings any more."""
+    """It gives None where the alert's rota isn't in the settings any more."""
 
 
 @frozen
@@ -167,7 +167,7 @@ CLAIMED_BY = (
     .order_by(_c.claimed_at.desc())
     .limit(MOST_CLAIMED)
 )
-"""What a person has claimed and not marked done, the newest claim first."""
+"""The alerts that a person has claimed and not marked done, the newest claim first."""
 
 
 def is_unclaimed(workspace: str) -> sa.ColumnElement[bool]:
@@ -176,7 +176,7 @@ def is_unclaimed(workspace: str) -> sa.ColumnElement[bool]:
 
 
 def count_unclaimed(tx: Transaction, workspace: str) -> tuple[int, float | None]:
-    """How many interested replies wait for a claim, and since when the oldest does."""
+    """Count the interested replies that wait for a claim; also when the oldest came."""
     query = sa.select(sa.func.count(), sa.func.min(_c.received_at)).where(is_unclaimed(workspace))
     count, oldest = tx.execute(query).one()
     return count, oldest
@@ -320,7 +320,7 @@ class Alerts(Repository):
 
     @reads
     def standings(self, tx: Transaction, workspace: str, *, most: int) -> tuple[int, Sequence[Alert]]:
-        """How many are unclaimed, and without their words: the unclaimed, the snoozed, the claimed; `most` of each."""
+        """Count the unclaimed; also list, without their words, `most` of the unclaimed, the snoozed and the claimed."""
         here = (_c.workspace == workspace) & _IS_INTERESTED
         lately = _c.claimed_at.is_not(None) & (_c.claimed_at > tx.now - CLAIMED_WITHIN_SECONDS)
         queries = (
@@ -420,12 +420,12 @@ class Alerts(Repository):
 
 
 def _person(actor: Actor) -> str:
-    """Who has an alert: the id of a user of Slack, or a name where nobody gave one."""
+    """The key of an alert's owner: the id of a user of Slack, or a name where there is none."""
     return actor.id or actor.name
 
 
 def _whose(verb: str, person: str, *, owner: str, instead_of: str) -> sa.ColumnElement[bool]:
-    """From whom an act may take an alert."""
+    """The owners from whom an act may take an alert."""
     if verb == "wake":  # nobody loses anything, and there may be no reminder
         return _c.snoozed_until.is_not(None)
     if verb == "reopen":
@@ -438,7 +438,7 @@ def _whose(verb: str, person: str, *, owner: str, instead_of: str) -> sa.ColumnE
 def _values(
     tx: Transaction, verb: str, actor: Actor, *, owner: Actor, until: float, reason: str
 ) -> dict[str, Any]:
-    """What an act makes of an alert that allows it."""
+    """The values that an act gives an alert that allows it."""
     snoozed = {"snoozed_until": until, "snoozed_name": actor.name, "snoozed_by": actor.id}
     claimed = {
         "claimed_by": _person(owner),
@@ -535,7 +535,7 @@ def _leave(tx: Transaction, before: Alert, trace: Trace) -> None:
 
 
 def looks(alert: Alert, times: ReminderTimes) -> Mapping[str, float]:
-    """When each reminder of an alert is due, as the alert stands."""
+    """The times at which the reminders of an alert are due, as the alert stands."""
     due: dict[str, float | None] = {BACK: alert.snoozed_until}
     if alert.waiting_since is not None:
         due[TURN] = alert.turn_ends_at
@@ -587,7 +587,7 @@ def _posted_cards(tx: Transaction, what: str, ids: Sequence[str]) -> Iterable[Du
 
 
 def _marked(tx: Transaction, alert: Alert, what: str, times: ReminderTimes) -> Mapping[str, Any]:
-    """What a reminder leaves in the row; by whom a reply was snoozed stays written."""
+    """The values that a reminder leaves in the row; by whom a reply was snoozed stays written."""
     if what == UNACKNOWLEDGED:
         pause = (times.remind or 0.0) * 2.0 ** min(alert.ack_reminders + 1, 16)
         later = tx.now + min(LONGEST_REMINDER_SECONDS, pause)
@@ -597,7 +597,7 @@ def _marked(tx: Transaction, alert: Alert, what: str, times: ReminderTimes) -> M
 
 
 def _looks(alert: Alert, times: ReminderTimes, sent: Mapping[str, float]) -> Mapping[str, float]:
-    """The same as `looks`, without reminders that follow a card which isn't in any channel yet."""
+    """The times of `looks`, without reminders that follow a card which isn't in any channel yet."""
     due = looks(alert, times)
     return due if alert.id in sent else {what: at for what, at in due.items() if what == BACK}
 
@@ -637,7 +637,7 @@ def _pass_on(
 
 
 def _ends_later(alert: Alert, candidates: Candidates, shown_at: float, *, now: float) -> float | None:
-    """When the turn ends that began with the card or the end of a snooze; None: now."""
+    """The end of a turn that began with the card or the end of a snooze; None for now."""
     if candidates.quiet_until:
         return candidates.ends_at(now)
     ends = max(shown_at, alert.waiting_since or 0.0) + (candidates.pass_after or 0.0)

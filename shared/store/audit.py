@@ -28,9 +28,9 @@ from shared.store.post_kinds import HISTORY
 from shared.store.rows import entry_of, read_undoable, write_undoable
 
 UNDO_SECONDS = 7 * DAY
-"""How long the Undo of a message counts, and says what became of its sequences once they changed."""
+"""The time for which the Undo of a message counts, and says what became of its sequences once they changed."""
 QUESTION_SECONDS = 7 * DAY
-"""How long an ended question is still known as such."""
+"""The time for which an ended question is still known as such."""
 LOOKED_BACK = 5_000
 """Entries of the audit in which the last change of a sequence is looked for."""
 
@@ -41,7 +41,7 @@ _CHANGES = _c.sequences != sa.literal("", literal_execute=True)
 _IS_READ = _c.effect == sa.literal("read", literal_execute=True)
 _IS_NO_READ = _c.effect != sa.literal("read", literal_execute=True)
 _COUNTS = (_c.undone_by == "") & (_c.undoes == 0)
-"""What was undone, and what undid it, are no changes any more."""
+"""A change that was undone, and the one that undid it, are no changes any more."""
 
 
 def add_entry(tx: Transaction, entry: AuditEntry) -> int:
@@ -68,7 +68,7 @@ def add_entry(tx: Transaction, entry: AuditEntry) -> int:
 
 
 class AuditLog(Repository):
-    """Who did what, the newest first."""
+    """The acts of people, the newest first."""
 
     record = writes(method(add_entry))
 
@@ -85,7 +85,7 @@ class AuditLog(Repository):
 
     @reads
     def assistant_calls(self, tx: Transaction, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
-        """What assistants read, the newest first."""
+        """The calls of assistants, the newest first."""
         query = sa.select(audit).where(_c.workspace == workspace, _IS_READ)
         return _entries(tx, query.order_by(_c.id.desc()).limit(limit))
 
@@ -177,7 +177,7 @@ def _kept_true(tx: Transaction) -> sa.ColumnElement[bool]:
 
 
 def _step_back(tx: Transaction, entry: AuditEntry) -> None:
-    """After an Undo a sequence is as the change before it left it, so that this one can be undone next."""
+    """Have the change before an undone one be the next that can be undone: its sequence is as that left it."""
     undone = tx.find(audit, id=entry.undoes)
     if undone is None:
         return
@@ -219,7 +219,7 @@ def _overtake(tx: Transaction, entry: AuditEntry, number: int) -> None:
 
 
 def _now(row: sa.Row[Any] | None, sequence: str) -> Now | None:
-    """What this change made of a sequence."""
+    """The state that this change gave a sequence."""
     if row is None:
         return None
     entry = entry_of(row)
@@ -263,7 +263,7 @@ def _repaint(tx: Transaction, change: int, *, history: int) -> None:
 
 
 class Verdict(StrEnum):
-    """What an answer comes to."""
+    """The outcomes of an answer."""
 
     LATE = "late"
     GIVEN = "given"
@@ -281,7 +281,7 @@ class Answered:
     workspace: str = ""
     data: str = ""
     result: str = ""
-    """What the answer that was given came to, once it is known."""
+    """The result of the answer that was given, once it is known."""
 
 
 class Confirmations(Repository):
@@ -298,7 +298,7 @@ class Confirmations(Repository):
 
     @reads
     def look(self, tx: Transaction, nonce: str, person: str) -> Answered:
-        """What an answer would come to; it uses nothing up."""
+        """The outcome that an answer would have; it uses nothing up."""
         row = tx.find(questions, id=nonce)
         if row is None:
             return Answered(verdict=Verdict.UNKNOWN)

@@ -1,4 +1,4 @@
-"""What comes in: deliveries, committed together before they are answered, and leads found through the API.
+"""Deliveries, committed together before they are answered, and leads that were found through the API.
 
 A delivery's row is itself the outbox of the next step: it is stored `pending`, which is lowered in the transaction
 that finds out which delivery it is and writes the alert and its posts, so that no crash comes between. Repeats are
@@ -51,18 +51,18 @@ ERASED = "erased"
 LONGEST_ADDRESS = 320
 """Characters of an address that is stored whole: 64 before the @ and 255 after it (RFC 5321)."""
 ADOPTED_SECONDS = 90_000.0
-"""So long a delivery takes over the alert of its lead that was found; the sender tries for a day."""
+"""The time in which a delivery takes over the alert of its lead that was found; the sender tries for a day."""
 UNKNOWN_AFTER_SECONDS = 21 * DAY
-"""After so long nobody looks any more whether an incident is over."""
+"""The age after which nobody looks any more whether an incident is over."""
 WITHIN_SECONDS = 3600.0
 """Between two events of one reply, at most."""
 COMPARED = 100
 """The newest alerts of a lead that an event is compared with; more than are routed at once. Whoever sends thousands of a
 lead within the hour gets a card for an event whose reply has one behind all these, and holds up nobody else."""
 UNNOTICED_SECONDS = 60.0
-"""After so long a card that turns into another one is announced in its thread: updates don't notify anyone."""
+"""The age from which a card that turns into another one is announced in its thread: updates don't notify anyone."""
 NOTED_SECONDS = DAY
-"""After so long it is written down again that a lead is still listed."""
+"""The time after which it is written down again that a lead is still listed."""
 _BEGUN = ""
 """The row that says that a first look at a workspace's leads has been taken."""
 
@@ -91,7 +91,7 @@ class Arrival:
 
     @property
     def dkey(self) -> bytes:
-        """What is the same for all repeats of a delivery."""
+        """The hash that all repeats of a delivery have in common."""
         return hashlib.sha256(b"%b\0%b" % (self.workspace.encode(), self.body)).digest()
 
 
@@ -101,7 +101,7 @@ def alert_id(dkey: bytes) -> str:
 
 
 def address(email: str) -> str:
-    """What two spellings of one lead's address have in common, short enough for an index.
+    """The form that two spellings of one lead's address have in common, short enough for an index.
 
     A text that is too long for an address ends in its hash, so that two of them stay different.
     """
@@ -113,7 +113,7 @@ def address(email: str) -> str:
 
 
 def lead_key(email: str) -> str:
-    """What `known_leads` remembers an address by: recognizing it takes no address that could be read."""
+    """The hash by which `known_leads` remembers an address: recognizing it takes no address that could be read."""
     return hashlib.sha256(address(email).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -166,7 +166,7 @@ _HEARD = sa.select(sa.func.min(sightings.c.at)).where(sightings.c.workspace == s
 
 
 def heard_since(tx: Transaction, workspace: str) -> float | None:
-    """When the first delivery of those that are kept came to a workspace: earlier events are unknown; None: none has."""
+    """The time of the first kept delivery of a workspace: earlier events are unknown; None where none came."""
     at: float | None = tx.scalar(_HEARD, {"workspace": workspace})
     return at
 
@@ -191,7 +191,7 @@ def store_own(tx: Transaction, arrivals: Sequence[Arrival]) -> None:
 
 
 class Compared(NamedTuple):
-    """How many listed leads were found late, how many may still get their delivery, and how many were not known yet."""
+    """The numbers of listed leads that were found late, that may still get their delivery, and that were not known yet."""
 
     late: int
     candidates: int
@@ -231,7 +231,7 @@ class FoundLeads(Repository):
 
 
 def _candidates(tx: Transaction, workspace: str, leads: Sequence[str]) -> dict[str, float | None]:
-    """Since when each lead is a candidate, None: no news; of those that are listed, which are noted as seen."""
+    """The time since which each listed lead is a candidate, None where it is no news; they are noted as seen."""
     c, since = known_leads.c, dict[str, float | None]()
     for chunk in portions([_BEGUN, *leads]):
         keys = {_key(lead): lead for lead in chunk}
@@ -281,13 +281,13 @@ class PendingDelivery:
     seen: int
     is_new: bool
     arrivals: int = 1
-    """How many of its arrivals were taken together."""
+    """The number of its arrivals that were taken together."""
     alert: str | None = None
     """The alert that shows it already."""
     ended: str = ""
     """The alert of an incident that is over, and that the same body reported."""
     subscriptions: Sequence[Subscription] = ()
-    """Those of its workspace."""
+    """The subscriptions of its workspace."""
 
 
 @frozen
@@ -296,14 +296,14 @@ class TurnPlan:
 
     candidates: Candidates
     channels: Mapping[str, float | None]
-    """Those that mention the owner, with the end of their quiet hours where they are in any."""
+    """The channels that mention the owner, with the end of their quiet hours where they are in any."""
     late: PlannedPost | None = None
-    """What mentions the owner when the quiet hours are over."""
+    """The message that mentions the owner when the quiet hours are over."""
 
 
 @frozen
 class Decision:
-    """How a pending delivery was routed. `problem` says why it isn't a known event."""
+    """The route of a pending delivery. `problem` says why it isn't a known event."""
 
     kind: str = ""
     problem: str = ""
@@ -311,17 +311,17 @@ class Decision:
     domain: str = ""
     sequence: str = ""
     detail: str = ""
-    """What a count of them may ask: hard or soft, the day of a return."""
+    """A detail that counts need: hard or soft, the day of a return."""
     reply: str = ""
     """A hash of what the lead wrote."""
     remind_at: float | None = None
-    """When to remind of it unless it is acknowledged."""
+    """The time at which to remind of it unless it is acknowledged."""
     inbox: str = ""
     waits: bool = False
     """It can be claimed."""
     posts: tuple[PlannedPost, ...] = ()
     turn: TurnPlan | None = None
-    """Whose turn the reply may be, where its route has a rota."""
+    """The choice of whose turn the reply is, where its route has a rota."""
 
     @property
     def is_incident(self) -> bool:
@@ -400,7 +400,7 @@ THERE: sa.Select[Any] = (
     .order_by(deliveries.c.dkey)
     .with_for_update(of=deliveries)
 )
-"""Those that were looked at before, locked in one order for all processes."""
+"""Deliveries that were looked at before, locked in one order for all processes."""
 
 
 def _gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
@@ -462,7 +462,7 @@ def _ended(tx: Transaction, repeats: Sequence[PendingDelivery]) -> Mapping[int, 
 
 
 def subscriptions_of(tx: Transaction, workspaces: Collection[str]) -> Mapping[str, Sequence[Subscription]]:
-    """What the channels of these workspaces want to be told, in one order."""
+    """The subscriptions of the channels of these workspaces, in one order."""
     wanted: defaultdict[str, list[Subscription]] = defaultdict(list)
     for fact in facts.listed(tx, SUBSCRIPTION, workspaces=workspaces):
         of = dict(zip(("channel", "event", "sequence", "inbox"), json.loads(fact.key), strict=True))
@@ -695,7 +695,7 @@ class ReplyCard:
 
     @property
     def detail(self) -> int:
-        """How much its event says about the reply."""
+        """The rank of its event by how much it says about the reply."""
         return REPLIES[self.kind]
 
 
@@ -788,7 +788,7 @@ def _take_over(tx: Transaction, card: ReplyCard, post: Mapping[str, Any]) -> Non
 
 
 def _keep_claim(tx: Transaction, *, of: str, on: str) -> None:
-    """Who claimed a reply has it, whatever event of it is shown next."""
+    """Leave a reply with who claimed it, whatever event of it is shown next."""
     columns = (alerts.c[name] for name in ("claimed_by", "claimed_name", "claimed_at", "assigned_name"))
     query = sa.select(*columns).where(alerts.c.id == of, alerts.c.claimed_by != "")
     if claim := tx.execute(query).first():

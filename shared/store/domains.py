@@ -39,26 +39,26 @@ class DueDomain:
     domain: str
     job: Job
     report: DomainReport | None = None
-    """How it stood before; None: it was never checked."""
+    """Its state before; None where it was never checked."""
     incidents: Mapping[str, str] = field(default_factory=dict)
     """The alert of each workspace about problems that aren't over."""
     workspaces: Sequence[str] = ()
-    """Those that send from it."""
+    """The workspaces that send from it."""
 
 
 @frozen
 class News:
-    """What the workspaces that send from a domain are told: on the card of its problem, or as a new event."""
+    """News for the workspaces that send from a domain: on the card of its problem, or as a new event."""
 
     body: bytes
-    """Of the event."""
+    """The body of the event."""
     standing: str
-    """How the domain stands now, for the card."""
+    """The present state of the domain, for the card."""
     note: PlannedPost
-    """What goes into the card's thread."""
+    """The note for the card's thread."""
     recovered: bool = False
     held_until: Callable[[str], float | None] = lambda _channel: None
-    """Until when a note waits in a channel."""
+    """The function that gives until when a note waits in a channel."""
 
 
 @frozen
@@ -67,7 +67,7 @@ class Checked:
 
     report: DomainReport
     due_at: float
-    """When to look again."""
+    """The time of the next look."""
     changes: Sequence[DomainChange] = ()
     news: News | None = None
 
@@ -134,7 +134,7 @@ class Domains(Repository):
 
     @reads
     def reports(self, tx: Transaction, names: Collection[str] | None = None) -> Mapping[str, DomainReport]:
-        """How these domains stand, or all; those that were never checked are left out."""
+        """The state of these domains, or of all; those that were never checked are left out."""
         query = sa.select(domains.c.domain, domains.c.report).where(domains.c.report != "")
         queries = [query]
         if names is not None:
@@ -145,7 +145,7 @@ class Domains(Repository):
 
     @reads
     def changes(self, tx: Transaction, names: Collection[str], since: datetime) -> Sequence[DomainChange]:
-        """How the DNS of these domains changed since then, the newest first."""
+        """The changes of these domains' DNS since then, the newest first."""
         return sorted(_changes(tx, names, since), key=lambda change: change.at, reverse=True)
 
     @reads
@@ -155,14 +155,14 @@ class Domains(Repository):
 
     @reads
     def all_broken(self, tx: Transaction) -> Mapping[str, Mapping[str, Sequence[str]]]:
-        """The same of every workspace that has any."""
+        """The broken domains of every workspace that has any."""
         return _broken(tx, _BROKEN)
 
     @reads
     def broken_since(
         self, tx: Transaction, workspace: str, since: datetime
     ) -> Sequence[tuple[float, Mapping[str, Sequence[str]]]]:
-        """Which of a workspace's domains were broken, at each time since then when that changed."""
+        """The broken domains of a workspace, at each time since then when that changed."""
         mine = {fact.key for fact in facts.listed(tx, SENDER, workspaces=[workspace])}
         broken: dict[str, dict[str, None]] = {}
         states: list[tuple[float, Mapping[str, Sequence[str]]]] = []
@@ -187,7 +187,7 @@ class Domains(Repository):
 
 
 def _changes(tx: Transaction, names: Collection[str], since: datetime) -> list[DomainChange]:
-    """How these domains changed since then, the first first; what a newer version wrote is left out."""
+    """The changes of these domains since then, the first first; what a newer version wrote is left out."""
     kept = [fact.value for fact in facts.since(tx, CHANGE, since.timestamp())]
     changes = [decode(DomainChange, str(value["change"])) for value in kept if value.get("domain") in names]
     return [change for change in changes if change is not None]

@@ -100,7 +100,7 @@ class PostedMessage:
 
 @frozen
 class Traces:
-    """Where a person is in the database, by the ids of rows; what merely quotes the address is redacted."""
+    """The places of a person in the database, by the ids of rows; what merely quotes the address is redacted."""
 
     email: str
     alerts: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ class Erasure(Repository):
 
     @reads
     def find(self, tx: Transaction, email: str) -> Traces:
-        """What there is; reads every row with text, so it takes a while where the database is large."""
+        """Find a person; reads every row with text, so it takes a while where the database is large."""
         email = address(email)
         own = tx.execute(sa.select(alerts.c.id, alerts.c.delivery_id).where(alerts.c.email == email)).all()
         told = tuple(row.id for row in own)
@@ -185,7 +185,7 @@ class Erasure(Repository):
 
     @writes
     def _erase_lines(self, tx: Transaction, ids: Sequence[int]) -> None:
-        """Who did something and when stays."""
+        """Leave who did something, and when."""
         tx.update(audit, audit.c.id.in_(ids), command=REDACTED, result=REDACTED)
 
 

@@ -1,4 +1,4 @@
-"""What the bot keeps in few rows and no query looks into: subscriptions, switches, absences, Slack's limits and the like.
+"""Facts, of which there are few and into which no query looks: subscriptions, switches, absences, limits and the like.
 
 A fact has a kind, a workspace (empty: of none), a key that is unique within both, a value as JSON, and a time, whose
 meaning is the kind's: when it was seen, or when it ends.
@@ -56,7 +56,7 @@ def find(tx: Transaction, kind: str, key: str, *, workspace: str = "", locked: b
 
 
 def since(tx: Transaction, kind: str, at: float) -> list[Fact]:
-    """Those of a kind whose time is this one or later, the first first."""
+    """The facts of a kind whose time is this one or later, the first first."""
     return _facts(tx, _SINCE, {"kind_": kind, "since": at})
 
 

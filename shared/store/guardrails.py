@@ -38,7 +38,7 @@ SLOT_SECONDS = 900.0
 THIN_SECONDS, KEPT_SECONDS = 3 * DAY, 40 * DAY
 SLOTS_OF_HOUR = int(HOUR // SLOT_SECONDS)
 LEFT_OUT = -1
-"""In the place of a count that the service left out."""
+"""The number in the place of a count that the service left out."""
 HELD_EVERY = 300.0
 """Seconds between two notes that a condition still holds."""
 LOOK_BACK_SECONDS = 30 * DAY
@@ -123,7 +123,7 @@ class Guardrails(Repository):
 
     @reads
     def seen_on(self, tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
-        """How many deliveries each sequence had on a domain since then, by the key of its name."""
+        """Count the deliveries of each sequence on a domain since then, by the key of its name."""
         kinds = [*EVENT_OF.values()]
         counted = _counted(tx, workspace, since, kinds)
         return _sums((sequence, count) for sequence, origin, count in counted if origin == domain)
@@ -166,7 +166,7 @@ class Guardrails(Repository):
 
     @reads
     def counted_since(self, tx: Transaction) -> float:
-        """When the oldest count that is kept was read; infinity where none is."""
+        """The time of the oldest count that is kept; infinity where none is."""
         oldest: float | None = tx.scalar(sa.select(sa.func.min(samples.c.at)))
         return FOREVER if oldest is None else oldest
 
@@ -280,7 +280,7 @@ def _put_switch(tx: Transaction, workspace: str, switch: Switch) -> None:
 def _counted(
     tx: Transaction, workspace: str, since: float, kinds: Sequence[str]
 ) -> list[tuple[str, str, int]]:
-    """How many deliveries of these kinds came, by the keys of the sequence and of the domain that sent."""
+    """Count the deliveries of these kinds, by the keys of the sequence and of the domain that sent."""
     s = sightings.c
     which = (s.workspace == workspace) & (s.at >= since) & s.kind.in_(kinds)
     query = sa.select(s.sequence, s.domain, s.inbox, sa.func.count()).where(which)
@@ -305,7 +305,7 @@ def _sample(**kept: Any) -> CountSample:
 
 @frozen
 class Claim:
-    """What a rule wants to do about one subject."""
+    """An act that a rule wants to do about one subject."""
 
     workspace: str
     rule: str
@@ -316,13 +316,13 @@ class Claim:
     note: str
     sequences: tuple[str, ...] = ()
     extended: tuple[str, ...] = ()
-    """Those that are paused until earlier: the rule's limit is about what it pauses itself."""
+    """Sequences that are paused until earlier: the rule's limit is about what it pauses itself."""
     resumes_at: float | None = None
     per_day: int = 0
     at_once: int = 0
     """0: it pauses nothing."""
     domain: str = ""
-    """Whose trouble it is, in small letters: all that is found on one is told once. Empty: it is told by itself."""
+    """The domain in trouble, in small letters: all that is found on one is told once. Empty where it is told by itself."""
     left: tuple[str, ...] = ()
     """The names of those that the rule's limit leaves."""
     paused_now: frozenset[str] = frozenset()
@@ -393,7 +393,7 @@ class Incidents(Repository):
 
     @writes
     def hand_over(self, tx: Transaction, incident: Incident, note: str) -> bool:
-        """Where a pause of the domain has a card by now, that shows the incident, and its message says so."""
+        """Have the card of a domain's pause show the incident, where it has one by now, and its message say so."""
         card = open_card(tx, incident.workspace, incident.domain) if incident.told else None
         if card is None or card.kind != PAUSED:
             return False
@@ -510,7 +510,7 @@ def _is_off(tx: Transaction, workspace: str, rule: str) -> bool:
 
 
 def _refusal(tx: Transaction, claim: Claim) -> str:
-    """Why nothing may begin, as the database stands now."""
+    """The reason why nothing may begin, as the database stands now; empty where it may."""
     c = incidents.c
     of_rule = (c.workspace == claim.workspace) & (c.rule == claim.rule)
     if tx.scalar(sa.select(c.id).where(of_rule, c.subject == claim.subject, _IS_OPEN)):

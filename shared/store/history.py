@@ -1,4 +1,4 @@
-"""What the bot recorded, as commands, reports and pages read it: replies and their waits, counts, a domain's past.
+"""The records as commands, reports and pages read them: replies and their waits, counts, a domain's past.
 
 Medians and counts of thousands of rows are computed by the database. All times of the results are aware datetimes in
 UTC.
@@ -92,7 +92,7 @@ TIMERS_BY_WORKSPACE = (
 
 @dataclass(slots=True)
 class Backlog:
-    """How many messages of a workspace wait, by state, and since when the oldest has waited."""
+    """The messages of a workspace that wait, counted by state, and the time since which the oldest waits."""
 
     counts: Counter[str] = field(
         default_factory=lambda: Counter(dict.fromkeys(("waiting", "dead", UNSURE, "uncertain", "held"), 0))
@@ -107,7 +107,7 @@ class Backlog:
 
 
 def backlogs(tx: Transaction, workspace: str | None = None) -> Mapping[str, Backlog]:
-    """What is not posted yet, by workspace, those with nothing left out; or of one workspace alone."""
+    """Count what is not posted yet, by workspace, those with nothing left out; or in one workspace alone."""
     waiting = sa.select(posts.c.workspace, _STATE, sa.func.count(), sa.func.min(posts.c.created_at)).where(
         IS_COUNTED
     )
@@ -125,7 +125,7 @@ def backlogs(tx: Transaction, workspace: str | None = None) -> Mapping[str, Back
 
 
 def refusals(tx: Transaction) -> Mapping[str, Mapping[str, int]]:
-    """How many messages Slack refused, by workspace and by Slack's word for it."""
+    """Count the messages that Slack refused, by workspace and by Slack's word for it."""
     query = sa.select(posts.c.workspace, posts.c.error, sa.func.count()).where(_IS_REFUSED)
     refusals: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for workspace, error, number in tx.execute(query.group_by(posts.c.workspace, posts.c.error)):
@@ -139,7 +139,7 @@ def _of_domain(workspace: str, domain: str, since: float) -> sa.ColumnElement[bo
 
 
 def domain_counts(tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
-    """How many events of each kind a domain had since then, and how many of its bounces were hard."""
+    """Count the events of a domain since then by kind, and its hard bounces."""
     s, mine = sightings.c, _of_domain(workspace, domain, since)
     kinds = sa.select(s.kind, sa.func.count()).where(mine).group_by(s.kind)
     hard = sa.select(sa.func.count()).where(mine, s.kind == "lead.bounced", s.detail.like("hard%"))
@@ -147,7 +147,7 @@ def domain_counts(tx: Transaction, workspace: str, domain: str, since: float) ->
 
 
 class Records(AuditLog, Subscriptions, Timers):
-    """What commands read and change. Each method raises `RecordsUnavailable` when the database does not answer."""
+    """The records for commands. Each method raises `RecordsUnavailable` when the database does not answer."""
 
     backlogs, refusals = probes(method(backlogs)), probes(method(refusals))
     domain_counts = reads(method(domain_counts))
@@ -176,7 +176,7 @@ class Records(AuditLog, Subscriptions, Timers):
 
     @reads
     def summary(self, tx: Transaction, workspace: str) -> AlertsSummary:
-        """How the alerts of a workspace stand, and what came in the last 24 hours."""
+        """The state of a workspace's alerts, and the deliveries of the last 24 hours."""
         backlog = backlogs(tx, workspace).get(workspace) or Backlog()
         waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, IS_COUNTED)
         waiting = {*tx.scalars(waits.distinct())}
@@ -218,13 +218,13 @@ class Records(AuditLog, Subscriptions, Timers):
 
     @reads
     def own_replies(self, tx: Transaction, person: str) -> Sequence[tuple[str, OpenReply]]:
-        """What a person (by id) has claimed and not marked done, each with its workspace, the last claim last."""
+        """The open claims of a person (by id), each with its workspace, the last claim last."""
         claimed = read_alerts(tx, CLAIMED_BY, {"person": person})
         return [(alert.workspace, _open_reply(alert)) for alert in reversed(claimed)]
 
     @reads
     def claim_counts(self, tx: Transaction, workspace: str, since: datetime) -> Mapping[str, int]:
-        """How many replies claimed since then each person has not marked done, by name, the most first."""
+        """Count the replies claimed since then that each person has not marked done, by name, the most first."""
         count = sa.func.count().label("claims")
         query = (
             sa.select(sa.func.max(_c.claimed_name).label("name"), count)
@@ -280,7 +280,7 @@ class Records(AuditLog, Subscriptions, Timers):
         by: Grouping = "",
         late: float,
     ) -> Sequence[Waits]:
-        """How long the replies claimed in this time had waited, who or what has most first.
+        """The waits of the replies claimed in this time, who or what has most first.
 
         In time is what waited `late` seconds at most.
         """
@@ -293,7 +293,7 @@ class Records(AuditLog, Subscriptions, Timers):
     def done_counts(
         self, tx: Transaction, workspace: str, since: datetime, until: datetime
     ) -> Mapping[str, int]:
-        """How many interested replies each person marked as done in this time."""
+        """Count the interested replies that each person marked as done in this time."""
         done = _is_interested(workspace) & _between(_c.handled_at, since, until)
         query = sa.select(_c.handled_name, sa.func.count()).where(done).group_by(_c.handled_name)
         # Of people who claimed under several names, the newest one counts.
@@ -342,7 +342,7 @@ class Records(AuditLog, Subscriptions, Timers):
     def arrivals(
         self, tx: Transaction, workspace: str, since: datetime, until: datetime
     ) -> Mapping[str, int]:
-        """How many deliveries came of each kind, from one moment until before another."""
+        """Count the deliveries of each kind, from one moment until before another."""
         early = _deliveries_since(workspace, since.timestamp())
         came: Counter[str] = Counter()
         for row in tx.execute(early.where(deliveries.c.received_at < until.timestamp())):
@@ -353,7 +353,7 @@ class Records(AuditLog, Subscriptions, Timers):
     def period(
         self, tx: Transaction, workspace: str, since: datetime, until: datetime, *, late: float
     ) -> PeriodRecords:
-        """What a client report tells of the time from one moment until before another."""
+        """The records of a client report from one moment until before another."""
         within = _within(workspace, since, until)
         paused = sa.select(*OWN).where(within, _c.kind == PAUSED).order_by(_c.received_at)
         replies = sa.select(sa.func.count()).where(within, _is_interested(workspace))
@@ -369,7 +369,7 @@ class Records(AuditLog, Subscriptions, Timers):
 
 
 def _is_interested(workspace: str) -> sa.ColumnElement[bool]:
-    """In the words of the partial indexes."""
+    """Interested replies, in the words of the partial indexes."""
     return (_c.workspace == workspace) & _IS_INTERESTED
 
 
@@ -419,7 +419,7 @@ def _waits(
     by: Grouping,
     late: float,
 ) -> list[Waits]:
-    """How long the replies waited until a moment, who or what has most first: medians without reading the rows."""
+    """The waits of replies until a moment, who or what has most first: medians without reading the rows."""
     waited = ended_at - _c.received_at
     positive = sa.case((waited < 0, 0.0), else_=waited).label("waited")
     each = sa.select(positive, _GROUPS[by].label("name")).where(within).subquery()

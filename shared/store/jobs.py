@@ -26,13 +26,13 @@ ACT, EVALUATE = "act", "evaluate"
 DIGEST, DOMAIN, LATE, RELEASE = "digest", "domain", "late", "release"
 LOOKUP, PAINT, POST, REMIND, RESUME = "lookup", "paint", "post", "remind", "resume"
 KINDS = frozenset({ACT, DIGEST, DOMAIN, EVALUATE, LATE, LOOKUP, PAINT, POST, RELEASE, REMIND, RESUME})
-"""What this version does by job; what is of another kind was put by a newer one, and waits for it."""
+"""The kinds that this version does; a job of another kind was put by a newer one, and waits for it."""
 TRIED_AT_START = (LOOKUP, PAINT, POST)
 """The kinds whose jobs are put off only because they failed, or Slack asked to wait."""
 ASKED_FOR, ORDINARY = 0, 1
 """The ranks: a person waits for it, or nobody does."""
 ORPHANED_SECONDS = 30 * 86_400.0
-"""How long a due job of a workspace that left the settings is kept, should the workspace come back."""
+"""The time for which a due job of a workspace that left the settings is kept, should the workspace come back."""
 TOKEN_BITS = 62
 SLASH_AFTER = "0"
 """The character after the slash: keys that begin with a channel and a slash come before the channel and this one."""
@@ -50,10 +50,10 @@ class Job:
     workspace: str = ""
     rank: int = ORDINARY
     attempts: int = 1
-    """How often it was claimed since it was put, or since it last came to an end: crashes count."""
+    """The number of its claims since it was put, or since it last came to an end: crashes count."""
     revision: int = 0
     due_at: float | None = None
-    """When it is due, or when the lease of whoever has it ends; None: it sleeps."""
+    """The time when it is due, or when the lease of whoever has it ends; None while it sleeps."""
     payload: Mapping[str, Any]
     error: str = ""
 
@@ -70,7 +70,7 @@ class Again:
     after: float | None
     error: str = ""
     attempts: int | None = None
-    """None: as they are."""
+    """The number of attempts to set; None leaves it as it is."""
 
 
 End = Done | Again
@@ -82,7 +82,7 @@ _WORKSPACES: sa.BindParameter[Any] = sa.bindparam("workspaces", expanding=True)
 _KNOWN = sa.case((_c.workspace == "", sa.true()), else_=sa.func.lower(_c.workspace).in_(_WORKSPACES))
 _SECONDS = sa.bindparam("seconds", type_=sa.Double)
 _OF_ANY_RANK = _c.rank.in_((ASKED_FOR, ORDINARY))
-"""In the words of the index, which has the rank before the time."""
+"""A condition in the words of the index, which has the rank before the time."""
 _OURS = (_c.id == sa.bindparam("job")) & (_c.token == sa.bindparam("held"))
 _DUE = (
     sa.select(_c.id)
@@ -135,7 +135,7 @@ def _claim(*, is_postgresql: bool) -> sa.Update:
 
 @cache
 def _next_of(kinds: tuple[str, ...]) -> sa.Select[Any]:
-    """When the first job of each kind and rank is due: one look into the index each."""
+    """The query for when the first job of each kind and rank is due: one look into the index each."""
     firsts = [
         sa.select(_c.due_at)
         .where(_c.kind == kind, _c.rank == rank, _c.due_at.is_not(None), _KNOWN)
@@ -154,7 +154,7 @@ def unknown_kinds(tx: Transaction) -> Sequence[str]:
 
 
 class Jobs(Repository):
-    """What is due, and who does it."""
+    """The jobs that are due, and who does them."""
 
     unknown_kinds = probes(method(unknown_kinds))
 
@@ -195,7 +195,7 @@ class Jobs(Repository):
     def waits(
         self, tx: Transaction, kinds: Collection[str], workspaces: Collection[str]
     ) -> Mapping[str, float]:
-        """After how many seconds something of each kind is due, 0 or less if it is; without those that rest."""
+        """The seconds after which something of each kind is due, 0 or less if it is; without those that rest."""
         names = tuple(sorted(kinds))
         row = tx.execute(_next_of(names), _lower(workspaces)).one()
         # Two of each kind, one of each rank.

@@ -36,9 +36,9 @@ from shared.store.slack_limits import UPDATE
 INCIDENT = 3
 """The urgency of a message that is posted separately, before all others, and never shares a message."""
 PAUSE_SECONDS = 5.0
-"""Until a message that could not be repainted is tried again."""
+"""The pause until a message that could not be repainted is tried again."""
 LONGEST_SECONDS = 600.0
-"""How long a repaint is put off at most."""
+"""The longest time for which a repaint is put off."""
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -67,11 +67,11 @@ def is_of_kind(kind: str) -> sa.ColumnElement[bool]:
 
 
 UNSENT = _c.state != sa.literal(State.SENT.value, literal_execute=True)
-"""In the words of the index over what is not sent yet: without it, all that a channel ever had would be read."""
+"""Unsent posts, in the words of their index: without it, all that a channel ever had would be read."""
 ANY_UNSENT = UNSENT & _c.state.in_([state for state in State if state != State.SENT])
-"""The same for a whole channel: all columns that are given decide between its indexes (see schema)."""
+"""Unsent posts of a whole channel: all columns that are given decide between its indexes (see schema)."""
 IS_COUNTED = _c.kind.not_in(names(awaited=True)) & UNSENT
-"""What counts as waiting: a person sees for themselves that an answer hasn't come."""
+"""Posts that count as waiting: a person sees for themselves that an answer hasn't come."""
 _OF_CHANNEL = _c.channel == sa.bindparam("of")
 READY_IN = _OF_CHANNEL & UNSENT & is_in(State.READY)
 """Posts of a channel that wait to be sent."""
@@ -103,7 +103,7 @@ class Post:
     change: AuditEntry | None = None
     """The change of sequences that it tells of, with what became of them since."""
     alert: Alert | None = None
-    """None where it belongs to none."""
+    """Its alert; None where it belongs to none."""
 
     @property
     def mark(self) -> str:
@@ -112,7 +112,7 @@ class Post:
 
     @property
     def key(self) -> str:
-        """What the message's metadata has, by which it is found again."""
+        """The key in the message's metadata, by which it is found again."""
         return self.bundle or f"p{self.mark}"
 
 
@@ -120,7 +120,7 @@ _OWN = tuple(_c[field.name] for field in fields(Post) if field.name in _c)
 _NAMES = tuple(column.name for column in _OWN)
 _CHANGE = len(_NAMES)
 _ALERT = _CHANGE + len(rows.ENTRY_COLUMNS)
-"""Where the columns of a post's change and of its alert begin."""
+"""The places at which the columns of a post's change and of its alert begin."""
 
 
 def drawable() -> sa.Select[Any]:
@@ -204,7 +204,7 @@ def wake(tx: Transaction, channels: Iterable[str]) -> None:
 
 @frozen
 class ChannelState:
-    """What the job of a channel carries: how fast it may go, and what is wrong with it."""
+    """The state that the job of a channel carries: its pace, and its trouble."""
 
     tat: float = 0.0
     """The theoretical arrival time of GCRA: when the next message would be on schedule."""
@@ -212,7 +212,7 @@ class ChannelState:
     """Slack's word for why it takes nothing; empty: it does."""
     trouble_since: float = 0.0
     turns: int = 0
-    """How many it had."""
+    """The number of turns that it had."""
 
 
 def state_of(payload: Mapping[str, Any]) -> ChannelState:
@@ -265,13 +265,13 @@ def redraw(
     clicked: bool = False,
     values: Mapping[str, Any] = EMPTY,
 ) -> int:
-    """The same for these posts, with other values; returns how many there are."""
+    """Have these posts drawn again, with other values; returns how many there are."""
     again = sa.update(posts).where(which).values({**_AGAIN, **values}).returning(*_SHOWS)
     return _draw(tx, tx.execute(again, {"by_click": clicked}), clicked=clicked)
 
 
 def _draw(tx: Transaction, changed: Iterable[Any], *, clicked: bool) -> int:
-    """What isn't in Slack yet is drawn as it is when it is sent."""
+    """Have changed posts repainted; what isn't in Slack yet is drawn as it is when it is sent."""
     drawn = [*changed]
     put_paint(tx, {(row.channel, row.ts) for row in drawn if row.state == State.SENT}, clicked=clicked)
     return len(drawn)

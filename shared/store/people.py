@@ -1,4 +1,4 @@
-"""Whose turn a reply is, and who is away.
+"""The turns of replies, and the absences of people.
 
 A turn is chosen in the transaction that plans its posts, so that no crash skips or doubles it. Who had the last turn
 of a rota is a fact, which is locked until the choice is committed.
@@ -25,35 +25,35 @@ from shared.store.jobs import look_now
 
 @frozen
 class Candidates:
-    """Who may get the turn of a reply, as the settings, the clock and Slack have it."""
+    """The people who may get the turn of a reply, as the settings, the clock and Slack have it."""
 
     rota: str
     people: tuple[str, ...]
-    """In the order in which they take turns."""
+    """The people in the order in which they take turns."""
     gone: frozenset[str] = frozenset()
-    """Those who are no members any more."""
+    """The people who are no members any more."""
     names: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
-    """Who is mentioned when it is nobody's turn."""
+    """The group that is mentioned when it is nobody's turn."""
     pass_after: float | None = None
     quiet_until: float | None = None
     """Nobody is mentioned before, so nothing passes on either."""
 
     def ends_at(self, now: float) -> float | None:
-        """When a turn passes on that begins now."""
+        """The time at which a turn passes on that begins now."""
         return None if self.pass_after is None else (self.quiet_until or now) + self.pass_after
 
 
 @frozen
 class Turn:
-    """Whose turn a reply is; without an owner it is the group's."""
+    """The turn of a reply; without an owner it is the group's."""
 
     owner: str = ""
     name: str = ""
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What the alert's row keeps of it."""
+        """The columns that the alert's row keeps of it."""
         return {"owner": self.owner, "owner_name": self.name}
 
 
@@ -89,7 +89,7 @@ class Turns(Repository):
 
     @reads
     def absences(self, tx: Transaction) -> Sequence[Absence]:
-        """Who is away, by name."""
+        """The people who are away, by name."""
         away = [
             Absence(person=absence.key, name=str(absence.value.get("name", "")), until=moment(absence.at))
             for absence in _absences(tx)

@@ -10,28 +10,28 @@ from shared.frozen import frozen
 
 @frozen
 class KindOfPost:
-    """Where a message of a kind goes, what it shows, what ends it, and how long it is kept."""
+    """The rules for messages of a kind: their place, their content, their end, and how long they are kept."""
 
     name: str
     meaning: str
     draws: Literal["note", "card", "updated", "again", "answer", "history"] = "note"
-    """What is drawn: the note of the post, the card of its alert, a note about that, or an entry of the audit."""
+    """The content that is drawn: the note of the post, the card of its alert, a note about that, or an entry of the audit."""
     in_thread: bool = True
     """It goes under the card of its alert, where it has one."""
     broadcast: bool = False
-    """In a thread, it is shown in the channel too where the settings want that."""
+    """It is shown in the channel too, from a thread, where the settings want that."""
     repainted: bool = False
     """It is updated when its alert changes."""
     settled_by: Literal["", "claim", "turn", "finish", "acknowledgement"] = ""
-    """What people do about its alert, after which it asks for nothing."""
+    """The act of people on its alert after which it asks for nothing."""
     of_alert: Literal["", "card", "again"] = ""
-    """How its metadata names the alert: as its card, or as one that another message is the card of."""
+    """The name of the alert in its metadata: as its card, or as one that another message is the card of."""
     awaited: bool = False
     """A person waits for it: it goes before all others, and is not counted among what waits."""
     in_order: bool = False
     """It tells how something goes on: it waits for an uncertain one of its kind before it, or it would be misread."""
     kept: Literal["texts", "alert", "briefly"] = "texts"
-    """As long as texts or its alert; briefly: as texts, also where it was never sent."""
+    """The time for which it is kept: as texts, as its alert, or (briefly) as texts, also where it was never sent."""
 
 
 ALERT, CURRENT, REPLACED, TURNED = "alert", "current", "replaced", "turned"

@@ -1,4 +1,4 @@
-"""What is posted to a channel next, and what becomes of it: one job of the kind `post` for each channel.
+"""The turns of channels: what is posted next, and its outcome. Each channel has one job of the kind `post`.
 
     ready -> sending -> sent
                      -> uncertain -> found in the channel or its thread: sent
@@ -67,13 +67,13 @@ BUNDLE = 13
 ALONE = 5
 """Alerts that may wait for a channel and still get a message each: it takes them in five seconds."""
 OTHERS_EVERY = 4
-"""Where alerts share messages, every fourth message is for something else, like a reminder."""
+"""Every fourth message is for something else, like a reminder, where alerts share messages."""
 FARTHEST_SECONDS = 3600.0
-"""So far ahead may a channel be due at most."""
+"""The farthest ahead that a channel may be due."""
 SET_BACK_SECONDS = 60.0
 """No channel's schedule is ever further ahead: the clock was set back, and what was due then is due now."""
 MOST_REFUSALS = 5
-"""How often a post is tried that Slack refuses, and not its channel."""
+"""The number of tries of a post that Slack refuses, and not its channel."""
 RATE_LIMITED = "ratelimited"
 """Slack's word for a call too many."""
 LONGEST_DOUBT_SECONDS = 30.0
@@ -93,14 +93,14 @@ FARTHEST_LOOKUP = 300.0
 SAME_TIME_SECONDS = 900.0
 """Posts whose attempts are so many seconds apart share a reading; an old one would make it long for all."""
 SLOW_SECONDS = 1.0
-"""How long a place waits while another is read, where Slack has throttled the method."""
+"""The wait of a place while another is read, where Slack has throttled the method."""
 SOUGHT_AT_ONCE = 200
 """Posts that one reading looks for."""
 
 
 @frozen
 class LeaseTimings:
-    """How fast a channel may be posted to, and how long its lease lasts; seconds."""
+    """The pace of a channel and the times of its lease, in seconds."""
 
     period: float = 1.0
     """Between messages of a channel (Slack, rate limits)."""
@@ -111,29 +111,29 @@ class LeaseTimings:
     read_pause: float = 2.0
     """Between look-ups of an uncertain message: what was accepted is in the history by then."""
     doubt: float = 10.0
-    """How long after its lease an attempt that was never answered may still turn up."""
+    """The time after its lease in which an attempt that was never answered may still turn up."""
 
     @property
     def patience(self) -> float:
-        """How long a call under the lease may take."""
+        """The longest time that a call under the lease may take."""
         return 0.8 * self.lease
 
     @property
     def longest(self) -> float:
-        """How long after the claim an attempt may still turn up."""
+        """The time after the claim in which an attempt may still turn up."""
         return self.lease + self.doubt
 
 
 @frozen
 class ChannelLease:
-    """What the holder of a channel is to post within its lease: these, as one message."""
+    """The posts that the holder of a channel is to post within its lease, as one message."""
 
     channel: str
     token: int = 0
     posts: tuple[Post, ...] = ()
     thread_ts: str = ""
     job: Job | None = None
-    """None: nobody posts, and Slack has said something about the channel."""
+    """The job of the channel; None where nobody posts, and Slack has said something about the channel."""
 
 
 @frozen
@@ -179,7 +179,7 @@ Outcome = Sent | NotSent | Unknown | ChannelRefused | Unpostable
 
 @frozen
 class Settled:
-    """Whether the lease was still held, and whether its channel broke or recovered just now."""
+    """The effect of an outcome: the lease was still held, its channel broke or recovered just now."""
 
     held: bool
     broke: bool = False
@@ -201,29 +201,29 @@ class Lookup:
     thread_ts: str
     posts: tuple[Post, ...]
     since: float
-    """When the first of the attempts began, or earlier; Unix seconds by the store's clock, which may be wrong."""
+    """The time at which the first of the attempts began, or earlier; Unix seconds by the store's clock, which may be wrong."""
     age: float
     """Seconds since then."""
     position: str = ""
-    """Where the reading goes on, as the `Look` before left it; empty: a new one begins."""
+    """The place where the reading goes on, as the `Look` before left it; empty where a new one begins."""
     began_at: float = 0.0
-    """When the reading began: it proves nothing about posts that are uncertain only since."""
+    """The time at which the reading began: it proves nothing about posts that are uncertain only since."""
     around: float = 0.0
     """The attempt whose time it reads."""
 
 
 @frozen
 class Look:
-    """What a look-up saw."""
+    """The result of a look-up."""
 
     found: Mapping[str, str] = field(default_factory=dict)
     """The `ts` of messages by the key of their posts."""
     complete: bool = False
     """It was read to the end: what is not found is not there."""
     position: str = ""
-    """Where to read on."""
+    """The place where to read on."""
     pages: int = 0
-    """How many were read this time."""
+    """The number of pages that were read this time."""
     error: str = ""
     after: float | None = None
     """Slack asked to wait so many seconds."""
@@ -320,7 +320,7 @@ class Posting(Repository):
 
     @writes
     def turn(self, tx: Transaction, job: Job) -> ChannelLease | None:
-        """What is to be posted to a channel; None: nothing for now, or someone else has it."""
+        """Take what is to be posted to a channel; None for nothing now, or where someone else has it."""
         state = _held(tx, job)
         if state is None:
             return None
@@ -502,7 +502,7 @@ class Posting(Repository):
 
     @writes
     def place(self, tx: Transaction, job: Job) -> Lookup | None:
-        """What is to be looked for where; None: nothing for now, or someone else has it."""
+        """Take what is to be looked for in a place; None for nothing now, or where someone else has it."""
         if not jobs.hold(tx, job):
             return None
         channel, _, thread_ts = job.key.partition("/")
@@ -537,7 +537,7 @@ class Posting(Repository):
 
     @probes
     def counts(self, tx: Transaction) -> dict[str, int]:
-        """How many posts are uncertain, and how many of them are unsure because they can't be looked up."""
+        """Count the uncertain posts, and those that are unsure because they can't be looked up."""
         counted = {"uncertain": _UNCERTAIN, "unsure": _DEAD & _c.unsure}
         query = sa.select(sa.func.count()).select_from(posts)
         return {name: tx.scalar(query.where(which)) or 0 for name, which in counted.items()}
@@ -598,7 +598,7 @@ def _held(tx: Transaction, job: Job) -> ChannelState | None:
 
 
 def _next(tx: Transaction, channel: str, state: ChannelState) -> tuple[Post, ...]:
-    """What the channel gets next: in trouble a dead letter; then what a person waits for, incidents, everything else."""
+    """The posts that the channel gets next: in trouble a dead letter; then what a person waits for, incidents, the rest."""
     of = {"of": channel}
     for query in (*([_DEAD_LETTER] if state.trouble else ()), _ANSWER, _INCIDENT):
         if first := read_posts(tx, query, of):
@@ -614,7 +614,7 @@ def _next(tx: Transaction, channel: str, state: ChannelState) -> tuple[Post, ...
 
 
 def _thread_of(tx: Transaction, post: Post) -> str:
-    """What follows an alert belongs under its card, and the history of a change under its message."""
+    """The thread of a post: what follows an alert belongs under its card, the history of a change under its message."""
     if not (kind_of(post.kind).in_thread and post.alert_id):
         return post.thread_ts
     return tx.scalar(_THREAD, {"alert": post.alert_id, "of": post.channel}) or ""
@@ -669,7 +669,7 @@ def _raise_some(tx: Transaction, ids: Sequence[int], **anew: Any) -> int:
 
 
 def _uncertain(tx: Transaction, channel: str) -> int:
-    """How many messages are uncertain, up to ten.
+    """Count the uncertain messages, up to ten.
 
     Posts that share a message count once, or one such message would hold up the channel.
     """
@@ -723,7 +723,7 @@ def _closed_for(tx: Transaction, job: Job, thread_ts: str) -> float:
 
 
 def _mark_found(tx: Transaction, there: Mapping[int, str]) -> None:
-    """Also what another process has given up meanwhile, as long as none has tried it again."""
+    """Mark posts as sent, also those that another process has given up meanwhile, as long as none has tried them again."""
     if not there:
         return
     untried = _c.id.in_(there) & _c.state.in_([State.UNCERTAIN, State.READY, State.DEAD])
@@ -736,7 +736,7 @@ def _mark_found(tx: Transaction, there: Mapping[int, str]) -> None:
 
 
 def _mark_missing(tx: Transaction, lookup: Lookup, look: Look, missing: Collection[int]) -> None:
-    """What a reading that didn't find them says of posts."""
+    """Write down what a reading that didn't find them says of posts."""
     lost = sa.update(posts).where(_c.id.in_(missing), _UNCERTAIN)
     if look.complete:
         # To be sent again after enough readings, of which the last began when the attempt could no longer arrive.

@@ -1,4 +1,4 @@
-"""What messages show: rows of the alerts with their deliveries, and entries of the audit."""
+"""The rows that messages show: alerts with their deliveries, and entries of the audit."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_alerts(
 
 
 ENTRY_COLUMNS = tuple(audit.c)
-"""What a query needs for `entry_of`, in this order."""
+"""The columns that a query needs for `entry_of`, in this order."""
 _AS_KEPT = ("workspace", "command", "result", "effect", "reason", "undoes", "undone_by", "overtaken_by")
 
 

@@ -31,12 +31,12 @@ from shared.store.jobs import LATE, RESUME, Job
 from shared.store.messages import PlannedPost
 
 OUTSIDER = Actor(name="someone at the service", face="service")
-"""Who changes what this program didn't."""
+"""The actor of changes that this program didn't make."""
 LATE_EVERY = 5.0
 """Seconds between two looks at a sequence that an unanswered request may still change."""
 
 Announcement = Callable[[Sequence[Job]], tuple[AuditEntry, PlannedPost | None]]
-"""What is written down and posted of pauses that ended together."""
+"""The function that words what is written down and posted of pauses that ended together."""
 
 
 class Timers(Repository):
@@ -93,7 +93,7 @@ def timer_of(job: Job) -> Timer:
 ENDS_AT = "ends_at"
 """The field of a timer's payload with its end in Unix seconds."""
 LATE_SECONDS = 120.0
-"""How long a service may take to carry out a request that it did not answer."""
+"""The time that a service may take to carry out a request that it did not answer."""
 
 c = sequence_changes.c
 _LOCKED = (
@@ -117,7 +117,7 @@ class Doubt:
 
     sequence: str
     confirmed: Status | None
-    """What it must be; None: nothing is certain, someone changes it, or nothing that may come contradicts it."""
+    """The status that it must have; None where nothing is certain, someone changes it, or nothing that may come contradicts it."""
 
 
 class SequenceChanges(Repository):
@@ -138,7 +138,7 @@ class SequenceChanges(Repository):
         firing: Job | None = None,
         if_confirmed: bool = False,
     ) -> SequenceChange | None:
-        """As in the protocol; raises `TimerReplaced` where the end of a pause, `firing`, is no longer ours.
+        """Lock a sequence for a change; raises `TimerReplaced` where the end of a pause, `firing`, is no longer ours.
 
         `if_confirmed`: None also where another status was confirmed last.
         """
@@ -257,7 +257,7 @@ class SequenceChanges(Repository):
 
     @reads
     def doubts(self, tx: Transaction, workspace: str, sequences: Collection[str]) -> Sequence[Doubt]:
-        """Those of these sequences that a late request may still change."""
+        """The sequences among these that a late request may still change."""
         rows = tx.execute(_NAMED, {"workspace": workspace, "sequences": [*sequences]})
         return [_doubt_of(row, now=tx.now) for row in rows if _is_doubtful(row, now=tx.now)]
 
@@ -284,12 +284,12 @@ def _revisions(tx: Transaction, which: sa.ColumnElement[bool]) -> dict[str, int]
 
 
 def _is_doubtful(row: sa.Row[Any], *, now: float) -> bool:
-    """Whether an unanswered request may have changed the status since it was confirmed, or may do so."""
+    """True if an unanswered request may have changed the status since it was confirmed, or may do so."""
     return any(until is not None and until > now for until in (row.pause_late_until, row.resume_late_until))
 
 
 def _doubt(tx: Transaction, status: str) -> dict[Any, Any]:
-    """What an unanswered request leaves: it may be carried out later, and what it contradicts isn't certain."""
+    """The values that an unanswered request leaves: it may be carried out later, and what it contradicts isn't certain."""
     still = sa.case((c.confirmed == status, c.confirmed), else_="")
     return {_LATE[status]: tx.now + LATE_SECONDS, "confirmed": still, "revision": c.revision + 1}
 

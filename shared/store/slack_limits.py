@@ -17,33 +17,33 @@ from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.facts import LIMIT, REQUEST
 
 KEPT_SECONDS = 3 * 86_400.0
-"""How long an event is known again; Slack sends one again for about an hour."""
+"""The time for which an event is known again; Slack sends one again for about an hour."""
 UPDATE, POST = "chat.update", "chat.postMessage"
 HISTORY, REPLIES = "conversations.history", "conversations.replies"
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0
 """Seconds of the backoff after failures in a row, of one channel."""
 SLOW_SECONDS = 600.0
-"""How long posts stay paced after Slack throttled the whole workspace."""
+"""The time for which posts stay paced after Slack throttled the whole workspace."""
 SAME_TIME_SECONDS = 10.0
-"""Two channels that are throttled within so many seconds are throttled together."""
+"""The time within which two channels that are throttled are throttled together."""
 CHANNEL_WAIT_SECONDS = 3.0
 """A longer `Retry-After` is not the single second of a channel."""
 FARTHEST_SECONDS = 3600.0
-"""What is further ahead was written before the clock was set back."""
+"""A time further ahead was written before the clock was set back."""
 
 
 @frozen
 class Limit:
-    """How fast a method of Slack may be called, by all bots that share the database; by default at any speed."""
+    """The limit of a method of Slack, for all bots that share the database; by default there is none."""
 
     tat: float = 0.0
     """Theoretical arrival time of GCRA: when the next call would be on schedule."""
     closed_until: float = 0.0
     """Slack asked to wait, or keeps failing."""
     slow_until: float = 0.0
-    """Until when a method is paced that was throttled."""
+    """The end of the time for which a throttled method is paced."""
     failures: int = 0
-    """How many there were in a row."""
+    """The number of failures in a row."""
     channel: str = ""
     """The channel in which it was throttled last."""
     throttled_at: float = 0.0
@@ -79,7 +79,7 @@ def is_slow(limit: Limit, *, now: float) -> bool:
 
 @frozen
 class Pace:
-    """How many calls of a method Slack takes, over all bots: `period` seconds between them in the long run."""
+    """The pace of a method of Slack, over all bots: `period` seconds between calls in the long run."""
 
     method: str
     period: float
@@ -91,7 +91,7 @@ class Pace:
     """Any number may be made until Slack has throttled the method."""
 
     def free(self, tx: Transaction) -> tuple[int, int] | None:
-        """How many calls may begin now that a person waits for, and how many others; None: any number."""
+        """The numbers of calls that may begin now: for what a person waits for, and for the rest; None for any number."""
         limit = read(tx, self.method)
         if self.only_slow and not is_slow(limit, now=tx.now):
             return None
@@ -157,7 +157,7 @@ def _slowed(limit: Limit, seconds: float, *, now: float) -> Limit:
 
 
 class SlackEvents(Repository):
-    """What Slack sent, over all processes that share the database."""
+    """The events that Slack sent, over all processes that share the database."""
 
     @writes
     def take(self, tx: Transaction, event: str) -> bool:

@@ -26,7 +26,7 @@ from shared.store.subscriptions import Digests
 
 
 class Store:
-    """What the bot must not forget, by subject; `records` is for the commands."""
+    """The repositories over one database, by subject; `records` is for the commands."""
 
     def __init__(self, database: Database, timings: LeaseTimings) -> None:
         self.database = database

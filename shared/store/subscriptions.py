@@ -1,4 +1,4 @@
-"""What channels want to be told: events at once, and digests at their times, each posted once."""
+"""The subscriptions of channels: events at once, and digests at their times, each posted once."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from shared.store.messages import PlannedPost
 from shared.store.post_kinds import ANSWER
 
 LATEST_SECONDS = 6 * 3600.0
-"""How long after its time a digest is still given: a bot that was away overnight does not begin with old ones."""
+"""The time for which a digest is still given: a bot that was away overnight does not begin with old ones."""
 EVERY = ("day", "week")
-"""How often a digest may come."""
+"""The rhythms of digests."""
 
 
 class Subscriptions(Repository):
@@ -53,7 +53,7 @@ class Subscriptions(Repository):
 
     @reads
     def digest_at(self, tx: Transaction, workspace: str, channel: str) -> str | None:
-        """When a channel has its digests: a rhythm, or two joined by `and`."""
+        """The times of a channel's digests: a rhythm, or two joined by `and`."""
         rhythms = [facts.find(tx, DIGEST, f"{every}/{channel}", workspace=workspace) for every in EVERY]
         return " and ".join(str(rhythm.value["at"]) for rhythm in rhythms if rhythm) or None
 
@@ -105,7 +105,7 @@ def _titled(title: str) -> str:
 
 
 def about_setting(workspace: str, setting: str) -> str:
-    """How the `dedupe` of a message about a setting begins."""
+    """The beginning of the `dedupe` of messages about a setting."""
     place = "" if setting == ALL_RULES else workspace
     return f"{ANSWER}:{place}:{setting}:"
 
@@ -133,7 +133,7 @@ class DueDigest:
     every: str
     due_at: float
     days: int
-    """How many it is about: those since the one before."""
+    """The number of days that it is about: those since the one before."""
 
 
 class Digests(Repository):

@@ -119,13 +119,13 @@ class WebhookSubscriptions(Repository):
 
     @reads
     def ends(self, tx: Transaction, workspace: str) -> Mapping[str, float]:
-        """When the secrets end that do."""
+        """The ends of the secrets that end."""
         mine = facts.listed(tx, WEBHOOK, workspaces=[workspace])
         return {fact.key: fact.at for fact in mine if fact.at is not None}
 
     @reads
     def list(self, tx: Transaction, workspace: str) -> tuple[Subscription, ...]:
-        """Those of a workspace, the oldest first; a secret that cannot be read is empty."""
+        """The subscriptions of a workspace, the oldest first; a secret that cannot be read is empty."""
         return tuple(
             Subscription(
                 id=fact.key,
@@ -138,7 +138,7 @@ class WebhookSubscriptions(Repository):
 
     @probes
     def secrets(self, tx: Transaction) -> StoredSecrets:
-        """Those of all workspaces."""
+        """The secrets of all workspaces."""
         secrets: dict[str, tuple[str, ...]] = {}
         problems: dict[str, str] = {}
         for fact in _counting(tx):
@@ -168,7 +168,7 @@ class WebhookSubscriptions(Repository):
 
 
 def _counting(tx: Transaction, *, workspaces: Collection[str] | None = None) -> Sequence[Fact]:
-    """Those whose deliveries are accepted, the oldest first."""
+    """The subscriptions whose deliveries are accepted, the oldest first."""
     counting = [
         fact
         for fact in facts.listed(tx, WEBHOOK, workspaces=workspaces)

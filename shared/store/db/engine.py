@@ -62,12 +62,12 @@ def blames_values(error: Exception) -> bool:
 
 
 def unreachable(url: URL) -> str:
-    """Why the database cannot be connected to; empty when it can."""
+    """The reason why the database cannot be connected to; empty when it can."""
     return _obstacle(url, sa.Connection.close)
 
 
 def unusable(url: URL) -> str:
-    """Why the database cannot be connected to, or why this version can't use it; empty when it can."""
+    """The reason why the database cannot be connected to, or this version can't use it; empty when it can."""
     return _obstacle(url, lambda connection: migrate.read_state(connection).check())
 
 
@@ -83,7 +83,7 @@ def _obstacle(url: URL, check: Callable[[sa.Connection], None]) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Why the database did not do it, without a statement or its values, and what to do where it takes no writes."""
+    """The reason of a failure, without a statement or its values, and what to do where it takes no writes."""
     if blames_values(error):
         return "refuses a value"
     if isinstance(error, sa.exc.TimeoutError):

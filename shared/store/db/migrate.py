@@ -34,7 +34,7 @@ class UnusableSchema(RecordsUnavailable):
 
 @frozen
 class SchemaState:
-    """Where a database's schema stands; `revision` is empty for an empty database."""
+    """The state of a database's schema; `revision` is empty for an empty database."""
 
     revision: str = ""
     made_by: str = ""
@@ -42,7 +42,7 @@ class SchemaState:
 
     @property
     def problem(self) -> str:
-        """Why this version can't use the database, and what to do; empty when it can."""
+        """The reason why this version can't use the database, and what to do; empty when it can."""
         this = f"this is version {program_version()}"
         # The schemas from before the baseline have lower numbers.
         if self.revision.isdecimal() and len(self.revision) == len(BASELINE) and self.revision < BASELINE:
@@ -104,7 +104,7 @@ def current_revision(connection: sa.Connection) -> str:
 
 
 def read_state(connection: sa.Connection) -> SchemaState:
-    """Where the schema stands."""
+    """Read the state of the schema."""
     revision = current_revision(connection)
     if not sa.inspect(connection).has_table(releases.name):
         return SchemaState(revision=revision)
