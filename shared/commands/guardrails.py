@@ -167,8 +167,8 @@ async def _run(arguments: Guard, context: CommandContext) -> Result | Question:
     doing = {
         "list": lambda: _list(rules, context),
         "remove": lambda: _remove(rules[name], context),
-        "snooze": lambda: _snooze(name, arguments.duration or SNOOZED, context),
-        "off": lambda: _turn_off(name, context),
+        "snooze": lambda: _switch_off(name, context, until=context.now() + (arguments.duration or SNOOZED)),
+        "off": lambda: _switch_off(name, context),
         "on": lambda: _turn_on(name, context),
     }
     return await doing[act]()
@@ -337,39 +337,27 @@ async def _remove(rule: NamedRule, context: CommandContext) -> Result:
     return Result(card, audit=f"guardrail {name} removed", setting=f"guardrail {name}")
 
 
-async def _snooze(name: str, duration: timedelta, context: CommandContext) -> Result:
-    # What a person turned off stays off: a snooze would turn it on again at its end.
-    switches = await context.need_records().guardrails.switches(context.workspace.name)
-    if any(switch.rule == name and switch.until is None for switch in switches):
-        return Result(_switched(f"Guardrail {name} is off", NOTHING_CHANGED, name=name, tone=Tone.INFO))
-    end = context.now() + duration
-    await _switch_off(name, context, until=end)
-    title = f"Guardrail {name} is snoozed until {context.show(end)}"
-    card = _switched(title, f"Then it works again. {STAY}", name=name, tone=Tone.GOOD)
-    audit = f"guardrail {name} snoozed until {context.show(end)}"
-    return Result(card, audit=audit, setting=f"guardrail {name}")
-
-
-def _switched(title: str, *text: str, name: str, tone: Tone) -> Card:
-    on = Button("Turn on", Guard(act="on", name=name), tone=Tone.GOOD)
-    return Card(title, tone=tone, text=text, buttons=(on,))
-
-
-async def _switch_off(name: str, context: CommandContext, *, until: datetime | None = None) -> None:
+async def _switch_off(name: str, context: CommandContext, *, until: datetime | None = None) -> Result:
+    """Turn a rule off, until a moment where one is given; without a name, all rules of all workspaces."""
     from shared.records.guardrails import Switch
 
-    end = until.timestamp() if until else None
-    switch = Switch(rule=name, by=context.actor.name, at=context.now().timestamp(), until=end)
-    await context.need_records().guardrails.switch_off(context.workspace.name, switch)
-
-
-async def _turn_off(name: str, context: CommandContext) -> Result:
-    """One rule; or all rules of all workspaces, where there is no name."""
-    await _switch_off(name, context)
+    records, workspace = context.need_records().guardrails, context.workspace.name
     what = f"Guardrail {name} is" if name else "All guardrails of all outreach workspaces are"
-    text = "It does nothing until someone turns it on." if name else ALL_SILENT
-    card = _switched(f"{what} off", text, STAY, name=name, tone=Tone.WARN)
-    return Result(card, audit=f"{what} off".lower(), setting=_setting(name))
+    buttons = (Button("Turn on", Guard(act="on", name=name), tone=Tone.GOOD),)
+    # What a person turned off stays off: a snooze would turn it on again at its end.
+    if until and any(
+        switch.rule == name and switch.until is None for switch in await records.switches(workspace)
+    ):
+        return Result(Card(f"{what} off", text=(NOTHING_CHANGED,), buttons=buttons))
+    at, end = context.now().timestamp(), until.timestamp() if until else None
+    await records.switch_off(workspace, Switch(rule=name, by=context.actor.name, at=at, until=end))
+    state, does = "off", "It does nothing until someone turns it on." if name else ALL_SILENT
+    if until:
+        state, does = f"snoozed until {context.show(until)}", "Then it works again."
+    tone = Tone.GOOD if until else Tone.WARN
+    card = Card(f"{what} {state}", tone=tone, text=(does, STAY), buttons=buttons)
+    audit = f"{what[:1].lower()}{what[1:]} {state}"
+    return Result(card, audit=audit, setting=_setting(name))
 
 
 def _setting(name: str) -> str:
@@ -384,7 +372,7 @@ class AllOff(Act):
     command = "guardrails"
 
     async def carry_out(self, context: CommandContext) -> Result:
-        return await _turn_off("", context)
+        return await _switch_off("", context)
 
 
 def _ask_all_off(count: int, context: CommandContext) -> Question:

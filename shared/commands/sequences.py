@@ -76,26 +76,25 @@ async def _paused(shown: Many[Sequence], context: CommandContext) -> Result:
     """List who paused each, why, and until when; a pause made elsewhere, or long ago, has no known author."""
     from shared.api.models import as_dict
 
-    changes, timers = await _pauses([one.id for one in shown], context)
+    changes, timers = await _pauses([sequence.id for sequence in shown], context)
     rows, data = [], []
-    for one in shown:
-        timer, entry = timers.get(one.id), changes.get(one.id)
+    for sequence in shown:
+        timer, entry = timers.get(sequence.id), changes.get(sequence.id)
         actor, why = (entry.actor, entry.reason) if entry else (None, "")
         if timer:
             actor, why = actor_of(timer), timer.payload.get("reason", "")
-        until = timer.due_at if timer else None
-        who = actor.shown if actor and actor.name else None
-        cells = (one.name, who, context.show(until) if until else None, why or None, one.id)
-        rows.append(Row(cells, tone=Tone.WARN))
-        pause = {"paused_by": (actor.name if actor else "") or None, "pause_reason": why or None}
-        data.append({**as_dict(one), **pause, "paused_until": until and until.isoformat()})
-    by, end = Column("Paused by", narrow="by"), Column("Until", narrow="until")
+        name, until = actor.name if actor else "", timer.due_at if timer else None
+        who, end = actor.shown if actor and name else None, context.show(until) if until else None
+        rows.append(Row((sequence.name, who, end, why or None, sequence.id), tone=Tone.WARN))
+        pause = {"paused_by": name or None, "pause_reason": why or None}
+        data.append({**as_dict(sequence), **pause, "paused_until": until and until.isoformat()})
+    heads = columns("Name", Column("Paused by", narrow="by"), Column("Until", narrow="until"), "Reason", "Id")
     unknown = any(row.cells[1] is None for row in rows)
     return Result(
         Card(
             show_number(len(shown), "paused sequence"),
             text=("Pauses made outside this program don't show who made them.",) if unknown else (),
-            table=Table(columns("Name", by, end, "Reason", "Id"), tuple(rows)),
+            table=Table(heads, tuple(rows)),
             buttons=(Button("Active", Sequences(status="active")),),
         ),
         rows=tuple(data),
