@@ -103,7 +103,6 @@ async def _run(arguments: Domain, context: CommandContext) -> Result:
         read_part(_recorded(arguments.name, context)),
         read_part(context.sequences()),
     )
-    report = recorded.value.report if recorded.value else None
     (health,) = roll_up(own, thresholds=context.workspace.thresholds)
     page = Page(
         name=arguments.name,
@@ -111,7 +110,7 @@ async def _run(arguments: Domain, context: CommandContext) -> Result:
         sent=week,
         recorded=recorded,
         campaigns=campaigns.value or (),
-        report=report or await _look_up(in_dns(arguments.name), context),
+        report=(recorded.value and recorded.value.report) or await _look_up(in_dns(arguments.name), context),
         context=context,
     )
     return page.result(await _changed(page))
@@ -170,7 +169,7 @@ async def _changed(page: Page) -> Mapping[str, AuditEntry]:
     from shared.commands.run import read_part
 
     context = page.context
-    names = {name.casefold() for name in page.month.sequences}
+    names = {name.casefold() for name in page.past.month.sequences}
     labels = {one.id: one.label for one in page.campaigns if one.label.casefold() in names}
     if not labels or not context.allows(COMMANDS["audit"]):
         return {}
@@ -190,27 +189,20 @@ class Page(NamedTuple):
     context: CommandContext
 
     @property
-    def week(self) -> DomainPast:
-        return self._past("week")
-
-    @property
-    def month(self) -> DomainPast:
-        return self._past("month")
-
-    def _past(self, which: str) -> DomainPast:
+    def past(self) -> Recorded:
+        """The bot's records; empty ones where they can't be read."""
         from shared.records.domains import DomainPast
 
-        past: DomainPast = getattr(self.recorded.value, which) if self.recorded.value else DomainPast()
-        return past
+        return self.recorded.value or Recorded(None, (), DomainPast(), DomainPast())
 
     @property
     def bounce_rate(self) -> float | None:
         """The share of the last 7 days; None where not all of its bounces or sends are known."""
-        since, sends = self.week.known_from, self.sent.value.sends if self.sent.value else None
+        since, sends = self.past.week.known_from, self.sent.value.sends if self.sent.value else None
         # More bounces than sends: today's bounces may be of mails that were sent before the week.
-        if since is None or since > self.context.now() - WEEK or not sends or self.week.bounced > sends:
+        if since is None or since > self.context.now() - WEEK or not sends or self.past.week.bounced > sends:
             return None
-        return self.week.bounced / sends
+        return self.past.week.bounced / sends
 
     @property
     def bounces_much(self) -> bool:
@@ -259,7 +251,7 @@ class Page(NamedTuple):
         from shared.domain.dns_facts import dns_fact, problem_text, problems_of
 
         now, zone = self.context.now(), self.context.zone
-        pause = next(iter(self.month.pauses), None) if self.health.paused else None
+        pause = next(iter(self.past.month.pauses), None) if self.health.paused else None
         causes = []
         for one in problems_of(self.report, now=now):
             # What broke before the pause may have led to it; what broke after it can't have.
@@ -277,7 +269,7 @@ class Page(NamedTuple):
             return tuple(causes)
         unknown = {
             "DNS": dns is Tone.UNKNOWN,
-            "bounces": self.week.known_from is None,
+            "bounces": self.past.week.known_from is None,
             "sends": self.sent.value is None or self.sent.value.sends is None,
         }
         named = ", ".join(name for name, is_so in unknown.items() if is_so)
@@ -290,8 +282,8 @@ class Page(NamedTuple):
 
         steps = advice(self.report, now=self.context.now())
         if self.health.paused:
-            week = self.week
-            said = advice_when_paused(self.month.reason, bounced=week.bounced, left=week.opted_out)
+            week = self.past.week
+            said = advice_when_paused(self.past.month.reason, bounced=week.bounced, left=week.opted_out)
             return (*steps, said[:1].upper() + said[1:])
         verify = "Verify the addresses in its sequences, and remove those that bounce."
         return (*steps, verify) if self.bounces_much else steps
@@ -315,7 +307,7 @@ class Page(NamedTuple):
         return Fact(label, f"{row.sends:,}{replies}")
 
     def _bounces(self) -> Fact:
-        label, week, since = "Bounces, 7 days", self.week, self.week.known_from
+        label, week, since = "Bounces, 7 days", self.past.week, self.past.week.known_from
         if self.recorded.value is None:
             return self.recorded.unknown(label)
         if since is None:
@@ -339,7 +331,7 @@ class Page(NamedTuple):
         return dns_facts(self.report, now=self.context.now(), zone=self.context.zone)
 
     def _sequences(self) -> Fact:
-        label, names = "Sequences", self.month.sequences
+        label, names = "Sequences", self.past.month.sequences
         if self.recorded.value is None:
             return self.recorded.unknown(label)
         if not names:
@@ -357,10 +349,10 @@ class Page(NamedTuple):
         from shared.domain_health.wording import change_of
 
         found = []
-        for one in self.recorded.value.changes if self.recorded.value else ():
+        for one in self.past.changes:
             tone = Tone.BAD if one.after.value is Value.PROBLEM else Tone.GOOD if one.recovered else Tone.INFO
             found.append(Happened(one.at, change_of(one), "dns", tone))
-        for pause in self.month.pauses:
+        for pause in self.past.month.pauses:
             found.append(
                 Happened(pause.at, f"Paused by the service{_colon(pause.reason)}", "paused", Tone.BAD)
             )
@@ -375,7 +367,7 @@ class Page(NamedTuple):
     def _data(self) -> dict[str, object]:
         from shared.domain.dns_facts import as_data
 
-        sent, week = self.sent.value, self.week
+        sent, week = self.sent.value, self.past.week
         known = week.known_from is not None
         return {
             "domain": self.name,
@@ -390,7 +382,7 @@ class Page(NamedTuple):
             "opt_outs": week.opted_out if known else None,
             "bounce_rate": self.bounce_rate,
             "dns": as_data(self.report, now=self.context.now()),
-            "sequences": list(self.month.sequences) if self.recorded.value else None,
+            "sequences": list(self.past.month.sequences) if self.recorded.value else None,
         }
 
 
