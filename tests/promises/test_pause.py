@@ -18,11 +18,6 @@ async def is_active(team: Team, name: str = NAME) -> bool:
     return not await team.account.is_paused(name)
 
 
-async def pauses_of(team: Team) -> list[str]:
-    """The requests that changed a sequence so far."""
-    return team.account.asked("PATCH", "/sequences/")
-
-
 async def test_a_pause_pauses_the_sequence_at_the_service(team: Team) -> None:
     answer = await team.ask(f'pause "{NAME}"')
     assert NAME in answer.title

@@ -9,7 +9,7 @@ from shared.commands.pause import Pause
 from shared.commands.run import NO_RECORDS
 from shared.domain.card import Tone
 from shared.records.records import RecordsUnavailable
-from tests.shared.harness import DOWN, CommandHarness, text
+from tests.shared.harness import DOWN, CommandHarness, facts, text
 
 
 async def test_a_status_that_is_unknown_is_set_anyway(harness: CommandHarness) -> None:
@@ -30,6 +30,10 @@ async def test_automatic_resumption_is_promised_only_where_a_bot_runs(
     assert "automatically" not in text(card)
     assert "outreach bot" in text(card)
     assert harness.service.sequences[0]["status"] == "paused"
+    several = await harness.answer(await harness.say("pause all for 3h reason bounces"))
+    assert several.tone is Tone.WARN
+    assert "outreach bot" in text(several)
+    assert facts(several)["Reason"] == "bounces"
 
 
 async def test_without_records_a_pause_with_a_duration_is_refused_and_without_one_works(
