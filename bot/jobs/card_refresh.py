@@ -57,8 +57,7 @@ class CardRefresher:
         """Compare the open cards with the service regularly."""
         while True:
             try:
-                watched = {*await self._store.alerts.with_subjects(), *await self._store.changes.pausing()}
-                await visit(watched & self._contexts.clients.keys(), self._try)
+                await visit(self._contexts.clients.keys(), self._try)
             except RecordsUnavailable as error:
                 log.warning("cards not refreshed", error=type(error).__name__)
             await asyncio.sleep(LEAST)

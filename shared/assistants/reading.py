@@ -48,7 +48,6 @@ RECORDS_READS = frozenset(
         "subscriptions",
         "digest_at",
         "audit",
-        "assistant_calls",
         "last_undoable",
         "undoable",
         "timers",

@@ -36,9 +36,9 @@ async def _audit(_: Audit, context: CommandContext) -> Result:
     records, name, limit = context.need_records(), context.workspace.name, context.limit
     # Each by itself: many refused commands, which anybody can type, would hide the changes.
     read = [
-        *(await records.audit(name, limit or AUDITED, refused=True))[: limit or AUDIT_REFUSALS],
-        *await records.assistant_calls(name, limit or AUDIT_CALLS),
-        *(await records.audit(name, limit or AUDITED, refused=False))[: limit or AUDIT_CHANGES],
+        *(await records.audit(name, limit or AUDITED, only="refused"))[: limit or AUDIT_REFUSALS],
+        *await records.audit(name, limit or AUDIT_CALLS, only="calls"),
+        *(await records.audit(name, limit or AUDITED, only="changes"))[: limit or AUDIT_CHANGES],
     ]
     # Some are written late, such as the result of a request whose answer was lost.
     entries = _with_one_name(sorted(read, key=lambda one: one.at, reverse=True))

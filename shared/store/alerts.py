@@ -29,7 +29,7 @@ from shared.guardrails.rule import subject_key
 from shared.records.audit import Actor
 from shared.store import facts, jobs, messages
 from shared.store.db.engine import Repository, Transaction, method, portions, reads, writes
-from shared.store.db.schema import NOW, alerts, deliveries, posts
+from shared.store.db.schema import alerts, deliveries, posts
 from shared.store.facts import TIMES
 from shared.store.jobs import REMIND, Job, look_now
 from shared.store.messages import PlannedPost
@@ -385,11 +385,6 @@ class Alerts(Repository):
             jobs.wake_all(tx, REMIND)
 
     @reads
-    def with_subjects(self, tx: Transaction) -> Sequence[str]:
-        """The workspaces with open cards whose sequence or domain is compared with the service."""
-        return tx.scalars(_WORKSPACES, {"now": tx.now}).all()
-
-    @reads
     def paused_domains(self, tx: Transaction, workspace: str) -> Sequence[Alert]:
         """Paused domains that have not recovered, the newest first."""
         return _open_cards(tx, workspace, (PAUSED,))
@@ -662,36 +657,20 @@ def _pass(tx: Transaction, alert: Alert, candidates: Candidates) -> Iterable[Pas
 
 
 _WITH_SEQUENCE = _IS_INTERESTED & _IS_OPEN & (_c.sequence != sa.literal("", literal_execute=True))
-_PAUSED = (
-    (_c.kind == sa.literal(PAUSED, literal_execute=True))
-    & _c.recovered_at.is_(None)
-    & (_c.received_at > NOW - PAUSED_SECONDS)
-)
 _IN_WORKSPACE = sa.bindparam("in_workspace", type_=sa.Text)
 
 
-def _distinct(column: str, *where: sa.ColumnElement[bool]) -> sa.CTE:
-    """The values of a column of open alerts, each found from the one before it in the index, however many rows have it.
-
-    https://wiki.postgresql.org/wiki/Loose_indexscan
-    """
-    first = sa.select(sa.func.min(_c[column]).label("value")).where(_WITH_SEQUENCE, *where)
-    values = first.cte(f"distinct_{column}", recursive=True)
-    later = sa.select(sa.func.min(_c[column])).where(_WITH_SEQUENCE, *where, _c[column] > values.c.value)
-    return values.union_all(sa.select(later.scalar_subquery()).where(values.c.value.is_not(None)))
-
-
-_WITH_CARDS = _distinct("workspace")
-_WORKSPACES = sa.union(
-    sa.select(_WITH_CARDS.c.value).where(_WITH_CARDS.c.value.is_not(None)),
-    sa.select(_c.workspace).where(_PAUSED),
-)
-_NAMES = _distinct("sequence", _c.workspace == _IN_WORKSPACE)
+# The sequences of open alerts, each found from the one before it in the index, however many rows have it
+# (https://wiki.postgresql.org/wiki/Loose_indexscan).
+_HERE = _WITH_SEQUENCE & (_c.workspace == _IN_WORKSPACE)
+_FIRST = sa.select(sa.func.min(_c.sequence).label("value")).where(_HERE)
+_NAMES = _FIRST.cte("names", recursive=True)
+_LATER = sa.select(sa.func.min(_c.sequence)).where(_HERE, _c.sequence > _NAMES.c.value)
+_NAMES = _NAMES.union_all(sa.select(_LATER.scalar_subquery()).where(_NAMES.c.value.is_not(None)))
 
 
 def _extreme(function: Any) -> sa.ScalarSelect[Any]:
-    of_name = (_c.workspace == _IN_WORKSPACE) & (_c.sequence == _NAMES.c.value)
-    return sa.select(function(_c.standing)).where(_WITH_SEQUENCE, of_name).scalar_subquery()
+    return sa.select(function(_c.standing)).where(_HERE, _c.sequence == _NAMES.c.value).scalar_subquery()
 
 
 _SEQUENCES_SHOWN = sa.select(
@@ -702,8 +681,7 @@ _TURNED = (
     .where(
         _c.id.in_(
             sa.select(_c.id)
-            .where(_WITH_SEQUENCE, _c.workspace == _IN_WORKSPACE)
-            .where(_c.sequence == sa.bindparam("name"), _c.standing == sa.bindparam("shown"))
+            .where(_HERE, _c.sequence == sa.bindparam("name"), _c.standing == sa.bindparam("shown"))
             .order_by(_c.received_at.desc())
             .limit(CARDS_AT_ONCE)
             .with_for_update(skip_locked=True)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -38,8 +38,14 @@ _c = audit.c
 # In the words of the indexes, else SQLite leaves them unused.
 _UNDOABLE = _c.undoable != sa.literal("", literal_execute=True)
 _CHANGES = _c.sequences != sa.literal("", literal_execute=True)
-_IS_READ = _c.effect == sa.literal("read", literal_execute=True)
 _IS_NO_READ = _c.effect != sa.literal("read", literal_execute=True)
+Only = Literal["all", "refused", "changes", "calls"]
+_ONLY: Mapping[Only, sa.ColumnElement[bool]] = {
+    "all": sa.true(),
+    "refused": _IS_NO_READ & (_c.effect == "refused"),
+    "changes": _IS_NO_READ & (_c.effect != "refused"),
+    "calls": _c.effect == sa.literal("read", literal_execute=True),
+}
 _COUNTS = (_c.undone_by == "") & (_c.undoes == 0)
 """A change that was undone, and the one that undid it, are no changes any more."""
 
@@ -67,34 +73,33 @@ def add_entry(tx: Transaction, entry: AuditEntry) -> int:
     return number
 
 
+def _last_of_each(tx: Transaction, workspace: str, *which: sa.ColumnElement[bool]) -> dict[str, sa.Row[Any]]:
+    """The last change of each sequence among these entries."""
+    query = sa.select(audit).where(_c.workspace == workspace, _CHANGES, *which).order_by(_c.id)
+    return {name: row for row in tx.execute(query) for name in json.loads(row.sequences)}
+
+
+def last_changes(tx: Transaction, workspace: str, sequences: Collection[str]) -> dict[str, AuditEntry]:
+    """The last pause or resumption of each sequence, as far as the audit goes back."""
+    newest = tx.scalar(sa.select(sa.func.max(_c.id))) or 0
+    last = _last_of_each(tx, workspace, _c.id > newest - LOOKED_BACK)
+    return {name: entry_of(last[name]) for name in sequences if name in last}
+
+
 class AuditLog(Repository):
     """The acts of people, the newest first."""
 
     record = writes(method(add_entry))
 
+    last_changes = reads(method(last_changes))
+
     @reads
     def audit(
-        self, tx: Transaction, workspace: str, limit: int = 20, *, refused: bool | None = None
-    ) -> Sequence[AuditEntry]:
-        """The newest acts; `refused`: only those that were, or only the others that are no reading."""
-        query = sa.select(audit).where(_c.workspace == workspace)
-        if refused is not None:
-            is_wanted = _c.effect == "refused" if refused else _c.effect != "refused"
-            query = query.where(_IS_NO_READ, is_wanted)
+        self, tx: Transaction, workspace: str, limit: int = 20, *, only: Only = "all"
+    ) -> list[AuditEntry]:
+        """The newest acts, or only the refused ones, the changes, or the calls of assistants among them."""
+        query = sa.select(audit).where(_c.workspace == workspace, _ONLY[only])
         return _entries(tx, query.order_by(_c.id.desc()).limit(limit))
-
-    @reads
-    def assistant_calls(self, tx: Transaction, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
-        """The calls of assistants, the newest first."""
-        query = sa.select(audit).where(_c.workspace == workspace, _IS_READ)
-        return _entries(tx, query.order_by(_c.id.desc()).limit(limit))
-
-    @reads
-    def last_changes(
-        self, tx: Transaction, workspace: str, sequences: Sequence[str]
-    ) -> Mapping[str, AuditEntry]:
-        """The last pause or resumption of each sequence, as far as the audit goes back."""
-        return last_changes(tx, workspace, sequences)
 
     @reads
     def last_undoable(
@@ -139,19 +144,6 @@ def changes_between(tx: Transaction, workspace: str, since: float, until: float)
     """The sequences that were paused and resumed from one moment until before another, the first first."""
     which = (_c.workspace == workspace) & (_c.at >= since) & (_c.at < until)
     return _entries(tx, sa.select(audit).where(which, _CHANGES).order_by(_c.id))
-
-
-def _last_of_each(tx: Transaction, workspace: str, *which: sa.ColumnElement[bool]) -> dict[str, sa.Row[Any]]:
-    """The last change of each sequence among these entries."""
-    query = sa.select(audit).where(_c.workspace == workspace, _CHANGES, *which).order_by(_c.id)
-    return {name: row for row in tx.execute(query) for name in json.loads(row.sequences)}
-
-
-def last_changes(tx: Transaction, workspace: str, sequences: Collection[str]) -> dict[str, AuditEntry]:
-    """The last pause or resumption of each sequence, as far as the audit goes back."""
-    newest = tx.scalar(sa.select(sa.func.max(_c.id))) or 0
-    last = _last_of_each(tx, workspace, _c.id > newest - LOOKED_BACK)
-    return {name: entry_of(last[name]) for name in sequences if name in last}
 
 
 def _with_later(tx: Transaction, row: sa.Row[Any] | None) -> Undoable | None:

@@ -174,11 +174,6 @@ class SequenceChanges(Repository):
         )
 
     @reads
-    def pausing(self, tx: Transaction) -> Sequence[str]:
-        """The workspaces in which a pause by this program was confirmed last for a sequence."""
-        return tx.scalars(sa.select(c.workspace).where(c.confirmed == "paused").distinct()).all()
-
-    @reads
     def paused(self, tx: Transaction, workspace: str) -> Mapping[str, int]:
         """The revisions of the sequences that this program paused, and that no request may change now."""
         revisions = _revisions(tx, (c.workspace == workspace) & (c.confirmed == "paused"))

@@ -16,9 +16,9 @@ from tests.waiting import until
 
 REFRESH_FAILS = """
 from shared.store.alerts import Alerts
-async def workspaces(self):
+async def sequences(self, workspace):
     raise OverflowError("date value out of range")
-Alerts.with_subjects = workspaces
+Alerts.sequences = sequences
 """
 
 
