@@ -140,7 +140,6 @@ def settled(pace: Pace, now: float) -> Pace:
     """Undo what no wait explains: a clock that was set back, or that began anew with the machine."""
     is_sane = (
         max(pace.sent, default=now) <= now + 1.0
-        and pace.held <= max(now, pace.resumes_at) + 1.0 + LIMIT * SHORTEST_SECONDS
         and pace.resumes_at <= now + LONGEST_STOP_SECONDS
         and pace.calm_until <= now + LONGEST_STOP_SECONDS + CALM_SECONDS
     )
