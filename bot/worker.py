@@ -48,10 +48,6 @@ has them now. Raises `RecordsUnavailable`.
 """
 
 
-def _by_workspace(job: Job) -> Hashable:
-    return job.workspace
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """A kind of jobs, and how they are done."""
@@ -62,7 +58,8 @@ class Kind:
     """Jobs that one claim takes, and one call handles where they are of one group."""
     parallel: int = 4
     """Calls at a time."""
-    group: Callable[[Job], Hashable] = _by_workspace
+    group: Callable[[Job], Hashable] | None = None
+    """The jobs with the same value are handled in one call; None: those of one workspace."""
     lease: float = LEASE_SECONDS
     farthest: float = math.inf
     """Seconds that a job is put off at most; what is due later was put off before the clock was set back."""
@@ -151,7 +148,11 @@ class Worker:
             alone=kind.alone,
             pace=kind.pace,
         )
-        for group in _groups(kind, claimed):
+        groups: defaultdict[Hashable, list[Job]] = defaultdict(list)
+        for job in claimed:
+            own = kind.group(job) if kind.group else job.workspace
+            groups[job.id if job.attempts > ALONE_AFTER else ("", own)].append(job)
+        for group in groups.values():
             task = asyncio.create_task(self._serve(kind, group, deadline), name=f"job-{kind.name}")
             self._tasks[kind.name].add(task)
             task.add_done_callback(self._tasks[kind.name].discard)
@@ -190,13 +191,6 @@ class Worker:
             await asyncio.sleep(kind.lease / 3)
             with contextlib.suppress(RecordsUnavailable):  # it may work in time for the next
                 await self._store.jobs.renew(group, lease=kind.lease)
-
-
-def _groups(kind: Kind, claimed: Sequence[Job]) -> Sequence[Sequence[Job]]:
-    together: defaultdict[Hashable, list[Job]] = defaultdict(list)
-    for job in claimed:
-        together[job.id if job.attempts > ALONE_AFTER else ("", kind.group(job))].append(job)
-    return [*together.values()]
 
 
 def _backoff(job: Job) -> float:

@@ -47,7 +47,7 @@ def _rule(entry: AuditEntry) -> str:
 
 def _title(entry: AuditEntry) -> str:
     states = {name: entry.state_of(name) for name in entry.undoable}
-    paused = {name: one for name, one in states.items() if one.status == "paused"}
+    paused = {name: state for name, state in states.items() if state.status == "paused"}
     if not paused:
         verb = "is sending again" if len(states) == 1 else "are sending again"
         return f"▶ {_what(entry, states)} {verb}{_by(entry, states.values())}"
@@ -55,7 +55,7 @@ def _title(entry: AuditEntry) -> str:
     if len(paused) < len(states):
         what = f"{len(paused)} of {show_number(len(states), 'sequence')}"
         return f"⏸ {what} paused{until}{_by(entry, paused.values())}"
-    if _is_guardrail(entry) and all(one.by == entry.actor.name for one in paused.values()):
+    if _is_guardrail(entry) and all(state.by == entry.actor.name for state in paused.values()):
         return f"⏸ {card_blocks.escape_marks(_rule(entry))} paused {_what(entry, paused)}{until}"
     return f"⏸ {_what(entry, paused)} paused{until}{_by(entry, paused.values())}"
 
@@ -68,7 +68,7 @@ def _what(entry: AuditEntry, sequences: Collection[str]) -> str:
 
 def _until(entry: AuditEntry, paused: Collection[Now]) -> str:
     """` until 16:31` in the reader's time zone; empty where they have no end, or several."""
-    ends = {one.ends_at for one in paused}
+    ends = {state.ends_at for state in paused}
     end = moment(ends.pop()) if len(ends) == 1 else None
     if end is None:
         return ""
@@ -77,9 +77,9 @@ def _until(entry: AuditEntry, paused: Collection[Now]) -> str:
 
 def _by(entry: AuditEntry, states: Collection[Now]) -> str:
     """` · @ben`, where one person or rule made them all so."""
-    names = {one.by for one in states}
+    names = {state.by for state in states}
     name = card_blocks.escape_marks(names.pop()) if len(names) == 1 else ""
-    is_undone = entry.undone_by and all(one.later is None for one in entry.undoable.values())
+    is_undone = entry.undone_by and all(before.later is None for before in entry.undoable.values())
     return f" · {'undone by ' if is_undone else ''}{name}" if name else ""
 
 
@@ -90,7 +90,7 @@ def history(entry: AuditEntry) -> Message:
     if entry.undoes:
         did = f"{who} undid this."
     elif entry.effect == "paused":
-        ends = {one.new_end for one in entry.undoable.values()}
+        ends = {before.new_end for before in entry.undoable.values()}
         end = moment(ends.pop()) if len(ends) == 1 else None
         until = f" until {card_blocks.date(end, with_day=end - entry.at > SOON)}" if end else ""
         did = f"{who} paused it{until}."

@@ -92,7 +92,7 @@ def details(alert: Alert) -> Card:
             when("Received", alert.received),
             *_snooze_end(alert),
         ),
-        buttons=(*row, *(replace(one, menu=False) for one in menu), *page),
+        buttons=(*row, *(replace(button, menu=False) for button in menu), *page),
     )
 
 

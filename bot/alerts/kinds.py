@@ -86,7 +86,7 @@ def turned(alert: Alert) -> Card:
 def listed(card: Card) -> Card:
     """The card in a list of many: the beginning of its quote, the first thing to do, and a look at the rest."""
     buttons = first_act(card)
-    look = next((one for one in card.buttons if _looks(one) and one not in buttons), None)
+    look = next((button for button in card.buttons if _looks(button) and button not in buttons), None)
     if look:
         buttons += (replace(look, label="Details" if look.menu else "View", menu=False),)
     where = tuple(fact for fact in card.details if fact.brief)
@@ -95,7 +95,7 @@ def listed(card: Card) -> Card:
 
 def first_act(card: Card) -> tuple[Button, ...]:
     """The first thing that can be done with a card in the message itself."""
-    return tuple(one for one in card.buttons if not (one.url or one.menu))[:1]
+    return tuple(button for button in card.buttons if not (button.url or button.menu))[:1]
 
 
 def _looks(button: Button) -> bool:

@@ -148,11 +148,13 @@ class Reminders:
     def plan(self, due: Sequence[Due], now: float) -> list[Planned]:
         """The messages to come. Pure."""
         elsewhere = self._policy.escalate_to
-        escalated = {one.alert.id: one for one in due if elsewhere and one.what == "escalate"}
-        there = {one.alert.id for one in due if one.channel == elsewhere}
+        escalated = {
+            reminder.alert.id: reminder for reminder in due if elsewhere and reminder.what == "escalate"
+        }
+        there = {reminder.alert.id for reminder in due if reminder.channel == elsewhere}
         copies = [
-            replace(one, channel=elsewhere or "", bundled=False)
-            for alert, one in escalated.items()
+            replace(reminder, channel=elsewhere or "", bundled=False)
+            for alert, reminder in escalated.items()
             if alert not in there
         ]
         return [post for group in _grouped([*due, *copies]) for post in self._messages(group, now)]
@@ -164,7 +166,7 @@ class Reminders:
             mention = "" if first.what == "unfinished" else self._mention(first, now)
             key, card = f"{now // SUMMARY_SECONDS:.0f}", summary_card(group, now=now)
             return [_together(first, card, key=key, mention=mention, held_until=self._held_until(first, now))]
-        return [self._reminder(one, now) for one in group]
+        return [self._reminder(reminder, now) for reminder in group]
 
     def _reminder(self, due: Due, now: float) -> Planned:
         is_incident = due.what == UNACKNOWLEDGED
@@ -208,11 +210,11 @@ class Reminders:
 
     def _plan_turns(self, passed: Sequence[Passed], now: float) -> list[Planned]:
         """The messages of turns that passed on. Pure."""
-        by_due = {(one.due.alert.id, one.due.channel): one for one in passed}
+        by_due = {(turn.due.alert.id, turn.due.channel): turn for turn in passed}
         planned: list[Planned] = []
-        for group in _grouped([one.due for one in passed]):
+        for group in _grouped([turn.due for turn in passed]):
             turns = [by_due[due.alert.id, due.channel] for due in group]
-            called = [self._called(one, now) for one in turns]
+            called = [self._called(turn, now) for turn in turns]
             if _is_one_message(group):
                 card, key = rota.summary_card(turns), f"{group[0].alert.id}:{now:.0f}"
                 mention = " ".join(dict.fromkeys(filter(None, called)))
@@ -260,14 +262,14 @@ def _together(first: Due, card: Card, *, key: str, mention: str, held_until: flo
 
 
 def _is_one_message(group: Sequence[Due]) -> bool:
-    return len(group) > TOGETHER or any(one.bundled for one in group)
+    return len(group) > TOGETHER or any(reminder.bundled for reminder in group)
 
 
 def _grouped(due: Iterable[Due]) -> Iterable[list[Due]]:
     """The reminders that one message may tell of, group by group."""
     groups: defaultdict[tuple[str, str, str], list[Due]] = defaultdict(list)
-    for one in due:
-        groups[one.alert.workspace, one.channel, what_of(one)].append(one)
+    for reminder in due:
+        groups[reminder.alert.workspace, reminder.channel, what_of(reminder)].append(reminder)
     return groups.values()
 
 
@@ -317,9 +319,9 @@ def _buttons(verb: str, alert: Alert) -> tuple[Button, ...]:
 def summary_card(group: Sequence[Due], *, now: float) -> Card:
     """Several replies in one message."""
     words = _WORDS[what_of(group[0])]
-    names = [about(one.alert.event) for one in group if not one.alert.is_pruned]
+    names = [about(reminder.alert.event) for reminder in group if not reminder.alert.is_pruned]
     more = f" and {len(group) - MOST_NAMES} more" if len(group) > MOST_NAMES else ""
-    waited = _span(min(one.alert.received_at for one in group), now)
+    waited = _span(min(reminder.alert.received_at for reminder in group), now)
     unclaimed = (Button(label="Show unclaimed", action=Replies()),)
     return Card(
         title=f"{show_number(len(group), 'interested reply')} {words.many}",

@@ -53,7 +53,9 @@ def _turn_card(title: str, text: str, alert: str) -> Card:
 
 def summary_card(group: Sequence[Passed]) -> Card:
     """Several turns that passed on in one channel at once."""
-    counts = Counter(f"@{one.turn.name or one.turn.owner}" if one.turn.owner else "anyone" for one in group)
+    counts = Counter(
+        f"@{turned.turn.name or turned.turn.owner}" if turned.turn.owner else "anyone" for turned in group
+    )
     named = ", ".join(f"{count} to {name}" for name, count in counts.most_common())
     return Card(
         title=f"{show_number(len(group), 'interested reply')} passed on",

@@ -80,7 +80,7 @@ class Routes:
             inbox=(event.inbox or "").casefold()[:300],
             waits=kind.claimable,
             posts=self._posts(pending, event, targets),
-            turn=self._turn(pending, event, targets),
+            turn=self._turn(pending, event, targets) if any(target.rota for target in targets) else None,
         )
 
     def targets(
@@ -89,10 +89,10 @@ class Routes:
         """The channels that are to be told, each once: what a channel asked for itself decides on the form."""
         kind = kind_of(event.kind)
         # Each with the mention of its rule; a channel's own mention comes with its policy.
-        rules = [(one, "") for one in subscriptions]
+        rules = [(subscription, "") for subscription in subscriptions]
         for rule in self.routing.rules:
             if rule.concerns(workspace):
-                rules += [(one, rule.mention) for one in rule.subscriptions]
+                rules += [(subscription, rule.mention) for subscription in rule.subscriptions]
         asked: dict[str, list[tuple[Subscription, str]]] = {}
         own = self.alert_channels.get(workspace) or self.routing.fallback
         if own and (kind.at_once or _opens_incident(event)):
@@ -107,7 +107,7 @@ class Routes:
             turns = policy.rota if kind.claimable and not mention else None
             if kind.claimable and not turns:
                 mention = mention or policy.mention
-            condensed = bool(wanted) and all(one.condensed for one, _ in wanted)
+            condensed = bool(wanted) and all(subscription.condensed for subscription, _ in wanted)
             targets.append(
                 Target(channel=channel, policy=policy, condensed=condensed, mention=mention, rota=turns)
             )
@@ -137,13 +137,11 @@ class Routes:
                 posts.append(again)
         return tuple(posts)
 
-    def _turn(self, pending: PendingDelivery, event: Event, targets: Sequence[Target]) -> TurnPlan | None:
+    def _turn(self, pending: PendingDelivery, event: Event, targets: Sequence[Target]) -> TurnPlan:
         """One rota chooses the owner, however many channels show the reply: that of the first one that has any."""
-        first = next((target for target in targets if target.rota), None)
-        if first is None or first.rota is None:
-            return None
+        first, chosen = next((target, target.rota) for target in targets if target.rota)
         now = pending.last_at
-        same = (target for target in targets if target.rota and target.rota.name == first.rota.name)
+        same = (target for target in targets if target.rota and target.rota.name == chosen.name)
         quiet = {target.channel: target.policy.quiet_until(now) for target in same}
         until = quiet[first.channel]
         late = PlannedPost(
@@ -156,7 +154,7 @@ class Routes:
             held_until=until,
         )
         return TurnPlan(
-            candidates=self.candidates(first.rota, first.channel, now),
+            candidates=self.candidates(chosen, first.channel, now),
             channels=quiet,
             late=late if until else None,
         )

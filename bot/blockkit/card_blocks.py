@@ -277,7 +277,7 @@ def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block
     if facts and details:
         words += rich_elements(f"\n{cut(facts, details)}")
     first = card.buttons[:ITEM_BUTTONS]
-    short = [one for one in first if len(json.dumps((one.label, value_of(one)))) <= ITEM_BUTTON]
+    short = [button for button in first if len(json.dumps((button.label, value_of(button)))) <= ITEM_BUTTON]
     buttons = actions(short, first=ITEM_BUTTONS * number)
     return [rich(section(*words)), *([buttons] if buttons else [])]
 

@@ -45,7 +45,7 @@ def value_of(button: Button, *, most: int = VALUE) -> str:
 
 def draw_button(button: Button, number: int) -> Block:
     """A button as an element; `number` tells it from its neighbours."""
-    text = _label(button)
+    text = plain(cut(visible(button.label), LABEL) or "…")
     if button.picks_time:
         return {"type": "datetimepicker", "action_id": f"{PICK}{value_of(button)}"}
     if button.picks_person:  # works in messages, also in those that one person sees, and in modals
@@ -63,12 +63,11 @@ def draw_button(button: Button, number: int) -> Block:
 
 def overflow(buttons: Sequence[Button]) -> Block:
     """The buttons as a menu."""
-    options = [{"text": _label(button), "value": value_of(button, most=OPTION_VALUE)} for button in buttons]
+    options = []
+    for button in buttons:
+        text = plain(cut(visible(button.label), LABEL) or "…")
+        options.append({"text": text, "value": value_of(button, most=OPTION_VALUE)})
     return {"type": "overflow", "action_id": f"{RUN}_menu", "options": options}
-
-
-def _label(button: Button) -> Block:
-    return plain(cut(visible(button.label), LABEL) or "…")
 
 
 def text_element(text: str, **style: bool) -> Block:

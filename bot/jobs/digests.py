@@ -38,15 +38,15 @@ class Digests:
         """Render and plan the digest of each job that is due. Raises `RecordsUnavailable`."""
         ends: dict[Job, End] = {}
         for job in claimed:
-            if (one := await self._store.digests.due(job)) is None:
+            if (due := await self._store.digests.due(job)) is None:
                 continue
             try:
-                card = await self._card(one.workspace, days=one.days)
+                card = await self._card(due.workspace, days=due.days)
             except OutreachError as error:
-                log.warning("digest postponed", workspace=one.workspace, error=type(error).__name__)
+                log.warning("digest postponed", workspace=due.workspace, error=type(error).__name__)
                 ends[job] = Again(after=RETRY_SECONDS)
                 continue
-            if await self._store.digests.give(job, one, notes.write_note(card)):
+            if await self._store.digests.give(job, due, notes.write_note(card)):
                 self._planned()
         return ends
 

@@ -20,7 +20,7 @@ from shared.api.errors import OutreachError
 from shared.api.event_kinds import INTERESTED
 from shared.api.models import Lead, Page
 from shared.store import Store
-from shared.store.deliveries import Compared, address
+from shared.store.deliveries import address
 
 EVERY = 900.0
 """Seconds between two checks."""
@@ -69,17 +69,34 @@ class Reconciler:
         if not await self._store.found_leads.has_begun(workspace):
             return await self._begin(workspace)
         try:
-            candidates, end = await self._compare_newest(workspace)
+            candidates, end = await self._compare_pages(workspace)
             if end is None:
                 self._places.pop(workspace, None)
                 return candidates
-            below, end = await self._compare_next(workspace, self._places.get(workspace) or end)
+            below, end = await self._compare_pages(workspace, start=self._places.get(workspace) or end)
         except OutreachError:
             self._places.pop(workspace, None)  # the cursor may be what the service refuses
             raise
         if not below:  # else the second look must find the same leads
             self._places[workspace] = end
         return candidates + below
+
+    async def _compare_pages(self, workspace: str, *, start: str | None = None) -> tuple[int, str | None]:
+        """Compare the newest leads until a page is all known, or some pages of older ones from `start`.
+
+        Returns how many may still get their delivery, and the cursor of the page to go on with.
+        """
+        candidates, end, count = 0, None, 0
+        async for page in self._pages(workspace, cursor=start):
+            bodies = {_identity(lead): body(lead) for lead in page.items}
+            compared = await self._store.found_leads.compare(workspace, bodies, grace=self._grace)
+            if compared.late:
+                log.warning("found late", workspace=workspace, leads=compared.late)
+                self._found()
+            candidates, end, count = candidates + compared.candidates, page.next_cursor, count + 1
+            if count == PAGES if start else not compared.unknown:
+                break
+        return candidates, end
 
     async def _begin(self, workspace: str) -> int:
         """Take the first look: the leads that are there are known already. Returns 1 where it is to be repeated.
@@ -96,37 +113,9 @@ class Reconciler:
         await self._store.found_leads.compare(workspace, {}, grace=self._grace)
         return 0
 
-    async def _compare_newest(self, workspace: str) -> tuple[int, str | None]:
-        """Pages of the newest leads, until one is all known; candidates, and where the next page begins."""
-        candidates, end = 0, None
-        async for page in self._pages(workspace):
-            found = await self._compare_page(workspace, page)
-            candidates, end = candidates + found.candidates, page.next_cursor
-            if not found.unknown:
-                break
-        return candidates, end
-
-    async def _compare_next(self, workspace: str, start: str) -> tuple[int, str | None]:
-        """Some pages of older leads, which may become interested late; candidates, and where to go on."""
-        candidates, end, count = 0, None, 0
-        async for page in self._pages(workspace, cursor=start):
-            found = await self._compare_page(workspace, page)
-            candidates, end, count = candidates + found.candidates, page.next_cursor, count + 1
-            if count == PAGES:
-                break
-        return candidates, end
-
     def _pages(self, workspace: str, *, cursor: str | None = None) -> AsyncIterator[Page[Lead]]:
         client = self._contexts.clients[workspace]
         return client.iter_pages(status="interested", cursor=cursor, priority=Priority.BULK)
-
-    async def _compare_page(self, workspace: str, page: Page[Lead]) -> Compared:
-        bodies = {_identity(lead): body(lead) for lead in page.items}
-        found = await self._store.found_leads.compare(workspace, bodies, grace=self._grace)
-        if found.late:
-            log.warning("found late", workspace=workspace, leads=found.late)
-            self._found()
-        return found
 
 
 def _identity(lead: Lead) -> str:
