@@ -104,11 +104,11 @@ class Caller:
         if isinstance(asked.arguments, InChannel) and asked.arguments.channel not in {HERE, self.channel}:
             return None
         workspaces = self.access.contexts.settings.workspaces.values()
-        open_here = [one.name for one in workspaces if one.alert_channel == self.channel]
+        open_here = [place.name for place in workspaces if place.alert_channel == self.channel]
         if name in permissions.SHOWN:
             open_here += [line.workspace for line in await list_sources(self.context(None), self.channel)]
         wanted = asked.workspace
-        fitting = [one for one in open_here if wanted is None or wanted.casefold() == one.casefold()]
+        fitting = [other for other in open_here if wanted is None or wanted.casefold() == other.casefold()]
         return replace(asked, workspace=fitting[0]) if fitting else None
 
     async def refuse(self, command: Command, line: str, workspace: str | None) -> Answer:

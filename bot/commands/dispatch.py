@@ -205,8 +205,8 @@ class CommandDispatcher:
             return await self._command(looking, caller)
         if await caller.readable(looking) is None:
             return await caller.refuse(looking.command, looking.line, looking.workspace)
-        shown = rendering.on_card(alert, several=self._several, links=self._links)
-        return Answer(card=interested.details(shown))
+        described = rendering.on_card(alert, several=self._several, links=self._links)
+        return Answer(card=interested.details(described))
 
     async def _command(self, asked: Invocation, caller: Caller) -> Answer:
         readable = await caller.readable(asked)

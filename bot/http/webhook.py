@@ -212,10 +212,10 @@ class WebhookReceiver:
 
 def signature_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     """The one signature header; None when it is missing, there twice, or not ASCII."""
-    found = [value for name, value in headers if name == HEADER]
-    if len(found) != 1 or not found[0].isascii():
+    signatures = [value for name, value in headers if name == HEADER]
+    if len(signatures) != 1 or not signatures[0].isascii():
         return None
-    return found[0].decode("ascii")
+    return signatures[0].decode("ascii")
 
 
 class BodyReader:

@@ -197,16 +197,17 @@ def _option(label: str, value: str) -> dict[str, Any]:
 def options(sequences: Iterable[Campaign], text: str = "") -> list[dict[str, Any]]:
     """Menu options for sequences whose name or id contains the typed text."""
     fitting = [
-        one
-        for one in sequences
-        if text.casefold() in f"{one.label} {one.id}".casefold() and 0 < len(one.id) <= OPTION_VALUE
+        sequence
+        for sequence in sequences
+        if text.casefold() in f"{sequence.label} {sequence.id}".casefold()
+        and 0 < len(sequence.id) <= OPTION_VALUE
     ]
-    return [_option(_info(one), one.id) for one in fitting[:OPTIONS]]
+    return [_option(_info(sequence), sequence.id) for sequence in fitting[:OPTIONS]]
 
 
-def _info(one: Campaign) -> str:
-    status = f" · {one.status}" if one.status and one.status != "active" else ""
-    return f"{cut(one.label, LABEL - len(status) - 1)}{status}"
+def _info(sequence: Campaign) -> str:
+    status = f" · {sequence.status}" if sequence.status and sequence.status != "active" else ""
+    return f"{cut(sequence.label, LABEL - len(status) - 1)}{status}"
 
 
 # -- what was submitted

@@ -90,10 +90,10 @@ class RequestGate:
         one of our own people it is a mistake or a forgery.
         """
         try:
-            found = await asyncio.wait_for(self._directory.find(_person(body)), ANSWERED_WITHIN)
+            person = await asyncio.wait_for(self._directory.find(_person(body)), ANSWERED_WITHIN)
         except TimeoutError:
             return False
-        return found.is_known and found.is_outsider
+        return person.is_known and person.is_outsider
 
 
 def _name_of(body: Mapping[str, Any]) -> str:

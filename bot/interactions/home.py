@@ -82,12 +82,12 @@ class HomeState:
 
 def view(state: HomeState) -> dict[str, Any]:
     """The whole tab: its head, and each section with its items."""
-    reply = ReplyItems(
+    items = ReplyItems(
         now=state.now, links=state.links, lead_page=state.lead_page, may_change=state.may_change
     )
     waiting, own, count = state.waiting or (), state.claims[:CLAIMS], sum(state.unclaimed.values())
-    unclaimed = [reply.item(one, workspace=state.named(name)) for name, one in waiting[:UNCLAIMED]]
-    mine = [reply.item(one, mine=True, workspace=state.named(name)) for name, one in own]
+    unclaimed = [items.item(reply, workspace=state.named(name)) for name, reply in waiting[:UNCLAIMED]]
+    mine = [items.item(reply, mine=True, workspace=state.named(name)) for name, reply in own]
     drawn = [
         *card_blocks.render(_head(state)).blocks,
         *_section(f"Yours · {len(state.claims)}", mine, len(state.claims), "`replies mine` lists all."),
@@ -259,7 +259,7 @@ class HomeTab:
         own, absence, domains = await asyncio.gather(
             attempt(self._replies(person)),
             attempt(self._absence(person)),
-            asyncio.gather(*(attempt(self._cache.domains(one)) for one in workspaces.values())),
+            asyncio.gather(*(attempt(self._cache.domains(workspace)) for workspace in workspaces.values())),
         )
         pause = COMMANDS["pause"]
         return HomeState(
@@ -289,12 +289,11 @@ class HomeTab:
                     paused.setdefault((name, row.domain), row.received)
         waiting = sorted(waiting, key=lambda pair: pair[1].received_at)[:UNCLAIMED]
         claims = [*reversed(await self._store.records.own_replies(person.id))]
-        shown = [reply.alert_id for _, reply in (*waiting, *claims[:CLAIMS])]
-        links = await self._links(shown)
+        links = await self._links([reply.alert_id for _, reply in (*waiting, *claims[:CLAIMS])])
         return {"waiting": waiting, "unclaimed": counts, "claims": claims, "paused": paused, "links": links}
 
     async def _absence(self, person: Person) -> str:
-        away = [one for one in await self._store.turns.absences() if one.person == person.id]
+        away = [absence for absence in await self._store.turns.absences() if absence.person == person.id]
         if not away:
             return ""
         until, zone = away[0].until, find_zone(person.zone) or UTC

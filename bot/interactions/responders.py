@@ -180,12 +180,12 @@ class AnswerQueue:
     async def post_where_known(self, answer: Answer, *, channel: str, thread_ts: str = "") -> bool:
         """Queue it if the bot can post in the channel, and so edit it later; returns whether it did."""
         try:
-            known = await self._store.outbox.reaches(channel) or await self._directory.can_post(channel)
+            reaches = await self._store.outbox.reaches(channel) or await self._directory.can_post(channel)
         except RecordsUnavailable:
-            known = False
-        if known:
+            reaches = False
+        if reaches:
             await self.post(answer, channel=channel, thread_ts=thread_ts)
-        return known
+        return reaches
 
 
 class QueuedThread(Thread):
@@ -290,8 +290,8 @@ class Address:
 
     async def reply(self, answer: Answer) -> None:
         """A question that was clicked goes with its answer; the card that was clicked stays."""
-        if self._clicked and self._clicked.change and (shown := await self._clicked.without_undo()):
-            await self._send_to_address(shown, replace_original=True)
+        if self._clicked and self._clicked.change and (present := await self._clicked.without_undo()):
+            await self._send_to_address(present, replace_original=True)
         own, says_it = (
             self._announced or (self._ephemeral and answer.settles),
             answer.on_card or answer.edited,

@@ -140,7 +140,7 @@ class UserDirectory:
         if len(having) == 1:
             return having[0], ()
         handles = {names[0].casefold(): user for user, names in people.items()}
-        near = [handles[one] for one in difflib.get_close_matches(wanted, handles, n=3, cutoff=0.5)]
+        near = [handles[name] for name in difflib.get_close_matches(wanted, handles, n=3, cutoff=0.5)]
         return "", [(user, people[user][0]) for user in having[:3] or near]
 
     async def people(self) -> Sequence[str]:

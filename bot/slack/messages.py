@@ -202,11 +202,11 @@ class MessageSender:
         method = REPLIES if thread else HISTORY
         answer = await self._slack.read(method, seconds=min(self._timeout, max(1.0, seconds)), **query)
         messages, cursor = _page(answer.data)
-        found = {key: ts for key, ts in map(_key_and_ts, messages) if key in keys}
+        on_page = {key: ts for key, ts in map(_key_and_ts, messages) if key in keys}
         after = {**at, "cursor": cursor, "pages": read + 1}
         return replace(
             look,
-            found={**found, **look.found},
+            found={**on_page, **look.found},
             pages=look.pages + 1,
             position=json.dumps(after) if cursor else "",
             complete=not cursor,
@@ -234,11 +234,11 @@ def _page(answer: object) -> tuple[list[Mapping[str, Any]], str]:
 
     Raises `SlackError` where it is not known what is on it: it proves nothing.
     """
-    known = answer if isinstance(answer, dict) else {}
-    messages, metadata = known.get("messages"), known.get("response_metadata") or {}
+    page = answer if isinstance(answer, dict) else {}
+    messages, metadata = page.get("messages"), page.get("response_metadata") or {}
     cursor = metadata.get("next_cursor") or "" if isinstance(metadata, dict) else None
-    listed = isinstance(messages, list) and all(isinstance(one, dict) for one in messages)
-    if not (listed and isinstance(cursor, str)) or (known.get("has_more") and not cursor):
+    listed = isinstance(messages, list) and all(isinstance(message, dict) for message in messages)
+    if not (listed and isinstance(cursor, str)) or (page.get("has_more") and not cursor):
         raise SlackError(ODD_ANSWER, status=200)
     return messages or [], cursor
 

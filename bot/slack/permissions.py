@@ -141,8 +141,8 @@ def may(person: Person, name: str, *, needed: Role, rules: Roles = EVERYBODY, ch
 def who_can(name: str, *, needed: Role, rules: Roles) -> frozenset[str]:
     """The ids, groups and kinds of people that a refusal points to."""
     wanted = rules.commands.get(name)
-    roles = {needed} if wanted is None else {Role(one) for one in wanted if one in set(Role)}
-    named = frozenset() if wanted is None else frozenset(one for one in wanted if one not in set(Role))
+    roles = {needed} if wanted is None else {Role(who) for who in wanted if who in set(Role)}
+    named = frozenset() if wanted is None else frozenset(who for who in wanted if who not in set(Role))
     if Role.READER in roles or Role.OPERATOR in roles:
         named |= rules.operator
     if roles:

@@ -257,10 +257,10 @@ def _refusal(answer: WebhookResponse) -> SlackError | None:
         data = json.loads(reason)
     except ValueError:
         data = {"error": reason[:100]}
-    known = data if isinstance(data, dict) else {}
-    if answer.status_code == 200 and known.get("ok") is not False:
+    body = data if isinstance(data, dict) else {}
+    if answer.status_code == 200 and body.get("ok") is not False:
         return None
-    return SlackError(str(known.get("error") or ""), status=answer.status_code, details=_details(known))
+    return SlackError(str(body.get("error") or ""), status=answer.status_code, details=_details(body))
 
 
 def _details(data: Mapping[str, Any]) -> list[str]:
@@ -268,8 +268,8 @@ def _details(data: Mapping[str, Any]) -> list[str]:
     metadata = data.get("response_metadata")
     messages = (metadata.get("messages") if isinstance(metadata, dict) else None) or data.get("errors")
     return [
-        f"{one.get('message')} [json-pointer:{one.get('pointer')}]" if isinstance(one, dict) else str(one)
-        for one in (messages[:MOST_DETAILS] if isinstance(messages, list) else ())
+        f"{line.get('message')} [json-pointer:{line.get('pointer')}]" if isinstance(line, dict) else str(line)
+        for line in (messages[:MOST_DETAILS] if isinstance(messages, list) else ())
     ]
 
 

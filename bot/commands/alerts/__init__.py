@@ -1,1 +1,1 @@
-"""What people do with an alert: claim it, assign it, acknowledge it, and find it by name."""
+"""Acts of people on alerts: to claim, assign or acknowledge them, and to find them by name."""

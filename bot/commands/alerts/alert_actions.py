@@ -1,4 +1,4 @@
-"""What people do with an alert: claim, take over, assign, release, snooze, close or reopen a reply, acknowledge a domain.
+"""Acts of people on alerts: claim, take over, assign, release, snooze, close or reopen a reply, acknowledge a domain.
 
 Buttons, typed lines and the dashboard come here with the same data. What an act takes from a colleague is asked first; a
 yes takes it from that colleague and nobody else, who is then told in the thread of the card.
@@ -389,6 +389,6 @@ def reason_choices(asked: OnAlert) -> Card:
     return Card(
         title="Why not interested?",
         text=("This closes the reply and shows the reason on its card. Reopen undoes it.",),
-        buttons=tuple(Button(label=one.capitalize(), action=replace(asked, detail=one)) for one in REASONS),
+        buttons=tuple(Button(label=why.capitalize(), action=replace(asked, detail=why)) for why in REASONS),
         footer="For another reason, reply in the card's thread: @outreach not interested REASON",
     )
