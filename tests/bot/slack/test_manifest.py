@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 
 from bot.slack import manifest
@@ -53,9 +52,3 @@ def test_over_socket_mode_it_has_no_address() -> None:
     assert app["settings"]["socket_mode_enabled"] is True
     assert "url:" not in manifest.render(socket_mode=True)
     assert manifest.manifest()["oauth_config"]["scopes"] == app["oauth_config"]["scopes"]
-
-
-def test_it_prints_or_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert manifest.main([]) == 0
-    assert manifest.main([str(tmp_path / "m.yml")]) == 0
-    assert (tmp_path / "m.yml").read_text() == capsys.readouterr().out

@@ -10,30 +10,22 @@ from typing import Any
 import pytest
 
 from bot.slack.manifest import manifest
-from sandbox.service import Service
 from sandbox.slack import seed
 from sandbox.slack.views import top_view
-from tests.bot.harness import HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
-from tests.bot.slack.test_socket_mode import HASTE as SOCKET_HASTE
-from tests.bot.slack.test_socket_mode import connected
+from tests.bot.fake_service import Remote
+from tests.bot.harness import TRANSPORTS, BotHarness, interested
+from tests.bot.interactions.alert_bot import open_bot
 from tests.waiting import until
 
 EVERYTHING = ["header", "rich_text", "context", "actions", "data_table"]
 
 
 @pytest.fixture(params=TRANSPORTS)
-async def bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
-    """A bot with a service, reached over HTTP or by Socket Mode, in a workspace that knows few blocks."""
-    async with Service(speed=0) as service, open_harness(tmp_path) as opened:
-        key = next(iter(service.api_keys.values()))
-        opened.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
+async def bot(request: pytest.FixtureRequest, remote: Remote, tmp_path: Path) -> AsyncIterator[BotHarness]:
+    """A bot that is reached over HTTP or by Socket Mode, in a workspace that will know few blocks."""
+    async with open_bot(tmp_path, request.param, OUTREACH_BASE_URL=remote.url) as opened:
         await opened.control("manifest", **manifest())
-        if request.param == "socket":
-            opened.use_socket_mode()
-        async with bot_inside(opened, pace=HASTE, timeouts=SOCKET_HASTE):
-            if request.param == "socket":
-                await connected(opened, times=1)
-            yield opened
+        yield opened
 
 
 def kinds(message: dict[str, Any]) -> list[str]:
