@@ -143,7 +143,7 @@ class InChannel(Arguments):
     channel: str = HERE
 
 
-def channel_of(arguments: InChannel, context: CommandContext) -> str:
+def need_channel(arguments: InChannel, context: CommandContext) -> str:
     """The channel that is named, or the one in which the command is given; raises `Stop` where there is none."""
     if channel := arguments.channel or context.actor.channel:
         return channel

@@ -15,9 +15,9 @@ from shared.commands.base import (
     InChannel,
     Result,
     Words,
-    channel_of,
     did_you_mean,
     mention_channel,
+    need_channel,
     none_left,
     read_channel,
     write_channel,
@@ -88,7 +88,7 @@ async def _run(arguments: Digest, context: CommandContext) -> Result:
     """Show a digest or the schedule; or change the schedule, which the channel sees only where that is news."""
     if arguments.action in {"now", "today"}:
         return Result(await digest_card(context, so_far=arguments.action == "today"))
-    channel = channel_of(arguments, context)
+    channel = need_channel(arguments, context)
     records, name = context.need_records(), context.workspace.name
     before, note = await records.digest_at(name, channel), ""
     if arguments.action == "show":

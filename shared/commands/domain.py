@@ -12,13 +12,11 @@ from shared.commands.base import (
     ArgumentError,
     Arguments,
     Command,
-    Problem,
     Result,
     Words,
-    did_you_mean,
     none_left,
 )
-from shared.commands.inboxes import Inboxes
+from shared.commands.inboxes import Inboxes, no_inboxes
 from shared.commands.pause import Pause
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.formats import clip, show_number, show_rate, show_some, show_span
@@ -89,7 +87,9 @@ async def _run(arguments: Domain, context: CommandContext) -> Result:
     own = [one for one in inboxes if (one.domain or "").lower() == arguments.name]
     # A domain without inboxes is no domain of ours: whoever types one gets no look-ups of others' DNS.
     if not own:
-        return _unknown(arguments.name, sorted({one.domain for one in inboxes if one.domain}))
+        domains = sorted({inbox.domain for inbox in inboxes if inbox.domain})
+        title = f"No inboxes send from {clip(arguments.name)}"
+        return no_inboxes(title, arguments.name, domains, argument="name")
     names = {name for one in own for name in (one.id, one.email)}
 
     async def sent() -> StatsRow:
@@ -114,16 +114,6 @@ async def _run(arguments: Domain, context: CommandContext) -> Result:
         context=context,
     )
     return page.result(await _changed(page))
-
-
-def _unknown(name: str, known: Sequence[str]) -> Result:
-    card = Card(
-        f"No inboxes send from {clip(name)}",
-        tone=Tone.WARN,
-        text=(did_you_mean(name, known),) if known else (),
-        buttons=(Button("All inboxes", Inboxes()),),
-    )
-    return Result(card, problem=Problem("no such domain", "name"))
 
 
 async def _recorded(name: str, context: CommandContext) -> Recorded:

@@ -67,7 +67,10 @@ async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
     else:
         shown = [one for one in known if wanted is None or wanted in {one.domain, one.email.lower()}]
         if known and not shown:
-            return _no_such_domain(str(wanted), {one.domain for one in known})
+            names = (*sorted({inbox.domain for inbox in known}), UNHEALTHY)
+            return no_inboxes(
+                f"No inboxes match “{clip(str(wanted))}”", str(wanted), names, argument="filter"
+            )
     # A domain is judged by all its inboxes: one of which only the resting inbox is listed is not paused.
     listed = {one.domain for one in shown}
     domains = tuple(one for one in roll_up(known, thresholds=thresholds) if one.domain in listed)
@@ -94,14 +97,12 @@ async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
     )
 
 
-def _no_such_domain(query: str, known: set[str]) -> Result:
-    card = Card(
-        f"No inboxes match “{clip(query)}”",
-        tone=Tone.WARN,
-        text=(did_you_mean(query, (*sorted(known), UNHEALTHY)),),
-        buttons=(Button("All inboxes", Inboxes()),),
-    )
-    return Result(card, problem=Problem("no such domain", "filter"))
+def no_inboxes(title: str, query: str, names: Iterable[str], *, argument: str) -> Result:
+    """The answer where no inbox fits what was typed, with the nearest name that some fit."""
+    hint = did_you_mean(query, [*names]) if names else ""
+    buttons = (Button("All inboxes", Inboxes()),)
+    card = Card(title, tone=Tone.WARN, text=(hint,), buttons=buttons)
+    return Result(card, problem=Problem("no such domain", argument))
 
 
 def _rows(domain: DomainHealth, members: Sequence[Inbox], thresholds: Thresholds) -> Iterable[Row]:

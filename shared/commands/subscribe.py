@@ -20,9 +20,9 @@ from shared.commands.base import (
     InChannel,
     Result,
     Words,
-    channel_of,
     did_you_mean,
     mention_channel,
+    need_channel,
     not_done,
     read_channel,
     refusal,
@@ -336,7 +336,7 @@ async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     """Exactly what is listed."""
     from shared.records.records import Subscription
 
-    records, name, channel = context.need_records(), context.workspace.name, channel_of(arguments, context)
+    records, name, channel = context.need_records(), context.workspace.name, need_channel(arguments, context)
     sequence, inbox = "", arguments.inbox
     if arguments.sequence:
         match = await context.find_sequence([arguments.sequence])
@@ -377,7 +377,7 @@ def _changed(card: Card, channel: str, what: str) -> Result:
 
 async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result:
     """`all` without a filter ends every one."""
-    records, name, channel = context.need_records(), context.workspace.name, channel_of(arguments, context)
+    records, name, channel = context.need_records(), context.workspace.name, need_channel(arguments, context)
     where = mention_channel(channel)
     ended = [one for one in await records.subscriptions(name, channel) if _is_meant(one, arguments)]
     count = await records.unsubscribe(name, ended) if ended else 0
