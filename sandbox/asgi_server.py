@@ -138,7 +138,7 @@ class LocalOnly:
 
 
 def is_this_machine(url: str) -> bool:
-    """True for an http address here. The host is compared as a whole: localhost.evil.example is another machine."""
+    """Return True for an http address of this machine. The host is compared as a whole: localhost.evil.example is another machine."""
     try:
         parts = urlsplit(url)
     except ValueError:

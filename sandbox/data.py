@@ -1,4 +1,4 @@
-"""What is data beside the code: tables in TOML files."""
+"""Reads the tables that stand beside the code, in TOML files."""
 
 from __future__ import annotations
 

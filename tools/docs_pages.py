@@ -88,6 +88,7 @@ def with_table(page: str, table: str) -> str:
 def write(folder: Path) -> None:
     """Write the tables into the pages of this folder; their other sections stay."""
     commands = folder / "commands.md"
+    # What is written by hand begins with this heading, and stays.
     _, heading, rest = commands.read_text(encoding="utf-8").partition("\n## Leads in bulk")
     commands.write_text(commands_page(heading + rest), encoding="utf-8")
     slack = folder / "slack.md"

@@ -50,7 +50,7 @@ class Mutant:
 
 
 def mutants_of(path: str, source: bytes) -> Iterator[Mutant]:
-    """Every change of a module that could matter."""
+    """Yield every change of a module that could matter."""
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -61,7 +61,7 @@ def mutants_of(path: str, source: bytes) -> Iterator[Mutant]:
 
 
 def _changes(tree: ast.AST, text: str) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
-    """What can be changed below a node, and into what; texts that nothing decides on are left out."""
+    """Yield each part below a node that can be changed, and its replacement; texts that nothing decides on are left out."""
     for node in ast.iter_child_nodes(tree):
         if not _is_idle(node):
             if isinstance(node, ast.expr | ast.stmt):
@@ -74,7 +74,7 @@ def _changes(tree: ast.AST, text: str) -> Iterator[tuple[ast.expr | ast.stmt, st
 
 
 def _is_idle(node: ast.AST) -> bool:
-    """A docstring, an import, a log line, `__all__`, a type: nothing that a test should notice."""
+    """Return True for a docstring, an import, a log line, `__all__` or a type: no test should notice a change there."""
     if isinstance(node, ast.Import | ast.ImportFrom | ast.JoinedStr):
         return True
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -116,6 +116,7 @@ def drawn(root: Path, paths: Sequence[str], *, sample: int, seed: int) -> list[M
     found = [
         mutant for file in files for mutant in mutants_of(str(file.relative_to(root)), file.read_bytes())
     ]
+    # By place and not by mutant, so that a sample depends on the seed and the sources alone.
     chosen = random.Random(seed).sample(range(len(found)), min(sample, len(found)))
     return [found[number] for number in sorted(chosen)]
 

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class _Changing:
-    """What changes in place, and is copied with its account."""
+    """A part of an account that changes in place, and is copied with it."""
 
     __slots__ = ()
 
@@ -239,13 +239,13 @@ class Account(_Changing):
     domains: dict[int, Domain] = field(default_factory=dict)
     inboxes: dict[int, Inbox] = field(default_factory=dict)
     leads: list[Lead | None] = field(default_factory=lambda: [None])
-    """By number, which no other lead ever has again; None for one that was removed."""
+    """The leads by their numbers, which are never used again; a removed one is None."""
     events: int = 0
-    """How many were told."""
+    """The number of events so far."""
     agenda: list[tuple[float, int, int, Any]] = field(default_factory=list)
     """A heap of what happens next: moment, rank at that moment, number, and what the campaign needs to know."""
     entries: int = 0
-    """How many responses were put on the agenda: in this order they show where the moment is the same."""
+    """The number of responses that were put on the agenda. It orders those of the same moment."""
 
     def add_workspace(self, name: str, *, blocklist: set[str], first_day: int) -> Workspace:
         number = len(self.workspaces) + 1
@@ -284,7 +284,7 @@ class Account(_Changing):
         return lead
 
     def counts(self, inboxes: Iterable[int], first: int, last: int) -> Counts:
-        """What these inboxes did over these days; a sequence and a domain did what their inboxes did."""
+        """Return the counts of these inboxes over these days. Those of a sequence or a domain are those of its inboxes."""
         each = [self.inboxes[number].tally.between(first, last) for number in inboxes]
         return Counts(*map(sum, zip(*each, strict=True)))
 
@@ -310,7 +310,7 @@ class Account(_Changing):
     def newest(
         self, workspace: int, count: int, *, before: int | None, sequence: int | None, status: str | None
     ) -> list[Lead]:
-        """At most so many leads of a workspace, newest first, with a lower number than `before`."""
+        """Return at most `count` leads of a workspace, newest first, with a lower number than `before`."""
         high = len(self.leads) if before is None else min(before, len(self.leads))
         found = list[Lead]()
         # By slices, because looking at each lead is most of what a page costs.

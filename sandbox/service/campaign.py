@@ -26,7 +26,7 @@ PAUSE, REVIEW, REFILL, WAKE, SLOT, RESPONSE, ACT = range(7)
 _RECENT_DAYS = 5
 _JUDGED_DAYS = 6
 _ENTRIES_A_LOOK = 64
-"""So many entries are done between two looks at the time that is left."""
+"""The campaign does so many entries between two looks at the clock."""
 
 CAUSES = {
     "lead.replied": "reply",
@@ -36,11 +36,11 @@ CAUSES = {
     "lead.unsubscribed": "unsubscribe",
     "sequence.completed": "completed",
 }
-"""The response that causes an event on demand, or of a scenario."""
+"""Each event on demand or of a scenario, with the response that causes it."""
 
 
 class Response(NamedTuple):
-    """What a lead (or its mail server) sends back to a step."""
+    """The response of a lead, or its mail server, to a step."""
 
     lead: int
     step: int
@@ -115,7 +115,7 @@ class Campaign:
                 return
 
     def trigger(self, request: EventRequest) -> int:
-        """Let an event happen now; how many times it did. Leads that run out are replaced by strangers.
+        """Let an event happen now, and return how many times it did. Leads that run out are replaced by strangers.
 
         Raises `NotFound`: there is no such lead or domain, or nothing in the workspace to send from.
         """
@@ -243,7 +243,7 @@ class Campaign:
             self._judge(account.domains[inbox.domain])
 
     def _settle(self, lead: Lead, response: Response, *, away: int) -> Lead:
-        """Where the lead stands now, and what it sends later."""
+        """Return the lead as it is after the response, and plan what it sends later."""
         account, kind, step = self.account, response.kind, response.step
         effect, dice = rules.EFFECTS[kind], {"seed": account.seed, "lead": lead.number, "step": step}
         due_at, now_at = None, step
@@ -392,7 +392,7 @@ class Campaign:
         return found
 
     def _is_reached(self, lead: Lead, request: EventRequest) -> bool:
-        """True for a lead of the request's workspace and sequence that was sent something and hasn't answered."""
+        """Return True for a lead of the request's workspace and sequence that was written to and hasn't answered."""
         is_meant = lead.workspace == request.workspace and request.sequence in {None, lead.sequence}
         return is_meant and lead.status == "active" and lead.step >= 1
 

@@ -38,7 +38,7 @@ class _Body(BaseModel):
 
 
 class TimeChange(_Body):
-    """How the service's time goes on."""
+    """A change of the service's time."""
 
     advance: float = Field(default=0.0, ge=0.0, le=400 * 86_400.0)
     """Seconds to advance."""
@@ -65,13 +65,13 @@ class EventBody(_Body):
 
 
 class LimiterChange(_Body):
-    """Whether 10 requests in any second are the limit, or there is none."""
+    """The rate limit: 10 requests in any second, or none."""
 
     form: Literal["sliding", "off"]
 
 
 class Reset(_Body):
-    """How much is reset."""
+    """The extent of a reset."""
 
     everything: bool = False
     """Also reset the account and its clock to their creation, and delete subscriptions."""
@@ -238,7 +238,7 @@ def _delivery(one: Delivery) -> Answer:
 
 @API.add("GET", "/control/dns")
 async def read_dns(service: Service) -> Answer:
-    """Where the resolvers are, what is different in which zone, the faults, and how many queries there were."""
+    """Return the resolvers' addresses, the changes of each zone, the faults, and the number of queries."""
     domains = service.zones.domains[:_SHOWN_DOMAINS]
     return {
         "resolvers": service.resolvers.addresses,

@@ -25,9 +25,9 @@ TIMEOUT = 10.0
 RETRIES = 5
 SENT_AT_ONCE = 32
 KEPT = 10_000
-"""So many of the newest deliveries are listed."""
+"""The control API lists so many of the newest deliveries."""
 _GAPS = (MINUTE, 10 * MINUTE, HOUR, 5 * HOUR)
-"""Nominal, before each retry; the last one ends with the day."""
+"""The nominal pauses before each retry; the last one ends with the day."""
 _JITTER = 0.1
 _POLL_SECONDS = 0.25
 _SETTLE_SECONDS = 0.01
@@ -46,7 +46,7 @@ class Delivery:
     next_at: float = 0.0
     state: str = "pending"
     first_sent: float | None = None
-    """By the real clock, in Unix seconds."""
+    """The moment of the first attempt by the real clock, in Unix seconds."""
     attempts: int = 0
     last_answer: int | str | None = None
     """The HTTP status of the last attempt, or what went wrong with it."""
@@ -54,7 +54,7 @@ class Delivery:
 
 @dataclass(slots=True, kw_only=True)
 class Subscription:
-    """Where the events of a workspace are sent."""
+    """An address that gets events of a workspace."""
 
     number: int
     workspace: int
@@ -225,7 +225,7 @@ def _about(event: Event, lead: Lead, *, seed: int) -> dict[str, Any]:
 
 
 def _details(event: Event, lead: Lead, *, seed: int) -> dict[str, Any]:
-    """What the body says beside the lead: `reply`, `return_date` or `bounce_type`."""
+    """Return the members beside the lead: `reply`, `return_date` or `bounce_type`."""
     if event.cause.startswith("bounce"):
         bounce = event.cause.removeprefix("bounce_")
         return {"bounce_type": bounce, "reason": _BOUNCES[bounce]}
@@ -265,7 +265,7 @@ def signature(secret: str, body: bytes) -> str:
 
 
 def retry_at(first_at: float, attempts: int, *, key: object) -> float | None:
-    """When the next attempt is due after so many; None when they are used up.
+    """Return when the next attempt is due after so many; None when they are used up.
 
     The plan hangs on the first attempt, so a late attempt does not push the others out of the 24 hours. Each gap is up
     to a tenth longer or shorter than its nominal length, the last one ends within the day.

@@ -94,7 +94,7 @@ class Api:
     title: str
     description: str
     errors: Mapping[int, str]
-    """What is said of each status that every endpoint may answer."""
+    """The description of each status that every endpoint may answer."""
     security: Document = field(default_factory=dict)
     endpoints: list[Endpoint] = field(default_factory=list)
 
@@ -177,7 +177,7 @@ class Api:
 
 
 def _content_of(model: type[BaseModel] | None) -> Document:
-    """How a body of this model is described; of None it is any object."""
+    """Describe a body of this model; without one it is any object."""
     schema = {"$ref": f"{_SCHEMAS}{model.__name__}"} if model else {"type": "object"}
     return {"application/json": {"schema": schema}}
 

@@ -17,7 +17,7 @@ ErrorCode = TypeAliasType(
 
 
 class ErrorBody(BaseModel):
-    """What went wrong."""
+    """The code, the sentence and the field of an error."""
 
     code: ErrorCode
     message: str = Field(examples=["Input should be less than or equal to 100."])
@@ -97,7 +97,7 @@ class Json(Response):
 
 
 def place_of(location: tuple[int | str, ...]) -> str:
-    """Where in a body or a file pydantic found a mistake: `("leads", 3, "email")` -> `leads[3].email`."""
+    """Spell where pydantic found a mistake in a body or a file: `("leads", 3, "email")` -> `leads[3].email`."""
     path = ""
     for part in location:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part

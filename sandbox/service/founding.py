@@ -23,9 +23,9 @@ _LEAST_DAYS = 3
 _INBOX_DAYS = 32_500
 """The past of more inboxes is shorter: 65 days of 500 take as long to play as 3 of 10,000."""
 KEPT_DAYS = 30
-"""So long a lead that has ended is kept."""
+"""A lead that has ended is kept for so long."""
 _PAUSED_DAYS = 9
-"""So long ago, a sequence was paused that is paused on the first day."""
+"""A sequence that is paused on the first day was paused so long ago."""
 
 
 def found(source: str, *, seed: int, now: float, inboxes: int | None = None) -> Account:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 PATTERN = "[0-9a-hjkmnp-tv-z]{8}"
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-"""Without the letters that are read as others."""
+"""The letters of an id; those that are easily misread are left out."""
 _AS_BASE_32 = str.maketrans(_ALPHABET, "0123456789abcdefghijklmnopqrstuv")
 _SPACE = 32**8
 _FACTOR = 0x9E3779B97F4A7C15 % _SPACE | 1
@@ -16,7 +16,7 @@ _INVERSE = pow(_FACTOR, -1, _SPACE)
 
 @lru_cache(maxsize=32_768)
 def encode(prefix: str, number: int) -> str:
-    """`ld` and a number -> `ld_6mz2h0qx`."""
+    """Spell a number as an id: `ld_6mz2h0qx`."""
     mixed = (number + _offset(prefix)) * _FACTOR % _SPACE
     letters = (_ALPHABET[mixed >> shift & 31] for shift in range(35, -1, -5))
     return f"{prefix}_{''.join(letters)}"

@@ -20,7 +20,7 @@ VARIANTS = ("A", "B")
 # Compared by identity: `shares` is asked with the same few ones for each send.
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Conditions:
-    """What a scenario does to the odds: factors on the rates of bounces, replies and complaints."""
+    """The odds of a scenario: factors on the rates of bounces, replies and complaints."""
 
     bounces: float = 1.0
     replies: float = 1.0
@@ -39,7 +39,7 @@ class Reaction:
 
 
 def variant_of(*, lead: int, step: int) -> str:
-    """Which variant of a step's text a lead gets, in turn."""
+    """Return the variant of a step's text that a lead gets, in turn."""
     return VARIANTS[(lead + step) % len(VARIANTS)]
 
 
@@ -77,7 +77,7 @@ def outcome(
 def shares(
     step: int, variant: str, health: float, appeal: float, conditions: Conditions
 ) -> tuple[tuple[str, float], ...]:
-    """How likely each kind is. Poor health lands in spam: fewer replies, more bounces and complaints.
+    """Return how likely each kind is. Poor health lands in spam: fewer replies, more bounces and complaints.
 
     Over the steps of a sequence, 3 to 5 % of the leads reply, a quarter of them interested; see docs/sandbox.md.
     """
@@ -97,7 +97,7 @@ def shares(
 
 
 def delay_of(kind: str, when: float) -> float:
-    """Seconds until a response shows: machines answer in seconds, people within the hour, the day or the weekend."""
+    """Return the seconds until a response shows: machines answer in seconds, people within the hour, the day or the weekend."""
     if kind.startswith("bounce") or kind == "ooo":
         return between(5.0, 3 * MINUTE, when)
     return min(3 * DAY, 150 * MINUTE * math.exp(1.3 * _bell(when)))
@@ -109,13 +109,13 @@ def _bell(at: float) -> float:
 
 
 def books_meeting(*, seed: int, lead: int, step: int) -> float | None:
-    """Seconds until an interested lead books a meeting; None for the many who never do."""
+    """Return the seconds until an interested lead books a meeting; None for the many who never do."""
     whether, when = two_rolls(seed, "meeting", lead, step)
     return between(2 * HOUR, 3 * DAY, when) if whether < 0.38 else None
 
 
 def writes_again(kind: str, *, seed: int, lead: int, step: int) -> Reaction | None:
-    """What a lead writes after a first answer, unasked: more of the same, or that it is interested after all."""
+    """Return what a lead writes after a first answer, unasked: more of the same, or that it is interested after all."""
     chances = {"interested": (("again", 0.3),), "reply": (("again", 0.14), ("turned", 0.05))}
     if kind not in chances:
         return None
@@ -132,7 +132,7 @@ def days_away(*, seed: int, lead: int, step: int) -> int:
 
 
 class Effect(NamedTuple):
-    """What a response changes; see `responses.toml`."""
+    """The changes that a response makes; see `responses.toml`."""
 
     to: Sequence[str]
     status: str | None = None
@@ -143,7 +143,7 @@ class Effect(NamedTuple):
 
 
 EFFECTS = {kind: Effect(**effect) for kind, effect in read_toml(__file__, "responses.toml").items()}
-"""By the kind of the response."""
+"""The effects by the kind of the response."""
 
 
 # Deliverability: how health follows bounces and complaints, when a domain is paused, how it warms up
@@ -154,7 +154,7 @@ ENOUGH_SENDS = 100
 
 
 class Counts(NamedTuple):
-    """What an inbox, a domain or another group did over some days."""
+    """The counts of an inbox, a domain or another group over some days."""
 
     sends: int = 0
     replies: int = 0
@@ -184,7 +184,7 @@ def health_tomorrow(health: float, counts: Counts, *, key: tuple[object, ...]) -
 
 
 def reason_to_pause(counts: Counts) -> str | None:
-    """Why a domain is paused automatically, judged by its last days; None while it may go on."""
+    """Return why a domain is paused automatically, judged by its last days; None while it may go on."""
     if counts.sends < ENOUGH_SENDS:
         return None
     if counts.rate(counts.bounces) > 0.065:

@@ -26,7 +26,7 @@ from sandbox.service.dns.zones import AccountZones, ZoneChange
 
 _TICK_SECONDS = 0.25
 _SLICE_SECONDS = 0.008
-"""So long the campaign may keep the event loop from others."""
+"""The campaign may keep the event loop from others for so long."""
 PATIENCE_SECONDS = 5.0
 """Real seconds that a jump ahead waits for the answers of subscribers."""
 
@@ -90,7 +90,7 @@ class Service(Block):
 
     @property
     def dns_resolvers(self) -> list[str]:
-        """Where the DNS of the account's domains is answered, as `host:port`."""
+        """The addresses of the resolvers of the account's domains, as `host:port`."""
         return self.resolvers.addresses
 
     @property
@@ -116,7 +116,7 @@ class Service(Block):
         await exits.enter_async_context(_running(self.deliveries.run(), name="sandbox-deliveries"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One port for the API, its document and the control API."""
+        """Serve the API, its document and the control API on one port."""
         first = str(scope.get("path", "")).split("/", 2)[1:2]
         if first == ["v1"]:
             await self.guard(scope, receive, send)

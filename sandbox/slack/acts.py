@@ -1,4 +1,4 @@
-"""What people do in Slack, and what Slack sends to the bot for it."""
+"""The acts of people in Slack, and what Slack sends to the bot for each."""
 
 from __future__ import annotations
 

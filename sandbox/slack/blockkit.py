@@ -211,13 +211,13 @@ MAX_BLOCKS: dict[Surface, int] = {"message": 50, "modal": 100, "home": 100}
 MAX_CHARACTERS = 13_200
 """All blocks of a message together; beyond it Slack says msg_blocks_too_long (slackapi/bolt-js#2509)."""
 MAX_CELL_CHARACTERS = 10_000
-"""Over all cells of all tables of a message."""
+"""The most characters in all cells of all tables of a message."""
 
 
 def problems(
     blocks: Any, *, surface: Surface = "message", at: str = "/blocks", refused: Collection[str] = ()
 ) -> list[str]:
-    """What Slack would refuse in `blocks` on `surface`, each with its JSON pointer.
+    """List what Slack would refuse in `blocks` on `surface`, each with its JSON pointer.
 
     `refused`: types of blocks that this workspace does not know, as those of a feature that is still rolled out.
     """

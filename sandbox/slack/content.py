@@ -1,4 +1,4 @@
-"""What Slack accepts as the content of a message, for the Web API and for response addresses."""
+"""Checks the content of a message as Slack does, for the Web API and for response addresses."""
 
 from __future__ import annotations
 

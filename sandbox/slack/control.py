@@ -1,4 +1,4 @@
-"""What people and Slack itself do, for tests and for the page.
+"""The control API: does what people and Slack itself do, for tests and for the page.
 
 POST /control/{act} with a JSON object, GET /control/{query} with a query string. The answer has ok: true, or status 400
 and an error that says what is valid. `user` is an id or a name (ann), `channel` an id, a name or dm (#outreach-alerts).

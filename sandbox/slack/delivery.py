@@ -1,4 +1,4 @@
-"""From Slack to the bot: signed requests or envelopes, three seconds, and events."""
+"""Delivers from Slack to the bot: signed requests or envelopes, within three seconds, and events."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Delivery:
         return ack
 
     def _signature(self, body: bytes) -> dict[str, str]:
-        """https://docs.slack.dev/authentication/verifying-requests-from-slack."""
+        """Sign a body (https://docs.slack.dev/authentication/verifying-requests-from-slack)."""
         # The bot compares the moment with its own clock, which doesn't follow the one here.
         at = str(int(time.time()))
         secret = self._workspace.credentials.signing_secret.encode()

@@ -1,4 +1,4 @@
-"""What goes wrong with a call of a Web API method, or with an answer to a `response_url`."""
+"""Faults of calls of the Web API, and of answers to a `response_url`."""
 
 from __future__ import annotations
 

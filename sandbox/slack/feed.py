@@ -1,4 +1,4 @@
-"""What happened, in order: the page's live stream, what tests wait for, and the requests in both directions."""
+"""Keeps what happened, in order: the page's live stream, which tests wait for, and the requests in both directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a person chose or typed to the `value`, `selected_option`, … that Slack sends for it."""
+"""Turns what a person chose or typed into the `value`, `selected_option`, … that Slack sends for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MEMBERS = {
     "overflow": "selected_option",
     "checkboxes": "selected_options",
 }
-"""Under which name Slack sends what is chosen; a button has nothing to choose."""
+"""The name under which Slack sends the choice of each element; a button has none."""
 UNSET: Any = object()
 """Nothing was chosen, so the element keeps its initial value."""
 

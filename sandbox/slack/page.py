@@ -24,7 +24,7 @@ _MOST_UNREAD = 100
 
 
 class Page:
-    """What a browser asks for."""
+    """The addresses that a browser asks for."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

@@ -72,7 +72,7 @@ class SlackStandIn(Block):
 
     @property
     def announcement(self) -> dict[str, str]:
-        """What a bot and a script need to know; it holds secrets of this stand-in."""
+        """The addresses and tokens that a bot and a script need; they are secrets of this stand-in."""
         return {
             "slack_page": f"{self.origin}/",
             "slack_api_url": f"{self.origin}/api/",

@@ -1,4 +1,4 @@
-"""What can be set on a stand-in, at its start or while it runs, and what an app's manifest says."""
+"""The settings of a stand-in, at its start or while it runs, and an app's manifest."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", validate_assignment=True, use_attribute_docstrings=True)
 
     request_url: LocalUrl = None
-    """Where requests to the bot go; null: only over Socket Mode."""
+    """The bot's address for requests; null: only over Socket Mode."""
     enterprise_id: Name = ""
     """The organization of the workspace, if any."""
     messages_per_second: Amount = 1.0
@@ -123,9 +123,9 @@ class Settings(BaseModel):
     """Answers through the response URLs of a channel."""
     answers_burst: Count = 10
     tier_factor: Amount = 1.0
-    """How many times the calls that its tier promises a method takes; 0: any number."""
+    """A method takes so many times the calls that its tier promises; 0: any number."""
     ack_seconds: Amount = 3.0
-    """How long the bot may take to acknowledge."""
+    """The bot has so long to acknowledge."""
     retry_seconds: tuple[Amount, ...] = (0.0, 60.0, 300.0)
     """The pauses before an event is sent again."""
     refused_blocks: frozenset[Word] = frozenset()
@@ -158,7 +158,7 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Credentials:
-    """What an installed app holds, made up at every start unless it is given."""
+    """The tokens and secrets of an installed app, made up at every start unless they are given."""
 
     bot_token: str = field(default_factory=lambda: f"xoxb-{secrets.token_hex(16)}")
     app_token: str = field(default_factory=lambda: f"xapp-1-{secrets.token_hex(16)}")

@@ -58,7 +58,7 @@ class Trigger:
 
 @dataclass(slots=True, kw_only=True)
 class ResponseUrl:
-    """Where a response address answers, and how often it was used.
+    """A response address: where it answers, and how often it was used.
 
     `message_ts` is the message that was acted on; a slash command and a view have none.
     """

@@ -1,4 +1,4 @@
-"""How the tests start chromium."""
+"""Starts chromium for the tests."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Demo:
         self.family = psutil.Process(process.pid).children(recursive=True)
 
     def service(self, path: str) -> Any:
-        """GET from the service's own API, with the account's key."""
+        """Read from the service's own API, with the account's key."""
         key = self.announced["api_keys"]["acme"]
         return self.read(self.announced["base_url"] + path, headers={"Authorization": f"Bearer {key}"})
 
@@ -49,7 +49,7 @@ class Demo:
         return self.read(f"{self.announced['slack_control_url']}/{path}", body=body)
 
     def messages(self) -> list[dict[str, Any]]:
-        """What stands in the alert channel."""
+        """Return the messages of the alert channel."""
         found = self.slack(f"messages?channel={self.announced['slack_alert_channel']}")["messages"]
         return list(found)
 
@@ -74,7 +74,7 @@ class Demo:
 
     @staticmethod
     def read(url: str, *, headers: dict[str, str] | None = None, body: object = None) -> Any:
-        """One request; JSON in, JSON out."""
+        """Make a request; JSON in, JSON out."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
             url, data=data, headers={"Content-Type": "application/json", **(headers or {})}
@@ -94,7 +94,7 @@ class Demo:
         return self.process.returncode, out
 
     def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
-        """Ctrl-C; the exit code and what was printed at the end."""
+        """Press Ctrl-C, and return the exit code and what was printed at the end."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         out, _ = self.process.communicate(timeout=60)
@@ -117,6 +117,6 @@ def headless_demo(*words: str, program: Sequence[str] = PROGRAM, folder: Path = 
 
 @pytest.fixture(scope="module")
 def demo() -> Iterator[Demo]:
-    """One headless demo for a module's tests."""
+    """Run one headless demo for a module's tests."""
     with headless_demo() as demo:
         yield demo

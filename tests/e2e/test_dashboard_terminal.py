@@ -34,7 +34,7 @@ class Sandbox:
         self.key = self.announcement["api_keys"]["acme"]
 
     def sequences(self) -> list[dict[str, Any]]:
-        """What the service itself says, once the dashboards of this key leave a request."""
+        """Ask the service itself, once the dashboards of this key leave a request."""
         request = urllib.request.Request(
             f"{self.announcement['base_url']}/sequences", headers={"Authorization": f"Bearer {self.key}"}
         )
@@ -112,11 +112,11 @@ class Screen:
         return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
     def text(self) -> str:
-        """What is on it."""
+        """Return the text of the terminal."""
         return self._tmux("capture-pane", "-p")
 
     def press(self, *keys: str) -> None:
-        """Type."""
+        """Type keys."""
         self._tmux("send-keys", *keys)
 
     def resize(self, width: int, height: int) -> None:
@@ -140,7 +140,7 @@ class Screen:
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Sandbox]:
-    """One for a module's tests: each takes back what it changes."""
+    """Run one service for a module's tests: each undoes what it changes."""
     with open_sandbox() as opened:
         yield opened
 

@@ -1,4 +1,4 @@
-"""From clone to a living demo: real processes, watched from outside."""
+"""The demo from a clone on: real processes, watched from outside."""
 
 from __future__ import annotations
 

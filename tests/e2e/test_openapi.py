@@ -117,7 +117,7 @@ def test_a_generated_client_works_unchanged(running: Service, tmp_path: Path) ->
 def run_schemathesis(
     running: Service, folder: Path, *words: str, schema: str = "/openapi.json", examples: int, seed: int = 1
 ) -> str:
-    """What the command line says after every phase with every check."""
+    """Return what the command line says after every phase with every check."""
     running.guard.limited = False  # the test that turns every dial may have gone before
     words = ("run", f"{running.origin}{schema}", "--checks", "all", "--max-examples", str(examples), *words)
     program = Path(sys.executable).with_name("schemathesis")
@@ -154,7 +154,7 @@ def run_on_api(running: Service, folder: Path, *, examples: int, seed: int = 1) 
 
 
 def run_on_control(running: Service, folder: Path, *, examples: int, seed: int = 1) -> str:
-    """Without the check that takes every valid request for one to be carried out: only the account knows its domains."""
+    """Run without the check that takes every valid request for one to be carried out: only the account knows its domains."""
     phases = ("--url", running.origin, "--phases", "examples,coverage,fuzzing")
     without = ("--exclude-checks", "positive_data_acceptance")
     schema = "/control/openapi.json"
@@ -181,7 +181,7 @@ def test_schemathesis_finds_nothing_in_a_long_run(running: Service, tmp_path: Pa
 
 
 def thorough(examples: int) -> settings:
-    """So many requests of each kind for each endpoint."""
+    """Make so many requests of each kind for each endpoint."""
     return settings(
         max_examples=examples,
         deadline=None,

@@ -44,7 +44,7 @@ def announced(tmp_path: Path) -> Iterator[dict[str, Any]]:
 
 
 def typed(text: str) -> list[str]:
-    """What stands behind the prompts, without what starts the sandbox."""
+    """List what stands behind the prompts, without what starts the sandbox."""
     return [
         line[2:] for line in text.splitlines() if line.startswith("$ ") and "outreach sandbox" not in line
     ]

@@ -29,7 +29,7 @@ async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail(
         key = {"Authorization": f"Bearer {installation.announcement['api_keys'][ACCOUNT]}"}
 
         async def statuses() -> dict[str, str]:
-            """By the sequences' names; none while the bot uses up the rate of the key."""
+            """Return the statuses by the sequences' names; none while the bot uses up the rate of the key."""
             url = f"{installation.announcement['base_url']}/sequences"
             async with installation.http.get(url, headers=key) as answer:
                 return {one["name"]: one["status"] for one in (await answer.json()).get("data", ())}
@@ -38,7 +38,7 @@ async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail(
         channel = installation.announcement["slack_alert_channel"]
 
         async def edited() -> list[dict[str, Any]]:
-            """What was edited about the sequence: the guardrail's card."""
+            """Return the edited messages about the sequence: the guardrail's card."""
             nonlocal messages
             messages = (await installation.slack(f"messages?channel={channel}"))["messages"]
             return [one for one in messages if any(story.SEQUENCE in str(then) for then in one["revisions"])]

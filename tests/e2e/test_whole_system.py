@@ -22,7 +22,7 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 STARTED_WITHIN = 300.0
-"""Seconds, of which an idle machine needs five: other tests run beside it."""
+"""An idle machine needs five seconds; other tests run beside it."""
 
 
 class Terminal:

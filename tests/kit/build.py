@@ -1,4 +1,4 @@
-"""What the service delivers, as bytes, and its signature."""
+"""Builds what the service delivers, as bytes, and its signature."""
 
 from __future__ import annotations
 

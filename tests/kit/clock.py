@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import time_machine
 
 NOW = datetime.fromisoformat(os.environ.get("TEST_NOW", "2026-11-18T14:05:00+00:00")).astimezone(UTC)
-"""When each test begins: an ordinary Wednesday, in the afternoon of every zone's working day from London to Delhi."""
+"""Each test begins at this moment: an ordinary Wednesday, in the afternoon of every zone's working day from London to Delhi."""
 
 
 def moment() -> datetime:

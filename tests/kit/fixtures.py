@@ -49,7 +49,7 @@ async def _at_once(_pace: lookup.Pace) -> None:
 
 @pytest.fixture(autouse=True)
 def patience(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Nothing comes, however long it is waited for, where a promise is expected to fail."""
+    """Wait for less time where a promise is expected to fail: nothing comes, however long it is waited for."""
     fails = request.node.get_closest_marker("xfail")
     set_bound(FAILING_SECONDS if fails else BOUND_SECONDS)
     yield

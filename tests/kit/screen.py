@@ -19,7 +19,7 @@ from tui.feed.workspace_state import WorkspaceState
 
 
 class Screen:
-    """What is on the screen, and the keys."""
+    """A dashboard's screen, its text and its keys."""
 
     def __init__(self, pilot: Pilot[int]) -> None:
         self._pilot = pilot

@@ -18,7 +18,7 @@ from sandbox.service import Service
 
 @dataclass
 class _Answer:
-    """What an endpoint answers in place of the service, so many times."""
+    """An answer of an endpoint in place of the service's, so many times."""
 
     method: str
     path: re.Pattern[str]
@@ -136,7 +136,7 @@ class Account:
         self._service.answers.append(_Answer(method, pattern, content, status, headers or {}, times))
 
     def asked(self, method: str = "", path: str = "") -> list[str]:
-        """What was asked so far, as `PATCH /sequences/sq_1`, of this method and below this path."""
+        """List the requests so far, as `PATCH /sequences/sq_1`, of this method and below this path."""
         return [
             one
             for one in self._service.asked

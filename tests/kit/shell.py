@@ -20,7 +20,7 @@ from cli.main import main
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of the program came to."""
+    """The exit code and the output of a run of the program."""
 
     code: int
     out: str

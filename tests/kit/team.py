@@ -51,7 +51,7 @@ DAYS_READ = 2
 """The days before the start whose counts the bot reads: its thirty are sixty requests of every test."""
 ANSWER_SECONDS = 30.0
 REST_SECONDS = 3.0
-"""How long the bot is given to do what a moved clock has made due."""
+"""The bot has so long to do what a moved clock has made due."""
 _PROGRAM = """
 import sys
 from bot.server import run
@@ -59,7 +59,7 @@ from shared.store import LeaseTimings
 from shared.settings import load
 sys.exit(run(load(), pace={pace!r}, load=load))
 """
-"""What a process of the bot runs: `outreach bot`, without the worker's waits."""
+"""A process of the bot runs this: `outreach bot`, without the worker's waits."""
 
 
 class _Jobs(JobScheduler):
@@ -112,7 +112,7 @@ class Message:
 
     @property
     def mrkdwn(self) -> str:
-        """What Slack would read for mentions, links and styles: the plain text and the `mrkdwn` of blocks.
+        """The texts that Slack reads for mentions, links and styles: the plain text and the `mrkdwn` of blocks.
 
         Texts of `rich_text` and `plain_text` are shown letter by letter.
         """
@@ -221,7 +221,7 @@ class Team:
             await process.wait()
 
     async def is_up(self) -> bool:
-        """True where the bot answers."""
+        """Return True where the bot answers."""
         try:
             return (await self.get("/healthz"))[0] == 200
         except aiohttp.ClientConnectionError:
@@ -273,7 +273,7 @@ class Team:
             await asyncio.sleep(0.005)
 
     async def _has_due_jobs(self) -> bool:
-        """True while a job of the store is due or leased."""
+        """Return True while a job of the store is due or leased."""
         assert self._running is not None
         database = self._running.store.database
         due = sa.select(jobs.c.id).where((jobs.c.token != 0) | (jobs.c.due_at <= database.clock())).limit(1)
@@ -360,7 +360,7 @@ class Team:
             return done
 
     async def posted(self) -> dict[str, int]:
-        """How often each alert was posted, by its id."""
+        """Count how often each alert was posted, by its id."""
         async with self.http.get(f"{self.slack.origin}/control/summary") as answer:
             return dict((await answer.json())["alerts"])
 
@@ -445,7 +445,7 @@ class Team:
         return await self.messages()
 
     async def _is_idle(self) -> bool:
-        """True where `/metrics` names no delivery and no post that waits."""
+        """Return True where `/metrics` names no delivery and no post that waits."""
         waiting = await self.metrics("outreach_intake_waiting", "outreach_alerts")
         return all(value == 0 for value in waiting)
 
@@ -462,7 +462,7 @@ class Team:
 
 
 def _target(message: Message, label: str, *, near: str = "") -> dict[str, Any]:
-    """How the stand-in's control names what has this label, below these words."""
+    """Return the stand-in's name of what has this label, below these words."""
     blocks = list(message.data.get("blocks") or [])
     if near:
         first = next(place for place, one in enumerate(blocks) if near in "".join(_texts(one)))

@@ -1,4 +1,4 @@
-"""What every promise can ask for; `tests/kit` says how to write one."""
+"""The fixtures of every promise; `tests/kit` says how to write one."""
 
 from tests.kit.fixtures import account, no_idle_waiting, patience, real_time, screen, shell, team
 

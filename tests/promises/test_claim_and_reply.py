@@ -20,19 +20,19 @@ async def posted(team: Team, name: str = "Ada", **changes: object) -> Message:
 
 
 def path_of(card: Message) -> str:
-    """Where the card's button leads, on the bot's public address."""
+    """Return the path of the card's button on the bot's public address."""
     (link,) = re.findall(r'https?://[^"]+(/reply/[^"]+)', str(card.data["blocks"]).replace("'", '"'))
     return str(link)
 
 
 async def visit(team: Team, path: str, method: str = "GET") -> tuple[int, str, str]:
-    """Status, the address that it leads to, and the page."""
+    """Open an address, and return the status, the address that it leads to, and the page."""
     async with team.http.request(method, f"{team.url}{path}", allow_redirects=False) as answer:
         return answer.status, answer.headers.get("Location", ""), await answer.text()
 
 
 async def tap(team: Team, card: Message, user: str = "ann") -> tuple[int, str, str]:
-    """What a tap does: Slack sends the click to the bot, and the browser opens the address."""
+    """Tap: Slack sends the click to the bot, and the browser opens the address."""
     card = await team.present(card)
     label = BUTTON if BUTTON in card.buttons else "Reply"
     _, seen = await asyncio.gather(team.click(card, label, user=user), visit(team, path_of(card)))

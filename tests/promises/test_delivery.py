@@ -42,7 +42,7 @@ async def test_metrics_count_a_repeat(team: Team) -> None:
 
 
 async def repeats(team: Team) -> float:
-    """How many repeats `/metrics` has counted; the counter is this process's, so it begins anywhere."""
+    """Return the repeats that `/metrics` has counted; the counter is this process's, so it begins anywhere."""
     _, text = await team.get("/metrics")
     found = re.search(r"^outreach_repeats_total\S* (\S+)$", text, re.MULTILINE)
     return float(found[1]) if found else 0.0

@@ -67,7 +67,7 @@ async def broken(team: Team) -> Message:
 
 
 async def test_broken_dns_is_told_with_the_records_and_what_to_do(team: Team) -> None:
-    """In the alert channel, though nobody has subscribed to it, and before any pause."""
+    """It is told in the alert channel, though nobody has subscribed to it, and before any pause."""
     await watch(team)
     assert await cards(team) == []
     await change(team.account, "second_spf")

@@ -18,7 +18,7 @@ async def forget(team: Team, shell: Shell, *words: str) -> Run:
 
 
 async def told_of_ada(team: Team) -> None:
-    """Ada's reply, claimed by her address; Lena's, which quotes it; and who has looked Ada up."""
+    """Deliver Ada's reply, claimed by her address; Lena's, which quotes it; and who has looked Ada up."""
     await team.deliver(interested("Ada", reply="Call me on Monday."))
     await team.card("Call me on Monday.")
     await team.ask(f"claim {ADDRESS}")

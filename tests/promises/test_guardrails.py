@@ -19,7 +19,7 @@ async def add(team: Team, line: str, *, user: str = "ann") -> None:
 
 
 async def bounce(team: Team, count: int, *, first: int = 0, sequence: str = NAME) -> None:
-    """So many bounces of a sequence, and a look of the guardrails at them: a rule that only tells has seen them."""
+    """Deliver so many bounces of a sequence, and let the guardrails look at them: a rule that only tells has seen them."""
     canary = f"canary{first}"
     await add(team, f'guardrails add "notify about sequence when bounces > 0 in 1h" as {canary}')
     bodies = [
@@ -47,7 +47,7 @@ async def look(team: Team, *words: str) -> Message:
 
 
 async def fired(team: Team, words: str = "many paused") -> Message:
-    """What a rule has said, which it may do a look later than the others."""
+    """Return what a rule has said, which it may do a look later than the others."""
     return await look(team, words)
 
 

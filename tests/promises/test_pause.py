@@ -214,7 +214,7 @@ async def test_the_card_of_a_pause_says_that_a_person_resumed(team: Team) -> Non
 
 
 async def test_the_card_of_a_pause_says_that_someone_resumed_at_the_service(team: Team) -> None:
-    """And the end of that pause is gone: it would end the next one."""
+    """The end of that pause is gone too: it would end the next one."""
     card = await team.ask(f'pause "{NAME}" for 2h')
     await team.pass_time(minutes=5)
     await team.account.change(NAME, "active")

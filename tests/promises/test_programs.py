@@ -1,4 +1,4 @@
-"""What runs for long: the sandbox, the demo, and the bot that takes new settings while it runs."""
+"""Programs that run for long: the sandbox, the demo, and the bot that takes new settings while it runs."""
 
 from __future__ import annotations
 

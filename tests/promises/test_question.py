@@ -16,7 +16,7 @@ async def statuses(team: Team) -> dict[str, str]:
 
 
 def value_of(question: Message, label: str) -> str:
-    """What the button with this label carries."""
+    """Return the value of the button with this label."""
     elements = [one for block in question.data["blocks"] for one in block.get("elements", ())]
     return str(next(one["value"] for one in elements if one.get("text", {}).get("text") == label))
 

@@ -1,4 +1,4 @@
-"""What the document of the service leaves unshown is read leniently, and what can't be read says how to cure it."""
+"""Answers that the service's document doesn't show are read leniently, and those that can't be read say how to cure it."""
 
 from __future__ import annotations
 

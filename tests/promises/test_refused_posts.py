@@ -1,4 +1,4 @@
-"""What Slack refuses: it is tried a few times, said everywhere in Slack's own word, and posted after the cure."""
+"""A post that Slack refuses is tried a few times, reported everywhere in Slack's own word, and posted after the cure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def restart_with_fallback(team: Team) -> None:
 
 
 async def refused(team: Team, error: str) -> bool:
-    """Whether the figures name the error."""
+    """Return True once the figures name the error."""
     _, text = await team.get("/metrics")
     return f'outreach_refused_alerts{{error="{error}"' in text
 

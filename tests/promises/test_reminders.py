@@ -15,7 +15,7 @@ async def posted(team: Team, name: str = "Ada") -> Message:
 
 
 async def barrier(team: Team, name: str) -> None:
-    """A reply that came just now, and its card: what was due before is posted."""
+    """Deliver a reply and wait for its card: what was due before is posted by then."""
     await posted(team, name)
     await team.settled()
 
@@ -89,13 +89,13 @@ async def test_a_done_reply_is_reminded_of_no_more(team: Team) -> None:
 
 
 def around(moment: datetime, *, hours: int = 2) -> str:
-    """So many hours before and after a moment, as `HH:MM-HH:MM`, across midnight where it is near."""
+    """Spell so many hours before and after a moment, as `HH:MM-HH:MM`, across midnight where it is near."""
     first, last = moment - timedelta(hours=hours), moment + timedelta(hours=hours)
     return f"{first:%H:%M}-{last:%H:%M}"
 
 
 async def mentioning(team: Team, quiet: str) -> None:
-    """A bot whose alert channel mentions Ben, but in these hours."""
+    """Let the alert channel mention Ben, but in these hours."""
     await team.stop()
     team.set(f'[routes]\nmention = "U0BEN00002"\nquiet = "{quiet}"\ntimezone = "UTC"\n')
     await team.start()
@@ -133,7 +133,7 @@ async def test_a_paused_domain_is_reminded_of_until_someone_acknowledges(team: T
 
 
 async def with_rota(team: Team) -> None:
-    """A bot that mentions Ben and Cleo in turn."""
+    """Let the bot mention Ben and Cleo in turn."""
     await team.stop()
     team.set('[routes.rota]\npeople = ["U0BEN00002", "U0CLEO0003"]\npass_after = "1h"\n')
     await team.start()

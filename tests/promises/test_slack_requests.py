@@ -1,4 +1,4 @@
-"""What Slack, or somebody who has its signature, sends to the bot: other teams, repeats and oddities."""
+"""Requests of Slack, or of someone who has its signature: other teams, repeats and oddities."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ async def test_an_empty_list_at_the_end_of_a_pause_ends_it_all_the_same(team: Te
 
 
 async def _resumed(team: Team) -> bool:
-    """True once the program has asked to resume: the true list can't be read before that."""
+    """Return True once the program has asked to resume: the true list can't be read before that."""
     return len(team.account.asked("PATCH")) >= 2
 
 
@@ -107,7 +107,7 @@ async def test_an_empty_list_is_no_reason_to_forget_a_name(team: Team) -> None:
 
 
 async def test_an_empty_first_look_at_interested_leads_announces_nothing_later(team: Team) -> None:
-    """Those that were interested before the bot came are no news, whatever its first look has read."""
+    """Leads that were interested before the bot came are no news, whatever its first look has read."""
     await team.stop()
     team.use_new_database()
     before = len(team.account.asked("GET", "/leads"))

@@ -22,7 +22,7 @@ from tools.bench.load import Load, deliveries, fire
 Row = tuple[str, float, str, str, bool]
 COUNT = 20_000
 PAIRS = 3
-"""Of a baseline and a measurement beside it; the one with the middle ratio is told."""
+"""The number of pairs of a baseline and a measurement; the pair with the middle ratio counts."""
 
 
 def run() -> list[Row]:
@@ -38,6 +38,7 @@ def run() -> list[Row]:
 
 async def intake() -> list[Row]:
     """Compare the whole bot with a server that checks the signature and stores nothing."""
+    # By pairs, because the machine has slow minutes that must meet both.
     pairs = [(await loaded("bare", COUNT), await loaded("bot", COUNT)) for _ in range(PAIRS)]
     bare, bot = sorted(pairs, key=lambda pair: pair[1].rate / pair[0].rate)[PAIRS // 2]
     ratio = bot.rate / bare.rate
@@ -51,16 +52,17 @@ async def intake() -> list[Row]:
 
 
 async def loaded(mode: str, count: int) -> Load:
-    """A fresh server under load, after a little to warm it."""
+    """Put a fresh server under load, after a little to warm it."""
     with tempfile.TemporaryDirectory() as folder:
         async with server(mode, Path(folder)) as (port, _):
+            # The first requests open and compile what later ones find.
             await fire(port, deliveries(500, secret=SECRET, first=10_000_000))
             return await fire(port, deliveries(count, secret=SECRET))
 
 
 @contextlib.asynccontextmanager
 async def server(mode: str, folder: Path) -> AsyncIterator[tuple[int, int]]:
-    """A server process: its port and its process id."""
+    """Run a server process, and yield its port and its process id."""
     port = free_port()
     command = [
         sys.executable,
@@ -105,6 +107,7 @@ async def latency() -> list[Row]:
     """Measure from a delivery's first byte to its message, one at a time."""
     with tempfile.TemporaryDirectory() as folder:
         async with open_harness(Path(folder)) as bot, bot_process(bot, pace=None):
+            # The bot keeps its own pace; the stand-in must not slow it down further.
             await bot.control("settings", messages_per_second=0)
             took = [await _posted_after(bot, number) for number in range(ALERTS)]
     p50, p99 = _at(took, 0.5), _at(took, 0.99)
@@ -115,12 +118,13 @@ async def latency() -> list[Row]:
 
 
 async def _posted_after(bot: BotHarness, number: int) -> float:
-    """Seconds, by the stand-in's own note of when the message came in."""
+    """Return the seconds until the stand-in has the message."""
     started = time.monotonic()
     await bot.deliver(interested(number))
     feed = bot.slack.feed
     assert await feed.until(lambda: len(bot.slack.workspace.alerts) > number, timeout=10.0)
     took = time.monotonic() - started
+    # A channel takes a message a second: the next alert must not wait for this one.
     await asyncio.sleep(max(0.0, 1.05 - took))
     return took
 
@@ -133,6 +137,7 @@ async def commands() -> list[Row]:
                 open_harness(Path(folder), OUTREACH_BASE_URL=address) as bot,
                 bot_process(bot, pace=None),
             ):
+                # The first command reads its person from Slack, which later ones remember.
                 await bot.say("whoami")
                 busy = sorted(
                     await asyncio.gather(*(_acknowledged(bot, "sequences") for _ in range(COMMANDS)))
@@ -152,6 +157,7 @@ async def _acknowledged(bot: BotHarness, line: str) -> float:
 @contextlib.asynccontextmanager
 async def _slow_service() -> AsyncIterator[str]:
     async def answer(_: web.Request) -> web.Response:
+        # A bot that acknowledged after its request would show here.
         await asyncio.sleep(2.0)
         return web.json_response({"data": []})
 

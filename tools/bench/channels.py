@@ -62,8 +62,10 @@ async def _measure(bot: BotHarness) -> Shared:
         one, (one_core,) = await _window(bot, names, [first.pid])
         async with _second(bot) as second:
             two, cores = await _window(bot, names, [first.pid, second.pid])
+            # Killed, since a bot that is asked to end gives its channels back.
             first.send_signal(signal.SIGKILL)
             killed = moment().timestamp()
+            # Its leases have ended by then, and the other bot has posted in each of its channels.
             await asyncio.sleep(PACE.lease + 3.0)
             gap = max(_longest_silence(times, since=killed) for times in _posted(bot, names).values())
     return Shared(one=one, one_core=one_core, two=two, two_cores=cores, gap=gap)
@@ -82,6 +84,7 @@ async def _channels(bot: BotHarness) -> Sequence[str]:
         bot.slack.workspace.channels[name] = channel
     async with open_store(parse_url(bot.environ["OUTREACH_DATABASE_URL"])) as store:
         wanted = [Subscription(channel=name, event="domain.paused") for name in names]
+        # Written to the database: forty commands would post forty answers into these channels.
         await store.records.subscribe("default", wanted)
     return names
 
@@ -90,6 +93,7 @@ async def _channels(bot: BotHarness) -> Sequence[str]:
 async def _second(bot: BotHarness) -> AsyncIterator[asyncio.subprocess.Process]:
     port = free_port()
     other = replace(bot, port=port, environ={**bot.environ, "OUTREACH_PORT": str(port)})
+    # At the real pace, which tests shorten.
     async with bot_process(other, pace=None) as process:
         yield process
 

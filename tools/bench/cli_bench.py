@@ -16,13 +16,13 @@ RUNS = 15
 
 
 def run() -> list[Row]:
-    """Start-up against an empty interpreter."""
+    """Compare the start with that of an empty interpreter."""
     with tempfile.TemporaryDirectory() as folder:
         return [_start_up(Path(folder))]
 
 
 def _environ(folder: Path) -> dict[str, str]:
-    """With compiled modules kept, as an installation has them, wherever this checkout may be written."""
+    """Return an environment that keeps compiled modules, as an installation does."""
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTHONPYCACHEPREFIX": str(folder / "compiled"), "HOME": str(folder)}
 
@@ -32,6 +32,7 @@ def _start_up(folder: Path) -> Row:
     helping = [sys.executable, "-P", "-m", "outreach_ops", "--help"]
     environ = _environ(folder)
     _seconds(helping, environ)  # compiles
+    # By turns, so that a busy moment meets both.
     pairs = [(_seconds(empty, environ), _seconds(helping, environ)) for _ in range(RUNS)]
     ratio = statistics.median(h for _, h in pairs) / statistics.median(e for e, _ in pairs)
     return ("outreach --help", ratio, "× python -c pass", "under 6", ratio < 6)

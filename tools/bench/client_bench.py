@@ -36,6 +36,7 @@ def run() -> list[Row]:
 @contextlib.contextmanager
 def _sandbox() -> Iterator[dict[str, Any]]:
     ours, theirs = multiprocessing.Pipe()
+    # In a process of its own: its work must not take the time of the client.
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs,), name="sandbox")
     process.start()
     try:
@@ -47,6 +48,7 @@ def _sandbox() -> Iterator[dict[str, Any]]:
 
 def _serve(pipe: Connection) -> None:
     async def serve() -> None:
+        # A campaign that goes on would delay answers at moments of its own.
         async with Service(speed=0) as service:
             pipe.send(
                 {
@@ -85,7 +87,7 @@ async def _import(sandbox: dict[str, Any], folder: Path) -> list[Row]:
 
 
 async def _add(client: OutreachClient, sequence: str) -> float:
-    """Seconds from the first request to the last, as an import sends them: four at once."""
+    """Send the requests of an import, four at once, and return how many seconds they take."""
     batches = iter(range(LEADS // IN_A_REQUEST))
 
     async def importer() -> None:

@@ -30,8 +30,9 @@ async def bare(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def serve(mode: str, port: int, database: str) -> None:
-    """Until killed."""
+    """Serve until killed."""
     logs.set_up("INFO")
+    # Its backlog holds what all connections of the load send before the first is accepted.
     listener = socket.create_server(("127.0.0.1", port), backlog=512)
     if mode == "bare":
         tune_runtime()
@@ -43,8 +44,9 @@ async def serve(mode: str, port: int, database: str) -> None:
 
 
 def environment(database: str) -> dict[str, str]:
-    """A bot whose Slack and service cannot be reached."""
+    """Return the environment of a bot whose Slack and service can't be reached."""
     return {
+        # Nothing listens on port 9: a connection fails at once, and nothing waits for it.
         "OUTREACH_BASE_URL": "http://127.0.0.1:9/v1",
         "OUTREACH_API_KEY": "bench",
         "OUTREACH_WEBHOOK_SECRET": SECRET,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What a run came to; latencies in seconds, sorted."""
+    """The result of a run; latencies are in seconds, sorted."""
 
     seconds: float
     latencies: Sequence[float]
@@ -31,6 +31,7 @@ class Load:
 
 def deliveries(count: int, *, secret: str, first: int = 0) -> list[bytes]:
     """Whole requests: distinct signed interested replies of 1 KB."""
+    # Made and signed beforehand: only the server is measured.
     return [_request(number, secret) for number in range(first, first + count)]
 
 
@@ -54,7 +55,7 @@ def _request(number: int, secret: str) -> bytes:
 
 
 async def fire(port: int, requests: Sequence[bytes], *, connections: int = 32) -> Load:
-    """Send them all over keep-alive connections, each waiting for its answer."""
+    """Send all requests over keep-alive connections, each waiting for its answer."""
     left = iter(requests)
     latencies: list[float] = []
     refused = [0]
@@ -65,6 +66,7 @@ async def fire(port: int, requests: Sequence[bytes], *, connections: int = 32) -
 
 
 async def _connection(port: int, left: Iterator[bytes], latencies: list[float], refused: list[int]) -> None:
+    # Bare sockets, because an HTTP client would take more of the machine than the server.
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for request in left:
         started = time.perf_counter()

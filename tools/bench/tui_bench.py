@@ -71,6 +71,7 @@ def _timed_import() -> float:
 
 
 def _spent_by_children() -> float:
+    # Of child processes: what this one has imported costs nothing any more.
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     return spent.ru_utime + spent.ru_stime
 
@@ -111,6 +112,7 @@ async def _many() -> list[Row]:
 
 
 async def _idle() -> float:
+    # What the first paint left must not be collected while it is measured.
     gc.collect()
     began, cpu = time.perf_counter(), time.process_time()
     await asyncio.sleep(4)
@@ -126,6 +128,7 @@ async def _ticks(app: DashboardApp, upcoming: list[Snapshot], board: Board) -> t
     lag.worst = 0.0
     began, cpu = time.perf_counter(), time.process_time()
     for number, snapshot in enumerate(upcoming[1:], start=1):
+        # In a thread, as the poller does: composing a board must not block the screen.
         board = await asyncio.to_thread(_compose_board, snapshot, board)
         app.post_message(app.Ticked(Tick(snapshot=snapshot, board=board, changes=(), beats=number)))
         await asyncio.sleep(max(0.0, began + number - time.perf_counter()))

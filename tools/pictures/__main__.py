@@ -1,4 +1,4 @@
-"""Draw the pictures of the documents anew: `python -m tools.pictures FOLDER`."""
+"""Draws the pictures of the documents: `python -m tools.pictures FOLDER`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.pictures.dashboard import DRAWN, filled_history, pictures
 from tools.pictures.slack import SHOWN, fingerprint
 
 FINGERPRINTS = "pictures.json"
-"""Of what the pictures show that chromium drew: their bytes differ by machine."""
+"""This file has fingerprints of what chromium's pictures show, because their bytes differ by machine."""
 
 
 async def of_the_dashboard(folder: Path) -> None:
@@ -23,7 +23,7 @@ async def of_the_dashboard(folder: Path) -> None:
 
 
 def in_chromium(folder: Path) -> None:
-    """Those that are missing, or older than what they show."""
+    """Draw the pictures that are missing, or older than what they show."""
     kept = json.loads((folder / FINGERPRINTS).read_text()) if (folder / FINGERPRINTS).exists() else {}
     shown = {file: make() for file, make in SHOWN.items()}
     now = {file: fingerprint(moments) for file, moments in shown.items()}

@@ -60,6 +60,7 @@ async def _drawn(browser: Browser, shown: Shown, *, moving: bool) -> bytes:
         viewport={"width": width, "height": height}, timezone_id="UTC", locale="en-GB"
     )
     page = await context.new_page()
+    # Times of messages and “today” would differ at each drawing.
     await page.clock.set_fixed_time(NOW)
     left = SIDEBAR if moving else 0
     async with _opened(page, shown):
@@ -74,19 +75,21 @@ async def _opened(page: Page, shown: Shown) -> AsyncIterator[None]:
     clock = Clock(source=lambda: NOW.timestamp() + next(moments) / 1000)
     async with SlackStandIn(settings=Settings(request_url=None, messages_per_second=0), clock=clock) as slack:
         connection = slack.announcement
+        # By the Web API, as the bot posts: the stand-in refuses what Slack would refuse.
         client = AsyncWebClient(token=connection["slack_bot_token"], base_url=connection["slack_api_url"])
         for message in shown.messages:
             await client.chat_postMessage(channel=seed.ALERTS, text=message.text, blocks=message.blocks)
         if shown.home:
             await client.views_publish(user_id=seed.ANN.id, view=dict(shown.home))
         await page.goto(f"{slack.origin}/?still#ann/{'home' if shown.home else 'outreach-alerts'}")
+        # The page draws as its events come in: the last one shows that it is whole.
         await _seen(page, shown).wait_for()
         await page.evaluate(DOTS)
         yield
 
 
 def _seen(page: Page, shown: Shown) -> Locator:
-    """What appears last."""
+    """Return the part of the page that appears last."""
     return page.get_by_role("button", name="Claim").first if shown.home else page.locator("main time").last
 
 

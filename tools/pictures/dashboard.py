@@ -39,7 +39,7 @@ from tui.model.happened import Mark, MarkKind
 
 LARGE, SMALL = (150, 44), (110, 32)
 EACH = 3.0
-"""Seconds for which a frame of the recording is shown."""
+"""The recording shows each frame for so many seconds."""
 READS = {"health", "lanes", "read", "replay"}
 """Groups of workers that end; the page of replies reads for as long as it is open."""
 STEP = 0.25
@@ -177,13 +177,14 @@ async def filled_history() -> AsyncIterator[History]:
     """The account's history, from its first hour to its last."""
     with tempfile.TemporaryDirectory() as folder:
         async with History(parse_url(f"sqlite:///{folder}/history.db")) as history:
+            # At even steps, because a longer one would show as a gap.
             for number in range(int(OVER / STEP) + 1):
                 await history.add(account(number * STEP), now=at(number * STEP))
             yield history
 
 
 async def pictures(history: History, names: Iterable[str]) -> dict[str, str]:
-    """Those of the names, by their files."""
+    """Draw the pictures of these names."""
     return {f"{name}.svg": small(await DRAWN[name](history)) for name in names}
 
 
@@ -228,7 +229,7 @@ DRAWN: dict[str, Callable[[History], Awaitable[str]]] = {
     "dashboard-replies": board(CALM, 3, FIRST, 7, WORST, size=(120, 28), keys=("3",)),
     "dashboard-crisis": recorded,
 }
-"""By the names of their files."""
+"""The functions that draw, by the names of their files."""
 
 
 def recording(frames: Sequence[str]) -> str:
@@ -259,7 +260,9 @@ def recording(frames: Sequence[str]) -> str:
 
 def small(picture: str) -> str:
     """The same without fonts from elsewhere, and without what no viewer needs."""
+    # GitHub loads no font from elsewhere.
     picture = re.sub(r"@font-face\s*\{[^}]*\}\s*", "", picture)
+    # Each line has one, and none cuts anything off.
     picture = re.sub(r'<clipPath id="[^"]*-line-\d+">.*?</clipPath>', "", picture, flags=re.DOTALL)
     picture = re.sub(r' clip-path="url\(#[^"]*-line-\d+\)"', "", picture)
     picture = re.sub(r"terminal-\d+-", "t-", picture)

@@ -1,4 +1,4 @@
-"""What the pictures of Slack show: the bot's own cards, of a made-up account."""
+"""The subjects of the pictures of Slack: the bot's own cards, of a made-up account."""
 
 from __future__ import annotations
 
@@ -140,10 +140,10 @@ SHOWN: Mapping[str, Callable[[], tuple[Shown, ...]]] = {
     "slack-home.png": lambda: (Shown(home=_home()),),
     "slack-reply.svg": _in_turn,
 }
-"""By file; several moments are a recording."""
+"""The moments of each file; several are a recording."""
 
 
 def fingerprint(shown: tuple[Shown, ...]) -> str:
-    """Of what a picture shows, to compare with that of the picture in docs/."""
+    """Return the fingerprint of what a picture shows, to compare it with that of the picture in docs/."""
     text = json.dumps([asdict(one) for one in shown], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

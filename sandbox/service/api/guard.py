@@ -1,4 +1,4 @@
-"""What stands before every endpoint of `/v1`: the key, the rate limit, faults, and the counts of requests."""
+"""Guards every endpoint of `/v1`: it checks the key and the rate limit, applies faults, and counts requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RATE = 10
 
 
 class Caller(NamedTuple):
-    """Who asks: the key's workspace in the account as it is now."""
+    """The key's workspace, in the account as it is now."""
 
     service: Any
     account: Account
@@ -42,7 +42,7 @@ _Seconds = (
 
 
 class ApiFault(Fault):
-    """What goes wrong with matching requests. With `delay` alone they are carried out and answered as usual, only later."""
+    """A fault of matching requests. With `delay` alone they are carried out and answered as usual, only later."""
 
     endpoint: str = "*"
     """`GET /leads`, `PATCH /sequences/{id}`, a path alone, or `*`."""
@@ -59,12 +59,12 @@ class ApiFault(Fault):
 
     @property
     def replaces_answer(self) -> bool:
-        """False where the request is only delayed."""
+        """Return False where the request is only delayed."""
         return self.cut or self.status is not None or self.body is not None
 
     @property
     def runs_request(self) -> bool:
-        """True where the request takes effect, whatever is answered."""
+        """Return True where the request takes effect, whatever is answered."""
         return self.executed or not self.replaces_answer
 
     def answer(self) -> Response:
@@ -80,7 +80,7 @@ class ApiFault(Fault):
         return Response(content, status_code=status, media_type=media_type, headers=headers)
 
     def matches(self, endpoint: str) -> bool:
-        """True where an endpoint like `GET /leads` is meant."""
+        """Return True where the fault is for an endpoint like `GET /leads`."""
         return self.endpoint in {"*", endpoint, endpoint.partition(" ")[2]}
 
 

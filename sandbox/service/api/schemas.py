@@ -104,7 +104,7 @@ class SequenceChange(BaseModel):
 
 
 class NewSubscription(BaseModel):
-    """Where deliveries go, and which."""
+    """The address for deliveries, and their kinds."""
 
     model_config = ConfigDict(strict=True)
 

@@ -19,10 +19,10 @@ import dns.rrset
 from sandbox.service.dns.zones import AccountZones
 
 UDP_BYTES = 1_232
-"""What a response over UDP may take, whatever the client has room for: it isn't fragmented (DNS Flag Day 2020)."""
+"""The longest response over UDP, whatever the client has room for: it isn't fragmented (DNS Flag Day 2020)."""
 TCP_BYTES = 65_535
 _ALIASES = 16
-"""Of one answer; a loop is sent as far as this."""
+"""The longest chain of aliases in an answer; a loop is sent as far as this."""
 _SOA = b"ns1.dns-host.example. hostmaster.dns-host.example. 1 7200 900 1209600 300"
 
 
@@ -43,7 +43,7 @@ def question_of(wire: bytes) -> tuple[dns.message.QueryMessage, str, str] | None
 def respond(
     query: dns.message.QueryMessage, name: str, kind: str, zones: AccountZones
 ) -> dns.message.Message:
-    """What a resolver answers to a query without any fault."""
+    """Return a resolver's answer to a query, without any fault."""
     response = dns.message.make_response(query, recursion_available=True)
     if query.opcode() != dns.opcode.QUERY or query.question[0].rdclass != dns.rdataclass.IN:
         response.set_rcode(dns.rcode.NOTIMP)
@@ -89,7 +89,7 @@ def _rdata(rdtype: dns.rdatatype.RdataType, value: bytes) -> dns.rdata.Rdata:
 
 
 def failed(response: dns.message.Message, rcode: dns.rcode.Rcode) -> dns.message.Message:
-    """The same without records, and with another code."""
+    """Return the same response without records, and with another code."""
     empty = copy.copy(response)
     empty.sections = [response.question, [], [], []]
     empty.set_rcode(rcode)
@@ -97,7 +97,7 @@ def failed(response: dns.message.Message, rcode: dns.rcode.Rcode) -> dns.message
 
 
 def wrong_value(kind: str, value: str) -> str | None:
-    """What is wrong with a value of a record; None if nothing is."""
+    """Return the mistake in a value of a record; None if there is none."""
     try:
         _rdata(dns.rdatatype.from_text(kind), value.encode())
     except (dns.exception.DNSException, ValueError) as error:

@@ -23,7 +23,7 @@ _TRIES = 50
 
 
 class DnsFault(Fault):
-    """What goes wrong with matching queries."""
+    """A fault of matching queries."""
 
     kind: Kind | None = None
     """`lie`: there is no such name. `drip`: over UDP only TCP has room, and there comes a byte a second."""
@@ -44,7 +44,7 @@ class DnsFault(Fault):
 
 
 class Resolvers(Block):
-    """They answer for the account's domains and what these refer to, while their block runs; anything else they refuse.
+    """The resolvers that answer for the account's domains and what these refer to, while their block runs; anything else they refuse.
 
     `port` is the first one's, the second has the next; 0 takes free ones.
     """
@@ -64,7 +64,7 @@ class Resolvers(Block):
             self.addresses.append(await exits.enter_async_context(self._listening(number, port)))
 
     def reset(self) -> None:
-        """No faults, and the count at zero."""
+        """Clear the faults and the count."""
         self.faults.clear()
         self.queried = 0
 
@@ -117,7 +117,7 @@ class Resolvers(Block):
             writer.close()
 
     async def _responses(self, wire: bytes, *, over: str, number: int) -> AsyncIterator[bytes]:
-        """What is sent in answer to a query, part by part; nothing for what isn't one."""
+        """Yield the answer to a query, part by part; nothing for what isn't one."""
         # dnspython takes a tenth of a second to import, which a sandbox that nobody asks doesn't spend.
         from dns import flags, rcode
 
@@ -168,7 +168,7 @@ class _Datagrams(asyncio.DatagramProtocol):
 
 
 def _bind_both(port: int) -> tuple[socket.socket, socket.socket]:
-    """TCP and UDP on one loopback port; a free one that UDP can't have is left for the next."""
+    """Take TCP and UDP on one loopback port; a free one that UDP can't have is left for the next."""
     for _ in range(_TRIES if port == 0 else 1):
         stream = bind(port)
         datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -14,13 +14,13 @@ Change = Literal[
     "no_mx", "no_spf", "second_spf", "invalid_spf", "too_many_lookups", "void_lookups", "include_loop",
     "no_dmarc", "second_dmarc", "dmarc_none", "no_dkim", "weak_dkim", "revoked_dkim", "new_dkim", "gone",
 ]  # fmt: skip
-"""What can be different in a zone."""
+"""The changes that can be made in a zone."""
 CHANGES: tuple[Change, ...] = get_args(Change)
 APEXES = ("google.com", "outlook.com", "onmicrosoft.com", "example")
-"""What the resolvers know of; anything else they refuse."""
+"""The zones beside those of the account; anything else the resolvers refuse."""
 
 Records = dict[tuple[str, str], list[bytes]]
-"""By owner (lower case, no final dot) and type; TXT as its bytes, everything else as text in a zone file."""
+"""Values by owner (lower case, no final dot) and type; TXT as its bytes, everything else as text in a zone file."""
 
 _DATA: dict[str, Any] = read_toml(__file__, "zones.toml")
 
@@ -91,7 +91,7 @@ class ZoneChange:
 
 
 class AccountZones:
-    """What the resolvers answer from.
+    """The zones from which the resolvers answer.
 
     Args:
         now: service time, in seconds of the Unix epoch.
@@ -126,7 +126,7 @@ class AccountZones:
         return max(1, round(_TTL_SECONDS / max(1.0, self._speed())))
 
     def changes(self, domain: str) -> tuple[Change, ...]:
-        """What is different in the zone of a domain now, in the order in which it came."""
+        """Return the changes of a domain's zone that hold now, in the order in which they came."""
         now = self._now()
         return tuple(dict.fromkeys(one.change for one in self._of(domain) if one.start <= now < one.end))
 
@@ -188,7 +188,7 @@ class AccountZones:
 
 
 def _upwards(name: str) -> Iterator[str]:
-    """`a.b.c`, `b.c`, `c`."""
+    """Yield `a.b.c`, `b.c` and `c`."""
     while name:
         yield name
         name = name.partition(".")[2]

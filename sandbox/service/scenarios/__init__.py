@@ -22,7 +22,7 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 def _seconds(value: object) -> float:
-    """`90m` -> 5400.0."""
+    """Read a length: `90m` is 5400.0."""
     if not isinstance(value, str) or not re.fullmatch(r"[0-9]{1,6}[smhd]", value):
         raise ValueError("must be a number and a unit, like 90m, 2h or 3d")
     return float(value[:-1]) * _UNITS[value[-1]]
@@ -148,7 +148,7 @@ def load(source: str) -> Scenario:
 
 
 def label(source: str) -> str:
-    """What a scenario is called: its name, or a file's title."""
+    """Return a scenario's name, or a file's title."""
     return source if source in SCENARIOS else load(source).title
 
 

@@ -62,7 +62,7 @@ def wrong() -> list[str]:
 async def page(
     browser: Browser, slack: SlackStandIn, got: list[Any], wrong: list[str]
 ) -> AsyncIterator[Page]:
-    """Ann's page; whatever goes wrong in it fails the test."""
+    """Open Ann's page; whatever goes wrong in it fails the test."""
     opened = await visit(browser, slack)
     opened.on("pageerror", lambda error: wrong.append(str(error)))
     opened.on(

@@ -1,4 +1,4 @@
-"""What the page shows: text in any direction, tables, files, films; and that all of it can be reached."""
+"""The page shows text in any direction and tables, and all of it can be reached."""
 
 from __future__ import annotations
 

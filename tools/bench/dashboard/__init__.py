@@ -1,1 +1,1 @@
-"""What the benchmark of the dashboard runs: a large account, its service, a terminal, a simulated month."""
+"""The parts of the dashboard's benchmark: a large account, its service, a terminal, a simulated month."""

@@ -127,6 +127,7 @@ class Dashboard:
             stack.push_async_callback(poller.aclose)
             poller.start(self._deliver, past=await history.recall(now=self._now()))
             poller.connect(client)
+            # Everything has been read by then, and widgets are counted from here.
             await asyncio.sleep(self._seconds / 10)
             widgets = self._widgets()
             await self._watch()
@@ -146,6 +147,7 @@ class Dashboard:
 
     def _measured(self, widgets: int) -> Month:
         sizes = self._sizes
+        # The first days fill caches, which the others keep.
         first, last = sum(sizes[4:9]) / 5, sum(sizes[-5:]) / 5
         return Month(
             largest=max(sizes),

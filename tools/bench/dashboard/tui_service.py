@@ -24,6 +24,7 @@ class Service:
 
     def __init__(self) -> None:
         dice, shown = random.Random(9), large_snapshot()
+        # Made beforehand, because encoding ten thousand inboxes takes longer than sending them.
         bodies = []
         for _ in range(4):
             shown = with_random_changes(shown, dice)

@@ -31,6 +31,7 @@ class Terminal:
         while wanted not in seen:
             if not select.select([self.descriptor], [], [], max(0.0, end - time.monotonic()))[0]:
                 raise TimeoutError(seen[-2000:])
+            # What is drawn must be taken, or the program would wait for room in the terminal.
             seen = (seen + os.read(self.descriptor, 65536))[-200_000:]
 
 
@@ -54,6 +55,7 @@ def dashboard(folder: Path, *, base_url: str, database: str) -> Iterator[Termina
     try:
         yield Terminal(process=process, descriptor=descriptor)
     finally:
+        # Killed: what it would save at its end is nothing that is measured.
         os.kill(process, signal.SIGKILL)
         os.close(descriptor)
         os.waitpid(process, 0)
