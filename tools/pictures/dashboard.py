@@ -5,36 +5,28 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
 from shared.commands.base import Result
 from shared.domain.reply_queue import Permission, QueuedReplies, QueuedReply
+from shared.domain.snapshot import ProblemStart
+from shared.domain.workspace_verdict import PAUSED
 from shared.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import FakeFeed
-from tools.pictures.crisis_account import (
-    CALM,
-    COURSES,
-    FIRST,
-    LEADS,
-    OVER,
-    SEQUENCES,
-    WORST,
-    account,
-    at,
-)
+from tools.pictures.crisis import CALM, FIRST, OVER, WORST, Moment, at, play
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import Asked, PendingChanges
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.board import compose
+from tui.model.board import DomainFacts, compose, with_starts
 from tui.model.happened import Mark, MarkKind
 
 LARGE, SMALL = (150, 44), (110, 32)
@@ -42,49 +34,38 @@ EACH = 3.0
 """The recording shows each frame for so many seconds."""
 READS = {"health", "lanes", "read", "replay"}
 """Groups of workers that end; the page of replies reads for as long as it is open."""
-STEP = 0.25
-"""Hours between the snapshots of the history: gaps begin at twenty minutes."""
 MARKS = tuple(
-    Mark(at=at(hours), kind=kind, subject=about, text=text, about=about)
-    for hours, kind, about, text in (
-        (3.6, MarkKind.GUARDRAIL, "useacme.example", "guardrail bounces: 7.1%"),
-        (5.2, MarkKind.GUARDRAIL, "tryacme.example", "guardrail bounces: 6.4%"),
-        (7.1, MarkKind.LOST_REPLY, "getacme.example", "reply found by polling"),
-        (8.1, MarkKind.DNS_BROKEN, "meetacme.example", "SPF record is missing"),
+    Mark(at=at(hours), kind=MarkKind.DNS_BROKEN, subject=about, text=text, about=about)
+    for hours, about, text in (
+        (0.25, "useacme.example", "a second SPF record"),
+        (1.25, "getacme.example", "DKIM record is missing"),
+        (3.0, "helloacme.example", "DMARC record is missing"),
     )
 )
-WORDS = (
-    "Hi Ana,\n\nour board asked me about this only yesterday. Do you have a customer in our industry I could talk to?\n\n"
-    "Thursday after 10 works for me.\n\nBest, {name}"
-)
+"""The scenario breaks these records at these hours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The account's moments, and the history that has them."""
+
+    history: History
+    moments: Mapping[float, Moment]
 
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """The queue of replies at its worst hour, of which one is claimed and one snoozed."""
+    """The queue of replies at the worst hour."""
 
-    hours: float
+    replies: Sequence[QueuedReply]
 
     async def permission(self) -> Permission:
         return Permission(name="ann")
 
     async def read(self) -> QueuedReplies:
-        replies = [
-            QueuedReply(
-                alert_id=f"al_{number}",
-                received_at=at(self.hours) - timedelta(minutes=4 + 9 * (len(LEADS) - number)),
-                lead=f"{first} {last}",
-                email=f"{first.lower()}@{company.split()[0].lower()}.example",
-                company=company,
-                sequence=SEQUENCES[number],
-                text=WORDS.format(name=first),
-            )
-            for number, (first, last, company) in enumerate(LEADS)
-        ]
-        claimed_at, later = at(self.hours) - timedelta(minutes=20), at(self.hours) + timedelta(hours=2)
-        replies[-2] = replace(replies[-2], snoozed_until=later)
-        replies[-1] = replace(replies[-1], claimed_by="ben", claimed_at=claimed_at)
-        return QueuedReplies(unclaimed=len(replies) - 2, replies=replies)
+        return QueuedReplies(
+            unclaimed=sum(one.is_unclaimed for one in self.replies), replies=list(self.replies)
+        )
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Replies]:
@@ -104,18 +85,30 @@ class StageClock:
 class Stage:
     """A dashboard that reads the account hour by hour, and whose screen is taken."""
 
-    def __init__(self, app: DashboardApp, pilot: Pilot[int], clock: StageClock) -> None:
-        self.app, self.pilot, self._clock = app, pilot, clock
+    def __init__(
+        self, app: DashboardApp, pilot: Pilot[int], clock: StageClock, moments: Mapping[float, Moment]
+    ) -> None:
+        self.app, self.pilot, self._clock, self._moments = app, pilot, clock, moments
 
     async def read(self, *moments: float) -> None:
         """Read the account at each of the moments, as polls would have."""
         for hours in moments:
             self._clock.hours = hours
+            moment = self._moments[hours]
             for state in self.app.states:
-                courses = COURSES if state.workspace == "acme" else COURSES[6:]
-                snapshot = account(hours, workspace=state.workspace, courses=courses)
-                board = compose(snapshot, intervals=intervals(30))
-                tick = Tick(snapshot=snapshot, board=board, changes=(), beats=7)
+                facts = moment.facts if state.workspace == "acme" else DomainFacts()
+                snapshot = moment.snapshot if state.workspace == "acme" else self._moments[CALM].snapshot
+                shown = replace(snapshot, workspace=state.workspace)
+                board = compose(shown, intervals=intervals(30), domain_facts=facts)
+                # A poll sees a pause late: what the bot recorded says since when, on every page.
+                starts = [
+                    ProblemStart(key=one.key, kind=one.kind, since=since, kind_since=since)
+                    for one in board.conditions
+                    if one.kind == PAUSED and (since := facts.pause_starts.get(one.where))
+                ]
+                board = with_starts(board, starts)
+                shown = board.snapshot
+                tick = Tick(snapshot=shown, board=board, changes=(), beats=7)
                 self.app.post_message(self.app.Ticked(tick, state))
             await self.settle()
 
@@ -145,7 +138,7 @@ class Stage:
 async def stage(
     size: tuple[int, int],
     *,
-    history: History,
+    recorded: Recorded,
     others: Sequence[str] = (),
     theme: str = "night",
     wall: bool = False,
@@ -156,44 +149,45 @@ async def stage(
         raise AssertionError("nobody changes anything in a picture")
 
     def state(name: str) -> WorkspaceState:
-        feed = FakeFeed(history=HistoryAccess(history, workspace=name))
-        feed.marks = MARKS if name == "acme" else ()
+        feed = FakeFeed(history=HistoryAccess(recorded.history, workspace=name))
+        if name == "acme":
+            feed.marks, feed.pasts = MARKS, dict(recorded.moments[WORST].facts.pasts)
         changed = PendingChanges(run, now=clock)
         return WorkspaceState(
             workspace=name,
             feed=feed,
             pending_changes=changed,
-            open_replies=Replies(WORST).open,  # type: ignore[arg-type] # pictures only read
+            open_replies=Replies(recorded.moments[WORST].replies).open,  # type: ignore[arg-type] # pictures only read
         )
 
     states = [state(name) for name in ("acme", *others)]
     app = DashboardApp(states, now=clock, theme_name=theme, wall=wall)
     async with app.run_test(size=size) as pilot:
-        yield Stage(app, pilot, clock)
+        yield Stage(app, pilot, clock, recorded.moments)
 
 
 @asynccontextmanager
-async def filled_history() -> AsyncIterator[History]:
-    """The account's history, from its first hour to its last."""
+async def filled_history() -> AsyncIterator[Recorded]:
+    """Play the account's course, and keep it in a history."""
+    moments = await play()
     with tempfile.TemporaryDirectory() as folder:
         async with History(parse_url(f"sqlite:///{folder}/history.db")) as history:
-            # At even steps, because a longer one would show as a gap.
-            for number in range(int(OVER / STEP) + 1):
-                await history.add(account(number * STEP), now=at(number * STEP))
-            yield history
+            for hours, moment in moments.items():
+                await history.add(moment.snapshot, now=at(hours))
+            yield Recorded(history, moments)
 
 
-async def pictures(history: History, names: Iterable[str]) -> dict[str, str]:
+async def pictures(history: Recorded, names: Iterable[str]) -> dict[str, str]:
     """Draw the pictures of these names."""
     return {f"{name}.svg": small(await DRAWN[name](history)) for name in names}
 
 
 def board(*moments: float, size: tuple[int, int] = LARGE, theme: str = "night", wall: bool = False,
-          others: Sequence[str] = (), keys: Sequence[str] = ()) -> Callable[[History], Awaitable[str]]:  # fmt: skip
+          others: Sequence[str] = (), keys: Sequence[str] = ()) -> Callable[[Recorded], Awaitable[str]]:  # fmt: skip
     """A picture of the last of the moments, after the keys."""
 
-    async def draw(history: History) -> str:
-        async with stage(size, history=history, theme=theme, wall=wall, others=others) as shown:
+    async def draw(history: Recorded) -> str:
+        async with stage(size, recorded=history, theme=theme, wall=wall, others=others) as shown:
             await shown.read(*moments)
             await shown.press(*keys)
             return await shown.picture()
@@ -201,15 +195,15 @@ def board(*moments: float, size: tuple[int, int] = LARGE, theme: str = "night", 
     return draw
 
 
-async def recorded(history: History) -> str:
+async def recorded(history: Recorded) -> str:
     """The first domain pauses, its page, the wall, the page of the incident."""
-    async with stage(SMALL, history=history) as shown:
+    async with stage(SMALL, recorded=history) as shown:
         await shown.read(CALM)
         frames: list[str] = []
         for moments, keys in (
-            ((3, FIRST), ()),
+            ((FIRST,), ()),
             ((), ("enter",)),
-            ((7, WORST), ("w",)),
+            ((4.25, WORST), ("w",)),
             ((), ("4",)),
         ):
             await shown.read(*moments)
@@ -218,15 +212,15 @@ async def recorded(history: History) -> str:
     return recording(frames)
 
 
-DRAWN: dict[str, Callable[[History], Awaitable[str]]] = {
+DRAWN: dict[str, Callable[[Recorded], Awaitable[str]]] = {
     "dashboard": board(CALM),
     "dashboard-day": board(CALM, theme="day", size=(120, 36)),
-    "dashboard-trouble": board(CALM, 3, FIRST, 7, WORST),
-    "dashboard-wall": board(CALM, 3, FIRST, 7, WORST, wall=True),
-    "dashboard-all": board(CALM, 3, FIRST, 7, WORST, others=("globex",), size=(120, 24), keys=("5",)),
+    "dashboard-trouble": board(CALM, FIRST, 4.25, WORST),
+    "dashboard-wall": board(CALM, FIRST, 4.25, WORST, wall=True),
+    "dashboard-all": board(CALM, FIRST, 4.25, WORST, others=("globex",), size=(120, 24), keys=("5",)),
     "dashboard-replay": board(OVER, size=(120, 36), keys=("@", *"18 Nov 15:00", "enter")),
-    "dashboard-incident": board(CALM, 3, FIRST, 7, WORST, size=(140, 36), keys=("4",)),
-    "dashboard-replies": board(CALM, 3, FIRST, 7, WORST, size=(120, 28), keys=("3",)),
+    "dashboard-incident": board(CALM, FIRST, 4.25, WORST, size=(140, 36), keys=("4",)),
+    "dashboard-replies": board(CALM, FIRST, 4.25, WORST, size=(120, 28), keys=("3",)),
     "dashboard-crisis": recorded,
 }
 """The functions that draw, by the names of their files."""
