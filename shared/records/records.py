@@ -45,8 +45,8 @@ class AlertsSummary:
 
     def orphaned_timers(self, workspaces: Iterable[str]) -> Mapping[str, int]:
         """The part of `timers` that belongs to none of these workspaces, and so is never carried out."""
-        known = {name.lower() for name in workspaces}
-        return {name: count for name, count in self.timers.items() if name.lower() not in known}
+        names = {name.lower() for name in workspaces}
+        return {name: count for name, count in self.timers.items() if name.lower() not in names}
 
 
 @frozen

@@ -452,13 +452,13 @@ def _merged(rows: Sequence[sa.Row[Any]], before: sa.Row[Any] | None) -> PendingD
 
 def _ended(tx: Transaction, repeats: Sequence[PendingDelivery]) -> Mapping[int, str]:
     """The alerts of the incidents that are over, of which these repeats have told, by delivery."""
-    shown = {repeat.id: [name for name in (repeat.alert_id, repeat.alert) if name] for repeat in repeats}
-    if not shown:
+    named = {repeat.id: [name for name in (repeat.alert_id, repeat.alert) if name] for repeat in repeats}
+    if not named:
         return {}
     over = alerts.c.recovered_at.is_not(None) | (alerts.c.received_at <= NOW - UNKNOWN_AFTER_SECONDS)
-    mine = alerts.c.id.in_([*chain.from_iterable(shown.values())])
+    mine = alerts.c.id.in_([*chain.from_iterable(named.values())])
     ended = {*tx.scalars(sa.select(alerts.c.id).where(mine, alerts.c.domain != "", over), {"now": tx.now})}
-    return {number: name for number, names in shown.items() for name in names if name in ended}
+    return {number: name for number, names in named.items() for name in names if name in ended}
 
 
 def subscriptions_of(tx: Transaction, workspaces: Collection[str]) -> Mapping[str, Sequence[Subscription]]:
@@ -504,18 +504,18 @@ def _settle(tx: Transaction, decided: Decided) -> None:
     messages.repaint(tx, [name for name in changed if name])
     raised, planned, replies = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, ReplyCard]()
     for row, decision in decided:
-        name, shown = row.alert_id, decision.posts
+        name, own_posts = row.alert_id, decision.posts
         if row.id in joined:
             name = joined[row.id]
-            shown = tuple(
-                replace(post, dedupe=f"{name}:{post.channel}") for post in shown if post.kind == ALERT
+            own_posts = tuple(
+                replace(post, dedupe=f"{name}:{post.channel}") for post in own_posts if post.kind == ALERT
             )
         elif cards[row.id] not in {None, name} or row.id in late:
             continue
-        elif cards[row.id] is None and shown:
+        elif cards[row.id] is None and own_posts:
             turn = take(tx, decision.turn.candidates) if decision.turn else None
             raised.append(_alert(row, decision, turn, now=tx.now))
-            shown = _called(decision, turn)
+            own_posts = _called(decision, turn)
             hurried |= {decision.domain} if decision.is_incident else set()
         if decision.is_reply:
             replies[name] = ReplyCard(
@@ -525,7 +525,7 @@ def _settle(tx: Transaction, decided: Decided) -> None:
                 reply=decision.reply,
             )
         planned += [
-            messages.post_row(post, workspace=row.workspace, alert=name, now=tx.now) for post in shown
+            messages.post_row(post, workspace=row.workspace, alert=name, now=tx.now) for post in own_posts
         ]
     if raised:
         tx.execute(tx.insert_once(alerts), raised)
@@ -626,8 +626,8 @@ def _join(tx: Transaction, decided: Decided) -> tuple[Mapping[int, str], Collect
         if decision.email and row.alert is None
     ]
     adopted = _adopt(tx, {lead: row.id for row, _, lead in about if not row.found})
-    shown = {lead for row, decision, lead in about if not row.found and decision.posts}
-    return adopted, _too_late(tx, [(row.id, lead) for row, _, lead in about if row.found], shown)
+    delivered = {lead for row, decision, lead in about if not row.found and decision.posts}
+    return adopted, _too_late(tx, [(row.id, lead) for row, _, lead in about if row.found], delivered)
 
 
 def _adopt(tx: Transaction, late: dict[Lead, int]) -> Mapping[int, str]:
@@ -712,8 +712,8 @@ def _merge(
     query = _CARDS_POSTGRESQL if tx.is_postgresql else _CARDS_SQLITE
     cards = tx.read(ReplyCard, query, {"names": [*leads.values()], "now": tx.now})
     # A repeat of what took over a card: the card has the name of the event that it was planned for.
-    shown = {(row.alert_id, row.channel) for row in tx.execute(_SHOWN, {"names": [*names]})}
-    merged = {post["dedupe"] for post in mine if (post["alert_id"], post["channel"]) in shown}
+    posted = {(row.alert_id, row.channel) for row in tx.execute(_SHOWN, {"names": [*names]})}
+    merged = {post["dedupe"] for post in mine if (post["alert_id"], post["channel"]) in posted}
     for post in sorted(mine, key=lambda post: -replies[post["alert_id"]].detail):
         if post["dedupe"] in merged:
             continue

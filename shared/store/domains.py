@@ -181,9 +181,9 @@ class Domains(Repository):
         """Forget domains that nobody sends from, and changes that are older than so many seconds."""
         facts.forget(tx, SENDER, before=tx.now - FORGOTTEN_AFTER)
         facts.forget(tx, CHANGE, before=tx.now - changes_after)
-        known = sa.select(fact_rows.c.key).where(fact_rows.c.kind == SENDER)
-        tx.execute(sa.delete(domains).where(domains.c.domain.not_in(known)))
-        tx.execute(sa.delete(job_rows).where(job_rows.c.kind == DOMAIN, job_rows.c.key.not_in(known)))
+        sending = sa.select(fact_rows.c.key).where(fact_rows.c.kind == SENDER)
+        tx.execute(sa.delete(domains).where(domains.c.domain.not_in(sending)))
+        tx.execute(sa.delete(job_rows).where(job_rows.c.kind == DOMAIN, job_rows.c.key.not_in(sending)))
 
 
 def _changes(tx: Transaction, names: Collection[str], since: datetime) -> list[DomainChange]:
@@ -209,10 +209,10 @@ def _tell(tx: Transaction, due: DueDomain, news: News) -> Mapping[str, str]:
         card = open_card(tx, workspace, due.domain)
         if card and card.kind == PAUSED:  # one incident is one card: it shows this at its next look
             continue
-        shown = alert and update_subject(
+        is_on_card = alert and update_subject(
             tx, alert, news.standing, note=news.note, recovered=news.recovered, held_until=news.held_until
         )
-        if not shown:
+        if not is_on_card:
             event = Arrival(workspace=workspace, body=news.body, at=tx.now)
             new.append(event)
             alert = alert_id(event.dkey)

@@ -52,7 +52,7 @@ class Retention(Repository):
         first_acts = sa.select(audit.c.id).order_by(audit.c.id).limit(most)
         ended = posts.c.kind.in_(names(kept="briefly")) | (posts.c.state == State.SENT)
         is_no_alert = posts.c.kind != sa.literal(ALERT, literal_execute=True)  # in the words of the index
-        messages_ = (
+        old_posts = (
             is_no_alert & (posts.c.created_at < words) & posts.c.kind.not_in(names(kept="alert")) & ended
         )
         with long_statements(tx.connection, STATEMENT_SECONDS):
@@ -64,7 +64,7 @@ class Retention(Repository):
                 tx.prune(known_leads, known_leads.c.seen_at < hashes, by=known_leads.c.seen_at, most=most),
                 # A question of `remove` names a lead.
                 tx.prune(questions, questions.c.ends_at < words, by=questions.c.ends_at, most=most),
-                tx.prune(posts, messages_, most=most),
+                tx.prune(posts, old_posts, most=most),
             }
             # What Slack refused for good, of which there is little.
             lost = is_in(State.DEAD) & IS_GIVEN_UP & (posts.c.created_at < words)
@@ -225,8 +225,8 @@ def _messages(tx: Transaction, ids: Collection[int]) -> tuple[PostedMessage, ...
     for some in portions(sorted(ids)):
         own = sa.select(c.channel, c.ts).where(c.id.in_(some), c.ts != "").distinct()
         places.update((row.channel, row.ts) for row in tx.execute(own))
-    found: list[PostedMessage] = []
+    posted: list[PostedMessage] = []
     for channel, ts in sorted(places):
         there: Any = tx.scalars(sa.select(c.id).where(c.channel == channel, c.ts == ts))
-        found.append(PostedMessage(channel=channel, ts=ts, shared=not {*there} <= {*ids}))
-    return tuple(found)
+        posted.append(PostedMessage(channel=channel, ts=ts, shared=not {*there} <= {*ids}))
+    return tuple(posted)

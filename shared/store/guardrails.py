@@ -397,8 +397,8 @@ class Incidents(Repository):
         card = open_card(tx, incident.workspace, incident.domain) if incident.told else None
         if card is None or card.kind != PAUSED:
             return False
-        shown = _told_by(incident.workspace, incident.told)
-        if not tx.execute(sa.update(incidents).where(shown).values(told="")).rowcount:
+        told = _told_by(incident.workspace, incident.told)
+        if not tx.update(incidents, told, told=""):
             return False
         return _redraw(tx, incident.told, note, condensed=True)
 
@@ -440,7 +440,7 @@ class Incidents(Repository):
         undo = number if entry.undoable else 0
         state = "done" if entry.effect == "paused" else "failed"
         values = {"state": state, "sequences": json.dumps(entry.sequences), "change": undo}
-        tx.execute(sa.update(incidents).where(incidents.c.id == incident.id).values(values))
+        tx.update(incidents, incidents.c.id == incident.id, **values)
         if post.channel:
             messages.plan(tx, replace(post, undo=undo), workspace=incident.workspace)
         return True
@@ -448,13 +448,13 @@ class Incidents(Repository):
     @writes
     def held(self, tx: Transaction, ids: Collection[int]) -> None:
         """The conditions of these hold still."""
-        tx.execute(sa.update(incidents).where(incidents.c.id.in_(ids)).values(held_at=tx.now))
+        tx.update(incidents, incidents.c.id.in_(ids), held_at=tx.now)
 
     @writes
     def end(self, tx: Transaction, incident: Incident, draw: Draw) -> bool:
         """End an incident: the next one about its subject is a new one. Returns whether its message changed."""
         still = (incidents.c.id == incident.id) & _IS_OPEN
-        ended = tx.execute(sa.update(incidents).where(still).values(ended_at=tx.now)).rowcount == 1
+        ended = tx.update(incidents, still, ended_at=tx.now) == 1
         if not (ended and incident.told):
             return False
         told = _read(tx, _told_by(incident.workspace, incident.told))

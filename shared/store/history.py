@@ -205,15 +205,15 @@ class Records(AuditLog, Subscriptions, Timers):
         self, tx: Transaction, workspace: str, *, first: int = 0, most: int = MOST_OPEN
     ) -> UnclaimedReplies:
         """`most` unclaimed interested replies from number `first` (counted from 0) on, and the count of all."""
-        # Which are shown is looked up in the index alone: the deliveries of the pages before aren't read.
+        # The replies on the page are looked up in the index alone: the deliveries of the pages before aren't read.
         oldest_first = (_c.received_at, _c.id)
         page = sa.select(_c.id).where(is_unclaimed(workspace)).order_by(*oldest_first)
-        shown = ALERT_ROWS.where(_c.id.in_(page.offset(first).limit(most))).order_by(*oldest_first)
+        on_page = ALERT_ROWS.where(_c.id.in_(page.offset(first).limit(most))).order_by(*oldest_first)
         count, oldest = count_unclaimed(tx, workspace)
         return UnclaimedReplies(
             count=count,
             oldest_at=moment(oldest),
-            replies=[_open_reply(alert) for alert in read_alerts(tx, shown)] if most > 0 else (),
+            replies=[_open_reply(alert) for alert in read_alerts(tx, on_page)] if most > 0 else (),
         )
 
     @reads

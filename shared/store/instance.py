@@ -30,7 +30,7 @@ class SeenBot:
 
 def last_seen(tx: Transaction) -> SeenBot | None:
     """The bot that was seen last, as far back as a day."""
-    seen = max(facts.listed(tx, PROCESS), key=lambda one: one.at or 0.0, default=None)
+    seen = max(facts.listed(tx, PROCESS), key=lambda fact: fact.at or 0.0, default=None)
     if seen is None:
         return None
     return SeenBot(host=str(seen.value.get("host", "")), age=max(0.0, tx.now - (seen.at or 0.0)))

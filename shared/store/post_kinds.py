@@ -112,16 +112,16 @@ _TABLE = (
         kept="briefly",
     ),
 )
-POSTS: Mapping[str, KindOfPost] = {one.name: one for one in _TABLE}
+POSTS: Mapping[str, KindOfPost] = {kind.name: kind for kind in _TABLE}
 
 
 def names(**wanted: object) -> tuple[str, ...]:
     """The kinds whose entry has these values."""
     return tuple(
-        one.name for one in _TABLE if all(getattr(one, field) == value for field, value in wanted.items())
+        kind.name for kind in _TABLE if all(getattr(kind, field) == value for field, value in wanted.items())
     )
 
 
 def kind_of(name: str) -> KindOfPost:
-    """The entry of a kind; one that a newer version planned is drawn as its note."""
+    """The entry of a kind; a kind that a newer version planned is drawn as its note."""
     return POSTS.get(name) or KindOfPost(name=name, meaning="")

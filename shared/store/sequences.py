@@ -206,8 +206,8 @@ class SequenceChanges(Repository):
             return False
         for name in sorted(over):
             jobs.drop(tx, RESUME, workspace, name)
-            resumed = {"confirmed": "active", "revision": c.revision + 1}
-            tx.execute(sa.update(sequence_changes).where(_which(workspace, name)).values(resumed))
+            which = _which(workspace, name)
+            tx.update(sequence_changes, which, confirmed="active", revision=c.revision + 1)
         entry = AuditEntry(
             at=moment(tx.now),
             actor=OUTSIDER,
@@ -222,8 +222,7 @@ class SequenceChanges(Repository):
 
     @writes
     def renew(self, tx: Transaction, change: SequenceChange) -> bool:
-        renewed = sa.update(sequence_changes).where(_mine(change)).values(locked_until=tx.now + LOCK_SECONDS)
-        return tx.execute(renewed).rowcount == 1
+        return tx.update(sequence_changes, _mine(change), locked_until=tx.now + LOCK_SECONDS) == 1
 
     @writes
     def end(self, tx: Transaction, change: SequenceChange, result: ChangeResult) -> bool:

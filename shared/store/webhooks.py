@@ -90,9 +90,9 @@ class WebhookSubscriptions(Repository):
 
         Raises `WebhookFileUnreadable`.
         """
-        found = await asyncio.to_thread(read_webhook_file, path)
-        if found:
-            await self.add(found)
+        imported = await asyncio.to_thread(read_webhook_file, path)
+        if imported:
+            await self.add(imported)
             await asyncio.to_thread(_delete, path)
         await asyncio.to_thread(_delete, path.with_name(f"{path.name}.imported"))  # left by earlier versions
 
