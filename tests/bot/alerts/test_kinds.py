@@ -9,7 +9,6 @@ from bot.alerts import kinds
 from bot.alerts.routing import Routes
 from shared import commands
 from shared.api.events import Event, EventLead
-from shared.api.words import EVENT_KINDS
 from shared.domain.alert import Alert
 from shared.domain.card import Card
 from shared.records.records import Subscription
@@ -48,19 +47,6 @@ def test_with_several_workspaces_every_button_names_its_own() -> None:
     card = kinds.card(alert(workspace="emea"))
     lines = [button.line for button in card.buttons if " al_1" not in button.line]
     assert {commands.parse(line).workspace for line in lines} == {"emea"}
-
-
-@pytest.mark.parametrize("kind", [*EVENT_KINDS, "brand.new"])
-def test_every_kind_of_event_has_a_card_even_without_other_fields(kind: str) -> None:
-    card = kinds.card(Alert(id="al_1", event=Event(kind=kind), received_at=NOON.timestamp()))
-    assert card.title
-    for button in card.buttons:
-        assert " al_1" in button.line or commands.parse(button.line).line
-
-
-def test_only_interested_replies_and_paused_domains_are_posted_unasked() -> None:
-    text = {kind: channels_of(Event(kind=kind)) for kind in EVENT_KINDS}
-    assert {kind for kind, channels in text.items() if channels} == {"reply.interested", "domain.paused"}
 
 
 def test_a_subscription_matches_exactly_and_posts_once_per_channel() -> None:

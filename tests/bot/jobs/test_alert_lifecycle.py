@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.alerts import notes, rendering
+from bot.alerts import notes
 from bot.alerts.domains import recovery_note
 from bot.alerts.reminders import Reminders, times_of
 from bot.alerts.routing import Routes
@@ -21,7 +21,6 @@ from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.jobs import DIGEST, REMIND, Job
 from shared.store.subscriptions import DueDigest
-from tests.bot.due import claim_repaints
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
     ANN,
@@ -30,7 +29,6 @@ from tests.bot.manual_clock import (
     MINUTE,
     ManualClock,
     arrive,
-    look,
     post_all,
     routes,
     shown,
@@ -159,49 +157,6 @@ async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
     assert [post.kind for post in await post_all(store, clock)] == ["digest"]
     clock.now += 47 * HOUR
     assert await digests_due(store) == []
-
-
-@pytest.mark.parametrize(
-    ("verb", "left"),
-    [("claim", "✓ Claimed by @ann."), ("handled", "✓ Done by @ann."), ("snooze", "Snoozed by @ann.")],
-)
-async def test_a_reminder_shows_who_claimed_the_reply_without_a_mention(
-    store: Store, clock: ManualClock, alert: str, verb: str, left: str
-) -> None:
-    clock.now += 6 * MINUTE
-    await sweep(store, clock)
-    if verb == "claim":
-        await store.alerts.act(alert, "claim", ANN)
-    elif verb == "handled":
-        await store.alerts.act(alert, "done", ANN)
-    else:
-        await store.alerts.act(alert, "snooze", ANN, until=clock.now + HOUR)
-    card, reminder = await claim_repaints(store, limit=10)
-    assert [card[0].kind, reminder[0].kind] == ["alert", "reminder"], "the card is painted first"
-    found = rendering.card_of(reminder[0], several=False)
-    assert (found.text, found.buttons) == ((left,), ())
-    assert "S0SALES" not in json.dumps(rendering.message(reminder, several=False).blocks)
-    await store.alerts.act(alert, "release", ANN)
-    await store.alerts.act(alert, "reopen", ANN)
-    await store.alerts.act(alert, "wake", ANN)
-    (again,) = [m for m in await claim_repaints(store, limit=10) if m[0].kind == "reminder"]
-    assert [button.label for button in rendering.card_of(again[0], several=False).buttons] == ["Claim"]
-
-
-async def test_an_escalation_carries_the_reply_its_sequence_and_a_link(
-    store: Store, clock: ManualClock, alert: str
-) -> None:
-    rules = AlertPolicy(remind_after=timedelta(0), escalate_to="C9")
-    await look(store, rules=rules, routing=Routing())
-    clock.now += 16 * MINUTE
-    await look(store, rules=rules, routing=Routing())
-    posted = [post for post in await post_all(store, clock) if post.kind == "escalation"]
-    assert {post.channel for post in posted} == {CHANNEL, "C9"}
-    for post in posted:
-        drawn = json.dumps(rendering.message([post], several=False).blocks)
-        assert "Yes, call me." in drawn
-        assert "Q3 founders" in drawn
-        assert "mailto:ada1@acme.example?body=" in drawn
 
 
 async def test_replies_that_no_channel_shows_yet_are_not_looked_at(store: Store, clock: ManualClock) -> None:
