@@ -148,7 +148,8 @@ async def test_the_page_of_a_sequence_lists_its_own_changes_and_no_others(
     page = await screen.until(f"› {second}")
     assert CHANGE.search(page) is None
     await screen.press("escape", "up", "enter")
-    assert CHANGE.search(await screen.until(f"› {first}"))
+    await screen.until(f"› {first}")
+    assert CHANGE.search(await screen.until("  is paused"))
 
 
 CHANGE = re.compile(r"\d\d:\d\d  is paused")

@@ -57,15 +57,15 @@ class Acts:
         arguments: Arguments
         if domain or status == "paused":
             target = (f"{DOMAIN}{domain}",) if domain else ()
-            found = read_end(end.split())
-            if end and found is None:
+            pause_end = read_end(end.split())
+            if end and pause_end is None:
                 self.app.toast(f"“{end}” isn't a duration, a day or a time.", severity="warning")
                 return
             arguments = Pause(
                 target=target,
                 ids=() if domain else ids,
-                duration=found.duration if found else None,
-                until=found.until if found else None,
+                duration=pause_end.duration if pause_end else None,
+                until=pause_end.until if pause_end else None,
             )
         elif ids:
             arguments = Resume(ids=ids)
@@ -104,8 +104,8 @@ class Acts:
 
         frame = self.app.frame
         only_reads = frame.only_reads or frame.is_past
-        found = partial(offers, sequences=frame.board.sequences, actions=actions, only_reads=only_reads)
-        await self.app.push_screen(Palette(offers=found, chosen=chosen))
+        offered = partial(offers, sequences=frame.board.sequences, actions=actions, only_reads=only_reads)
+        await self.app.push_screen(Palette(offers=offered, chosen=chosen))
 
     def run_typed(self, line: str) -> None:
         if not line.strip():
@@ -129,6 +129,7 @@ class Acts:
             yes = Yes(act=done.choices[0].act, line=done.line) if is_undo else await self._answer(done)
             if yes is None:
                 return
+            # In the workspace in which it was asked, even if another one is shown by now.
             done = await self.run(yes, state)
         assert isinstance(done, Result)
         if done.changed and done.card.tone not in {Tone.WARN, Tone.BAD}:
@@ -151,6 +152,7 @@ class Acts:
             return await state.pending_changes.run(asked)
         finally:
             self.app.running = ""
+            # Read-your-own-writes: the list must not show the status of before until the next poll.
             if state.feed and isinstance(asked, Yes):
                 state.feed.read_now()
             self.app.hand_frame()
@@ -158,7 +160,7 @@ class Acts:
     # -- questions and answers -------------------------------------------------------------------------
 
     async def _answer(self, question: Question) -> Yes | None:
-        """What a person chooses to have done; what was shown is what runs: the line is not read again."""
+        """Ask a person what to do; exactly what was shown is what runs: the line is not read again."""
         first = question.choices[0].act
         takes_hours = isinstance(first, SetStatus) and first.status == "paused" and first.until is None
         answer = await self.app.push_screen_wait(question_dialog(question, takes_hours=takes_hours))

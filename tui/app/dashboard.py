@@ -51,9 +51,9 @@ logger = logging.getLogger(__name__)
 STAGGER = 1.0
 """Seconds between the starts of workspaces, so that they do not all read at once."""
 LOOK_EVERY = timedelta(seconds=15)
-"""Between two readings of what a page shows beside the frame."""
+"""The time between two readings of what a page shows beside the frame."""
 SCRUBBED = timedelta(hours=24)
-"""What the lanes below a past board cover."""
+"""The time that the lanes below a past board cover."""
 MOST_TOASTS = 2
 TIP_SECONDS = 25.0
 LONG_TOAST_SECONDS = 20.0
@@ -64,7 +64,7 @@ ACTIONS = (
     Offer(line="refresh", about="Read everything again now", action="app.refresh"),
     Offer(line="copy", about="Copy the id or address of the chosen line", action="app.copy_line"),
 )
-"""What the palette offers beside commands and keys."""
+"""The palette offers these beside commands and keys."""
 
 
 def utc_now() -> datetime:
@@ -144,6 +144,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         first, *others = self.states
         self._start(first)
         for number, state in enumerate(others, start=1):
+            # Each has a budget of its own, but they share this machine.
             self.set_timer(number * STAGGER, partial(self._start, state))
         if self._tips:
             self.run_worker(self._show_tips(self._tips), exit_on_error=False)
@@ -167,7 +168,7 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     @cached_property
     def acts(self) -> Acts:
-        """What changes something; loaded at the first act, as it loads the commands."""
+        """Everything that changes something; loaded at the first act, because it loads the commands."""
         from tui.app.acts import Acts
 
         return Acts(self)
@@ -198,6 +199,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         if not self.screen_stack:
             return
         self.hand_frame()
+        # While the past is shown nothing that it shows can change.
         page = self.page
         looked_at = page.looked_at if page and self._replay is None else None
         if page and looked_at and self.now() - looked_at >= LOOK_EVERY:
@@ -212,6 +214,7 @@ class DashboardApp(ErrorBoundary, App[int]):
     def _ticked(self, message: Ticked) -> None:
         tick, state = message.tick, message.state or self.states[0]
         raised = state.take(tick, now=self.now())
+        # With one workspace its name would only make every alarm longer.
         prefix = state.workspace if len(self.states) > 1 else ""
         if raised:
             self.bell()
@@ -290,7 +293,7 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def enter(self, workspace: str) -> None:
         """Another workspace's board; filters and the past stay behind."""
-        state = next(one for one in self.states if one.workspace == workspace)
+        state = next(state for state in self.states if state.workspace == workspace)
         self.leave_past()
         if state is not self.state:
             self.state = state
@@ -303,7 +306,7 @@ class DashboardApp(ErrorBoundary, App[int]):
     # -- what is read for a page -------------------------------------------------------------------------
 
     def read_of(self, about: PageRef) -> Read | None:
-        """What was read of it; what wasn't is read now."""
+        """Give what was read about a thing; what wasn't is read now."""
         if about not in self._read and not self.frame.is_past:
             self._read[about] = Read()
             self._work(partial(self._read_about, about), group="read")
@@ -341,11 +344,11 @@ class DashboardApp(ErrorBoundary, App[int]):
         if not page.has_course or state.history is None:
             page.show_course(None)
             return
-        found = await state.history.health(
+        course = await state.history.health(
             page.about, span=SPAN, points=page.course.columns, now=self.frame.now, thresholds=state.thresholds
         )
         if page.is_mounted:
-            page.show_course(found)
+            page.show_course(course)
 
     async def _read_lanes(self, page: Page, span: timedelta) -> None:
         """Every domain over time, up to what is shown; the board's scrubber goes up to now."""
@@ -370,7 +373,7 @@ class DashboardApp(ErrorBoundary, App[int]):
     def acknowledge(self, where: str | None) -> None:
         """The alarm about something, else all; without any, the notices about the dashboard itself."""
         state = self.state
-        has_own = any(one.where == where for one in state.alarms if one.is_on)
+        has_own = any(alarm.where == where for alarm in state.alarms if alarm.is_on)
         done = state.acknowledge(where if has_own else None, now=self.now())
         if not done:
             self._own_error, self._notice = None, ""
@@ -428,7 +431,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             return
         was_live, self._replay = self._replay is None, replay
         changes = tuple(change for change in state.changes if change.at <= replay.at)
-        active = sum(alarm.is_on for one in self.states for alarm in one.alarms)
+        active = sum(alarm.is_on for state in self.states for alarm in state.alarms)
         mode = replay.words(now) + (f" · now: {show_number(active, 'alarm')}" if active else "")
         self.frame = Frame(
             board=board, now=replay.at, changes=changes, is_past=True, mode=mode, only_reads=True

@@ -31,7 +31,7 @@ class OwnError:
 
 
 class ErrorLog:
-    """What went wrong so far, by reference; the same mistake at the same place is one."""
+    """The mistakes made so far, by reference; the same mistake at the same place counts as one."""
 
     def __init__(self) -> None:
         self._known: dict[str, OwnError] = {}
@@ -41,12 +41,12 @@ class ErrorLog:
         reference = _reference(error)
         if reference not in self._known and len(self._known) >= MOST:
             reference = "many"
-        known = self._known.get(reference)
-        if known is None:
+        before = self._known.get(reference)
+        if before is None:
             logger.error("internal error in the dashboard, reference %s", reference, exc_info=error)
             noted = OwnError(reference=reference, at=now)
         else:
-            noted = replace(known, at=now, times=known.times + 1)
+            noted = replace(before, at=now, times=before.times + 1)
             if str(noted.times).strip("0") == "1":
                 logger.error("reference %s again, %d times so far", reference, noted.times)
         self._known[reference] = noted

@@ -18,9 +18,9 @@ from tui.model.board import Board, compose
 from tui.theme.words import ago, clock
 
 FAR = timedelta(hours=48)
-"""As long as whole snapshots are kept."""
+"""Whole snapshots are kept so long."""
 GAP = timedelta(minutes=20)
-"""Between two polls: longer than the ten minutes to which the record is thinned out."""
+"""The most between two polls: longer than the ten minutes to which the record is thinned out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Replay:
         return replace(self, place=min(max(self.place + by, 0), len(self.moments)))
 
     def seek(self, wanted: datetime) -> Replay:
-        """As near as possible to a time; now, when that is later than all that was kept."""
+        """The moment nearest to a time; now, when that is later than all that was kept."""
         if not self.moments or wanted > self.moments[-1]:
             return replace(self, place=len(self.moments))
         distances = [abs((moment - wanted).total_seconds()) for moment in self.moments]
@@ -56,10 +56,10 @@ class Replay:
 
     def missed(self, wanted: datetime, *, now: datetime) -> str:
         """That nothing was recorded at the wanted time, and which moment is shown instead; empty where one is near."""
-        shown = now if self.live else self.at
-        if abs(shown - wanted) <= GAP:
+        moment = now if self.live else self.at
+        if abs(moment - wanted) <= GAP:
             return ""
-        instead = "now" if self.live else f"{clock(shown, now=now)}, the nearest moment with data"
+        instead = "now" if self.live else f"{clock(moment, now=now)}, the nearest moment with data"
         return f"No data at {clock(wanted, now=now)}. This is {instead}."
 
     def words(self, now: datetime) -> str:

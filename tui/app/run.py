@@ -105,7 +105,10 @@ async def run_dashboard(
 def _workspaces(settings: Settings, first: str | None) -> list[str]:
     """Every workspace of the settings, that which was named first, or else the default."""
     here = settings.workspace(first)
-    return [here.name, *(one.name for one in settings.workspaces.values() if one is not here)]
+    return [
+        here.name,
+        *(workspace.name for workspace in settings.workspaces.values() if workspace is not here),
+    ]
 
 
 def _state(

@@ -60,6 +60,7 @@ async def print_once(
     async with open_client(settings, place, total_seconds=LONGEST_WAIT_SECONDS) as client:
         snapshot = await take_snapshot(client, place.name, now=datetime.now(UTC))
     now = datetime.now(UTC)
+    # The time is taken again: reading may have lasted for seconds.
     snapshot, facts = await _with_starts(settings, place, snapshot, now=now, open_records=open_records)
     board = compose(
         snapshot,
@@ -116,18 +117,18 @@ async def _with_starts(
     if may_hold_data(settings.history_database):  # else reading it would create the file
         async with History(settings.history_database, thresholds=place.thresholds) as store:
             with contextlib.suppress(HistoryUnavailable):
-                starts = {one.key: one for one in await store.problems(place.name)}
+                starts = {start.key: start for start in await store.problems(place.name)}
     verdict = judge_reading(snapshot.inboxes, thresholds=place.thresholds)
-    troubled = [one for one in conditions_of(snapshot, verdict) if one.is_of_domain]
+    troubled = [condition for condition in conditions_of(snapshot, verdict) if condition.is_of_domain]
     facts = DomainFacts()
     if troubled and open_records and may_hold_data(settings.database):
         async with open_records(settings) as records:
-            names = [one.where for one in troubled]
+            names = [condition.where for condition in troubled]
             facts = DomainFacts(pasts=await read_pasts(records, place.name, names, now=now))
-        for one in troubled:
-            if one.kind == PAUSED and (at := facts.pause_starts.get(one.where)):
-                new = ProblemStart(key=one.key, kind=one.kind, since=at, kind_since=at)
-                starts[one.key] = starts.get(one.key, new).known_from(at)
+        for condition in troubled:
+            if condition.kind == PAUSED and (at := facts.pause_starts.get(condition.where)):
+                new = ProblemStart(key=condition.key, kind=condition.kind, since=at, kind_since=at)
+                starts[condition.key] = starts.get(condition.key, new).known_from(at)
     return replace(snapshot, problems=tuple(starts.values())), facts
 
 
@@ -140,14 +141,14 @@ def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
         "verdict": board.verdict.as_data(),
         "alarms": [
             {
-                "kind": one.kind,
-                "where": one.where or None,
-                "text": one.text,
-                "inboxes": one.extent or None,
-                "since": _seen_to_begin(one),
+                "kind": condition.kind,
+                "where": condition.where or None,
+                "text": condition.text,
+                "inboxes": condition.extent or None,
+                "since": _seen_to_begin(condition),
             }
-            for one in board.conditions
-            if one.is_alarm
+            for condition in board.conditions
+            if condition.is_alarm
         ],
         **{name: _with_rates(reading["value"]) for name, reading in readings.items()},
         "budget": document["budget"],
@@ -159,7 +160,7 @@ def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
 
 
 def _seen_to_begin(condition: Condition) -> str | None:
-    """Since when it is so; null where it held already when someone looked for the first time."""
+    """The start of a trouble; null where it held already when someone looked for the first time."""
     if condition.since is None or (condition.is_older and condition.since == condition.began):
         return None
     return condition.since.isoformat()
@@ -168,7 +169,7 @@ def _seen_to_begin(condition: Condition) -> str | None:
 def _with_rates(value: Any) -> Any:
     """Rows of the stats with their rates and the bounds of each; everything else as it is."""
     if isinstance(value, list):
-        return [_with_rates(one) for one in value]
+        return [_with_rates(row) for row in value]
     if not isinstance(value, Mapping) or "sends" not in value:
         return value
     counts = {"sends": value["sends"], "replies": value["replies"], "positive": value["positive_replies"]}

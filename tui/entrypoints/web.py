@@ -86,7 +86,7 @@ class DashboardServer(Server):
 
     def __init__(self, command: str, *, port: int, hosts: Sequence[str]) -> None:
         super().__init__(command, host=HOST, port=port, title=TITLE)
-        self._names = OWN_NAMES.union(one.casefold() for one in hosts)
+        self._names = OWN_NAMES.union(host.casefold() for host in hosts)
         self._open: set[web.WebSocketResponse] = set()
 
     async def application(self) -> web.Application:
@@ -96,8 +96,8 @@ class DashboardServer(Server):
         return app
 
     async def aclose(self) -> None:
-        for one in list(self._open):
-            await one.close()
+        for connection in list(self._open):
+            await connection.close()
 
     async def on_startup(self, app: web.Application) -> None:
         """Print nothing: the address is announced."""
@@ -109,7 +109,8 @@ class DashboardServer(Server):
         @web.middleware
         async def check(request: web.Request, handler: Callable[[web.Request], Any]) -> web.StreamResponse:
             if _parts(f"//{request.host}").hostname not in self._names:
-                raise web.HTTPForbidden(text=f"This dashboard only answers to {_listed(self._names)}.")
+                names = ", ".join(sorted(self._names))
+                raise web.HTTPForbidden(text=f"This dashboard only answers to {names}.")
             origin = request.headers.get("Origin")
             if origin is not None and _parts(origin).netloc != request.host:
                 raise web.HTTPForbidden(text="Only the dashboard's own page can connect here.")
@@ -181,11 +182,6 @@ class _Viewer(AppService):
 
 async def _close(opened: web.WebSocketResponse) -> None:
     await opened.close()
-
-
-def _listed(names: frozenset[str]) -> str:
-    first, *others = sorted(names)
-    return f"{', '.join(others)} and {first}" if others else first
 
 
 def _parts(address: str) -> SplitResult:

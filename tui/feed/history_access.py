@@ -9,13 +9,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from shared.api.models import Inbox
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
-from shared.history import About, History, HistoryUnavailable
+from shared.history import About, History, HistoryUnavailable, Transition
 from tui.model.changes import ChangeLine, change_lines
 from tui.model.course import LEAST_SPAN, Course, course_of
 from tui.model.happened import Mark, of_transitions
@@ -25,10 +25,10 @@ from tui.model.lines import PageRef
 logger = logging.getLogger(__name__)
 
 SPANS = (timedelta(days=14), timedelta(days=1), timedelta(hours=1))
-"""How far charts go back: as far as there is something to see."""
+"""Charts go back as far as there is something to see."""
 POINTS = 10
 MOST_POINTS = 480
-"""Of a plot, however wide the screen: the database thins out the rest."""
+"""The points of a plot, however wide the screen: the database thins out the others."""
 MOST_CHANGES = 50_000
 """Behind the lanes of an incident."""
 STILL_READ = timedelta(minutes=2)
@@ -44,7 +44,7 @@ Trends = Mapping[str, tuple[float, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledState:
-    """What was known when the dashboard was last looked at."""
+    """The last snapshot that was kept, its charts, and what had changed lately."""
 
     snapshot: Snapshot | None = None
     trends: Trends = field(default_factory=dict)
@@ -57,8 +57,10 @@ class HistoryAccess:
     def __init__(self, store: History, *, workspace: str) -> None:
         self._history = store
         self._workspace = workspace
-        self._told_at = datetime.min.replace(tzinfo=UTC)
-        """The newest change that was told."""
+        self._told: frozenset[Transition] = frozenset()
+        """The changes that were read last, and told."""
+        self._told_at: datetime | None = None
+        """The time of the newest of them."""
         self.notice = ""
 
     async def recall(self, *, now: datetime) -> RecalledState:
@@ -73,8 +75,7 @@ class HistoryAccess:
         except HistoryUnavailable as error:
             self._fail(error)
             return RecalledState()
-        self._told_at = max((one.at for one in transitions), default=now)
-        self.notice = self._history.notice
+        self._told, self._told_at = frozenset(transitions), max((c.at for c in transitions), default=now)
         inboxes = (snapshot.inboxes.value if snapshot else None) or ()
         return RecalledState(
             snapshot=snapshot and replace(as_recalled(snapshot), problems=problems),
@@ -85,15 +86,18 @@ class HistoryAccess:
     async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
         """Store a snapshot; what has changed since the last one, also where another process noticed it first."""
         await self._or(self._history.add(snapshot, now=now), ())
-        reading = self._history.transitions(self._workspace, start=self._told_at, limit=MOST_NEW)
-        transitions = [one for one in await self._or(reading, ()) if one.at > self._told_at]
-        self._told_at = max((one.at for one in transitions), default=self._told_at)
-        return change_lines(transitions, inboxes=snapshot.inboxes.value or ())
+        # The bot's polls write to the same history: what it noticed first is read, not what `add` gives back.
+        reading = self._history.transitions(self._workspace, start=self._told_at or now, limit=MOST_NEW)
+        transitions = await self._or(reading, ())
+        new = [change for change in transitions if change not in self._told]
+        if new:  # times are whole seconds, so those of the newest one are read again
+            self._told, self._told_at = frozenset(transitions), max(change.at for change in new)
+        return change_lines(new, inboxes=snapshot.inboxes.value or ())
 
     async def follow_problems(
         self, present: Sequence[ProblemStart], *, spared: str, now: datetime
     ) -> tuple[ProblemStart, ...] | None:
-        """Since when all processes know what is wrong now; None where the history is unavailable."""
+        """The starts of what is wrong now, as all processes know them; None where the history is unavailable."""
         following = self._history.follow_problems(self._workspace, present, spared=spared, now=now)
         return await self._or(following, None)
 
@@ -172,7 +176,7 @@ class HistoryAccess:
         return await self._or(self._history.snapshot_at(self._workspace, at), None)
 
     async def _or(self, reading: Awaitable[T], default: T) -> T:
-        """What was read; the default where the history is unavailable."""
+        """Give what was read, or the default where the history is unavailable."""
         try:
             value = await reading
         except HistoryUnavailable as error:

@@ -1,4 +1,4 @@
-"""What the dashboard changes: it runs commands, and remembers changes until the service's next answer confirms them.
+"""Changes that the dashboard asks for: it runs commands, and remembers changes until the service's next answer confirms them.
 
 Separate from the screens, which only show it; every change goes through the same two functions as in the other faces.
 """
@@ -46,15 +46,15 @@ class StatusChange:
     label: str
     status: str
     until: datetime | None = None
-    """When a pause ends."""
+    """The end of a timed pause."""
     done_at: datetime | None = None
 
 
 def changeable(sequences: Iterable[Sequence]) -> tuple[str, tuple[str, ...]]:
-    """What these become, with their ids: the active ones paused; where none is, the paused ones resumed."""
+    """The status that these get, with their ids: active ones are paused; where none is, the paused ones resume."""
     chosen = tuple(sequences)
     for status, wanted in (("active", "paused"), ("paused", "active")):
-        if ids := tuple(one.id for one in chosen if one.status == status):
+        if ids := tuple(sequence.id for sequence in chosen if sequence.status == status):
             return wanted, ids
     return "", ()
 
@@ -107,9 +107,12 @@ class PendingChanges:
     async def _change(self, asked: Asked, act: SetStatus) -> Result | Question:
         """The rows of the sequences say what is under way, until it is proven or has failed."""
         requested = {
-            one.id: StatusChange(id=one.id, label=one.label, status=act.status, until=act.until)
-            for one in act.targets
+            sequence.id: StatusChange(
+                id=sequence.id, label=sequence.label, status=act.status, until=act.until
+            )
+            for sequence in act.targets
         }
+        # Marked before the request goes out: the key must answer at once.
         self.pending |= requested
         done: tuple[str, ...] = ()
         try:
@@ -117,6 +120,7 @@ class PendingChanges:
             done = result.sequences if isinstance(result, Result) else ()
         finally:
             for name, change in requested.items():
+                # The service's word is not proof: only a later read of the sequence takes the mark away.
                 if name in done:
                     self.pending[name] = replace(change, done_at=self._now())
                 else:

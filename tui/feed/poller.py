@@ -47,7 +47,7 @@ JITTER = 0.1
 LEAST_SECONDS = 5.0
 """An interval below which an alarm hastens nothing."""
 STRETCHES = ((30, 2.0), (10, 1.5))
-"""After so many reads without a change, so much longer."""
+"""Number of reads without a change, and by how much the interval is stretched then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,16 +96,16 @@ class Poller:
         self._is_alarmed = False
         self._changed = asyncio.Event()
         self._due: dict[str, float] = {}
-        """When each source is read next, by the loop's clock."""
+        """The time of each source's next read, by the loop's clock."""
         self._hurried = {name: asyncio.Event() for name in SOURCES}
         """Set where a source is wanted before its time, also while it is being read."""
         self._tasks: list[asyncio.Task[None]] = []
         self._tried: set[str] = set()
-        """What was read, or failed to be, since the start; a snapshot without it is half of another time."""
+        """Sources that were tried since the start; a snapshot without one of them is half of another time."""
         self._saver: asyncio.Task[None] | None = None
         self._beats = 0
         self._held: tuple[frozenset[tuple[str, str]], bool] | None = None
-        """What was wrong when the history was last asked since when."""
+        """The troubles for which the history was last asked."""
         self._has_looked = False
         """The domains were seen before: only then is what is wrong now known to be new."""
         self._problems: tuple[ProblemStart, ...] = ()
@@ -113,8 +113,9 @@ class Poller:
         self._past = RecalledState()
         self._board: Board | None = None
         """The last one that was delivered."""
+        self.has_delivered = asyncio.Event()
         self._news: tuple[ChangeLine, ...] = ()
-        """What the history has recorded since the last tick, newest first."""
+        """The changes that the history has recorded since the last tick, newest first."""
         self._trends_at = time.monotonic()
 
     def start(self, deliver: Callable[[Tick], object], *, past: RecalledState | None = None) -> None:
@@ -210,6 +211,7 @@ class Poller:
                 error = str(attempts[-1]) if attempts else f"No response within {self._timeout:g} s."
                 cause = cause_of_attempts(attempts, rate_limited=waits)
                 reading = before.failed(error, cause=cause, at=began)
+        # Equal values were exchanged for the objects of before, so this compares identities first.
         moved = reading.value != before.value
         self._unchanged_reads[source.name] = 0 if moved else self._unchanged_reads[source.name] + 1
         self._beats += reading.failed_since is None
@@ -242,10 +244,13 @@ class Poller:
                 tick = Tick(snapshot=snapshot, board=self._board, changes=self._news, beats=beats)
                 self._news = ()
                 tick = await self._dated(tick)
-                is_read = all(one.key != SERVICE for one in tick.board.conditions)
+                is_read = all(condition.key != SERVICE for condition in tick.board.conditions)
                 self._is_alarmed = tick.board.verdict.tone is Tone.BAD and is_read
                 deliver(tick)
-                if self._history and beats and self._tried.issuperset(SOURCES):
+                self.has_delivered.set()
+                # Recalled parts must not be kept as new: where there are any, all sources are tried first.
+                is_current = self._past.snapshot is None or self._tried.issuperset(SOURCES)
+                if self._history and beats and is_current:
                     await self._keep(tick.snapshot, self._history)
         finally:
             thread.shutdown(wait=False)
@@ -267,10 +272,16 @@ class Poller:
         if self._history is None or is_stored:
             return tick
         is_read = inboxes.value is not None and not inboxes.failed_since
-        present = [one for one in tick.board.conditions if one.is_of_domain or one.key == SERVICE]
-        held = (frozenset((one.key, one.kind) for one in present), is_read)
+        present = [
+            condition
+            for condition in tick.board.conditions
+            if condition.is_of_domain or condition.key == SERVICE
+        ]
+        held = (frozenset((condition.key, condition.kind) for condition in present), is_read)
         if held != self._held:
-            self.troubled_domains = frozenset(one.where for one in present if one.is_of_domain)
+            self.troubled_domains = frozenset(
+                condition.where for condition in present if condition.is_of_domain
+            )
             now = self._now()
             starts = [
                 start_of(
@@ -284,6 +295,7 @@ class Poller:
             ]
             spared = "" if is_read else OF_DOMAINS
             following = self._history.follow_problems(starts, spared=spared, now=now)
+            # Without an answer in time the board goes out with the starts of before, and the next one asks again.
             with contextlib.suppress(TimeoutError):
                 problems = await asyncio.wait_for(following, SAVE_WAIT)
                 if problems is not None:
@@ -296,11 +308,15 @@ class Poller:
         """The next board waits for the history, but not for long: where that hangs, the screen goes on without it."""
 
         async def keep() -> None:
-            self._news = (*await history.keep(snapshot, now=self._now()), *self._news)
+            if news := await history.keep(snapshot, now=self._now()):
+                # Told with the next board, which has nothing else to wait for.
+                self._news = (*news, *self._news)
+                self._changed.set()
             if time.monotonic() - self._trends_at > TRENDS_EVERY_SECONDS:
                 self._trends_at = time.monotonic()
                 self._past = replace(self._past, trends=await history.trends(now=self._now()))
 
+        # One at a time: what hangs must not pile up.
         if self._saver is None or self._saver.done():
             self._saver = asyncio.create_task(keep(), name="dashboard-keeper")
         done, _ = await asyncio.wait({self._saver}, timeout=SAVE_WAIT)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PAINT_SECONDS = 0.1
+PAINT_SECONDS = 0.2
 """The time for the stored board to be painted before more is loaded."""
 KEPT_TODAY = timedelta(minutes=1)
 SETTLE_SECONDS = 3.0
@@ -62,7 +62,7 @@ OpenReplies = Callable[[Settings, str], AbstractAsyncContextManager["ReplyQueue"
 
 
 class ServiceFeed:
-    """Where the ticks of a workspace come from, and where its command lines are run."""
+    """The source of a workspace's ticks, and the place where its commands run."""
 
     def __init__(
         self,
@@ -109,6 +109,7 @@ class ServiceFeed:
 
     async def run(self, asked: Asked) -> Result | Question:
         """Carry out a command, as soon as the service can be reached."""
+        # A command before the records are open asks for them now instead of after the first reads.
         self._is_wanted.set()
         await self._is_equipped.wait()
         assert self._context
@@ -117,7 +118,8 @@ class ServiceFeed:
     # -- what is read for one page -----------------------------------------------------------------------
 
     async def sent_today(self) -> Mapping[str, int | None]:
-        """What each inbox has sent today, as far as it can be told; read at most once a minute for all callers."""
+        """Count the sends of each inbox today, as far as it can be told; read at most once a minute for all callers."""
+        # The lock lets several pages that open at once share one request.
         async with self._today:
             now, client = self._now(), self._client
             if client and (self._sent_at is None or now - self._sent_at > KEPT_TODAY):
@@ -132,7 +134,7 @@ class ServiceFeed:
             return self._sent
 
     async def recorded_marks(self, *, start: datetime, end: datetime) -> Sequence[Mark]:
-        """What the bot recorded on lanes; nothing where its database isn't shared, or doesn't answer."""
+        """Read the marks of lanes that the bot recorded; nothing where its database isn't shared, or doesn't answer."""
         if self._records is None or self._poller is None:
             return ()
         return await read_marks(self._records, self._poller.snapshot, start=start, end=end)
@@ -150,7 +152,7 @@ class ServiceFeed:
         return dns_facts(report, now=now, zone=local_zone()), advice(report, now=now)
 
     async def domain_past(self, domain: str) -> DomainPast | None:
-        """What the bot recorded of a domain in the last 30 days; None where its database doesn't answer."""
+        """Read the bot's records of a domain in the last 30 days; None where its database doesn't answer."""
         if self._records is None:
             return None
         return (await read_pasts(self._records, self._place.name, [domain], now=self._now())).get(domain)
@@ -178,8 +180,11 @@ class ServiceFeed:
                 history=self.history,
             )
             async with aclosing(poller):
-                poller.start(deliver, past=await self.history.recall(now=self._now()))
-                await asyncio.sleep(PAINT_SECONDS)
+                past = await self.history.recall(now=self._now())
+                poller.start(deliver, past=past)
+                if past.snapshot:
+                    await poller.has_delivered.wait()
+                    await asyncio.sleep(PAINT_SECONDS)
                 from shared.commands.run import open_client  # late: it loads the client
 
                 # The poller is closed before the client that it reads with.
@@ -226,7 +231,9 @@ class ServiceFeed:
         poller.note(replies=tuple(await _or(records.interested_replies(workspace), ())))
         incidents = await _or(records.guardrails.incidents(workspace, now.timestamp() - HORIZON), None)
         if incidents is not None:
-            firings = tuple(one for one in incidents if one.sentence and one.ended_at is None)
+            firings = tuple(
+                incident for incident in incidents if incident.sentence and incident.ended_at is None
+            )
             poller.note(firings=firings)
         timers = await _or(records.timers(workspace, "resume"), None)
         if timers is not None:
@@ -243,7 +250,7 @@ class ServiceFeed:
 
 
 async def _or(reading: Awaitable[T], default: D) -> T | D:
-    """What the bot recorded; the default where its database doesn't answer."""
+    """Give what the bot recorded, or the default where its database doesn't answer."""
     try:
         return await reading
     except RecordsUnavailable as error:
@@ -269,11 +276,11 @@ async def read_marks(
 async def read_pasts(
     records: Records, workspace: str, domains: Iterable[str], *, now: datetime
 ) -> Mapping[str, DomainPast]:
-    """What the bot recorded of domains in the last 30 days; without those whose records can't be read now."""
+    """Read the bot's records of domains in the last 30 days; without those whose records can't be read now."""
     pasts: dict[str, DomainPast] = {}
     for domain in domains:
         past = await _or(records.domain_past(workspace, domain, now - LOOKED_BACK), None)
-        if past is None:
+        if past is None:  # its database doesn't answer: asking for each domain would take as many timeouts
             break
         pasts[domain] = past
     return pasts

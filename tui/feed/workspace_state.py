@@ -43,43 +43,46 @@ class WorkspaceState:
     changes: deque[ChangeLine] = field(default_factory=lambda: deque(maxlen=MOST_CHANGES))
     alarms: tuple[Alarm, ...] = ()
     has_looked: bool = False
-    """What holds now was compared with something before: only what is new since then is raised."""
+    """The present was compared with something before: only what is new since then is raised."""
     _recalled_at: datetime | None = None
     _frame: Frame | None = None
     _acknowledged: list[frozenset[str]] = field(default_factory=list)
-    """What was acknowledged together, the last at the end: it can be taken back."""
+    """Keys that were acknowledged together, the last at the end: it can be taken back."""
 
     def take(self, tick: Tick, *, now: datetime) -> tuple[Alarm, ...]:
         """Hold another tick; the alarms that it raises."""
         self.last = tick
+        # Newest first, as the history gives them.
         self.changes.extendleft(reversed(tick.changes))
         inboxes = tick.snapshot.inboxes
         if tick.beats == 0 and not inboxes.failed_since:  # a stored board isn't the current state
             self._recalled_at = inboxes.read_at
             return ()
         is_read = inboxes.value is not None and inboxes.read_at != self._recalled_at
-        found = update(
+        news = update(
             self.alarms,
-            [one for one in tick.board.conditions if one.is_alarm],
+            [condition for condition in tick.board.conditions if condition.is_alarm],
             now=now,
             domains_read=is_read and not inboxes.failed_since,
             first_look=not self.has_looked,
             changes=self.changes,
         )
         self.has_looked = self.has_looked or is_read
-        self.alarms = found.alarms
-        return found.raised
+        self.alarms = news.alarms
+        return news.raised
 
     def acknowledge(self, where: str | None, *, now: datetime) -> str:
         """Acknowledge the alarm about something, or all; where none is new, take the last time back. What was done."""
-        about = [one for one in self.alarms if where is None or one.where == where]
-        if new := frozenset(one.key for one in about if one.is_new):
-            known = {one.key for one in self.alarms}
-            self._acknowledged = [*(one for one in self._acknowledged if one & known), new]
+        about = [alarm for alarm in self.alarms if where is None or alarm.where == where]
+        if new := frozenset(alarm.key for alarm in about if alarm.is_new):
+            present = {alarm.key for alarm in self.alarms}
+            self._acknowledged = [*(keys for keys in self._acknowledged if keys & present), new]
             self.alarms = acknowledged(self.alarms, new, at=now)
             return "acknowledged"
-        keys = frozenset(one.key for one in about)
-        last = next((one for one in reversed(self._acknowledged) if one & keys), frozenset[str]())
+        keys = frozenset(alarm.key for alarm in about)
+        last = next(
+            (together for together in reversed(self._acknowledged) if together & keys), frozenset[str]()
+        )
         if not last:
             return ""
         self._acknowledged.remove(last)

@@ -20,11 +20,11 @@ from tui.theme.words import clock
 SETTLES = timedelta(seconds=30)
 """A condition that comes back within this time was never gone."""
 KEPT = timedelta(hours=24)
-"""For so long the list shows an alarm that has recovered and was acknowledged."""
+"""An alarm that has recovered and was acknowledged is listed for so long."""
 FRESH = timedelta(minutes=5)
 """A guardrail that fired longer ago is shown but raises no alarm: the bot has reported it."""
 MOST = 100
-"""Of those that have recovered; what is wrong now is never forgotten, or it would be raised again."""
+"""Recovered alarms that are kept; what is wrong now is never forgotten, or it would be raised again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,9 @@ class Alarm:
 
     condition: Condition
     since: datetime
-    """When something began to be wrong here."""
+    """The time at which something began to be wrong here."""
     kind_since: datetime | None = None
-    """When it became of the present kind; None: from the beginning."""
+    """The time at which it became of the present kind; None where it always was."""
     since_or_earlier: bool = False
     """It held already when this dashboard looked for the first time."""
     absent_since: datetime | None = None
@@ -76,7 +76,7 @@ class Alarm:
 
     @property
     def text_since(self) -> datetime:
-        """Since when the text is true; of what has recovered, since when anything was wrong."""
+        """The start of what the text says; for a recovered alarm, the start of its trouble."""
         return self.kind_since if self.kind_since and self.is_on else self.since
 
     def since_words(self, now: datetime) -> str:
@@ -121,8 +121,10 @@ def update(
     Where the inboxes were not read since the last one, nothing is learned of domains. What holds at the first look is
     shown, but raised nothing: it is as old as `changes` say.
     """
-    present = {one.key: one for one in conditions if domains_read or not one.is_of_domain}
-    others = {one.key: one for one in alarms}
+    present = {
+        condition.key: condition for condition in conditions if domains_read or not condition.is_of_domain
+    }
+    others = {alarm.key: alarm for alarm in alarms}
     kept, raised = [], []
     for key, condition in present.items():
         before = others.pop(key, None)
@@ -140,9 +142,9 @@ def update(
     for alarm in others.values():
         is_read = domains_read or alarm.condition.kind not in DOMAIN_KINDS
         kept.append(_absent(alarm, now=now) if is_read else alarm)
-    lasting = [one for one in kept if not _is_over(one, now=now)]
-    on = [one for one in lasting if one.is_on]
-    over = sorted((one for one in lasting if one.recovered_at), key=_newest_first)
+    lasting = [alarm for alarm in kept if not _is_over(alarm, now=now)]
+    on = [alarm for alarm in lasting if alarm.is_on]
+    over = sorted((alarm for alarm in lasting if alarm.recovered_at), key=_newest_first)
     return Update((*on, *over[:MOST]), tuple(raised))
 
 
@@ -152,7 +154,7 @@ def _newest_first(alarm: Alarm) -> float:
 
 def acknowledged(alarms: Sequence[Alarm], keys: Collection[str], *, at: datetime | None) -> tuple[Alarm, ...]:
     """These alarms as acknowledged at a time, or, where that is taken back, as new again."""
-    return tuple(replace(one, acknowledged_at=at) if one.key in keys else one for one in alarms)
+    return tuple(replace(alarm, acknowledged_at=at) if alarm.key in keys else alarm for alarm in alarms)
 
 
 def _followed(before: Alarm, condition: Condition, *, now: datetime) -> Alarm:
@@ -180,7 +182,7 @@ def _followed(before: Alarm, condition: Condition, *, now: datetime) -> Alarm:
 
 
 def _own_start(condition: Condition, began: datetime) -> datetime | None:
-    """When the present kind began, where that is later than the trouble itself."""
+    """The start of the present kind, where that is later than the trouble itself."""
     return condition.since if condition.since != began else None
 
 
@@ -198,7 +200,7 @@ def _is_worse(before: str, after: str) -> bool:
 def begin(
     condition: Condition, *, now: datetime, first_look: bool, changes: Iterable[ChangeLine]
 ) -> tuple[datetime, bool]:
-    """When a condition that wasn't followed before began, and whether it may have begun earlier."""
+    """The start of a condition that wasn't followed before, and True where it may have begun earlier."""
     if told := condition.began or condition.since:
         return told, condition.is_older
     if not first_look:
@@ -218,7 +220,7 @@ def start_of(
     changes: Iterable[ChangeLine],
     recorded: Mapping[str, float] = MappingProxyType({}),
 ) -> ProblemStart:
-    """Since when a condition has held, as far as one process can tell; `recorded` by the bot, of paused domains."""
+    """The start of a condition, as far as one process can tell; `recorded` are the bot's starts of domain pauses."""
     began, is_older = begin(condition, now=now, first_look=first_look, changes=changes)
     since = began.timestamp()
     at = recorded.get(condition.where) if condition.kind == PAUSED else None

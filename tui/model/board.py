@@ -40,7 +40,7 @@ class Figure:
     value: int | None
     today: int | None = None
     sends: int | None = None
-    """What the value is a share of; None for the sends themselves."""
+    """The number that the value is a share of; None for the sends themselves."""
     change: str = ""
     """`▲ 12%` of the full days against as many before; empty where chance may be the reason."""
 
@@ -53,7 +53,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainFacts:
-    """What the bot recorded of domains in trouble; nothing where its database isn't shared."""
+    """The bot's records of domains in trouble; nothing where its database isn't shared."""
 
     pasts: Mapping[str, DomainPast] = field(default_factory=dict)
     broken: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class DomainFacts:
 
     @property
     def pause_starts(self) -> Mapping[str, float]:
-        """Since when domains are paused by the service's own words, which come before a poll sees it."""
+        """The starts of domain pauses by the service's own words, which come before a poll sees it."""
         return {
             domain: past.pauses[0].at.timestamp()
             for domain, past in self.pasts.items()
@@ -76,7 +76,7 @@ class Board:
     workspace: str
     verdict: WorkspaceVerdict
     conditions: tuple[Condition, ...] = ()
-    """What is wrong at this moment, the worst first."""
+    """The troubles of this moment, the worst first."""
     figures: tuple[Figure, ...] = ()
     sequences: tuple[SequenceLine, ...] = ()
     stats: Mapping[str, tuple[StatsLine, ...]] = field(default_factory=dict)
@@ -86,11 +86,11 @@ class Board:
     thresholds: health.Thresholds = health.DEFAULT
     domain_facts: DomainFacts = DomainFacts()
     snapshot: Snapshot = field(default=Snapshot(workspace=""), repr=False, compare=False)
-    """What it was composed of."""
+    """The snapshot that it was composed of."""
     trends: Mapping[str, tuple[float, ...]] | None = field(default=None, repr=False, compare=False)
-    """Likewise: the health of inboxes over time."""
+    """The health of inboxes over time that it was composed of."""
     lines: Mapping[str, InboxLine] = field(default_factory=dict, repr=False, compare=False)
-    """Likewise: the inboxes by address."""
+    """The inboxes by address."""
     inboxes_by_domain: Mapping[str, tuple[InboxLine, ...]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -132,6 +132,7 @@ def compose(
     Of `before`, composed with the same thresholds, everything is kept that was made of the same values.
     """
     stats = {group: reading.value or () for group, reading in snapshot.stats.items()}
+    # A source that was read again and says the same has the value of before, as the same object.
     same = {name for name in SOURCES if before and _is_same(before.snapshot, snapshot, name)}
     if before and same.issuperset({"inboxes", "stats_inbox"}) and before.trends is trends:
         lines, by_domain, verdict = before.lines, before.inboxes_by_domain, before.verdict
@@ -198,7 +199,7 @@ def _inbox_lines(
     thresholds: health.Thresholds,
     known: Mapping[str, InboxLine],
 ) -> Mapping[str, InboxLine]:
-    """By address; lines that say the same as before are the same objects."""
+    """Give the inboxes by address; lines that say the same as before are the same objects."""
     rows = {key: row for row in stats for key in (row.group, row.id) if key}
 
     def line_of(inbox: Inbox) -> InboxLine:
@@ -217,25 +218,25 @@ def _by_domain(
     lines: Mapping[str, InboxLine], *, thresholds: health.Thresholds, before: Board | None
 ) -> tuple[Mapping[str, tuple[InboxLine, ...]], WorkspaceVerdict]:
     """The inboxes of each domain, the worst first, and the verdict; only what has changed is counted again."""
-    known = before.lines if before else {}
-    found = dict(before.inboxes_by_domain) if before else {}
+    before_lines = before.lines if before else {}
+    by_domain = dict(before.inboxes_by_domain) if before else {}
     moved: dict[str, dict[str, InboxLine]] = {}
     for key in (
-        *known.keys() - lines.keys(),
-        *(key for key, line in lines.items() if known.get(key) is not line),
+        *before_lines.keys() - lines.keys(),
+        *(key for key, line in lines.items() if before_lines.get(key) is not line),
     ):
-        domain = (lines.get(key) or known[key]).inbox.domain
+        domain = (lines.get(key) or before_lines[key]).inbox.domain
         if domain not in moved:
-            moved[domain] = {one.key: one for one in found.pop(domain, ())}
+            moved[domain] = {line.key: line for line in by_domain.pop(domain, ())}
         moved[domain].pop(key, None)
         if key in lines:
             moved[domain][key] = lines[key]
     for domain, own in moved.items():
         if own:
-            found[domain] = tuple(sorted(own.values(), key=rank_of))
-    others = [one for one in (before.verdict.domains if before else ()) if one.domain not in moved]
+            by_domain[domain] = tuple(sorted(own.values(), key=rank_of))
+    others = [domain for domain in (before.verdict.domains if before else ()) if domain.domain not in moved]
     changed = [line.inbox for own in moved.values() for line in own.values()]
-    return found, judge_domains(health.roll_up(changed, thresholds=thresholds, others=others))
+    return by_domain, judge_domains(health.roll_up(changed, thresholds=thresholds, others=others))
 
 
 def rank_of(line: InboxLine) -> tuple[int, float, str]:
@@ -247,14 +248,14 @@ def rank_of(line: InboxLine) -> tuple[int, float, str]:
 def _sequence_lines(
     snapshot: Snapshot, *, stats: Mapping[str, Sequence[StatsRow]]
 ) -> tuple[SequenceLine, ...]:
-    """With the counts by id; where the service names none, by a name that only one sequence has."""
-    found = stats.get("sequence", ())
+    """Match counts to sequences by id; where the service gives none, by a name that only one sequence has."""
+    counted = stats.get("sequence", ())
     sequences = snapshot.sequences.value or ()
-    given = (Counter(row.group for row in found), Counter(s.label for s in sequences))
+    given = (Counter(row.group for row in counted), Counter(s.label for s in sequences))
     shared = {name for counted in given for name, times in counted.items() if times > 1}
-    rows = {row.id or row.group: row for row in found}
-    named = {row.group: row for row in found if row.group not in shared}
-    ends = {one.sequence: one for one in snapshot.pauses or ()}
+    rows = {row.id or row.group: row for row in counted}
+    named = {row.group: row for row in counted if row.group not in shared}
+    ends = {pause.sequence: pause for pause in snapshot.pauses or ()}
     return tuple(
         SequenceLine(
             s,
@@ -267,7 +268,7 @@ def _sequence_lines(
 
 
 def _interested_lines(snapshot: Snapshot) -> tuple[LeadLine, ...]:
-    """Those whose reply the bot has recorded first, the newest first; then the others as the service lists them."""
+    """List leads whose reply the bot has recorded first, the newest first; then the others as the service lists them."""
     recorded = {reply.email.lower(): reply for reply in reversed(snapshot.replies)}
     leads = snapshot.interested.value or ()
     lines = [LeadLine(lead, recorded.get((lead.email or "").lower())) for lead in leads]
@@ -276,7 +277,7 @@ def _interested_lines(snapshot: Snapshot) -> tuple[LeadLine, ...]:
 
 
 def _stats_lines(rows: Sequence[StatsRow], *, group: str, snapshot: Snapshot) -> tuple[StatsLine, ...]:
-    """With the names of sequences, whose id a row has as its id, or as its group; the busiest first where there are many."""
+    """Name the rows after their sequences, whose id a row has as its id or its group; the busiest come first where there are many."""
     names = {s.id: s.label for s in snapshot.sequences.value or ()} if group == "sequence" else {}
     lines = []
     for row in rows:

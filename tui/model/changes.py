@@ -1,4 +1,4 @@
-"""What changed lately, in words: from the transitions that the history records, whichever process noticed them. Pure."""
+"""Recent changes in words: from the transitions that the history records, whichever process noticed them. Pure."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def change_lines(
     Where these are all that it has of `inboxes`, the domain itself was paused, or recovers.
     """
     alike: defaultdict[tuple[datetime, str, str], list[Transition]] = defaultdict(list)
-    for one in transitions:
-        turn = _turn(one)
-        alike[one.at, one.key.lower().rpartition("@")[2] if turn else one.key, turn].append(one)
+    for change in transitions:
+        turn = _turn(change)
+        alike[change.at, change.key.lower().rpartition("@")[2] if turn else change.key, turn].append(change)
     sizes = Counter(inbox.domain for inbox in inboxes)
     lines = []
     for (at, domain, turn), group in alike.items():
@@ -44,10 +44,11 @@ def change_lines(
                 text = f"{'paused' if rests else 'recovers'} ({count} inboxes)"
             lines.append(ChangeLine(at, domain, domain, text, rests))
             continue
-        for one in group:
-            before = f"{one.before} → " if one.before else "is "
-            text = f"{before}{one.after or 'gone'}"
-            lines.append(ChangeLine(at, one.key, one.label or one.key, text, rests))
+        for change in group:
+            is_inbox = change.kind == "inbox" and change.before
+            before = f"{change.before} → " if is_inbox else "is "
+            text = f"{before}{change.after or 'gone'}"
+            lines.append(ChangeLine(at, change.key, change.label or change.key, text, rests))
     return tuple(lines)
 
 

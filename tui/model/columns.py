@@ -29,7 +29,7 @@ SIGN = "sign"
 """The id of the column of signs, which always stands first."""
 GAP = 2
 MEASURED_LINES = 40
-"""As many are measured as are seen first."""
+"""Lines whose cells are measured: those that are seen first."""
 WIDE = 200
 """Cells in which nothing that people look for is cut."""
 
@@ -81,6 +81,7 @@ def place(
     def spare() -> int:
         return room - sum(widths[c.id] for c in kept) - GAP * (len(kept) - 1)
 
+    # Whole columns leave before any is cut: half a number is worse than none.
     while spare() < 0 and (last := max(kept, key=lambda column: column.rank)).rank:
         kept.remove(last)
     if (short := -spare()) > 0:  # each gives up the same share of what it can spare
@@ -119,7 +120,7 @@ def needs_of(columns: Sequence[Column], lines: Sequence[Line]) -> dict[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrangement:
-    """What a person asked of a list; `order` is a column's id, and none is the list's own order."""
+    """The order and filter that a person asked of a list; `order` is a column's id, and none is the list's own order."""
 
     find: str = ""
     """Words that must all occur; `!word` must not, and `status:resting` must in that column. Case is ignored."""
@@ -157,12 +158,28 @@ def _fits(line: Line, word: str, columns: Sequence[Column]) -> bool:
 
 
 def below_all(value: float | None) -> float:
-    """For sorting: the unknown is below everything."""
+    """Sort the unknown below everything."""
     return -1 if value is None else value
 
 
 def text_of(of: Callable[[Any], str | None], ink: Ink = Ink.TEXT) -> Render:
     return lambda line, _: ((visible(of(line) or ""), ink),)
+
+
+def text_column(
+    id: str,  # noqa: A002 # as a column has it
+    title: str,
+    width: int,
+    of: Callable[[Any], str | None],
+    ink: Ink = Ink.TEXT,
+    **more: Any,
+) -> Column:
+    """A column of plain text, which sorts without regard to case."""
+
+    def text(line: Any) -> str:
+        return (of(line) or "").casefold()
+
+    return Column(id, title, width, text_of(of, ink), sort=text, **more)
 
 
 def sign_of(line: Line, _: int = 0) -> Sequence[Piece]:
@@ -183,7 +200,7 @@ def score_bar(score: float | None, width: int, thresholds: Thresholds) -> Sequen
 
 
 def _address(line: InboxLine, width: int) -> Sequence[Piece]:
-    """In a narrow column the local part is cut, the domain stays."""
+    """Cut the local part in a narrow column, and keep the domain."""
     name, at, domain = visible(line.inbox.email).rpartition("@")
     room = max(3, width - cell_len(at + domain))
     return (*fit([(name, Ink.TEXT)], min(room, cell_len(name))), (at + domain, Ink.MUTED))
@@ -334,8 +351,7 @@ STATS_COUNTS = (
 
 
 def _group(title: str) -> Column:
-    name = text_of(lambda x: x.name)
-    return Column("group", title, 16, name, least=12, sort=lambda x: x.name.casefold(), grow=1)
+    return text_column("group", title, 16, lambda x: x.name, least=12, grow=1)
 
 
 STATS_BY: Mapping[str, Sequence[Column]] = {

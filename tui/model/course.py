@@ -31,7 +31,7 @@ class Course:
 
     @property
     def lowest(self) -> float:
-        """Where the axis begins: below everything that is shown, and below what is bad."""
+        """The lower end of the axis: below everything that is shown, and below what is bad."""
         known = [value for value in self.values if value is not None]
         return max(0.0, min((*known, self.thresholds.bad)) // 10 * 10 - 10)
 
@@ -45,7 +45,7 @@ def course_of(
     covered: Sequence[Span],
     thresholds: Thresholds,
 ) -> Course | None:
-    """From the first sample, or the first time of reading, on; None where nothing is known."""
+    """Build the values from the first sample, or the first time of reading, on; None where nothing is known."""
     first = next((sample.at for sample in samples if sample.value is not None), None)
     if first is None:
         return None
@@ -98,7 +98,7 @@ def draw(course: Course, *, width: int, height: int) -> tuple[Words, ...]:
     first = clock(course.start, now=course.end)
     last = f"{local(course.end):%H:%M}"
     gap = " " * max(1, columns - len(first) - len(last))
-    return (*lines, Words(((" " * GUTTER + first + gap + last, Ink.MUTED),)))
+    return (*lines, Words.of(" " * GUTTER + first + gap + last, Ink.MUTED))
 
 
 def _cell(value: float | None, y: int, rows: int, low: float, thresholds: Thresholds) -> Piece:

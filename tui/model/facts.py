@@ -1,4 +1,4 @@
-"""What a page says of its domain, inbox or sequence, and what to do about a trouble, as cards. Pure."""
+"""Cards about a domain, an inbox, a sequence or a trouble of the service, with what to do. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.model.lines import SequenceLine
 from tui.theme.words import clock
 
 COVERED = timedelta(days=30)
-"""What the counts of the service and of the bot's records cover."""
+"""The time that the counts of the service and of the bot's records cover."""
 NAMED = 4
 """Sequences that a fact names."""
 LATELY = 5
@@ -44,7 +44,7 @@ ALONE = "The service groups counts by one field only, so steps and variants cove
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What was read for one page beside the frame: the bot's records of a domain, and its DNS."""
+    """Facts that were read for one page beside the frame: the bot's records of a domain, and its DNS."""
 
     past: DomainPast | None = None
     dns: tuple[Fact, ...] = ()
@@ -52,40 +52,44 @@ class Read:
     sent_today: int | None = None
 
 
+def fact(label: str, value: str, tone: Tone = Tone.INFO) -> Fact:
+    return Fact(label=label, value=value, tone=tone)
+
+
 def service_facts(service: Condition, *, frame: Frame) -> tuple[Fact, ...]:
-    """Why nothing can be read, and what to do."""
+    """Say why nothing can be read, and what to do."""
     cure = CURES.get(service.kind, "`outreach doctor` in a shell checks what fails.")
     readings = [stamp.reading for stamp in frame.board.stamps.values()]
     errors = [reading.error for reading in readings if reading.error]
-    details = (Fact(label="Error", value=errors[0]),) if errors else ()
+    details = (fact("Error", errors[0]),) if errors else ()
     return (
-        Fact(label="Service", value=f"{service.text} {frame.lasting(service)}", tone=Tone.BAD),
+        fact("Service", f"{service.text} {frame.lasting(service)}", Tone.BAD),
         *details,
-        Fact(label="Do", value=cure),
+        fact("Do", cure),
     )
 
 
 def domain_card(frame: Frame, line: DomainLine, read: Read, *, is_brief: bool = False) -> Card:
-    """Why a domain stands as it does, since when, what feeds it, what to do, and what happened before."""
+    """Say why a domain stands as it does, since when, what feeds it, what to do, and what happened before."""
     past = read.past or frame.board.domain_facts.pasts.get(line.key)
     condition = frame.conditions.get(line.key)
     is_troubled = condition is not None and condition.kind != SERVICE
     since = frame.lasting(condition) if condition else ""
-    facts = [Fact(label="State", value=" ".join(filter(None, (line.state, since))), tone=line.tone)]
+    facts = [fact("State", " ".join(filter(None, (line.state, since))), line.tone)]
     if line.tone is not Tone.GOOD:
-        facts.append(Fact(label="Why", value=line.cause))
+        facts.append(fact("Why", line.cause))
     if past and past.known_from:
-        facts.append(Fact(label="Bounces", value=_bounces(frame, line.key, past, since=past.known_from)))
-    facts += [one for one in read.dns if not is_brief or one.tone not in {Tone.GOOD, Tone.INFO}]
+        facts.append(fact("Bounces", _bounces(frame, line.key, past, since=past.known_from)))
+    facts += [fact for fact in read.dns if not is_brief or fact.tone not in {Tone.GOOD, Tone.INFO}]
     if past and past.known_from:
-        facts.append(Fact(label="Sequences", value=_sequences(frame, past, since=past.known_from)))
+        facts.append(fact("Sequences", _sequences(frame, past, since=past.known_from)))
     elif is_troubled:
-        facts.append(Fact(label="Bounces", value=NO_RECORDS))
+        facts.append(fact("Bounces", NO_RECORDS))
     if is_troubled:
         given = past or DomainPast()
         what = advice(given.reason, bounced=given.bounced, left=given.opted_out)
-        facts.append(Fact(label="Do", value=what[0].upper() + what[1:]))
-    facts += [Fact(label="Next", value=one) for one in read.advice]
+        facts.append(fact("Do", what[0].upper() + what[1:]))
+    facts += [fact("Next", step) for step in read.advice]
     if not is_brief:
         facts += _before(past, now=frame.now)
         facts += _whole_domain(frame, line)
@@ -121,25 +125,28 @@ def _sequences(frame: Frame, past: DomainPast, *, since: datetime) -> str:
 def _whole_domain(frame: Frame, line: DomainLine) -> tuple[Fact, ...]:
     inboxes, domain = frame.inboxes_of(line.key), line.domain
     stood = ((kind, getattr(domain, kind)) for kind in health.KINDS)
-    sent = totals.totals(one.stats for one in inboxes if one.stats)
+    sent = totals.totals(inbox.stats for inbox in inboxes if inbox.stats)
     return (
-        Fact(label="Inboxes", value=", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in stood if n)),
-        Fact(label="Lowest health", value=_score(domain.lowest), tone=line.tone),
-        Fact(label="Daily limit", value=show_count(totals.total([one.inbox.daily_limit for one in inboxes]))),
-        *_counts(sent if any(one.stats for one in inboxes) else None),
+        fact("Inboxes", ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in stood if n)),
+        fact("Lowest health", _score(domain.lowest), line.tone),
+        Fact(
+            label="Daily limit",
+            value=show_count(totals.total([inbox.inbox.daily_limit for inbox in inboxes])),
+        ),
+        *_counts(sent if any(inbox.stats for inbox in inboxes) else None),
     )
 
 
 def _before(past: DomainPast | None, *, now: datetime) -> tuple[Fact, ...]:
     """Earlier pauses, the newest first."""
-    found = []
-    for one in past.pauses if past else ():
-        if one.recovered_at is None:
+    pauses = []
+    for pause in past.pauses if past else ():
+        if pause.recovered_at is None:
             continue
-        lasted = show_exact_span(max(one.recovered_at - one.at, timedelta()))
-        reason = f": {one.reason}" if one.reason else ""
-        found.append(f"paused {clock(one.at, now=now)} for {lasted}{reason}")
-    return (Fact(label="Before", value="; ".join(found)),) if found else ()
+        lasted = show_exact_span(max(pause.recovered_at - pause.at, timedelta()))
+        reason = f": {pause.reason}" if pause.reason else ""
+        pauses.append(f"paused {clock(pause.at, now=now)} for {lasted}{reason}")
+    return (fact("Before", "; ".join(pauses)),) if pauses else ()
 
 
 def inbox_card(frame: Frame, email: str, read: Read) -> Card | None:
@@ -151,10 +158,10 @@ def inbox_card(frame: Frame, email: str, read: Read) -> Card | None:
     domain = frame.domain(inbox.domain)
     about = (f"{domain.key}: {domain.state}{f', {domain.cause}' if domain.cause else ''}.",) if domain else ()
     facts = (
-        Fact(label="Verdict", value=line.verdict.word, tone=line.tone),
-        Fact(label="Health", value=_score(inbox.health_score), tone=line.tone),
-        Fact(label="Status", value=inbox.status or "unknown"),
-        Fact(label="Daily limit", value=show_count(inbox.daily_limit)),
+        fact("Verdict", line.verdict.word, line.tone),
+        fact("Health", _score(inbox.health_score), line.tone),
+        fact("Status", inbox.status or "unknown"),
+        fact("Daily limit", show_count(inbox.daily_limit)),
         *_today(read.sent_today, inbox.daily_limit),
         *_counts(line.stats),
     )
@@ -171,9 +178,7 @@ def _today(sent: int | None, limit: int | None) -> tuple[Fact, ...]:
     is_reached = limit is not None and sent >= limit
     of = f" of {limit:,}" if limit is not None else ""
     tone = Tone.WARN if is_reached else Tone.INFO
-    return (
-        Fact(label="Sent today", value=f"{sent:,}{of}{': limit reached' if is_reached else ''}", tone=tone),
-    )
+    return (fact("Sent today", f"{sent:,}{of}{': limit reached' if is_reached else ''}", tone),)
 
 
 def sequence_card(frame: Frame, line: SequenceLine) -> Card:
@@ -181,9 +186,9 @@ def sequence_card(frame: Frame, line: SequenceLine) -> Card:
     ends = f"{local(moment(pause.until)):%d %b %H:%M}" if pause else ""
     paused = (("Paused until", ends), ("Paused by", pause.by)) if pause else ()
     facts = (
-        Fact(label="Status", value=line.pending or line.sequence.status or "unknown", tone=line.tone),
-        *(Fact(label=label, value=value) for label, value in paused if value),
-        Fact(label="Steps", value=show_count(line.sequence.steps)),
+        fact("Status", line.pending or line.sequence.status or "unknown", line.tone),
+        *(fact(label, value) for label, value in paused if value),
+        fact("Steps", show_count(line.sequence.steps)),
         *_counts(line.stats),
     )
     seen = lately(frame.changes, about=line.key)
@@ -193,10 +198,10 @@ def sequence_card(frame: Frame, line: SequenceLine) -> Card:
 def lately(changes: Sequence[ChangeLine], *, about: str) -> str:
     """The last changes of something, and of the inboxes of a domain."""
     lines = []
-    for one in changes:
-        if one.key == about or one.key.endswith(f"@{about}"):
-            whose = "" if one.key == about else f"{one.subject} "
-            lines.append(f"{local(one.at):%d %b %H:%M}  {whose}{one.text}")
+    for change in changes:
+        if change.key == about or change.key.endswith(f"@{about}"):
+            whose = "" if change.key == about else f"{change.subject} "
+            lines.append(f"{local(change.at):%d %b %H:%M}  {whose}{change.text}")
     return "\n".join(lines[:LATELY])
 
 
@@ -209,10 +214,10 @@ def _counts(stats: StatsRow | None) -> tuple[Fact, ...]:
     """The four counts of 30 days, with their share of the sends."""
     if stats is None:
         return ()
-    facts = [Fact(label="Sent, 30 days", value=show_count(stats.sends))]
+    facts = [fact("Sent, 30 days", show_count(stats.sends))]
     for label, name in (("Replies", "replies"), ("Positive", "positive_replies"), ("Meetings", "meetings")):
         value = getattr(stats, name)
         share = totals.rate(value, stats.sends)
         rate = "" if share is None else f"  ({evidence.show(value, stats.sends)})"
-        facts.append(Fact(label=label, value=show_count(value) + rate))
+        facts.append(fact(label, show_count(value) + rate))
     return tuple(facts)

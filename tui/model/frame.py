@@ -21,16 +21,16 @@ from shared.text.sanitize import visible
 from tui.model.alarms import Alarm, since_words
 from tui.model.board import Board, Figure, unread
 from tui.model.changes import ChangeLine
-from tui.model.columns import SIGN, Column, below_all, number, score_bar, sign_of, text_of
+from tui.model.columns import SIGN, Column, below_all, number, score_bar, sign_of, text_column
 from tui.model.lines import Freshness, InboxLine, SequenceLine
 from tui.theme.palette import SEEN, SIGNS, STOPPED, TONE_INK, Ink
 from tui.theme.words import Piece, Words, clock, width_of
 
 NAMED_CAUSES = 2
 COUNTS = 5
-"""From here on parts of the verdict need the one before: `21 of 60 inboxes not sending`, then `3 bad`."""
+"""The rank from which on parts of the verdict need the one before: `21 of 60 inboxes not sending`, then `3 bad`."""
 TIMELESS = frozenset({"troubles", "conditions", "alarm_of", "ordered_alarms", "domain_lines"})
-"""What a frame works out once, and which is the same all day."""
+"""Properties that a frame works out once, and that are the same all day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class Headline:
         """The parts that matter most, as many as fit whole; the first one always."""
         kept = self.parts[:1]
         for part in sorted(self.parts[1:], key=lambda part: part[1]):
-            more = tuple(one for one in self.parts if one in {*kept, part})
+            more = tuple(other for other in self.parts if other in {*kept, part})
             if len(replace(self, parts=more).text) <= room:
                 kept = more
             elif part[1] >= COUNTS:
@@ -104,7 +104,7 @@ class Frame:
         return cls(board=unread(workspace), now=now)
 
     def after(self, before: Frame | None) -> Frame:
-        """With what was worked out for the frame of a second ago, where nothing but the time has moved on."""
+        """Take over what was worked out for the frame of a second ago, where nothing but the time has moved on."""
         is_same = before and before.board is self.board and before.alarms is self.alarms
         if before and is_same and local(before.now).date() == local(self.now).date():
             vars(self).update({name: value for name, value in vars(before).items() if name in TIMELESS})
@@ -122,8 +122,8 @@ class Frame:
 
     @cached_property
     def troubles(self) -> tuple[Condition, ...]:
-        """What is wrong, the worst first; dated by its alarm where no history is recorded."""
-        return tuple(self._dated(one) for one in self.board.conditions)
+        """All troubles, the worst first; dated by their alarms where no history is recorded."""
+        return tuple(self._dated(condition) for condition in self.board.conditions)
 
     def _dated(self, condition: Condition) -> Condition:
         alarm = self.alarm_of.get(condition.where)
@@ -133,13 +133,17 @@ class Frame:
 
     @cached_property
     def conditions(self) -> Mapping[str, Condition]:
-        """What is wrong by domain; the service's own trouble under an empty name."""
-        ours = (one for one in reversed(self.troubles) if one.is_of_domain or one.key == SERVICE)
-        return {one.where: one for one in ours}
+        """Troubles by domain; the service's own trouble under an empty name."""
+        ours = (
+            condition
+            for condition in reversed(self.troubles)
+            if condition.is_of_domain or condition.key == SERVICE
+        )
+        return {condition.where: condition for condition in ours}
 
     @property
     def service(self) -> Condition | None:
-        """Why the service can't be read."""
+        """The trouble of the service itself, where it can't be read."""
         return self.conditions.get("")
 
     @cached_property
@@ -149,7 +153,7 @@ class Frame:
 
     @cached_property
     def ordered_alarms(self) -> tuple[Alarm, ...]:
-        """What is on in the order of the board, then what has recovered, the newest first."""
+        """Alarms that are on in the order of the board, then those that have recovered, the newest first."""
         places = {one.key: place for place, one in enumerate(self.board.conditions)}
         last = len(places)
 
@@ -195,7 +199,7 @@ class Frame:
         )
 
     def _cause_of(self, domain: DomainHealth, state: str) -> str:
-        """Why a domain stands as it does: by the service's word, its DNS, a guardrail, or its inboxes."""
+        """Name the cause of a domain's state: by the service's word, its DNS, a guardrail, or its inboxes."""
         name, facts = domain.domain, self.board.domain_facts
         if domain.paused and (past := facts.pasts.get(name)) and past.reason:
             return past.reason
@@ -253,11 +257,13 @@ class Frame:
         parts += [(text, COUNTS + place) for place, text in enumerate(others)]
         if is_stale and not service and verdict.tone is not Tone.UNKNOWN:
             parts.append(("as of the last read", 3))
-        of_domains = [one for one in self.troubles if one.is_of_domain]
+        of_domains = [condition for condition in self.troubles if condition.is_of_domain]
         if of_domains:
             # Of the worst kind of trouble, the first to begin.
-            worst = [one for one in of_domains if one.kind == of_domains[0].kind]
-            since = self.since_of(min(worst, key=lambda one: (one.since is None, one.since)))
+            worst = [condition for condition in of_domains if condition.kind == of_domains[0].kind]
+            since = self.since_of(
+                min(worst, key=lambda condition: (condition.since is None, condition.since))
+            )
             parts += [(f"since {since}", 3)] if since else []
             parts += [(cause, 4)] if (cause := self._causes()) else []
         elif verdict.tone is Tone.UNKNOWN and verdict.detail and not service:
@@ -266,7 +272,7 @@ class Frame:
         return Headline(tone=tone, parts=tuple(parts), is_stale=is_stale)
 
     def _causes(self) -> str:
-        """Why domains are paused, in a few words."""
+        """Name the causes of paused domains in a few words."""
         causes = dict.fromkeys(
             line.cause.partition(" (")[0]
             for line in self.domain_lines
@@ -326,9 +332,7 @@ def _since(line: DomainLine, width: int) -> Sequence[Piece]:
 
 DOMAINS = (
     Column(SIGN, "", 1, _sign),
-    Column(
-        "domain", "Domain", 20, text_of(lambda x: x.key, Ink.STRONG), least=14, sort=lambda x: x.key, grow=1
-    ),
+    text_column("domain", "Domain", 20, lambda x: x.key, Ink.STRONG, least=14, grow=1),
     Column(
         "state", "State", 10, lambda x, _: ((x.state, TONE_INK[x.tone]),), least=9, sort=lambda x: x.state
     ),

@@ -29,7 +29,7 @@ NOTICED_WITHIN = timedelta(minutes=20)
 
 
 class MarkKind(StrEnum):
-    """What happened; the more serious is named first, and stands where two fall into one cell."""
+    """Kinds of marks; the more serious is named first, and stands where two fall into one cell."""
 
     STOPPED = "stopped sending"
     DNS_BROKEN = "DNS broken"
@@ -42,7 +42,7 @@ class MarkKind(StrEnum):
 
 
 class Look(NamedTuple):
-    """How a kind of mark is drawn, and called in the key of signs."""
+    """The sign of a kind of mark, and its word in the key of signs."""
 
     sign: str
     ink: Ink
@@ -92,19 +92,21 @@ def together(recorded: Iterable[Mark], noticed: Iterable[Mark]) -> tuple[Mark, .
 def of_transitions(transitions: Iterable[Transition]) -> Iterator[Mark]:
     """Pauses of sequences, and inboxes that rest or send again, those of a domain at one time as one mark."""
     inboxes: defaultdict[tuple[datetime, str, MarkKind], list[Transition]] = defaultdict(list)
-    for one in transitions:
-        if one.field != "status":
+    for change in transitions:
+        if change.field != "status":
             continue
-        if one.kind == "sequence" and one.after in {"paused", "active"}:
-            kind = MarkKind.PAUSED if one.after == "paused" else MarkKind.RESUMED
+        if change.kind == "sequence" and change.after in {"paused", "active"}:
+            kind = MarkKind.PAUSED if change.after == "paused" else MarkKind.RESUMED
             text = f"{kind.value} (as noticed)"
-            yield Mark(at=one.at, kind=kind, subject=one.label or one.key, text=text, about=one.key)
-        elif one.kind == "inbox":
-            domain = one.key.lower().rpartition("@")[2]
-            if one.after == "resting":
-                inboxes[one.at, domain, MarkKind.STOPPED].append(one)
-            elif one.before == "resting" and one.after in {"active", "warming"}:
-                inboxes[one.at, domain, MarkKind.SENDING].append(one)
+            yield Mark(
+                at=change.at, kind=kind, subject=change.label or change.key, text=text, about=change.key
+            )
+        elif change.kind == "inbox":
+            domain = change.key.lower().rpartition("@")[2]
+            if change.after == "resting":
+                inboxes[change.at, domain, MarkKind.STOPPED].append(change)
+            elif change.before == "resting" and change.after in {"active", "warming"}:
+                inboxes[change.at, domain, MarkKind.SENDING].append(change)
     for (at, domain, kind), alike in inboxes.items():
         subject, text = alike[0].key, f"is {alike[0].after}"
         if len(alike) > 1:
@@ -123,29 +125,37 @@ def of_period(period: PeriodRecords, *, names: Mapping[str, str]) -> Iterator[Ma
         for sequence in change.sequences:
             name = names.get(sequence, sequence)
             yield Mark(at=change.at, kind=kind, subject=name, text=text, about=sequence)
-    for one in period.incidents:
-        if one.domain:
-            yield Mark(at=one.at, kind=MarkKind.STOPPED, subject=one.domain, text=one.text, about=one.domain)
+    for incident in period.incidents:
+        if incident.domain:
+            yield Mark(
+                at=incident.at,
+                kind=MarkKind.STOPPED,
+                subject=incident.domain,
+                text=incident.text,
+                about=incident.domain,
+            )
     for at in period.lost:
         yield Mark(at=at, kind=MarkKind.LOST_REPLY, subject="A reply", text=LOST)
 
 
 def of_dns(changes: Iterable[DomainChange]) -> Iterator[Mark]:
     """DNS records that broke, confirmed by two resolvers, and those that are good again."""
-    for one in changes:
-        broke = one.after.value is Value.PROBLEM and one.after.confirmed
-        if broke or one.recovered:
+    for change in changes:
+        broke = change.after.value is Value.PROBLEM and change.after.confirmed
+        if broke or change.recovered:
             kind = MarkKind.DNS_BROKEN if broke else MarkKind.DNS_GOOD
-            yield Mark(at=one.at, kind=kind, subject=one.domain, text=change_of(one), about=one.domain)
+            yield Mark(
+                at=change.at, kind=kind, subject=change.domain, text=change_of(change), about=change.domain
+            )
 
 
 def of_incidents(incidents: Iterable[Incident]) -> Iterator[Mark]:
     """Guardrails that fired."""
-    for one in incidents:
+    for incident in incidents:
         yield Mark(
-            at=moment(one.began_at),
+            at=moment(incident.began_at),
             kind=MarkKind.GUARDRAIL,
-            subject=one.label or one.subject,
-            text=f"guardrail {one.rule}" + (f": {one.note}" if one.note else ""),
-            about=one.subject,
+            subject=incident.label or incident.subject,
+            text=f"guardrail {incident.rule}" + (f": {incident.note}" if incident.note else ""),
+            about=incident.subject,
         )

@@ -1,4 +1,4 @@
-"""How domains stood over time, as lanes: rebuilt from the present and from what changed, and drawn. Pure.
+"""The state of domains over time, as lanes: rebuilt from the present and from what changed, and drawn. Pure.
 
 A lane has a gap where nothing was read, or where the domain wasn't known: no gap is filled with a guess.
 """
@@ -36,7 +36,7 @@ STEPS = tuple(
 
 
 class LaneState(StrEnum):
-    """How a domain stands, the worst first: paused has all its inboxes at rest, resting some of them."""
+    """The states of a domain, the worst first: paused has all its inboxes at rest, resting some of them."""
 
     PAUSED = "paused"
     RESTING = "resting"
@@ -91,15 +91,19 @@ class Lane:
 
     @property
     def troubled_since(self) -> datetime | None:
-        """When it first stood in a way that raises an alarm."""
-        return next((one.start for one in self.segments if one.state.tone is Tone.BAD), None)
+        """The time at which it first stood in a way that raises an alarm."""
+        return next((segment.start for segment in self.segments if segment.state.tone is Tone.BAD), None)
 
     @property
     def worst(self) -> LaneState:
-        return min((one.state for one in self.segments), key=SEVERITY.__getitem__, default=LaneState.UNKNOWN)
+        return min(
+            (segment.state for segment in self.segments), key=SEVERITY.__getitem__, default=LaneState.UNKNOWN
+        )
 
     def at(self, moment: datetime) -> Segment | None:
-        return next((one for one in reversed(self.segments) if one.start <= moment <= one.end), None)
+        return next(
+            (segment for segment in reversed(self.segments) if segment.start <= moment <= segment.end), None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,12 +125,16 @@ class Incident:
         if not troubled:
             return f"No domain was paused, resting or bad ({domains})."
         parts = [f"{len(troubled):,} of {domains} affected"]
-        segments = [one for lane in troubled for one in lane.segments]
-        if pauses := [one.end - one.start for one in segments if one.state is LaneState.PAUSED]:
+        segments = [segment for lane in troubled for segment in lane.segments]
+        if pauses := [
+            segment.end - segment.start for segment in segments if segment.state is LaneState.PAUSED
+        ]:
             number = sum(lane.worst is LaneState.PAUSED for lane in troubled)
             longest = ", the longest" if len(pauses) > 1 else ""
             parts.append(f"{number:,} paused{longest} for {show_exact_span(max(pauses))}")
-        stopped = [[one.affected for one in lane.segments if one.state in STOPS] for lane in troubled]
+        stopped = [
+            [segment.affected for segment in lane.segments if segment.state in STOPS] for lane in troubled
+        ]
         if number := sum(max(affected, default=0) for affected in stopped):
             parts.append(f"{show_number(number, 'inbox')} stopped")
         return " · ".join(parts)
@@ -151,7 +159,7 @@ class Incident:
         span = self.end - self.start
         form = "%H:%M" if span <= timedelta(hours=36) else "%d %b"
         cells = [" "] * columns
-        step = next((one for one in STEPS if span / one * TICK_CELLS <= columns), STEPS[-1])
+        step = next((length for length in STEPS if span / length * TICK_CELLS <= columns), STEPS[-1])
         end = f"{local(self.end):%H:%M}"
         midnight = local(self.start).replace(hour=0, minute=0, second=0, microsecond=0)
         # The next multiple of a step by the clock of this place.
@@ -193,9 +201,10 @@ def lanes_of(
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for status, health, domain in words.values():
         counts[domain][_state(status, health)] += 1
+    # The present is known, the past only by its changes: undoing them one by one leads back.
     # How each domain stood, the newest first: until when, and how many of its inboxes.
     stood = {domain: [(end, *_domain_state(counted))] for domain, counted in counts.items()}
-    past = (one for one in transitions if one.kind == "inbox" and one.at <= end)
+    past = (change for change in transitions if change.kind == "inbox" and change.at <= end)
     for at, changes in groupby(past, key=lambda one: one.at):
         if at <= start:
             break
@@ -230,7 +239,7 @@ def _affected(one: tuple[datetime, LaneState, int]) -> int:
 
 
 def _domain_state(counts: Counter[str]) -> tuple[LaneState, int]:
-    """How a domain stands with so many inboxes in each state, and how many stand so."""
+    """The state of a domain with so many inboxes in each state, and how many are in it."""
     if resting := counts[LaneState.RESTING]:
         return LaneState.PAUSED if resting == counts.total() else LaneState.RESTING, resting
     worst = next((state for state in LaneState if counts[state]), LaneState.HEALTHY)
@@ -238,7 +247,7 @@ def _domain_state(counts: Counter[str]) -> tuple[LaneState, int]:
 
 
 def _state(status: str, health: str) -> str:
-    """How an inbox stands: as its verdict, in the words of the history."""
+    """The state of an inbox: its verdict in the words of the history."""
     if status == "resting":
         return LaneState.RESTING
     if status not in INBOX_STATUSES and (status != "unknown" or health == "healthy"):
@@ -286,7 +295,7 @@ class LaneLine:
 
     @property
     def now(self) -> Sequence[Piece]:
-        """How it stands at the end, and for how long already."""
+        """The state at the end, and for how long already."""
         if self.key == WORKSPACE:
             return ()
         last = self.lane.segments[-1] if self.lane.segments else None
@@ -295,7 +304,7 @@ class LaneLine:
         if last.state is LaneState.HEALTHY:
             return (("healthy", Ink.MUTED),)
         # Without a segment before it, it stood so before anything was read.
-        began = any(one.end == last.start for one in self.lane.segments)
+        began = any(segment.end == last.start for segment in self.lane.segments)
         lasting = f" {show_exact_span(last.end - last.start)}" if began else ""
         return ((f"{last.state.value}{lasting}", last.state.ink),)
 
@@ -303,6 +312,7 @@ class LaneLine:
         """A cell shows the worst that was within it, so that no trouble is too short to be seen; a sign stands before it."""
         column_of = self.incident.column_of
         cells: list[Piece] = [(" " if self.key == WORKSPACE else REST, Ink.FAINT)] * width
+        # Painted from the mildest to the worst, so that the worst stays; likewise the marks.
         for segment in sorted(self.lane.segments, key=lambda one: -SEVERITY[one.state]):
             first, last = (column_of(at, width) for at in (segment.start, segment.end))
             cells[first : last + 1] = [FILLS[segment.state]] * (last + 1 - first)
@@ -315,7 +325,7 @@ class LaneLine:
 
     @property
     def reading(self) -> Words:
-        """What the cursor reads: when, how the domain stood, and since when."""
+        """The words at the cursor: the time, how the domain stood, and since when."""
         at = self.cursor
         if at is None:
             return Words()
@@ -329,7 +339,7 @@ class LaneLine:
         return Words((*about, (f"{state.value} ", state.ink), (since, Ink.TEXT)))
 
     def happened(self, *, most: int) -> tuple[Words, ...]:
-        """What happened on a lane, the newest first."""
+        """The marks of a lane in words, the newest first."""
         lines = []
         for mark in self.lane.marks[::-1][:most]:
             text = visible(f"{mark.subject} {mark.text}".strip())

@@ -21,7 +21,7 @@ from tui.theme.words import ago
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRef:
-    """What a page is about: its kind, and the key of the line."""
+    """The subject of a page: its kind, and the key of the line."""
 
     kind: str
     key: str = ""
@@ -71,7 +71,7 @@ class SequenceLine:
     pending: str = ""
     """`pausing…`, until a read proves it."""
     pause: PauseEnd | None = None
-    """Until when it is paused, where that is known."""
+    """The end of its pause, where that is known."""
     is_namesake: bool = False
     """Another sequence has the same name: the id tells them apart."""
 
@@ -99,7 +99,7 @@ class StatsLine:
     stats: StatsRow
     name: str
     id: str = ""
-    """Of the sequence that it counts."""
+    """The id of the sequence that it counts."""
 
     @property
     def key(self) -> str:
@@ -143,13 +143,13 @@ class LeadLine:
 FAILING = 20.0
 """Seconds of failed reads after which what was read before them may no longer be true."""
 LATE, VERY_LATE = 2.0, 5.0
-"""So many intervals without a successful read."""
+"""Numbers of intervals without a successful read."""
 GRACE = 5.0
 """Seconds that any read may take."""
 
 
 class Freshness(IntEnum):
-    """What the age means; the larger, the worse."""
+    """The meaning of an age; the larger, the worse."""
 
     FRESH = 0
     NEVER = 1
@@ -159,7 +159,7 @@ class Freshness(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """How a panel's data was read last, and every how many seconds it is."""
+    """The last read of a panel's data, and the seconds between two reads."""
 
     reading: Reading[Any]
     interval: float
@@ -181,11 +181,11 @@ class Stamp:
         return Freshness.LATE if is_late else Freshness.FRESH
 
     def counted(self, listed: int) -> str:
-        """How many there are: `50+` for a page of a longer list."""
+        """Write how many there are: `50+` for a page of a longer list."""
         return f"{listed:,}+" if self.reading.more else f"{listed:,}"
 
     def words(self, now: datetime) -> str:
-        """What the panel's head says: `12 s ago`, `late: 4 min ago`."""
+        """Write the age for the panel's head: `12 s ago`, `late: 4 min ago`."""
         freshness = self.freshness(now)
         if freshness is Freshness.NEVER:
             return "no response yet" if self.reading.error else "reading…"

@@ -1,4 +1,4 @@
-"""What the palette offers while someone types: commands, the actions of the screen, and sequences as arguments. Pure."""
+"""Offers of the palette while someone types: commands, the actions of the screen, and sequences as arguments. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST = 24
 """Letters of what is typed up to which they may be spread over a name: the search tries every way to spread them."""
 _EXACT, _BEGINS = 1000.0, 500.0
 _IN_SUMMARY = 0.5
-"""Above nothing, below every name that fits."""
+"""The score of a match in the summary: below every name that fits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,22 +27,22 @@ class Offer:
     line: str
     about: str = ""
     key: str = ""
-    """Of an action: its key, as people see it."""
+    """The key of an action, as people see it."""
     action: str = ""
-    """What the screen runs; empty for a line."""
+    """The action that the screen runs; empty for a line."""
     names: tuple[str, ...] = ()
-    """What it is found by, also names of before; empty: by its line."""
+    """Names that find it, also former ones; where there are none, its line does."""
     beginning: str = ""
-    """What is put into the line to be typed on; empty where the offer runs as it is."""
+    """The beginning of a line to be typed on; empty where the offer runs as it is."""
 
     @property
     def words(self) -> str:
-        """What the list says beside the name."""
+        """The text beside the name."""
         return f"{self.key}  {self.about}" if self.key else self.about
 
 
 def is_line(typed: str) -> bool:
-    """Whether it begins with a command, and runs as it is."""
+    """True where it begins with a command, and runs as it is."""
     word = typed.strip().split(" ")[0]
     return bool(word) and find_command(word) is not None
 
@@ -58,25 +58,25 @@ def offers(
 
     `only_reads` leaves out the commands that change something, which would be refused.
     """
-    word, _, rest = typed.strip().partition(" ")
+    word, _, arguments = typed.strip().partition(" ")
     command = find_command(word)
-    if command and (rest or typed.endswith(" ")) and "SEQUENCE" in command.usage:
-        wanted = rest.strip().strip('"').casefold()
-        fitting = [one for one in sequences if wanted in one.label.casefold()]
+    if command and (arguments or typed.endswith(" ")) and "SEQUENCE" in command.usage:
+        wanted = arguments.strip().strip('"').casefold()
+        fitting = [line for line in sequences if wanted in line.label.casefold()]
         if fitting:
-            return [_on_sequence(command.name, one) for one in fitting[:MOST_SEQUENCES]]
-    known = [*_commands(only_reads=only_reads), *actions]
+            return [_on_sequence(command.name, line) for line in fitting[:MOST_SEQUENCES]]
+    listed = [*_commands(only_reads=only_reads), *actions]
     asked = typed.strip().casefold()
     if not asked:
-        return known[:MOST]
+        return listed[:MOST]
     # As the framework's own palette does (https://textual.textualize.io/api/fuzzy_matcher), which takes no arguments.
     search = FuzzySearch()
-    ranked = [(_score(asked, offer.names or (offer.line,), offer.about, search), offer) for offer in known]
+    ranked = [(_score(asked, offer.names or (offer.line,), offer.about, search), offer) for offer in listed]
     return [offer for score, offer in sorted(ranked, key=lambda pair: -pair[0]) if score > 0][:MOST]
 
 
 def _on_sequence(command: str, one: SequenceLine) -> Offer:
-    """By name; by id where another sequence has the same name."""
+    """Offer a command on a sequence by its name; by its id where another one has the same name."""
     named = one.key if one.is_namesake else quote(one.sequence.label)
     line = f"{command} {named}"
     return Offer(line=line, about=one.label if one.is_namesake else "", beginning=f"{line} ")

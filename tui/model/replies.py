@@ -10,7 +10,7 @@ from shared.domain.card import Card, Fact, Tone
 from shared.domain.reply_queue import QueuedReply
 from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
-from tui.model.columns import SIGN, Column, text_of
+from tui.model.columns import SIGN, Column, text_column
 from tui.theme.palette import SIGNS, TONE_INK, Ink
 from tui.theme.words import REST, Piece, clock
 
@@ -102,28 +102,9 @@ def _words(line: ReplyLine, _: int) -> Sequence[Piece]:
 COLUMNS = (
     Column(SIGN, "", 1, _sign),
     Column("waiting", "Waiting", 11, _waiting, right=True, least=9, sort=lambda x: x.reply.received_at),
-    Column(
-        "lead", "Lead", 22, text_of(lambda x: x.who, Ink.STRONG), least=14, sort=lambda x: x.who.casefold()
-    ),
-    Column(
-        "company",
-        "Company",
-        18,
-        text_of(lambda x: x.reply.company),
-        least=10,
-        rank=2,
-        sort=lambda x: x.reply.company.casefold(),
-    ),
+    text_column("lead", "Lead", 22, lambda x: x.who, Ink.STRONG, least=14),
+    text_column("company", "Company", 18, lambda x: x.reply.company, least=10, rank=2),
     Column("state", "State", 22, _state, least=15, sort=lambda x: x.state),
     Column("reply", "Reply", 24, _words, least=16, grow=2),
-    Column(
-        "sequence",
-        "Sequence",
-        20,
-        text_of(lambda x: x.reply.sequence, Ink.MUTED),
-        least=12,
-        rank=3,
-        grow=1,
-        sort=lambda x: x.reply.sequence.casefold(),
-    ),
+    text_column("sequence", "Sequence", 20, lambda x: x.reply.sequence, Ink.MUTED, least=12, rank=3, grow=1),
 )

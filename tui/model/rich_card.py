@@ -27,8 +27,8 @@ def render(card: Card, *, has_title: bool = True) -> RenderableType:
 
 
 def paragraph(text: str, ink: Ink = Ink.TEXT) -> Words:
-    """What someone wrote, line by line."""
-    return Words(((visible_lines(text), ink),), wraps=True)
+    """Draw what someone wrote, line by line."""
+    return Words.of(visible_lines(text), ink, wraps=True)
 
 
 def _parts(card: Card, *, has_title: bool) -> Iterator[RenderableType]:
@@ -54,7 +54,7 @@ def facts_grid(facts: tuple[Fact, ...]) -> Grid:
     for fact in facts:
         ink = Ink.TEXT if TONE_INK[fact.tone] is Ink.MUTED else TONE_INK[fact.tone]
         sign = "" if ink is Ink.TEXT else f"{SIGNS[fact.tone]} "
-        value = Words(((sign + visible_lines(fact.value), ink),), wraps=True)
+        value = Words.of(sign + visible_lines(fact.value), ink, wraps=True)
         grid.add_row(Words.of(visible(fact.label), Ink.MUTED), value)
     return grid
 
@@ -83,7 +83,7 @@ def _cell(value: str | float | None, column: Column) -> Words:
     if value is None:
         return Words.of(formats.UNKNOWN, Ink.UNKNOWN)
     if isinstance(value, str):
-        return Words(((visible(value), Ink.TEXT),), wraps=True)
+        return Words.of(visible(value), Ink.TEXT, wraps=True)
     if column.bar:
         drawn: Piece = (formats.bar(value, BAR), Ink.GOOD)
         return Words((drawn, (f" {formats.show_rate(value)}", Ink.TEXT)))

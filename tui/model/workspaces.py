@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from shared.domain.card import Tone
 from shared.text.formats import UNKNOWN
-from shared.text.sanitize import visible
 from tui.model.board import RANK
-from tui.model.columns import SIGN, Column, number, sign_of, text_of
+from tui.model.columns import SIGN, Column, number, sign_of, text_column, text_of
 from tui.model.frame import Frame
 from tui.model.lines import Freshness
 from tui.theme.palette import SIGNS, Ink
@@ -28,9 +27,9 @@ class WorkspaceLine:
 
     @property
     def freshness(self) -> Freshness:
-        """Of the older of what its verdict and its figures were read from."""
-        found = max(self.frame.freshness(source) for source in ("inboxes", "sequence"))
-        return max(found, Freshness.LATE) if self.frame.service else found
+        """The freshness of the older of what its verdict and its figures were read from."""
+        freshness = max(self.frame.freshness(source) for source in ("inboxes", "sequence"))
+        return max(freshness, Freshness.LATE) if self.frame.service else freshness
 
     @property
     def tone(self) -> Tone:
@@ -41,10 +40,13 @@ class WorkspaceLine:
         return f"{self.key} {self.frame.headline.text}"
 
     def value(self, metric: str) -> int | None:
-        return next((one.value for one in self.frame.board.figures if one.metric == metric), None)
+        return next((figure.value for figure in self.frame.board.figures if figure.metric == metric), None)
 
     def rate(self, metric: str) -> str:
-        return next((one.rate for one in self.frame.board.figures if one.metric == metric), "") or UNKNOWN
+        return (
+            next((figure.rate for figure in self.frame.board.figures if figure.metric == metric), "")
+            or UNKNOWN
+        )
 
 
 def _verdict(line: WorkspaceLine, width: int) -> Sequence[Piece]:
@@ -64,14 +66,7 @@ def _figure(column: str, title: str, metric: str) -> Column:
 
 WORKSPACES = (
     Column(SIGN, "", 1, sign_of),
-    Column(
-        "workspace",
-        "Workspace",
-        16,
-        text_of(lambda x: visible(x.key), Ink.STRONG),
-        least=10,
-        sort=lambda x: x.key.casefold(),
-    ),
+    text_column("workspace", "Workspace", 16, lambda x: x.key, Ink.STRONG, least=10),
     Column("verdict", "Verdict", 40, _verdict, least=20, sort=lambda x: RANK[x.tone], grow=1),
     _figure("sends", "Sends", "sends"),
     _figure("replies", "Replies", "replies"),

@@ -1,4 +1,4 @@
-"""What every page has: the frame as its only input, the head, the keys, and the line of keys."""
+"""The parts of every page: the frame as its only input, the head, the keys, and the line of keys."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from textual.binding import Binding, BindingType
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from tui.model.columns import Arrangement
 from tui.model.frame import Frame
 from tui.model.incident import Incident
 from tui.model.lines import PageRef, SequenceLine
 from tui.theme.error_boundary import SafeScreen
 from tui.widgets.head import Head
 from tui.widgets.key_line import KeyLine
-from tui.widgets.table import ListTable, Panel
+from tui.widgets.table import Panel
 
 if TYPE_CHECKING:
     from tui.app.dashboard import DashboardApp
@@ -73,7 +74,7 @@ class Page(SafeScreen[None]):
     AUTO_FOCUS: ClassVar[str] = ""
     name_in_path: str = ""
     is_always_live: ClassVar[bool] = False
-    """Whether it shows the present even while the past is shown."""
+    """True for a page that shows the present even while the past is shown."""
 
     frame: reactive[Frame | None] = reactive(None, init=False)
 
@@ -81,12 +82,12 @@ class Page(SafeScreen[None]):
         super().__init__()
         self.head = Head(key_of=self.key_of)
         self.looked_at: datetime | None = None
-        """When what it shows beside the frame was read last."""
+        """The time of the last reading of what it shows beside the frame."""
 
     def compose(self) -> ComposeResult:
         yield self.head
         yield from self.parts()
-        yield KeyLine(show_command_palette=False, compact=True)
+        yield KeyLine()
 
     @abstractmethod
     def parts(self) -> Iterable[Widget]:
@@ -97,7 +98,7 @@ class Page(SafeScreen[None]):
         """Paint what differs; called with every frame, each second."""
 
     lane_span: timedelta = timedelta()
-    """How far back the lanes go that the page shows; zero where it has none."""
+    """The time that the lanes of the page go back; zero where it has none."""
 
     def set_incident(self, incident: Incident | None) -> None:
         """The lanes, once they are read."""
@@ -106,14 +107,13 @@ class Page(SafeScreen[None]):
 
     @property
     def panel(self) -> Panel | None:
-        """The list that the keys are about."""
-        return next((one for one in self.query(Panel) if one.table.has_focus), None) or next(
-            iter(self.query(Panel)), None
-        )
+        """The list that the keys are about: the one with the focus, or the first."""
+        panels = list(self.query(Panel))
+        return next((panel for panel in panels if panel.table.has_focus), panels[0] if panels else None)
 
     @property
     def chosen(self) -> PageRef | None:
-        """What the cursor is on: a domain, a sequence."""
+        """The subject under the cursor: a domain, a sequence."""
         return None
 
     @property
@@ -202,14 +202,10 @@ class Page(SafeScreen[None]):
 
     def action_back(self) -> None:
         """Clear the filter and the order, else back to now, else up."""
-        asked = [
-            one.table
-            for one in self.query(Panel)
-            if one.table.arrangement != one.table.arrangement.__class__()
-        ]
-        if asked:
-            for table in asked:
-                table.rearrange(table.arrangement.__class__())
+        tables = [panel.table for panel in self.query(Panel) if panel.table.arrangement != Arrangement()]
+        for table in tables:
+            table.rearrange(Arrangement())
+        if tables:
             self.again()
         elif not self.app.leave_past():
             self.app.action_climb(1)
@@ -226,13 +222,10 @@ class Page(SafeScreen[None]):
 
 
 def panel_of(source: str, frame: Frame) -> dict[str, Any]:
-    """What a panel says of the age of its source."""
+    """The arguments with which a panel tells the age of its source."""
     return {
         "freshness": frame.freshness(source),
         "stamp": frame.board.stamps.get(source),
         "age": frame.age(source),
         "is_lit": frame.is_past,
     }
-
-
-__all__ = ["ListTable", "Page", "key", "panel_of"]

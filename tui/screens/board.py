@@ -24,7 +24,7 @@ from tui.widgets.text import CardText, TextLine
 ROOMY = 30
 """Lines of a screen from which on the card says its name, which the title of the inboxes says too."""
 MOST_INBOXES = 200
-"""Of the domain under the cursor; its page has all."""
+"""Inboxes that are listed of the domain under the cursor; its page has all."""
 
 
 class BoardPage(Page):
@@ -81,7 +81,7 @@ class BoardPage(Page):
         self._show_card(frame)
 
     def _show_card(self, frame: Frame) -> None:
-        """Why the domain stands so, and what to do; of a service that can't be read, first of all that."""
+        """Say why the domain stands so, and what to do; where the service can't be read, that alone."""
         if frame.service:
             facts = service_facts(frame.service, frame=frame)
             self.card.set(facts, facts_grid(facts))

@@ -83,7 +83,7 @@ class DetailPage(Page):
 
 
 class DomainPage(DetailPage):
-    """Why it is as it is, which sequences feed it, and its inboxes; `p` pauses those sequences."""
+    """The page of a domain: why it stands so, the sequences that feed it, and its inboxes; `p` pauses those sequences."""
 
     def panels(self) -> Iterable[Panel]:
         self.feeding = Panel(
@@ -165,9 +165,9 @@ class SequencePage(DetailPage):
         line = frame.sequence(self.about.key)
         most = line.sequence.steps if line else None
         steps = [
-            one
-            for one in frame.board.stats.get("step", ())
-            if most is None or not one.key.isdigit() or int(one.key) <= most
+            line
+            for line in frame.board.stats.get("step", ())
+            if most is None or not line.key.isdigit() or int(line.key) <= most
         ]
         aside = "of the workspace"
         self.steps.show(steps, aside=aside, **panel_of("step", frame))
@@ -180,4 +180,4 @@ class SequencePage(DetailPage):
 
 
 PAGES: dict[str, type[DetailPage]] = {"domain": DomainPage, "inbox": InboxPage, "sequence": SequencePage}
-"""By the kind of what they are about."""
+"""The pages by the kind of their subject."""

@@ -32,7 +32,7 @@ HOURS = (1, 2, 4, 8)
 MOST_LABELS = 12
 """Names that a question lists."""
 MOST_CHOICES = 9
-"""As many as there are numbers to press."""
+"""The number of choices that have a digit as their key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Dialog(SafeScreen[object], ModalScreen[object]):
         Binding("down", "move(1)", show=False, priority=True),
     ]
     is_row: ClassVar[bool] = True
-    """Whether the answers stand beside each other; else the up and down keys go through them."""
+    """True where the answers stand beside each other; else the up and down keys go through them."""
 
     def __init__(self, *answers: Answer, is_large: bool = False) -> None:
         super().__init__()
@@ -85,10 +85,10 @@ class Dialog(SafeScreen[object], ModalScreen[object]):
         (buttons[-1] if buttons else self.query_one(VerticalScroll)).focus()
 
     def on_key(self, event: events.Key) -> None:
-        for one in self.answers:
-            if event.key == one.key:
+        for answer in self.answers:
+            if event.key == answer.key:
                 event.stop()
-                self.dismiss(one.value)
+                self.dismiss(answer.value)
                 return
 
     @on(Button.Pressed)
@@ -113,13 +113,13 @@ class ConfirmDialog(Dialog):
     """Answers an act, a duration where a pause shall end, or None; it names what a yes changes."""
 
     def __init__(self, question: Question, text: Sequence[str], *, takes_hours: bool) -> None:
-        """With hours, their keys are taken: what else may be chosen has letters."""
+        """Offer hours under their digits, so that other choices have letters."""
         first, *others = question.choices
         hours = HOURS if takes_hours else ()
         verb = first.label.split(" ")[0]
         super().__init__(
             Answer(label=verb if others else first.label, key="y", value=first.act),
-            *(Answer(label=f"{one} h", key=str(one), value=timedelta(hours=one)) for one in hours),
+            *(Answer(label=f"{hour} h", key=str(hour), value=timedelta(hours=hour)) for hour in hours),
             *(
                 Answer(label=one.label.removeprefix(f"{verb} ").capitalize(), key=key, value=one.act)
                 for key, one in zip("abc", others, strict=False)
@@ -129,8 +129,8 @@ class ConfirmDialog(Dialog):
         self._heading, self._lines = visible(question.card.title), tuple(map(visible, text))
 
     def body(self) -> Iterable[RenderableType]:
-        yield Words(((self._heading, Ink.STRONG),), wraps=True)
-        yield Words((("\n".join(self._lines), Ink.TEXT),), wraps=True)
+        yield Words.of(self._heading, Ink.STRONG, wraps=True)
+        yield Words.of("\n".join(self._lines), Ink.TEXT, wraps=True)
 
 
 class CardDialog(Dialog):
@@ -184,13 +184,13 @@ class HelpDialog(Dialog):
     def body(self) -> Iterable[RenderableType]:
         yield Words.of(f"Keys: {self._heading}", Ink.STRONG)
         yield Columns(self._keys(), column_first=True, padding=(0, 2))
-        yield Words(((SIGNS_HELP, Ink.MUTED),), wraps=True)
+        yield Words.of(SIGNS_HELP, Ink.MUTED, wraps=True)
 
     def _keys(self) -> Iterator[Words]:
         listed = [
-            (self.app.get_key_display(one.binding), one.binding.tooltip or one.binding.description)
-            for one in self._listed
-            if one.enabled and one.binding.id and one.binding.key not in {"f1", "ctrl+p"}
+            (self.app.get_key_display(active.binding), active.binding.tooltip or active.binding.description)
+            for active in self._listed
+            if active.enabled and active.binding.id and active.binding.key not in {"f1", "ctrl+p"}
         ]
         for key, about in (*MOVES, *listed):
             yield Words(((f"{key:<{KEY_CELLS}}", Ink.ACCENT), (about, Ink.TEXT)))
@@ -205,6 +205,6 @@ def question_dialog(question: Question, *, takes_hours: bool) -> Dialog:
     text = tuple(dict.fromkeys((*card.text, *listed, question.line)))
     if len(question.choices) == 1 or takes_hours:
         return ConfirmDialog(question, text, takes_hours=takes_hours)
-    buttons = tuple(CardButton(label=one.label, action=one.act) for one in question.choices)
+    buttons = tuple(CardButton(label=choice.label, action=choice.act) for choice in question.choices)
     asked = replace(card, text=text, table=None, buttons=buttons)
-    return CardDialog(asked, answers=[one.act for one in question.choices])
+    return CardDialog(asked, answers=[choice.act for choice in question.choices])

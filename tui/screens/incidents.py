@@ -1,4 +1,4 @@
-"""What happened, and when: a lane for each domain, the chosen one in words, and the alarms of the last day."""
+"""The page of incidents: a lane for each domain, the chosen one in words, and the alarms of the last day."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class IncidentsPage(Page):
             self.app.read_for(self)
         self.lanes.draw(self.incident, cursor=self._cursor, aside=show_exact_span(self.lane_span))
         text = self.incident.summary if self.incident else ""
-        self.summary.set(Words(((f" {text}", Ink.TEXT),)))
+        self.summary.set(Words.of(f" {text}"))
         line = self.lanes.table.line
         if isinstance(line, LaneLine):
             self.read.set(line.reading)
@@ -109,7 +109,7 @@ class IncidentsPage(Page):
             self.again()
 
     def action_read(self, by: int) -> None:
-        """From the right end first."""
+        """Move the cursor; it starts at the right end."""
         _, columns = self.lanes.place_of_bar()
         if self.incident is None or not columns:
             return

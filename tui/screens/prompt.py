@@ -52,7 +52,7 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
         with Vertical(classes="prompt"):
             if self._offers_for:
                 yield OptionList(id="offers")
-            yield Static(Words(((self._hint, Ink.MUTED),), wraps=True), classes="prompt-hint")
+            yield Static(Words.of(self._hint, Ink.MUTED, wraps=True), classes="prompt-hint")
             yield Input(self._value, id="line", placeholder=self._sign, select_on_focus=self._is_replaced)
 
     def on_mount(self) -> None:
@@ -79,7 +79,7 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
             listed.add_option(Option(Words.of(text, Ink.MUTED), disabled=True))
 
     def says_none(self, typed: str) -> bool:
-        """Whether the list says that nothing matches."""
+        """True where the list says that nothing matches."""
         return False
 
     @on(Input.Submitted)
@@ -94,7 +94,7 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
         self.take(self.offers[event.option_index])
 
     def take(self, offer: Offer) -> None:
-        """What choosing an offer does: put it into the line, to be typed on."""
+        """Put the chosen offer into the line, to be typed on."""
         line = self.query_one(Input)
         line.value = offer.beginning or offer.line
         line.cursor_position = len(line.value)

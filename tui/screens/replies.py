@@ -36,7 +36,7 @@ from tui.widgets.text import CardText, TextLine
 logger = logging.getLogger(__name__)
 
 EVERY_SECONDS = 0.5
-"""Between two looks at the bot's records: a click in Slack is seen here within a second."""
+"""The time between two looks at the bot's records: a click in Slack is seen here within a second."""
 PERMISSION_EVERY_SECONDS = 30.0
 AGAIN_SECONDS = 5.0
 """The time until a database that couldn't be used is tried again."""
@@ -131,7 +131,7 @@ class RepliesPage(Page):
                 self._reading = self._reading.failed(str(error), cause=str(error), at=self.app.now())
                 self.again()
             finally:
-                self._queue = None
+                self._queue = None  # an act in between is refused, not lost
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _look_at_permission(self, queue: ReplyQueue) -> None:
@@ -151,7 +151,7 @@ class RepliesPage(Page):
 
     @property
     def _refusal(self) -> str:
-        """Why nothing can be changed here; empty where it can, or isn't known yet."""
+        """The reason why nothing can be changed here; empty where it can, or isn't known yet."""
         if self._open_queue is None:
             return IN_TERMINALS if self._is_browser else NO_RECORDS
         if self._only_reads:
@@ -172,6 +172,7 @@ class RepliesPage(Page):
             age=stamp.words(now) if self._open_queue else "",
             aside=aside if self._reading.value else "",
         )
+        # A new reply at the top must not slip under the cursor between a look and a key.
         self.replies.table.stay()
         self._show_words()
         self._show_note()
@@ -193,7 +194,7 @@ class RepliesPage(Page):
             self.query_one("#reply", VerticalScroll).scroll_to(y=0, animate=False)
 
     def _show_note(self) -> None:
-        """Why the list is old, or in whose name its replies are worked on."""
+        """Say why the list is old, or in whose name its replies are worked on."""
         permission, sign = self._permission, SIGNS[Tone.WARN]
         if self._reading.failed_since:
             self.note.set(Words.of(f" {sign} {visible(self._reading.error or '')}", Ink.WARN))
@@ -255,7 +256,7 @@ class RepliesPage(Page):
         asked_again = False
         while not change.changed:
             card = change.card
-            buttons = [one for one in card.buttons if one.action]
+            buttons = [button for button in card.buttons if button.action]
             if not buttons:
                 self.app.tell(card)
                 return
@@ -281,7 +282,7 @@ class RepliesPage(Page):
         self._woken.set()
 
     async def _ask_rest(self, chosen: Button, queue: ReplyQueue) -> str | None:
-        """What a button still needs; None where the person gave up."""
+        """Ask for what a button still needs; None where the person gave up."""
         if chosen.picks_person:
             return await self._ask_person(queue)
         if chosen.picks_time:

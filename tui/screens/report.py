@@ -16,7 +16,7 @@ from shared.storage.private_file import make_private_folder
 from shared.text.csv_cells import guarded
 from shared.text.formats import show_count
 from shared.text.sanitize import visible
-from tui.model.columns import GAP, INBOXES, SEQUENCES, STATS_BY, Column, needs_of, place, text_of
+from tui.model.columns import GAP, INBOXES, SEQUENCES, STATS_BY, Column, needs_of, place, text_column
 from tui.model.frame import DOMAINS, Frame, sign_words
 from tui.model.lines import Freshness, Line
 from tui.theme.palette import SIGNS, TONE_INK, Ink
@@ -28,9 +28,9 @@ MOST = 200
 WIDTH = 160
 """Cells of the exported text."""
 LEADS = (
-    Column("lead", "Lead", 20, text_of(lambda x: x.name), grow=1),
-    Column("company", "Company", 20, text_of(lambda x: x.lead.company, Ink.MUTED), grow=1),
-    Column("email", "Email", 30, text_of(lambda x: x.lead.email, Ink.MUTED), grow=1),
+    text_column("lead", "Lead", 20, lambda x: x.name, grow=1),
+    text_column("company", "Company", 20, lambda x: x.lead.company, Ink.MUTED, grow=1),
+    text_column("email", "Email", 30, lambda x: x.lead.email, Ink.MUTED, grow=1),
 )
 
 
@@ -97,13 +97,13 @@ def _title(frame: Frame, title: str, source: str, number: int) -> Words:
     return Words(((title.upper(), Ink.STRONG), (f" {counted}", Ink.MUTED), (late, Ink.WARN)))
 
 
-def as_csv(shown: Sequence[Line], columns: Sequence[Column]) -> str:
+def as_csv(lines: Sequence[Line], columns: Sequence[Column]) -> str:
     """The list as CSV, in which nothing is a formula."""
     named = [column for column in columns if column.title]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(column.title for column in named)
-    for line in shown:
+    for line in lines:
         writer.writerow(guarded(column.text(line)) for column in named)
     return out.getvalue()
 

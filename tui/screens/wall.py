@@ -21,7 +21,7 @@ from tui.widgets.table import Panel
 from tui.widgets.text import TextLine
 
 SHIFT_SECONDS = 600.0
-"""Between movements of the whole picture."""
+"""The time between movements of the whole picture."""
 KINDS = (
     ("healthy", SIGNS[Tone.GOOD], Ink.GOOD),
     ("at_risk", SIGNS[Tone.WARN], Ink.WARN),
@@ -36,7 +36,7 @@ def burn_in_shift(seconds: float) -> tuple[int, int]:
 
 
 class HealthNumber(Vertical):
-    """How many inboxes stand so: sign, word and numeral."""
+    """The number of inboxes of one kind: sign, word and numeral."""
 
     DEFAULT_CSS = (
         "HealthNumber { width: 1fr; height: auto; padding: 0 1; } HealthNumber Digits { width: auto; }"
@@ -66,7 +66,7 @@ class HealthNumber(Vertical):
 
 
 class WallPage(Page):
-    """For people who pass by: the domain that can't send and its cause are the largest; `a` acknowledges."""
+    """The page for people who pass by: the domain that can't send and its cause are the largest; `a` acknowledges."""
 
     name_in_path = "Wall"
 

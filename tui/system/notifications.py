@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from shared.text.sanitize import visible
 
 EVERY = timedelta(seconds=30)
-"""Between two notifications; what happens meanwhile is in the next one."""
+"""The time between two notifications; what happens meanwhile is in the next one."""
 MOST = 20
 """Events that wait to be notified of; of more, only their number is told."""
 NAMED = 3
@@ -34,7 +34,7 @@ def written(text: str) -> str:
 
 
 def through_tmux(sequence: str) -> str:
-    """For the terminal around tmux: every escape doubled (https://github.com/tmux/tmux/wiki/FAQ)."""
+    """Wrap a sequence for the terminal around tmux: every escape doubled (https://github.com/tmux/tmux/wiki/FAQ)."""
     return f"\x1bPtmux;{sequence.replace(chr(27), chr(27) * 2)}\x1b\\"
 
 
@@ -53,7 +53,7 @@ class Gathered:
             self._more += 1
 
     def due(self, now: datetime) -> str:
-        """What to notify of now; empty while there is nothing, or too soon after the one before."""
+        """The text to notify of now; empty while there is nothing, or too soon after the one before."""
         if not self._texts or (self._last and timedelta() <= now - self._last < EVERY):
             return ""
         count, named = len(self._texts) + self._more, self._texts[:NAMED]
@@ -75,7 +75,7 @@ class TerminalNotifier:
             self._gathered.add(text)
 
     def due(self, now: datetime) -> str:
-        """What to write to the terminal now; empty where there is nothing to tell."""
+        """The sequence to write to the terminal now; empty where there is nothing to tell."""
         if not (text := self._gathered.due(now)):
             return ""
         return through_tmux(written(text)) if self._in_tmux else written(text)

@@ -27,7 +27,7 @@ TURN = 0.001
 
 @contextlib.contextmanager
 def tuned_gc() -> Iterator[None]:
-    """What is loaded by now is looked at no more, and what comes is seldom looked at as a whole."""
+    """Exempt what is loaded by now from collection, and collect what comes later seldom as a whole."""
     give_memory_back()
     before, turn = gc.get_threshold(), sys.getswitchinterval()
     sys.setswitchinterval(TURN)

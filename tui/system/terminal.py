@@ -37,7 +37,7 @@ def is_gone(descriptor: int) -> bool:
 
 
 def is_hung_up(descriptor: int) -> bool:
-    """Whether the other end of a terminal, pipe or socket is closed; never of a file."""
+    """True where the other end of a terminal, pipe or socket is closed; a file has none."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return any(state & GONE for _, state in poll.poll(0))
@@ -147,7 +147,7 @@ def speaks_unicode(encoding: str | None) -> bool:
 
 PLAIN_LOCALES = frozenset({"C", "POSIX"})
 COERCED = "C.UTF-8"
-"""What Python sets as LC_CTYPE where the locale is C (https://docs.python.org/3/using/cmdline.html#envvar-PYTHONCOERCECLOCALE)."""
+"""The value that Python gives LC_CTYPE where the locale is C (https://docs.python.org/3/using/cmdline.html#envvar-PYTHONCOERCECLOCALE)."""
 
 
 def output_encoding(stream: str | None, environ: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from textual.strip import Strip
 
 
 class ErrorBoundary(MessagePump):
-    """To be named first among the bases of an app, a screen or a widget."""
+    """Keeps messages coming after an exception; named first among the bases of an app, a screen or a widget."""
 
     async def _dispatch_message(self, message: Message) -> None:
         try:
@@ -29,7 +29,7 @@ class ErrorBoundary(MessagePump):
             self.app._handle_exception(error)  # noqa: SLF001 # the framework's one place for it
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """What cannot be painted stays blank; the rest of the screen is painted."""
+        """Leave blank what can't be painted; everything else is painted."""
         try:
             painted: list[Strip] = super().render_lines(crop)  # type: ignore[misc] # a widget has it
         except Exception as error:  # noqa: BLE001 # likewise

@@ -15,7 +15,7 @@ from shared.domain.card import Tone
 
 
 class Ink(StrEnum):
-    """What a piece of text is, so that one place decides how it looks."""
+    """The meaning of a piece of text, so that one place decides how it looks."""
 
     TEXT = "text"
     STRONG = "strong"
@@ -126,5 +126,5 @@ SIGNS = {
 }
 """Each is one cell wide in every font; the driver of a plain console translates them."""
 STOPPED = "‖"
-"""What can't send has a sign of its own."""
+"""The sign of what can't send."""
 RUNNING, WARMING, RESTING, SEEN = "►", "◐", "○", "✓"

@@ -50,8 +50,8 @@ class Words:
     action: str = ""
 
     @classmethod
-    def of(cls, text: str, ink: Ink = Ink.TEXT, *, right: bool = False) -> Words:
-        return cls(((text, ink),), right=right)
+    def of(cls, text: str, ink: Ink = Ink.TEXT, *, right: bool = False, wraps: bool = False) -> Words:
+        return cls(((text, ink),), right=right, wraps=wraps)
 
     @property
     def plain(self) -> str:
@@ -64,12 +64,12 @@ class Words:
             yield piece, style_of(colors, Ink.MUTED if is_faded else ink) + lit
 
     def segments(self, ground: Style) -> list[Segment]:
-        """For a line of a list, in the colors of now."""
+        """Give the segments of a line of a list, in the colors of now."""
         pieces = self._styled(palette_now())
         return [Segment(_whole(text) if self.faded else text, ground + style) for text, style in pieces]
 
     def text(self) -> Text:
-        """For Rich, in the colors of now."""
+        """Give the text for Rich, in the colors of now."""
         colors = palette_now()
         text = Text(
             no_wrap=not self.wraps,
@@ -108,7 +108,7 @@ class Lines:
 
 
 def _whole(text: str) -> str:
-    """With blanks inside that hatching leaves alone: words under it must be read."""
+    """Replace inner blanks by ones that hatching leaves alone: words under it must be read."""
     inner = text.strip()
     return text.replace(inner, inner.replace(" ", "\u00a0")) if inner else text
 

@@ -34,7 +34,7 @@ def heartbeat(beats: int) -> list[Piece]:
 
 
 def limit(budget: BudgetState | None, frame: Frame) -> list[Piece]:
-    """How far the key's rate limits the dashboard, or until when the service wants silence."""
+    """Say how far the key's rate limits the dashboard, or until when the service wants silence."""
     if budget is None:
         return []
     wait = (budget.resumes_at or 0) - frame.now.timestamp()
@@ -128,7 +128,7 @@ class Head(ErrorBoundary, Vertical):
         key = self._key_of("acknowledge")
         if new := frame.new_alarms:
             return [(f"{show_number(new, 'alarm')}  {key}: acknowledge", Ink.TEXT)]
-        times = [one.acknowledged_at for one in frame.alarms if one.is_on and one.acknowledged_at]
+        times = [alarm.acknowledged_at for alarm in frame.alarms if alarm.is_on and alarm.acknowledged_at]
         if not times:
             return []
         return [(f"{SEEN} acknowledged {clock(max(times), now=frame.now)}", Ink.MUTED)]

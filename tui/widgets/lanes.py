@@ -23,7 +23,7 @@ LANES = (
 
 
 class LanePanel(Panel):
-    """How the domains stood over time; `cursor` is the time that is read."""
+    """The list of lanes; `cursor` is the time that is read."""
 
     def __init__(self, name: str, *, title: str) -> None:
         super().__init__(name, title=title, columns=LANES, empty="No history is recorded here.")
@@ -40,7 +40,7 @@ class LanePanel(Panel):
         self.show(lane_lines(incident, cursor=cursor) if incident else (), aside=aside)
         before, columns = self.place_of_bar()
         if incident and columns:
-            self.axis.set(Words(((" " * before + incident.axis(columns), Ink.MUTED),)))
+            self.axis.set(Words.of(" " * before + incident.axis(columns), Ink.MUTED))
 
     def place_of_bar(self) -> tuple[int, int]:
         """The cells before the bars, and those of a bar."""

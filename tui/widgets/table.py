@@ -64,7 +64,7 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         self.all: Sequence[Line] = ()
         self.shown: Sequence[Line] = ()
         self._lines: dict[str, Line] = {}
-        """What stands in the table, by key."""
+        """The lines in the table, by key."""
         self._needs: dict[str, int] = {}
         self._placed: tuple[Placed, ...] = ()
         self._lit: set[tuple[str, str]] = set()
@@ -87,9 +87,9 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         if lines is self.all and self._placed and not is_lit and not self._lit:
             return
         self.all = lines
-        found = needs_of(self.list_columns, lines)
+        needs = needs_of(self.list_columns, lines)
         # Nothing gets narrower again, so that columns stand still.
-        self._needs |= {name: max(cells, self._needs.get(name, 0)) for name, cells in found.items()}
+        self._needs |= {name: max(cells, self._needs.get(name, 0)) for name, cells in needs.items()}
         self._fill(is_lit=is_lit)
 
     def rearrange(self, arrangement: Arrangement) -> None:
@@ -126,11 +126,13 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         self.shown = self.arrangement.of(self.all, self.list_columns)
         if width <= 0:  # it isn't laid out yet
             return
+        # The framework moves the cursor while lines come and go; that isn't a person's choice.
         self._is_filling = True
         try:
             placed = place(self.list_columns, width, self._needs)
             lines = {line.key: line for line in self.shown}
             gone = [key for key in self._lines if key not in lines]
+            # Columns have fixed widths: with measured ones the framework measures whole columns at each change.
             if placed != self._placed or len(gone) > FEW * len(self._lines):
                 self._begin(placed)
                 gone = []
@@ -153,23 +155,23 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         """The same table with other columns, or nearly all other lines."""
         self.clear(columns=True)
         self._lines, self._placed, self._lit = {}, placed, set()
-        for one in placed:
-            column, asked = one.column, self.arrangement
+        for spot in placed:
+            column, asked = spot.column, self.arrangement
             arrow = ("▼" if asked.descending else "▲") if asked.order == column.id else ""
             title = f"{column.title}{arrow}"
-            label = title.rjust(one.width) if column.right else title
-            gap = 0 if one is placed[-1] else GAP
-            self.add_column(Text(label), width=one.width + gap, key=column.id)
+            label = title.rjust(spot.width) if column.right else title
+            gap = 0 if spot is placed[-1] else GAP
+            self.add_column(Text(label), width=spot.width + gap, key=column.id)
 
     def _put(self, key: str, line: Line, *, is_lit: bool) -> None:
-        known = self._lines.get(key)
-        if known is line or known == line:
+        old = self._lines.get(key)
+        if old is line or old == line:  # ten thousand lines are the same objects as before
             return
         cells = {
-            one.column.id: replace(one.column.cell(line, one.width), faded=self._is_faded)
-            for one in self._placed
+            spot.column.id: replace(spot.column.cell(line, spot.width), faded=self._is_faded)
+            for spot in self._placed
         }
-        if known is None:
+        if old is None:
             self.add_row(*cells.values(), key=key)
         else:
             for name, cell in cells.items():
@@ -179,7 +181,7 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         self._lines[key] = line
 
     def _darken(self) -> None:
-        """What differed from the moment before the last one stands out no more."""
+        """Take back the light from cells that differed from the moment before the last one."""
         for key, name in self._lit:
             if key in self._lines:
                 self.update_cell(key, name, replace(self.get_cell(key, name), lit=False))
