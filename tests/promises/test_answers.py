@@ -178,6 +178,7 @@ async def test_a_sample_card_is_seen_by_one_person_and_its_buttons_change_nothin
 @pytest.mark.parametrize("way", ["command", "mention", "direct message"])
 async def test_a_slow_answer_is_one_message(team: Team, way: str) -> None:
     await team.act("manifest", **MANIFEST)
+    # Longer than the bot waits before it says that it is at work.
     await team.act("faults", method="users.info", kind="delay", delay=2.5)
     channel = "dm" if way == "direct message" else ALERTS
     before = {one.ts for one in await team.messages(channel)}

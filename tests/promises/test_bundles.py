@@ -10,6 +10,7 @@ from tests.kit import Message, Team, bounced, interested, paused_domain
 
 async def deliver_at_once(team: Team, bodies: list[bytes]) -> None:
     """Deliver all of them while the first message is still under way."""
+    # The first post holds its channel for so long that all others wait when it is free again.
     await team.act("faults", method="chat.postMessage", kind="delay", delay=0.5)
     assert set(await asyncio.gather(*[team.deliver(body) for body in bodies])) == {200}
 

@@ -49,6 +49,7 @@ async def repeats(team: Team) -> float:
 
 
 async def test_an_accepted_delivery_is_posted_after_the_bot_was_stopped(team: Team) -> None:
+    # Slack refuses the first tries: the message still waits when the bot is stopped.
     await team.act("faults", method="chat.postMessage", kind="error", error="internal_error", times=3)
     assert await team.deliver(interested("Ada")) == 200
     await team.restart()
@@ -63,6 +64,7 @@ async def test_a_kill_with_posts_in_flight_loses_and_repeats_nothing(
     names = ["Ada", "Grace", "Lena"]
     await team.stop()
     async with team.process() as process:
+        # Late, so that the kill meets a post that Slack has or may have.
         await team.act("faults", method="chat.postMessage", kind=kind, delay=0.4, times=2)
         assert [await team.deliver(interested(name)) for name in names] == [200, 200, 200]
 
@@ -71,6 +73,7 @@ async def test_a_kill_with_posts_in_flight_loses_and_repeats_nothing(
                 faults = (await answer.json())["faults"]
             return not faults or faults[0]["times"] < 2
 
+        # A fault is counted down as its request comes in, before Slack answers.
         await team.until(in_flight, "the first post is under way")
         process.kill()
         await process.wait()
@@ -102,6 +105,7 @@ async def test_a_post_that_never_arrived_is_repeated(team: Team) -> None:
 async def test_one_message_whose_fate_is_unknown_delays_no_other(team: Team) -> None:
     """The look-up fails for good, and what comes after is posted all the same."""
     await team.act("faults", method="chat.postMessage", kind="cut")
+    # Without its look-ups, the bot never learns if the first message is there.
     await team.act("faults", method="conversations.history", kind="status", status=500, times=None)
     await team.deliver(interested("Ada"))
     await team.deliver(interested("Grace"))
@@ -139,6 +143,7 @@ async def test_what_slack_refuses_for_good_is_reported_with_its_own_word(team: T
     await team.until(lambda: named("/readyz"), "readyz")
     assert "ekm_access_denied" in (await team.ask("status")).shown
     await team.act("faults", clear=True)
+    # A channel that refuses everything is tried again after ten minutes at most.
     await team.pass_time(minutes=11)
     await team.card("Ada")
 
@@ -185,6 +190,7 @@ async def test_a_delivery_of_no_known_shape_is_answered_200(team: Team, body: by
 
 
 async def test_intake_goes_on_while_slack_is_down_from_the_start(team: Team) -> None:
+    # Every method, auth.test included: the bot starts without knowing who it is.
     await team.act("faults", method="*", kind="status", status=503, times=None)
     await team.restart()
     assert await team.deliver(interested("Ada")) == 200
@@ -192,6 +198,7 @@ async def test_intake_goes_on_while_slack_is_down_from_the_start(team: Team) -> 
     assert status == 200
     assert '"slack": "ok"' not in body
     await team.act("faults", clear=True)
+    # A channel that refuses everything is tried again after ten minutes at most.
     await team.pass_time(minutes=11)
     await team.card("Ada")
 

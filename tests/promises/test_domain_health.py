@@ -113,6 +113,7 @@ async def test_the_bounces_of_a_domain_decide_what_its_card_advises(team: Team) 
 
 async def test_what_one_resolver_alone_sees_is_told_to_nobody(team: Team) -> None:
     await watch(team)
+    # One resolver lies, the other one is right.
     await team.account.control("POST", "dns/faults", kind="lie", name=DOMAIN, type="TXT", resolver=1)
     await check(team)
     await check(team)
@@ -219,5 +220,6 @@ async def test_what_the_resolvers_do_not_agree_on_is_unknown_and_no_problem(
     (row,) = (await look_up(account, shell, "--json")).data
     values = {one["check"]: one["value"] for one in row["dns"]["checks"]}
     assert values["mx"] == "good"
+    # The lie is about TXT records alone, so that MX stays known.
     assert values["spf"] is values["dmarc"] is None
     assert row["advice"] == []

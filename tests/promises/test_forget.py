@@ -71,6 +71,7 @@ async def test_the_messages_about_a_forgotten_person_are_deleted_on_demand(team:
 
 
 async def test_a_message_of_several_replies_loses_the_forgotten_one_alone(team: Team, shell: Shell) -> None:
+    # The others wait behind the first post, and then share a message.
     await team.act("faults", method="chat.postMessage", kind="delay", delay=0.5)
     names = ["Nora", "Omar", "Pia", "Quin", "Rita", "Sven", "Tara", "Ada"]
     await asyncio.gather(*[team.deliver(interested(name)) for name in names])

@@ -78,6 +78,7 @@ async def test_an_import_that_was_killed_continues_without_loss_or_repeats(
 ) -> None:
     shell.use(account.environ)
     words = ("import", str(written(shell, 1500, bad=1)), "--to", TARGET)
+    # The service takes both requests and answers too late: the killed import knows of neither.
     await account.fail(endpoint="POST /leads", times=2, delay=1.0, executed=True)
     async with shell.start(*words) as process:
         await until(lambda: len(account.asked("POST", "/leads")) == 2, "both requests are under way")

@@ -38,6 +38,7 @@ async def test_a_card_to_a_person_is_updated_after_a_restart(team: Team) -> None
 
 async def test_a_post_to_a_person_without_an_answer_is_looked_up_before_it_is_tried_again(team: Team) -> None:
     await to_ann(team)
+    # Slack has the message, and a second one would mention the person twice.
     await team.act("faults", method="chat.postMessage", kind="accept_then_cut")
     await team.deliver(interested("Ada"))
     await team.card("Ada", channel="dm")

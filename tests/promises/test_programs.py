@@ -64,6 +64,7 @@ async def deliver(team: Team, name: str, *, secret: str) -> int:
 
 
 def write_settings(team: Team, text: str) -> None:
+    # The environment would win over the file.
     team.environ.pop("OUTREACH_WEBHOOK_SECRET", None)
     team.set(text)
 

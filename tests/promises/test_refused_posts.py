@@ -16,6 +16,7 @@ FOR_GOOD = "slack_connect_file_link_sharing_blocked"
 
 async def refuse(team: Team, error: str, *, channel: str = "") -> None:
     """Have Slack refuse every post, or those of one channel."""
+    # Faults match the arguments of a call, so that other channels take posts.
     only = {"arguments": {"channel": channel}} if channel else {}
     await team.act("faults", method="chat.postMessage", kind="error", error=error, times=None, **only)
 

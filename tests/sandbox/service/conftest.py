@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.service import Service
 from tests.kit.clock import moment
-from tests.sandbox.service.subscriber import Receiver
+from tests.sandbox.receiver import Receiver
 
 SMALL = Path(__file__).with_name("small.toml")
 MONDAY = 1_772_442_000.0

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
-from aiohttp import web
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.settings import Settings
-from tests.sandbox.slack.driver import Person, Receiver
+from tests.sandbox.receiver import Receiver
+from tests.sandbox.slack.driver import Person
 
 
 @pytest.fixture
@@ -46,11 +46,6 @@ def client(slack: SlackStandIn, session: aiohttp.ClientSession) -> AsyncWebClien
 
 @pytest.fixture
 async def receiver(slack: SlackStandIn) -> AsyncIterator[Receiver]:
-    made, application = Receiver(), web.Application()
-    application.router.add_post("/slack/events", made.handle)
-    runner = web.AppRunner(application, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    slack.settings.request_url = f"http://127.0.0.1:{runner.addresses[0][1]}/slack/events"
-    yield made
-    await runner.cleanup()
+    async with Receiver() as running:
+        slack.settings.request_url = running.url
+        yield running

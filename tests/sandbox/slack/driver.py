@@ -1,8 +1,7 @@
-"""A person at the control API, a bot that answers as it is told, and parts of messages."""
+"""A person at the control API, what a bot is sent, and parts of messages."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -11,8 +10,9 @@ from urllib.parse import parse_qs
 
 import aiohttp
 import pytest
-from aiohttp import web
 from slack_sdk.errors import SlackApiError
+
+from tests.sandbox.receiver import Receiver
 
 Json = dict[str, Any]
 
@@ -37,27 +37,10 @@ class Person:
             return answer
 
 
-class Receiver:
-    """A bot that keeps the requests of Slack, and acknowledges each with the next of `answers`."""
-
-    def __init__(self) -> None:
-        self.requests: list[tuple[dict[str, str], bytes]] = []
-        self.answers: list[Json] = []
-        self.status = 200
-        self.pause = 0.0
-
-    async def handle(self, request: web.Request) -> web.Response:
-        self.requests.append((dict(request.headers), await request.read()))
-        await asyncio.sleep(self.pause)
-        if self.answers:
-            return web.json_response(self.answers.pop(0))
-        return web.Response(status=self.status)
-
-    @property
-    def payloads(self) -> list[Json]:
-        """The events and interactions that came, in order."""
-        bodies = [body.decode() for _, body in self.requests]
-        return [json.loads(body if body[0] == "{" else parse_qs(body)["payload"][0]) for body in bodies]
+def payloads(receiver: Receiver) -> list[Json]:
+    """Return the events and interactions that came, in order."""
+    bodies = [one.body.decode() for one in receiver.received]
+    return [json.loads(body if body[0] == "{" else parse_qs(body)["payload"][0]) for body in bodies]
 
 
 async def refused(call: Awaitable[Any]) -> Json:

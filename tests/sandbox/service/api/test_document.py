@@ -102,16 +102,6 @@ class TestStats:
         assert totals[0][0] > 30_000
         assert all(total == totals[0] for total in totals)
 
-    async def test_ranges_add_up(self, api: httpx.AsyncClient, today: dt.date) -> None:
-        month = today - dt.timedelta(days=29)
-        half = today - dt.timedelta(days=11)
-        whole = await self._totals(api, **{"from": str(month), "to": str(today)})
-        parts = [
-            await self._totals(api, **{"from": str(month), "to": str(half)}),
-            await self._totals(api, **{"from": str(half + dt.timedelta(days=1)), "to": str(today)}),
-        ]
-        assert whole == [sum(pair) for pair in zip(*parts, strict=True)]
-
     async def test_when_both_from_and_to_are_omitted_the_range_is_the_last_30_days(
         self, api: httpx.AsyncClient, today: dt.date
     ) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from sandbox.service import Service
 from sandbox.service.moments import DAY
-from tests.sandbox.service.subscriber import KINDS, Receiver, happen, subscribe
+from tests.sandbox.receiver import Receiver
+from tests.sandbox.service.subscriber import KINDS, happen, subscribe
 from tests.waiting import until
 
 STATUS_AFTER = {

@@ -10,8 +10,9 @@ import pytest
 from sandbox.service import Service
 from sandbox.service import service as service_module
 from sandbox.service.moments import DAY
+from tests.sandbox.receiver import Receiver
 from tests.sandbox.service.conftest import MONDAY, SMALL, client_of
-from tests.sandbox.service.subscriber import Receiver, happen, subscribe
+from tests.sandbox.service.subscriber import happen, subscribe
 
 
 async def test_the_limiter_can_be_switched_off(service: Service, control: httpx.AsyncClient) -> None:

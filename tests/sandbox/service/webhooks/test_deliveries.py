@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from sandbox.service.deliveries import RETRIES, retry_at
 from sandbox.service.moments import DAY
-from tests.sandbox.service.subscriber import Receiver, deliveries, happen, subscribe
+from tests.sandbox.receiver import Receiver
+from tests.sandbox.service.subscriber import deliveries, happen, subscribe
 from tests.waiting import until
 
 

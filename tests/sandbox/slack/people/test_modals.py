@@ -8,7 +8,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
-from tests.sandbox.slack.driver import Json, Person, Receiver, asked, modal, option, plain, section
+from tests.sandbox.receiver import Receiver
+from tests.sandbox.slack.driver import Json, Person, asked, modal, option, payloads, plain, section
 
 WHY = asked("why", {"type": "plain_text_input", "action_id": "text", "min_length": 3})
 
@@ -37,7 +38,7 @@ async def test_the_app_can_refuse_change_and_clear(
     assert "" in (await submit())["errors"]
     assert (await submit())["view"]["title"]["text"] == "Second"
     assert (await submit())["view"] is None
-    sent = receiver.payloads[0]["view"]
+    sent = payloads(receiver)[0]["view"]
     assert sent["private_metadata"] == "m"
     assert sent["state"]["values"]["why"]["text"] == {"type": "plain_text_input", "value": "because"}
 
@@ -72,6 +73,6 @@ async def test_options_are_loaded_and_chosen(
     found = await person.do("options", view=True, action_id="find", value="ada")
     assert found["options"] == [ada]
     await person.do("view/submit", values={"find": "ld_1"}, offered=[ada])
-    searched, submitted = receiver.payloads
+    searched, submitted = payloads(receiver)
     assert (searched["type"], searched["value"]) == ("block_suggestion", "ada")
     assert submitted["view"]["state"]["values"]["lead"]["find"]["selected_option"] == ada

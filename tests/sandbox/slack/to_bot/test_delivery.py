@@ -8,17 +8,18 @@ from slack_sdk.signature import SignatureVerifier
 
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
-from tests.sandbox.slack.driver import Person, Receiver
+from tests.sandbox.receiver import Receiver
+from tests.sandbox.slack.driver import Person, payloads
 
 
 async def test_a_command_is_signed_and_whole(slack: SlackStandIn, person: Person, receiver: Receiver) -> None:
     # Signed by the bot's own clock, however far the time here was moved.
     await person.do("clock", advance=25 * 3600)
     done = await person.do("command", text="/outreach stats by step", user="cleo", channel="sales")
-    headers, body = receiver.requests[0]
+    [request] = receiver.received
     verifier = SignatureVerifier(slack.announcement["slack_signing_secret"])
-    assert verifier.is_valid_request(body, headers)
-    form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
+    assert verifier.is_valid_request(request.body, request.headers)
+    form = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
     assert (form["command"], form["text"]) == ("/outreach", "stats by step")
     assert (form["user_id"], form["channel_name"]) == (seed.CLEO.id, "sales")
     assert form["response_url"] == done["response_url"]
@@ -31,7 +32,7 @@ async def test_a_command_is_signed_and_whole(slack: SlackStandIn, person: Person
 async def test_a_late_acknowledgement_is_a_timeout_that_people_see(
     person: Person, receiver: Receiver
 ) -> None:
-    receiver.pause = 5.0
+    receiver.delay = 5.0
     await person.do("settings", ack_seconds=0.05)
     done = await person.do("command", text="/outreach status")
     assert done["ack"]["error"] == "operation_timeout"
@@ -47,21 +48,19 @@ async def test_an_event_is_delivered_four_times_at_most(
     traffic = slack.workspace.traffic.exchanges
     # Recorded after its answer: by then a fifth request would be under way.
     assert await slack.feed.until(lambda: len(traffic) == 4, timeout=20)
-    numbers = [headers.get("X-Slack-Retry-Num") for headers, _ in receiver.requests]
+    numbers = [one.headers.get("X-Slack-Retry-Num") for one in receiver.received]
     assert numbers == [None, "1", "2", "3"]
-    assert receiver.requests[1][0]["X-Slack-Retry-Reason"] == "http_error"
-    assert len({body for _, body in receiver.requests}) == 1, "a redelivery is the same event"
+    assert receiver.received[1].headers["X-Slack-Retry-Reason"] == "http_error"
+    assert len({one.body for one in receiver.received}) == 1, "a redelivery is the same event"
 
 
-async def test_a_renamed_or_moved_channel_sends_an_event(
-    slack: SlackStandIn, person: Person, receiver: Receiver
-) -> None:
+async def test_a_renamed_or_moved_channel_sends_an_event(person: Person, receiver: Receiver) -> None:
     await person.do("channel", channel=seed.SALES, name="sales-emea")
     await person.do("channel", channel=seed.SALES, id="C0SHARED07")
     await person.do("message", channel="C0SHARED07", text="still there")
     await person.do("token", uninstalled=True)
-    assert await slack.feed.until(lambda: len(receiver.requests) >= 4, timeout=20)
-    events = {one["event"]["type"]: one["event"] for one in receiver.payloads}
+    await receiver.wait_for(4)
+    events = {one["event"]["type"]: one["event"] for one in payloads(receiver)}
     assert events["channel_rename"]["channel"]["name"] == "sales-emea"
     moved = events["channel_id_changed"]
     assert (moved["old_channel_id"], moved["new_channel_id"]) == (seed.SALES, "C0SHARED07")
