@@ -78,7 +78,6 @@ class SlackStandIn(Block):
             "slack_api_url": f"{self.origin}/api/",
             "slack_bot_token": self.credentials.bot_token,
             "slack_app_token": self.credentials.app_token,
-            "slack_config_token": self.credentials.config_token,
             "slack_signing_secret": self.credentials.signing_secret,
             "slack_control_url": f"{self.origin}/control",
             "slack_alert_channel": seed.ALERTS,

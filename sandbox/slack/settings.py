@@ -43,7 +43,6 @@ class Command(_Part):
     """A slash command."""
 
     command: str
-    url: str | None = None
     should_escape: bool = False
 
 
@@ -53,10 +52,6 @@ class Shortcut(_Part):
     callback_id: str
     name: str = ""
     type: str = "global"
-
-
-class _Display(_Part):
-    name: Name = ""
 
 
 class _Features(_Part):
@@ -73,20 +68,16 @@ class _OAuth(_Part):
 
 
 class _Events(_Part):
-    request_url: str | None = None
     bot_events: list[Word] = []
 
 
 class _Interactivity(_Part):
-    is_enabled: bool = False
-    request_url: str | None = None
     message_menu_options_url: str | None = None
 
 
 class _Settings(_Part):
     event_subscriptions: _Events = _Events()
     interactivity: _Interactivity = _Interactivity()
-    socket_mode_enabled: bool = False
 
 
 class Manifest(_Part):
@@ -95,7 +86,6 @@ class Manifest(_Part):
     https://docs.slack.dev/reference/app-manifest
     """
 
-    display_information: _Display = _Display()
     features: _Features = _Features()
     oauth_config: _OAuth = _OAuth()
     settings: _Settings = _Settings()
@@ -162,5 +152,4 @@ class Credentials:
 
     bot_token: str = field(default_factory=lambda: f"xoxb-{secrets.token_hex(16)}")
     app_token: str = field(default_factory=lambda: f"xapp-1-{secrets.token_hex(16)}")
-    config_token: str = field(default_factory=lambda: f"xoxe.xoxp-1-{secrets.token_hex(16)}")
     signing_secret: str = field(default_factory=lambda: secrets.token_hex(16))

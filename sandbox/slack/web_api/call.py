@@ -29,7 +29,7 @@ class Method:
     scope: str | None = None
     channel_scope: str | None = None
     tier: int | None = None
-    takes: Literal["bot", "app", "config"] = "bot"
+    takes: Literal["bot", "app"] = "bot"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,7 +122,6 @@ class Endpoint:
         kinds = {
             credentials.bot_token: "bot",
             credentials.app_token: "app",
-            credentials.config_token: "config",
         }
         kind = kinds.get(token)
         refuse_if(kind is None or (wanted == "bot" and kind != "bot"), "invalid_auth")

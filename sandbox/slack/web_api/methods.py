@@ -375,7 +375,6 @@ _READ, _HISTORY = "channels:read", "channels:history"
 
 METHODS: dict[str, Method] = {
     "apps.connections.open": Method(connections_open, tier=1, takes="app"),
-    "apps.manifest.validate": Method(validation.manifest, tier=3, takes="config"),
     "auth.test": Method(auth_test),
     "blocks.validate": Method(validation.blocks),
     "chat.delete": Method(chat_delete, "chat:write", tier=3),

@@ -10,7 +10,6 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.blockkit import problems
-from sandbox.slack.server import SlackStandIn
 from tests.sandbox.cases import built
 from tests.sandbox.slack.driver import Json, Person, refused
 
@@ -41,14 +40,3 @@ async def test_what_cannot_be_done_is_explained_and_changes_nothing(case: Json, 
     before = await person.see("state")
     assert case["error"] in (await person.do(case["act"], refused=True, **case["body"]))["error"]
     assert {**await person.see("state"), "now": 0} == {**before, "now": 0}
-
-
-@pytest.mark.parametrize("case", CASES["manifests"], ids=lambda case: case["pointer"] or "text")
-async def test_a_bad_manifest_is_refused_with_its_place(
-    case: Json, client: AsyncWebClient, slack: SlackStandIn
-) -> None:
-    headers = {"Authorization": f"Bearer {slack.credentials.config_token}"}
-    args = {"manifest": json.dumps(case["manifest"])}
-    answer = await refused(client.api_call("apps.manifest.validate", headers=headers, json=args))
-    assert answer["error"] == "invalid_manifest"
-    assert answer["errors"][0]["pointer"] == case["pointer"]
