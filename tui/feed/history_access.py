@@ -75,6 +75,7 @@ class HistoryAccess:
         except HistoryUnavailable as error:
             self._fail(error)
             return RecalledState()
+        self.notice = self._history.notice
         self._told, self._told_at = frozenset(transitions), max((c.at for c in transitions), default=now)
         inboxes = (snapshot.inboxes.value if snapshot else None) or ()
         return RecalledState(
