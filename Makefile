@@ -17,11 +17,11 @@ MOMENTS := 2026-11-23T00:05:00+00:00@UTC 2026-11-21T23:59:40-03:30@America/St_Jo
 	2027-03-28T01:59:40+01:00@Europe/Berlin 2026-10-25T02:59:40+02:00@Europe/Berlin \
 	2027-04-04T02:59:40+13:00@Pacific/Auckland 2026-11-30T23:59:40-05:00@EST5EDT,M3.2.0,M11.1.0
 # Properties choose moments of their own, and so do the tests of all zones' changes of clocks.
-DATED := -m "not e2e and not postgresql and not soak and not lint and not hypothesis" --ignore=tests/shared/domain/test_evidence.py \
-	--ignore=tests/shared/domain/test_wall_clock.py --ignore=tests/tui/feed/test_causes.py --ignore-glob='*/jobs/test_guardrail*' \
-	tests/shared/commands tests/shared/domain tests/shared/text \
-	tests/bot/jobs tests/bot/alerts tests/bot/interactions/test_snooze.py tests/tui/model tests/tui/feed \
-	tests/tui/pages/test_replay_moments.py tests/sandbox/service/campaign tests/sandbox/service/api/test_document.py
+DATED := -m "not e2e and not postgresql and not soak and not lint and not hypothesis" --ignore=tests/pure/domain/test_evidence.py \
+	--ignore=tests/pure/domain/test_wall_clock.py --ignore=tests/tui/feed/test_causes.py --ignore-glob='*/jobs/test_guardrail*' \
+	tests/shared/commands tests/pure/domain tests/pure/text \
+	tests/bot/jobs tests/bot/alerts tests/bot/interactions/test_snooze.py tests/pure/dashboard tests/tui/feed \
+	tests/screens/test_replay_moments.py tests/sandbox/service/campaign tests/sandbox/service/api/test_document.py
 # TEST_NOW moves the processes of end-to-end tests too: by as much for each, or they would disagree.
 CLOCK = $(if $(TEST_NOW),env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f "$$(printf %+d $$(( $$(date -d '$(TEST_NOW)' +%s) - $$(date +%s) )))s")
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input --no-compile

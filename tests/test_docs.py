@@ -117,7 +117,7 @@ def test_every_block_of_json_is_whole() -> None:
 
 
 RUN_BY = {
-    "client.md": "tests/shared/api/test_library.py",
+    "client.md": "tests/client/test_library.py",
     "sandbox.md": "tests/sandbox/slack/test_documented.py",
 }
 

@@ -28,7 +28,7 @@ from shared.commands.replies import Replies
 from shared.commands.times import Moment
 from shared.commands.undo import UndoChange
 from shared.domain.card import Action, Typed
-from tests.shared.commands.test_commands import arguments as any_arguments
+from tests.pure.commands.test_commands import arguments as any_arguments
 
 OURS: tuple[Action, ...] = (
     OnAlert(verb="claim", alert="al_1"),

@@ -8,7 +8,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from tests.cli.conftest import Shell
-from tests.shared.api.scripted_server import Answer, RecordedRequest, open_scripted_server
+from tests.client.scripted_server import Answer, RecordedRequest, open_scripted_server
 
 OTHER = {"id": "ld_other", "email": "bob@x.io"}
 CUSTOM = {"ID": "ld_other", "Id": "ld_other", "_id": "ld_other", "leadId": "ld_other", "Email": "bob@x.io"}

@@ -19,7 +19,7 @@ from shared.domain_health.following import Followed
 from shared.domain_health.lookup import Looked, Lookup, Pace, Resolver, next_due
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from tests.dns_server import DnsServer, running
-from tests.shared.domain_health.zones import DOMAIN, GOOD, Zones, txt
+from tests.pure.domain_health.zones import DOMAIN, GOOD, Zones, txt
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 FAST = Pace(100_000.0)

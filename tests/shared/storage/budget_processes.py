@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sqlalchemy.engine import URL
 
+from tests.client.scripted_server import ScriptedServer
 from tests.processes import running_async
-from tests.shared.api.scripted_server import ScriptedServer
 
 ROOT = Path(__file__).parents[3]
 SLOT = 1 / 9.5

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import URL, make_url
 
-from tests.shared.api.scripted_server import Answer, ScriptedServer, open_scripted_server
+from tests.client.scripted_server import Answer, ScriptedServer, open_scripted_server
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from shared.api import pace
 from shared.api.pace import Pace, Priority
-from tests.shared.api.scripted_server import worst_second
+from tests.client.scripted_server import worst_second
 
 PUNCTUAL = 0.04
 """Less than the half interval for which the gate is kept for a person."""

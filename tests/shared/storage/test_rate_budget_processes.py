@@ -18,8 +18,8 @@ from sqlalchemy.engine import URL, make_url
 
 from shared.api import Priority
 from shared.api.pace import BURST, EARLY_SECONDS, SharedBudget, boot_time
+from tests.client.scripted_server import ScriptedServer
 from tests.processes import running_async
-from tests.shared.api.scripted_server import ScriptedServer
 from tests.shared.storage import grant_log
 from tests.shared.storage.budget_processes import ROOT, SLOT, worker
 from tests.shared.storage.grant_log import WRITE_GRANTS, GrantLog, write_grants

@@ -1,0 +1,58 @@
+"""The client against a service that does as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from shared.api import OutreachClient
+from shared.api.pace import BudgetState, Priority
+from tests.client.scripted_server import ScriptedServer, open_scripted_server
+
+KEY = "ok_live_s3cr3tk3y"
+
+
+class RecordingPacer:
+    """A pacer that lets everything pass and remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.reserved: list[Priority] = []
+        self.stops: list[float] = []
+        self.delays: list[float] = []
+
+    async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
+        self.reserved.append(priority)
+
+    async def late(self, seconds: float) -> None:
+        self.delays.append(seconds)
+
+    async def throttled(self, retry_after: float) -> None:
+        self.stops.append(retry_after)
+
+    def state(self) -> BudgetState:
+        return BudgetState(rate=9.5)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ScriptedServer]:
+    async with open_scripted_server() as opened:
+        yield opened
+
+
+@pytest.fixture
+def pacer() -> RecordingPacer:
+    return RecordingPacer()
+
+
+@pytest.fixture
+async def client(server: ScriptedServer, pacer: RecordingPacer) -> AsyncIterator[OutreachClient]:
+    async with OutreachClient(
+        base_url=server.base_url,
+        api_key=KEY,
+        pacer=pacer,
+        timeout=20.0,
+        total_timeout=60.0,
+        jitter=lambda: 0.05,
+    ) as made:
+        yield made

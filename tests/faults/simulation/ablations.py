@@ -1,0 +1,110 @@
+"""The safeguards, each to be taken away: a simulation that doesn't notice proves nothing."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.slack.messages import MessageSender
+from shared.api.pace import LocalBudget
+from shared.domain.alert import Alert
+from shared.domain.rota import next_of
+from shared.store import alerts, deliveries, jobs, messages, sequences
+from shared.store.db.engine import Transaction
+from shared.store.db.schema import NOW
+from shared.store.db.schema import alerts as alert_rows
+from shared.store.db.schema import jobs as job_rows
+from shared.store.deliveries import Arrival
+from shared.store.people import Candidates, Turn
+from shared.store.posting import Look
+from tests.faults.simulation.loop import PROCESS
+
+
+def _without_read_back() -> None:
+    """A message whose fate is unknown is sent again, without a look whether it is there."""
+
+    async def look(*_: Any, **__: Any) -> Look:
+        return Look(complete=True)
+
+    MessageSender.look = look  # type: ignore[method-assign]
+
+
+def _without_lease() -> None:
+    """A channel is free for every process at any time."""
+    row = job_rows.c
+    free = sa.or_(row.due_at <= NOW, (row.kind == jobs.POST) & (row.token != 0))
+    parts = (row.kind == sa.bindparam("of_kind"), row.rank == sa.bindparam("of_rank"), free, jobs._KNOWN)
+    due = sa.select(row.id).where(*parts).order_by(row.due_at, row.id).limit(sa.bindparam("limit"))
+    vars(jobs)["_DUE"] = due
+    jobs._claim.cache_clear()
+
+
+def _without_unique_key() -> None:
+    """Each arrival counts as another delivery."""
+    Arrival.dkey = property(lambda _self: secrets.token_bytes(32))  # type: ignore[assignment]
+
+
+def _without_timer_token() -> None:
+    """A timer is carried out although it was set anew, or is carried out by another process."""
+    jobs.hold = lambda *_: True
+    jobs._DONE = sa.delete(job_rows).where(job_rows.c.id == sa.bindparam("job"))
+
+
+def _without_sequence_lock() -> None:
+    """Several change one sequence at the same time."""
+    vars(sequences)["LOCK_SECONDS"] = 0.0
+
+
+def _without_budget() -> None:
+    """A request goes when it likes."""
+
+    async def reserve(*_: Any, **__: Any) -> None:
+        pass
+
+    LocalBudget.reserve = reserve  # type: ignore[method-assign]
+
+
+def _without_renewal() -> None:
+    """What Slack refuses to change stays as it is."""
+    messages._renew = lambda *_: False
+
+
+def _without_turns() -> None:
+    """Each process counts the turns of a rota by itself, and begins again when it starts."""
+    last: dict[Any, str] = {}
+
+    def take(_tx: Transaction, candidates: Candidates) -> Turn:
+        people = candidates.people
+        process = PROCESS.get()
+        last[process] = next_of(people, last=last.get(process, ""), free={*people})
+        return Turn(owner=last[process])
+
+    vars(deliveries)["take"] = take
+
+
+def _without_turns_end() -> None:
+    """A turn that has passed on isn't over: it passes on with the next look again."""
+    passed = alerts._pass
+
+    def again(tx: Transaction, alert: Alert, candidates: Candidates) -> Iterable[alerts.Passed]:
+        cards = passed(tx, alert, candidates)
+        tx.update(alert_rows, alert_rows.c.id == alert.id, turn_ends_at=tx.now)
+        return cards
+
+    alerts._pass = again
+
+
+ABLATIONS: Mapping[str, Callable[[], None]] = {
+    "read-back": _without_read_back,
+    "lease": _without_lease,
+    "unique-key": _without_unique_key,
+    "timer-token": _without_timer_token,
+    "sequence-lock": _without_sequence_lock,
+    "budget": _without_budget,
+    "turns": _without_turns,
+    "turns-end": _without_turns_end,
+    "renewal": _without_renewal,
+}

@@ -1,0 +1,293 @@
+"""Pause, undo, alarms, the past, keys, themes: what a person does, and what comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from textual.widgets import Input
+from textual.widgets._toast import ToastRack
+
+from shared.api.models import Sequence
+from shared.domain.failures import REJECTED, UNREADABLE
+from shared.domain.snapshot import Reading
+from shared.domain.workspace_verdict import SERVICE
+from tests.screens.desk import PAUSED, at_desk, crisis
+from tests.tui.accounts import NOW, account
+from tui.feed.history_access import HistoryAccess
+from tui.screens.dialogs import HelpDialog
+from tui.widgets.table import ListTable
+
+
+async def test_p_asks_once_and_a_number_pauses_for_so_many_hours() -> None:
+    async with at_desk() as desk:
+        await desk.press("2", "p")
+        assert "Pause SaaS founders" in desk.text
+        assert "stops sending until someone resumes it" in desk.text
+        assert not desk.service.lines
+        await desk.press("2")
+        await desk.until("Press u to undo")
+        assert desk.service.lines == ["pause sq_0 for 2h"]
+
+
+async def test_a_pause_is_pending_until_a_read_confirms_it_and_what_did_not_become_so_is_told() -> None:
+    async with at_desk() as desk:
+        await desk.press("2", "p", "y")
+        await desk.until("pausing…")
+        await desk.second()
+        assert "pausing…" in desk.text, "no read has shown it yet"
+        read = replace(crisis().sequences, read_at=desk.clock() + timedelta(seconds=1))
+        await desk.see(replace(crisis(), sequences=read))
+        assert "pausing…" not in desk.text
+        assert "SaaS founders – Europe is active, not paused" in desk.toasts
+
+
+async def test_undo_is_a_stack_of_acts() -> None:
+    """`p y ↓ p y u u`: the second `u` paused again."""
+    async with at_desk() as desk:
+        await desk.press("2", "p", "y", "down", "p", "y")
+        await desk.press("u")
+        await desk.until("Fintech ops leaders is sending again")
+        await desk.press("u")
+        await desk.until("SaaS founders – Europe is sending again")
+        await desk.press("u")
+        await desk.until("Nothing to undo")
+        assert desk.service.lines[:2] == ["pause sq_0", "pause sq_1"]
+
+
+async def test_undo_takes_back_what_the_palette_paused() -> None:
+    async with at_desk() as desk:
+        await desk.write("colon", "pause sq_1", "enter", "y")
+        await desk.until("Press u to undo")
+        assert desk.service.paused == {"sq_1", "sq_2"}
+        await desk.press("u")
+        await desk.until("Fintech ops leaders is sending again")
+        assert desk.service.paused == {"sq_2"}
+
+
+async def test_a_capital_p_asks_for_the_time_then_pauses_until_it() -> None:
+    async with at_desk() as desk:
+        await desk.press("2")
+        await desk.write("P", "soonish", "enter")
+        assert "“soonish” isn't a duration, a day or a time." in desk.toasts
+        await desk.write("P", "until 18:30", "enter")
+        assert "until 18:30" in desk.text
+        assert desk.service.paused == {"sq_2"}
+        await desk.press("y")
+        await desk.until("Press u to undo")
+        assert desk.service.paused == {"sq_0", "sq_2"}
+
+
+async def test_a_failure_is_told_and_leaves_the_sequence_as_it_was() -> None:
+    async with at_desk() as desk:
+        desk.service.broken = True
+        await desk.press("2", "p", "y")
+        await desk.until("can't be reached")
+        assert "Nothing was changed." in desk.toasts
+        assert "pausing…" not in desk.text
+
+
+async def test_p_is_neither_shown_nor_done_where_only_reading_is_allowed() -> None:
+    async with at_desk(read_only=True) as desk:
+        await desk.press("2", "p")
+        assert "p pause" not in desk.text
+        await desk.write("colon", "pause sq_0", "enter")
+        await desk.until("read-only")
+        assert not desk.service.lines
+
+
+async def test_the_palette_offers_what_fits_the_line_and_nothing_else() -> None:
+    async with at_desk() as desk:
+        await desk.press("colon")
+        line = desk.app.screen.query_one(Input)
+        steps = (
+            ("pau", "pause SEQUENCE", "zzqqxx"),
+            ("pause web", 'pause "Webinar follow-up"', "pause SEQUENCE"),
+            ("guard", "guardrails", 'pause "Webinar'),
+            ("rfrsh", "Read everything again", "guardrails"),
+            ("zzqqxx", "Nothing matches “zzqqxx”", "Read everything again"),
+        )
+        for typed, offered, gone in steps:
+            line.value = typed
+            await desk.settle()
+            assert offered in desk.text, typed
+            assert gone not in desk.text, typed
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)])
+async def test_toasts_take_room_and_never_lie_over_the_list_in_use(size: tuple[int, int]) -> None:
+    many = tuple(Sequence(id=f"sq_{n:02}", name=f"S{n:02}", status="active", steps=1) for n in range(60))
+    snapshot = replace(account(), sequences=Reading(value=many, read_at=NOW))
+    async with at_desk(snapshot=snapshot, size=size, has_toasts=True) as desk:
+        await desk.press("2", "pagedown")
+        table = desk.app.screen.query_one("#sequences", ListTable)
+        for number in range(3):
+            desk.app.toast(f"Notice {number}", timeout=600)
+        await desk.until("Notice 2")
+        await desk.settle()
+        assert table.line
+        assert table.line.key.replace("sq_", "S") in desk.text, "the line of the cursor is seen"
+        (rack,) = desk.app.screen.query(ToastRack)
+        assert not rack.region.overlaps(table.region)
+        assert "Notice 0" not in desk.text, "two at most"
+        assert "? help" in desk.text.splitlines()[-1]
+        await desk.press("colon")
+        assert not desk.app.screen.query_one(Input).region.overlaps(
+            desk.app.screen.query_one(ToastRack).region
+        )
+
+
+# -- the past --------------------------------------------------------------------------------------
+
+
+async def test_the_past_changes_nothing_whatever_the_way(recorded: HistoryAccess) -> None:
+    """Checked where commands run: from the palette a pause was carried out during replay."""
+    async with at_desk(history=recorded) as desk:
+        await desk.press("left_square_bracket")
+        assert "REPLAY" in desk.text
+        for line in ("pause sq_0", "pause all", "resume sq_2", "undo"):
+            await desk.write("colon", line, "enter")
+            await desk.until("You are viewing the past")
+            desk.app.clear_notifications()
+        await desk.press("p", "u")
+        assert not desk.service.lines
+
+
+async def test_the_same_screen_goes_back_with_its_cells_lit_and_the_lanes_below(
+    recorded: HistoryAccess,
+) -> None:
+    async with at_desk(history=recorded, size=(120, 40)) as desk:
+        before = desk.text.splitlines()
+        await desk.write("at", "1h", "enter")
+        text = desk.text
+        assert "REPLAY 13:32:07, 1 h ago" in text
+        assert text.splitlines()[2:5] == before[2:5] or "DOMAINS 4" in text.splitlines()[3]
+        assert len(text.splitlines()) <= 40, "the frame takes no room"
+        assert "WHAT HAPPENED" in text
+        await desk.press("right_square_bracket")
+        cells = desk.app.board.domains.table
+        assert any(cells.get_cell(*place).lit for place in cells._lit) or not cells._lit
+        await desk.press("escape")
+        assert "REPLAY" not in desk.text
+
+
+async def test_a_moment_without_data_is_named_with_the_one_that_is_shown(recorded: HistoryAccess) -> None:
+    async with at_desk(history=recorded) as desk:
+        await desk.write("at", "9h", "enter")
+        assert "No data at 05:32. This is 12:02, the nearest moment with data." in desk.toasts
+        assert "REPLAY 12:02:07" in desk.text
+
+
+async def test_in_the_past_no_list_ages_by_the_present(recorded: HistoryAccess) -> None:
+    async with at_desk(history=recorded) as desk:
+        await desk.write("at", "2h", "enter")
+        for keys in (("tab",), ("s",), ("slash", "a", "enter")):
+            await desk.press(*keys)
+            assert "stale" not in desk.text
+            assert "late" not in desk.text
+
+
+# -- alarms ----------------------------------------------------------------------------------------
+
+
+async def test_a_acknowledges_visibly_and_takes_it_back_and_leaves_a_trace() -> None:
+    async with at_desk() as desk:
+        assert [alarm.where for alarm in desk.app.frame.alarms] == [PAUSED], "59.7 is none"
+        assert "1 alarm  a: acknowledge" in desk.text
+        await desk.press("a")
+        assert "✓ acknowledged 14:32" in desk.text.splitlines()[1]
+        assert "✓" in next(line for line in desk.text.splitlines()[3:] if PAUSED in line)
+        await desk.press("a")
+        assert "1 alarm  a: acknowledge" in desk.text
+
+
+async def test_what_comes_back_after_a_while_begins_anew_without_a_history() -> None:
+    """The look between had been the only one without it, and the first start was kept."""
+    async with at_desk() as desk:
+        awake = tuple(
+            replace(one, status="active", health_score=90.0) for one in crisis().inboxes.value or ()
+        )
+        for minutes, boxes in ((10, awake), (12, crisis().inboxes.value)):
+            desk.clock.time = NOW + timedelta(minutes=minutes)
+            read = Reading(value=boxes, read_at=desk.clock.time)
+            await desk.see(replace(crisis(), inboxes=read))
+        line = next(line for line in desk.text.splitlines()[3:] if PAUSED in line)
+        assert "14:44" in line
+        assert "14:32" not in line
+
+
+async def test_a_cause_that_comes_back_unseen_begins_anew_without_a_history() -> None:
+    async with at_desk(snapshot=account()) as desk:
+        readings = account().inboxes
+        for cause, minutes in ((REJECTED, 1), (UNREADABLE, 5), (REJECTED, 16)):
+            at = desk.clock.time = NOW + timedelta(minutes=minutes)
+            readings = readings.failed("no", cause=cause, at=at)
+            if cause == REJECTED:
+                await desk.see(replace(account(), inboxes=readings))
+        (alarm,) = [one for one in desk.app.frame.alarms if one.key == SERVICE]
+        assert alarm.since_words(desk.clock.time) == "14:48"
+        assert "since 14:48" in desk.text.splitlines()[1]
+
+
+async def test_the_hint_of_an_alarm_can_be_clicked() -> None:
+    async with at_desk() as desk:
+        column = desk.text.splitlines()[1].index("acknowledge")
+        await desk.pilot.click("#verdict", offset=(column, 0))
+        await desk.settle()
+        assert "✓ acknowledged" in desk.text
+
+
+async def test_the_wall_shows_domain_and_cause_largest_and_its_keys_act() -> None:
+    async with at_desk(size=(160, 50), wall=True) as desk:
+        text = desk.text
+        assert text.count("█") > 40, "large letters"
+        assert "press any key" not in text.casefold()
+        assert "RESTING" in text
+        await desk.press("a")
+        assert "✓ acknowledged" in desk.text
+        await desk.press("4")
+        assert "Incidents" in desk.text.splitlines()[0]
+        await desk.press("escape")
+
+
+async def test_a_small_wall_still_says_what_is_wrong() -> None:
+    async with at_desk(size=(60, 20), wall=True) as desk:
+        for width, height in ((60, 20), (40, 12)):
+            await desk.pilot.resize_terminal(width, height)
+            await desk.second(0)
+            assert "1 of 4 domains paused" in desk.text
+            assert PAUSED in desk.text
+            assert ("HEALTHY 17" in desk.text) == (width == 60)
+
+
+# -- keys, help, themes ----------------------------------------------------------------------------
+
+
+async def test_another_key_is_named_wherever_a_key_is_named() -> None:
+    keys = {"acknowledge": "y", "undo": "ctrl+z", "pause": "b"}
+    async with at_desk(keys=keys, size=(140, 40)) as desk:
+        assert "y: acknowledge" in desk.text
+        assert "b pause" in desk.text
+        await desk.press("question_mark")
+        assert isinstance(desk.app.screen, HelpDialog)
+        for shown in ("b  ", "^z  ", "y  "):
+            assert shown in desk.text
+        await desk.press("escape", "2", "b", "y")
+        await desk.until("Press ^z to undo")
+
+
+async def test_an_unknown_name_of_a_key_is_told_with_the_nearest() -> None:
+    async with at_desk(keys={"filtre": "x"}) as desk:
+        assert "filtre isn't a key name; did you mean filter?" in desk.toasts
+
+
+# -- workspaces ---------------------------------------------------------------------------
+
+
+async def test_workspaces_are_a_page_and_enter_opens_one() -> None:
+    async with at_desk(others=("beta",)) as desk:
+        await desk.press("5")
+        assert desk.shown("workspaces") == ["acme", "beta"]
+        await desk.press("down", "enter")
+        assert desk.text.splitlines()[0].startswith(" beta ")

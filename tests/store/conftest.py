@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import sqlalchemy as sa
+
+from shared.store import Store, open_store
+from tests.bot.conftest import *  # noqa: F403 -- fixtures are found by their names
+from tests.bot.manual_clock import ManualClock
+
+
+@pytest.fixture
+async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
+    """The store alone, on both engines, by a clock that the test holds."""
+    async with open_store(url, clock=clock) as opened:
+        yield opened
