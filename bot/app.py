@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from secrets import token_hex
 
@@ -55,6 +54,7 @@ from bot.worker import Worker
 from shared.api.errors import OutreachError
 from shared.api.transport import Transport
 from shared.domain.wall_clock import DAY
+from shared.frozen import frozen
 from shared.history import History
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
@@ -74,7 +74,7 @@ MOST_PORTIONS = 1000
 log = structlog.get_logger("bot")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Bot:
     """The running parts, for the server and for tests."""
 
@@ -87,7 +87,7 @@ class Bot:
     socket_mode: SocketMode | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Core:
     """The parts on which everything else is built: database, service, Slack, and signals of changes."""
 

@@ -12,12 +12,12 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import structlog
 
 from bot.runtime.wakeup import Wakeup
 from shared.api.pace import boot_time
+from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.jobs import Again, End, Job
@@ -48,7 +48,7 @@ has them now. Raises `RecordsUnavailable`.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Kind:
     """A kind of jobs, and how they are done."""
 

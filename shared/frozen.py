@@ -1,4 +1,7 @@
-"""The decorator of values: dataclasses that never change and are given by keyword."""
+"""The decorator of values: dataclasses that never change and are given by keyword.
+
+The client of `shared/api` spells it out: a script may have a package `shared` of its own.
+"""
 
 from __future__ import annotations
 

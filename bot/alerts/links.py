@@ -12,9 +12,9 @@ import hashlib
 import hmac
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shared.frozen import frozen
 from shared.text.links import lead_link
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _PURPOSE = b"outreach: the links of Claim & reply"
 """Derives the key, so that what is signed here is a signature of nothing else."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Links:
     """The settings of links: the address of a lead's page, the bot's own, and the secrets that sign."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import PlainValidator, TypeAdapter
@@ -13,6 +13,7 @@ from bot.blockkit.actions import Perform, read_value, write_value
 from bot.blockkit.card_blocks import Message
 from shared.commands import Invocation, UsageError
 from shared.domain.card import Action, Button, Card, Typed
+from shared.frozen import frozen
 
 
 def _read_action(stored: dict[str, Any] | None) -> Action | None:
@@ -28,12 +29,12 @@ def _read_action(stored: dict[str, Any] | None) -> Action | None:
     return action.arguments if isinstance(action, Invocation) else action
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Button(Button):
     action: Annotated[Action | None, PlainValidator(_read_action)] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Card(Card):
     buttons: tuple[_Button, ...] = ()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from bot.alerts import interested, rota
@@ -23,6 +23,7 @@ from shared.commands.leads import Lead
 from shared.commands.replies import Replies
 from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone
+from shared.frozen import frozen
 from shared.settings.sections import AlertPolicy
 from shared.store import Store
 from shared.store.alerts import Due, Passed, ReminderTimes, ReminderWords
@@ -43,7 +44,7 @@ Planned = tuple[str, PlannedPost]
 """A message to come, with its workspace."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Words:
     """A kind of reminder: its post and its card. In its texts stand `who`, `waited`, `domain`, `by`, `claimer` and `claimed`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 
 from bot.alerts import kinds, rota
@@ -13,6 +13,7 @@ from bot.alerts.rota import People
 from shared.api.event_kinds import DNS, kind_of
 from shared.api.events import Event, read_event
 from shared.domain.alert import domain_of
+from shared.frozen import frozen
 from shared.records.records import Subscription
 from shared.settings.sections import ChannelPolicy, Rota, Routing
 from shared.store.alerts import NAME_LETTERS
@@ -22,7 +23,7 @@ from shared.store.people import Candidates
 from shared.store.post_kinds import TURN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Target:
     """A channel that gets an event, and how."""
 
@@ -34,7 +35,7 @@ class Target:
     """Mentions whose turn it is, instead."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Routes:
     """The channels that get an event, by workspace."""
 

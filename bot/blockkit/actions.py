@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
 
@@ -18,6 +17,7 @@ from shared.commands import COMMANDS, Invocation, invocation, parse
 from shared.commands.base import Act, Arguments
 from shared.commands.undo import UndoChange
 from shared.domain.card import Action, Typed
+from shared.frozen import frozen
 
 ALERT, QUESTION = "al_", "q_"
 """Begin the ids of alerts and of questions."""
@@ -46,7 +46,7 @@ Nested = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OnAlert:
     """Claims, snoozes or closes an alert, acknowledges it, or shows its lead or reply."""
 
@@ -67,7 +67,7 @@ class OnAlert:
         return " ".join(filter(None, (self.verb, self.alert, self.detail, person)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Confirm:
     """Answers a question by one of its choices; the question counts once."""
 
@@ -79,7 +79,7 @@ class Confirm:
         return f"yes {self.nonce} {self.choice}" if self.choice else f"yes {self.nonce}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Perform:
     """Carries out an act in a workspace, where there are several."""
 
@@ -91,14 +91,14 @@ class Perform:
         return self.act.line
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Cancel:
     """Leaves a question unanswered."""
 
     line: str = "no"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OpenForm:
     """Opens the form of a command."""
 
@@ -110,7 +110,7 @@ class OpenForm:
         return f"form {self.verb}" + (f" @{self.workspace}" if self.workspace else "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShowSample:
     """Shows a sample of an interested reply's card to one person; `pressed`: a button of that card was pressed."""
 

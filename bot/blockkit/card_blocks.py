@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from bot.blockkit import tables
@@ -35,6 +35,7 @@ from bot.blockkit.elements import (
 )
 from bot.blockkit.tables import MARKS
 from shared.domain.card import Button, Card, Fact
+from shared.frozen import frozen
 from shared.text.sanitize import visible, visible_lines
 
 TOTAL = 13_000
@@ -57,7 +58,7 @@ VIEW_QUOTE, VIEW_QUOTES = 2_800, 12
 """Characters of each part of a quote in a view, and how many parts are shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Message:
     """Text and blocks, as `chat.postMessage` and its like take them."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 
 from bot.commands.answer import Answer
@@ -16,11 +16,12 @@ from shared.commands.run import CommandContext
 from shared.commands.subscribe import list_sources
 from shared.domain.card import Card, Tone
 from shared.domain.wall_clock import find_zone
+from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry
 from shared.settings import UnknownWorkspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Access:
     """The rules of the settings, applied to the people of the Slack workspace."""
 
@@ -35,7 +36,7 @@ class Access:
         return Caller(person=placed, channel=channel, access=self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Caller:
     """A person in a channel."""
 

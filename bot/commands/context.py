@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +17,7 @@ from shared.commands import Role
 from shared.commands.run import CommandContext, open_client
 from shared.domain.health import DomainHealth, roll_up
 from shared.domain.wall_clock import moment
+from shared.frozen import frozen
 from shared.records.audit import Actor
 from shared.settings import Settings, Workspace
 from shared.store import Store
@@ -26,7 +26,7 @@ CACHED_SECONDS = 15.0
 TIMEOUT_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CommandContexts:
     """One client per workspace, kept open while the bot runs."""
 

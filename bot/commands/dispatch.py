@@ -10,7 +10,7 @@ import contextlib
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -49,6 +49,7 @@ from shared.commands.leads import Lead
 from shared.commands.replies import Replies
 from shared.commands.run import CommandContext, carry_out, read_question, run, write_question
 from shared.domain.card import Action, Button, Card, Tone, Typed
+from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.settings import CLAIM
 from shared.store.audit import Verdict
@@ -71,7 +72,7 @@ BotCommand = Callable[[Any, CommandContext], Awaitable[Answer]]
 """Answers a command that only the bot can answer, by its arguments."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Asker:
     """The sender of a request, as Slack names them in it, and their channel."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from bot.commands.answer import Answer
@@ -11,13 +10,14 @@ from shared.commands.help import Doctor
 from shared.commands.run import CommandContext
 from shared.commands.status import REJECTIONS
 from shared.domain.card import Button, Card, Fact, Tone
+from shared.frozen import frozen
 from shared.text.formats import show_number
 
 OK, NOT_CHECKED = "ok", "not checked yet"
 """The state of a part that works, and of one that nobody has asked yet; any other says what is wrong."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SelfTest:
     """Draws the state that `/readyz` tells, as far as the reader's workspace and channels go."""
 

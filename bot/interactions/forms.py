@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from bot.blockkit import card_blocks, plainer
@@ -19,6 +19,7 @@ from shared.commands.base import Arguments, is_email
 from shared.commands.leads import Add
 from shared.commands.pause import Pause
 from shared.domain.card import Card
+from shared.frozen import frozen
 from shared.text.sanitize import visible
 from shared.text.tokenize import parse_duration, split
 
@@ -43,7 +44,7 @@ _LENGTHS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FormRequest:
     """The channel and workspace of a form; stored in the form."""
 
@@ -53,7 +54,7 @@ class FormRequest:
     """The choices; empty if there is only one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Form:
     """The fields of a form, and the function that makes arguments of the answers."""
 
@@ -213,7 +214,7 @@ def _info(sequence: Campaign) -> str:
 # -- what was submitted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FormInput:
     """The arguments of a form, or its errors by block."""
 

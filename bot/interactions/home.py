@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -34,6 +34,7 @@ from shared.commands.status import Status
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.health import WORST_FIRST, DomainHealth, worst
 from shared.domain.wall_clock import find_zone
+from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.records.replies import OpenReply
 from shared.text.formats import show_exact_span, show_number, show_time
@@ -52,7 +53,7 @@ Replies = Sequence[tuple[str, OpenReply]]
 """Each with its workspace."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HomeState:
     """Everything that Home shows; None, or no entry for a workspace: unknown."""
 

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import structlog
@@ -29,6 +29,7 @@ from bot.interactions.forms import answer_view
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import SlackError, WebApi, respond_to
 from shared.domain.card import Card
+from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.settings import UnknownWorkspace, Workspace
 from shared.store import Store
@@ -206,7 +207,7 @@ class QueuedThread(Thread):
         return await self.remove()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ClickedMessage:
     """The message that was clicked; `places` are the ids under which the store may know its channel."""
 

@@ -8,7 +8,7 @@ import difflib
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -19,6 +19,7 @@ from bot.slack.permissions import Person
 from bot.slack.web_api import SlackError, WebApi
 from shared.commands import COMMANDS
 from shared.commands.run import Place
+from shared.frozen import frozen
 from shared.settings import MEMBERS, Roles
 
 FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0
@@ -44,7 +45,7 @@ log = structlog.get_logger("people")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Viewer:
     """The reader of an answer in a channel; without a user, everybody there."""
 
@@ -52,7 +53,7 @@ class Viewer:
     channel: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Channel:
     """A channel that the bot can see."""
 

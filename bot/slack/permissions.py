@@ -8,12 +8,13 @@ them view a channel's own workspace.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
 from shared.commands import Role
 from shared.domain.card import Card, Tone
+from shared.frozen import frozen
 from shared.settings import MEMBERS, Roles
 
 EVERYBODY = Roles()
@@ -38,7 +39,7 @@ class Reach(Enum):
     EVERYTHING = "everything"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Person:
     """A Slack user, as far as it matters here (users.info, usergroups.users.list)."""
 

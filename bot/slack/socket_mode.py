@@ -16,7 +16,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -31,6 +30,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.web_api import SlackError, WebApi
 from shared.api.transport import describe_network_error
+from shared.frozen import frozen
 
 log = structlog.get_logger("socket_mode")
 _silent = logging.getLogger("bot.slack.socket_mode.sdk")
@@ -39,7 +39,7 @@ _silent.setLevel(logging.CRITICAL)  # it would log the address with its ticket; 
 ASKED, SILENT, CUT = "Slack requested a reconnect", "no response to pings", "cut"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SocketTimeouts:
     """Seconds: between pings (four unanswered ones are silence), for connecting, and between vain attempts."""
 

@@ -9,11 +9,11 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from shared.frozen import frozen
 from shared.text.csv_cells import unguarded
 
 LEADS_PER_REQUEST = 1000
@@ -81,7 +81,7 @@ class Batch(NamedTuple):
         return self.rows[-1].number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LeadFile:
     """A file whose format and columns were told from its beginning. `fields` has None for a column left out."""
 

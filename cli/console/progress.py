@@ -6,15 +6,15 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
+from shared.frozen import frozen
 from shared.text.formats import show_clock
 
 EVERY_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProgressUpdate:
     """The progress of a job: `part` of the whole as a fraction (None: unknown), and the count of `what`."""
 

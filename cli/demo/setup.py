@@ -7,7 +7,6 @@ import contextlib
 import json
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import aiohttp
 from bot.slack.manifest import manifest
 from cli.demo import processes
 from sandbox.slack import seed as people
+from shared.frozen import frozen
 
 READY_SECONDS = 120.0
 """Each program has so long to start; one that ends before is not waited for. A busy small machine took over 30 s."""
@@ -33,7 +33,7 @@ class DemoFailed(Exception):
     """The demo could not be set up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Installation:
     """Everything that runs, and where; `announcement` is the first line that scripts read."""
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shared.domain.card import Tone
+from shared.frozen import frozen
 
 PATIENCE = 60
 """Seconds that a check waits for the other side: a Raspberry Pi, or a busy machine, takes many for what others do in one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finding:
     """A check, its result (BAD makes the doctor exit with 1), what was found, and the fix."""
 

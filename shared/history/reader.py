@@ -9,7 +9,6 @@ import math
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -20,10 +19,11 @@ import sqlalchemy as sa
 
 from shared.domain.snapshot import Snapshot, from_text
 from shared.domain.wall_clock import moment
+from shared.frozen import frozen
 from shared.history.engine import covered, samples, series, snapshots, transitions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sample:
     """A value that held from `at` on; `low` and `high` are the extremes until the next sample."""
 
@@ -33,7 +33,7 @@ class Sample:
     high: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Transition:
     """A thing that went from one word to another: inbox a@x.com, status, active -> resting."""
 
@@ -65,7 +65,7 @@ class Which(TypedDict):
     points: NotRequired[int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SeriesQuery:
     """A choice of values of one workspace over a time, in so many points at most."""
 
@@ -146,7 +146,7 @@ class SeriesQuery:
         return sa.select(*columns).where(ranked.c.rank == 1).order_by(ranked.c.key, ranked.c.at)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class About:
     """A choice of changes: of one kind of things, one of them by its key, the inboxes of a domain, one field."""
 

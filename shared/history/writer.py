@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from shared.api.models import Inbox
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Reading, Snapshot, to_text
+from shared.frozen import frozen
 from shared.history import measurements
 from shared.history.engine import (
     covered,
@@ -174,7 +175,7 @@ def _sign(connection: sa.Connection, workspace: str) -> str:
     return token
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Poll:
     """Writes the rows of one poll."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ from pydantic import (
 from sqlalchemy.engine import URL
 
 from shared.domain.health import Thresholds
+from shared.frozen import frozen
 from shared.settings import value_types as of
 from shared.settings.sections import (
     AlertPolicy,
@@ -48,7 +48,7 @@ class UnknownWorkspace(Exception):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Origin:
     """The files that settings were read from."""
 

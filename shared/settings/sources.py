@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shared.frozen import frozen
 from shared.settings.declarations import SECRETS, VARIABLES, SettingPath, in_file
 from shared.storage.secret_file import (
     SUFFIX,
@@ -18,7 +18,7 @@ from shared.storage.secret_file import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SettingProblem:
     """A mistake in one setting and its fix, which is empty if the problem says it."""
 

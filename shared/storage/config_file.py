@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
+from shared.frozen import frozen
 from shared.storage.private_file import NotPrivate, read_trusted
 
 APPLICATION = "outreach-ops"
@@ -35,7 +35,7 @@ class UntrustedFile(Exception):
         super().__init__(f"{path} {self.problem} {self.fix}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ConfigFile:
     """The file that the settings are read from; `named_by` is empty for one that was merely found."""
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from shared.frozen import frozen
 from shared.storage.private_file import NotPrivate, read_trusted
 
 CREDENTIALS = "CREDENTIALS_DIRECTORY"
@@ -26,7 +26,7 @@ class SecretUnusable(Exception):
         super().__init__(f"{problem} {fix}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SecretFile:
     """A file with one secret, and what names it: a variable, a key of the settings file, or a credential."""
 

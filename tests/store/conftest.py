@@ -1,3 +1,5 @@
+"""The store alone, on both engines."""
+
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
@@ -6,12 +8,12 @@ import pytest
 import sqlalchemy as sa
 
 from shared.store import Store, open_store
-from tests.bot.conftest import *  # noqa: F403 -- fixtures are found by their names
+from tests.bot.conftest import clock, empty, no_idle_waiting, remote, url  # noqa: F401 -- fixtures are found by their names
 from tests.bot.manual_clock import ManualClock
 
 
 @pytest.fixture
-async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
+async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:  # noqa: F811
     """The store alone, on both engines, by a clock that the test holds."""
     async with open_store(url, clock=clock) as opened:
         yield opened

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from shared.frozen import frozen
 from tui.theme.words import clock
 
 logger = logging.getLogger(__name__)
@@ -16,7 +17,7 @@ MOST = 100
 """The number of different errors that are distinguished; further ones count as one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OwnError:
     """One mistake: what the log calls it, when it was last made, and how often."""
 

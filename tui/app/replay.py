@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Self
 
 from shared.commands.times import read_moment
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.local_zone import local
+from shared.frozen import frozen
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
 from tui.model.board import Board, compose
@@ -23,7 +24,7 @@ GAP = timedelta(minutes=20)
 """The most between two polls: longer than the ten minutes to which the record is thinned out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Replay:
     """Moments, the oldest first, and which of them is looked at; one past the last is now."""
 

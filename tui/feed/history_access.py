@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 from shared.api.models import Inbox
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
+from shared.frozen import frozen
 from shared.history import About, History, HistoryUnavailable, Transition
 from tui.model.changes import ChangeLine, change_lines
 from tui.model.course import LEAST_SPAN, Course, course_of
@@ -42,7 +43,7 @@ T = TypeVar("T")
 Trends = Mapping[str, tuple[float, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RecalledState:
     """The last snapshot that was kept, its charts, and what had changed lately."""
 

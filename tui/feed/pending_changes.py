@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from shared.commands.errors import error_card, failed_card
 from shared.commands.pause import SetStatus
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
+from shared.frozen import frozen
 from tui.model.board import Board
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ logger = logging.getLogger(__name__)
 PROGRESS = {"paused": "pausing…", "active": "resuming…"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Yes:
     """The answer to a question, or what a button has as data; `line` is the command."""
 
@@ -38,7 +39,7 @@ class Yes:
 Asked = Invocation | Yes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StatusChange:
     """A sequence that shall become something; `done_at` is when the service agreed."""
 

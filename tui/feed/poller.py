@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from shared.domain.failures import cause_of_attempts
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, Source, read_source
 from shared.domain.workspace_verdict import OF_DOMAINS, SERVICE
+from shared.frozen import frozen
 from tui.feed.history_access import HistoryAccess, RecalledState
 from tui.model.alarms import start_of
 from tui.model.board import Board, DomainFacts, compose, with_starts
@@ -50,7 +51,7 @@ STRETCHES = ((30, 2.0), (10, 1.5))
 """Number of reads without a change, and by how much the interval is stretched then."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tick:
     """A new board, what has changed since the one before, and how many reads have succeeded so far."""
 

@@ -6,13 +6,14 @@ An alarm follows a condition while it holds. An acknowledged alarm returns when 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
 from shared.domain.snapshot import ProblemStart
 from shared.domain.workspace_verdict import BAD, DOMAIN_KINDS, GUARDRAIL, PAUSED, Condition
+from shared.frozen import frozen
 from shared.text.sanitize import visible
 from tui.model.changes import ChangeLine
 from tui.theme.words import clock
@@ -27,7 +28,7 @@ MOST = 100
 """Recovered alarms that are kept; what is wrong now is never forgotten, or it would be raised again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Alarm:
     """One alarm of a workspace: its condition as it is now, and what has become of it."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +23,7 @@ from shared.domain.workspace_verdict import (
     judge_domains,
     judge_reading,
 )
+from shared.frozen import frozen
 from shared.records.domains import DomainPast
 from tui.model.lines import Freshness, InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
 from tui.theme.words import clock
@@ -31,7 +32,7 @@ RANK = {tone: rank for rank, tone in enumerate(health.WORST_FIRST)}
 LABELS = {"Sends": "sends", "Replies": "replies", "Positive": "positive_replies", "Meetings": "meetings"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Figure:
     """A number of the account: 30 days, today, its share of the sends, and its change."""
 
@@ -51,7 +52,7 @@ class Figure:
         return "" if share is None else evidence.show(self.value, self.sends)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DomainFacts:
     """The bot's records of domains in trouble; nothing where its database isn't shared."""
 
@@ -69,7 +70,7 @@ class DomainFacts:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Board:
     """Everything that is known of a workspace at one moment."""
 

@@ -16,6 +16,7 @@ from shared.domain.card import Tone
 from shared.domain.health import Thresholds, by_score
 from shared.domain.local_zone import local
 from shared.domain.wall_clock import moment
+from shared.frozen import frozen
 from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
 from tui.model.lines import InboxLine, Line, SequenceLine, StatsLine
@@ -118,7 +119,7 @@ def needs_of(columns: Sequence[Column], lines: Sequence[Line]) -> dict[str, int]
 # -- order and filter ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Arrangement:
     """The order and filter that a person asked of a list; `order` is a column's id, and none is the list's own order."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 
 from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds, by_score
 from shared.domain.local_zone import local
+from shared.frozen import frozen
 from shared.history import Sample
 from tui.theme.palette import TONE_INK, Ink
 from tui.theme.words import BLOCKS, REST, Piece, Words, clock
@@ -20,7 +20,7 @@ GUTTER = 5
 Span = tuple[datetime, datetime]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Course:
     """Values over the time that they are known; None where nothing was read."""
 

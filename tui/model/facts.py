@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from shared.api.models import StatsRow
@@ -13,6 +12,7 @@ from shared.domain.local_zone import local
 from shared.domain.paused_domains import advice
 from shared.domain.wall_clock import moment
 from shared.domain.workspace_verdict import SERVICE, Condition
+from shared.frozen import frozen
 from shared.records.domains import DomainPast
 from shared.text.formats import show_count, show_exact_span, show_number
 from tui.model.changes import ChangeLine
@@ -42,7 +42,7 @@ NO_RECORDS = "unknown, as are its sequences: the bot's database has them"
 ALONE = "The service groups counts by one field only, so steps and variants cover the whole workspace."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Read:
     """Facts that were read for one page beside the frame: the bot's records of a domain, and its DNS."""
 

@@ -16,6 +16,7 @@ from shared.domain.health import DEFAULT, DomainHealth, Thresholds
 from shared.domain.local_zone import local
 from shared.domain.snapshot import Snapshot
 from shared.domain.workspace_verdict import PAUSED, SERVICE, Condition
+from shared.frozen import frozen
 from shared.text.formats import show_count, show_exact_span
 from shared.text.sanitize import visible
 from tui.model.alarms import Alarm, since_words
@@ -33,7 +34,7 @@ TIMELESS = frozenset({"troubles", "conditions", "alarm_of", "ordered_alarms", "d
 """Properties that a frame works out once, and that are the same all day."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DomainLine:
     """A domain as every page shows it: how it stands, why, and since when."""
 
@@ -57,7 +58,7 @@ class DomainLine:
         return f"{self.key} {self.state} {self.cause}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Headline:
     """The verdict in one line: parts in the order in which they stand, each with how much it matters (0: most)."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import DomainChange, Value
 from shared.domain_health.wording import change_of
+from shared.frozen import frozen
 from shared.history import Transition
 from shared.records.guardrails import Incident
 from shared.records.records import PeriodRecords
@@ -61,7 +61,7 @@ LOOKS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Mark:
     """Something that happened to `subject`, a domain, an inbox or a sequence by name; `about` is its key."""
 

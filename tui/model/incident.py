@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import groupby
@@ -17,6 +17,7 @@ from shared.api.words import INBOX_STATUSES
 from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds, by_score
 from shared.domain.local_zone import local
+from shared.frozen import frozen
 from shared.guardrails.rule import subject_key
 from shared.history import Transition
 from shared.text.formats import show_exact_span, show_number
@@ -70,7 +71,7 @@ MARK_SEVERITY = {kind: rank for rank, kind in enumerate(MarkKind)}
 STOPS = (LaneState.PAUSED, LaneState.RESTING)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Segment:
     """A time in which a domain stood in one way; `affected` is how many of its inboxes did, at most."""
 
@@ -80,7 +81,7 @@ class Segment:
     affected: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Lane:
     """A domain over time, the oldest segment first; none where nothing is known."""
 
@@ -106,7 +107,7 @@ class Lane:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Incident:
     """The lanes of a time, and what happened to no domain alone: sequences, guardrails of the workspace."""
 
@@ -273,7 +274,7 @@ def _read_parts(segments: Iterable[Segment], read: Sequence[Span]) -> Iterator[S
 # -- drawn -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LaneLine:
     """A lane as a row of a list; `cursor` is the time that is read."""
 

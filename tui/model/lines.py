@@ -14,12 +14,13 @@ from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds, Verdict
 from shared.domain.snapshot import Reading
+from shared.frozen import frozen
 from shared.records.replies import InterestedReply
 from shared.records.sequence_changes import PauseEnd
 from tui.theme.words import ago
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PageRef:
     """The subject of a page: its kind, and the key of the line."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from textual.fuzzy import FuzzySearch
 
 from shared.commands import COMMANDS, Face, find_command
+from shared.frozen import frozen
 from shared.text.tokenize import quote
 from tui.model.lines import SequenceLine
 
@@ -20,7 +20,7 @@ _IN_SUMMARY = 0.5
 """The score of a match in the summary: below every name that fits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Offer:
     """A line that may be completed and run, or an action of the screen."""
 

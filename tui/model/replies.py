@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.reply_queue import QueuedReply
+from shared.frozen import frozen
 from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
 from tui.model.columns import SIGN, Column, text_column
@@ -19,7 +19,7 @@ LATE_SECONDS = 300
 """Seconds after which an unclaimed reply is shown as late."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReplyLine:
     """A reply of the queue at a moment."""
 

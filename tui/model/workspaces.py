@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shared.domain.card import Tone
+from shared.frozen import frozen
 from shared.text.formats import UNKNOWN
 from tui.model.board import RANK
 from tui.model.columns import SIGN, Column, number, sign_of, text_column, text_of
@@ -15,7 +15,7 @@ from tui.theme.palette import SIGNS, Ink
 from tui.theme.words import Piece
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WorkspaceLine:
     """A workspace as its own board shows it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import ClassVar
 
@@ -21,6 +21,7 @@ from shared.commands import invocation
 from shared.commands.base import Act, Arguments, Question
 from shared.domain.card import Button as CardButton
 from shared.domain.card import Card
+from shared.frozen import frozen
 from shared.text.sanitize import visible
 from tui.feed.pending_changes import Asked, Yes
 from tui.model.rich_card import render
@@ -35,7 +36,7 @@ MOST_CHOICES = 9
 """The number of choices that have a digit as their key."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answer:
     """A button, its key as the framework names it, and what pressing either answers."""
 

@@ -6,12 +6,13 @@ be read has a contrast of 4.5:1 on every ground; `faint` is for what only decora
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import StrEnum
 
 from textual.theme import Theme
 
 from shared.domain.card import Tone
+from shared.frozen import frozen
 
 
 class Ink(StrEnum):
@@ -38,7 +39,7 @@ TONE_INK = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Palette:
     """One theme's colors, `#rrggbb`."""
 

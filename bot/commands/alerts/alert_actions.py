@@ -7,7 +7,7 @@ yes takes it from that colleague and nobody else, who is then told in the thread
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import partial
 
@@ -25,6 +25,7 @@ from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.reply_states import AFTER, TAKES, State
 from shared.domain.wall_clock import instant, moment
+from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry
 from shared.settings import CLAIM
 from shared.store import Store
@@ -68,7 +69,7 @@ _UNCLEAR = Card(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Assignee:
     """The person to whom a reply is assigned, and the channel of a card that they can read."""
 
@@ -76,7 +77,7 @@ class _Assignee:
     channel: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AlertActions:
     """`perform` an act for a person; `changed` is called when cards need an update."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from bot.alerts.interested import crm_button
@@ -15,6 +14,7 @@ from shared.commands import Invocation
 from shared.commands.replies import LATE_SECONDS, PAGE, Replies, own_replies, own_title, read_unclaimed
 from shared.commands.run import CommandContext
 from shared.domain.card import Button, Card, Fact, Tone
+from shared.frozen import frozen
 from shared.records.replies import OpenReply
 from shared.store import Store
 from shared.text.formats import show_number, show_span
@@ -24,7 +24,7 @@ _CLAIM = (("claim", "Claim", Tone.GOOD),)
 _OWN = (("done", "Mark done", Tone.GOOD), ("release", "Release", Tone.INFO))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReplyItems:
     """Draws replies as items of a list."""
 
@@ -68,7 +68,7 @@ async def card_links(store: Store, directory: UserDirectory, alerts: Sequence[st
     return dict(zip(places, links, strict=True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OpenReplies:
     """`links` returns the addresses of alerts' messages."""
 

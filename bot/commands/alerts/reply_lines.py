@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bot.alerts.wording import about
 from bot.blockkit.actions import ALERT, ASSIGN, CLAIMING, LOOKS, OnAlert, read_person
@@ -17,6 +17,7 @@ from shared.commands.replies import Replies
 from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone, Typed
 from shared.domain.reply_states import AFTER, states_for
+from shared.frozen import frozen
 from shared.text.formats import clip
 from shared.text.tokenize import join, parse_duration
 
@@ -65,7 +66,7 @@ _ALWAYS = ("view lead: the lead and the last reply", "pause for 2h: its sequence
 _OF_DOMAIN = ("pause for 2h: the sequences that send from it",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NamedReply:
     """A line about a reply by its lead: `claim ada @acme`, `snooze ada 2h`."""
 
