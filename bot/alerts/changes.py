@@ -32,7 +32,10 @@ def message(entry: AuditEntry, card: Card, *, workspace: str = "") -> Message:
     facts = [f"{fact.label}: {fact.value}" for fact in card.facts if fact.at is None] if stands else []
     was = f"{_rule(entry)} paused it." if _is_guardrail(entry) and not stands else ""
     rest = "The rule is snoozed for 24 h." if _is_guardrail(entry) and entry.undone_by else ""
-    said = " · ".join(filter(None, (was, *card.text, *facts, rest, card.footer)))
+    note = (
+        card.footer if stands or _is_guardrail(entry) else ""
+    )  # it tells of an end that may be another by now
+    said = " · ".join(filter(None, (was, *card.text, *facts, rest, note)))
     return card_blocks.render_line(_title(entry), said, buttons=(undo, *others) if stands else others)
 
 

@@ -33,7 +33,12 @@ def with_channel_names(card: Card, names: Mapping[str, str]) -> Card:
     def named(match: re.Match[str]) -> str:
         return known.get(match["linked"] or match["bare"], match[0])
 
-    return changed(card, lambda text: _REFERENCE.sub(named, text)) if known else card
+    if not known:
+        return card
+    renamed = changed(card, lambda text: _REFERENCE.sub(named, text))
+    if renamed.title != card.title:  # `this conversation` may begin it
+        renamed = replace(renamed, title=f"{renamed.title[:1].upper()}{renamed.title[1:]}")
+    return renamed
 
 
 def changed(card: Card, change: Callable[[str], str]) -> Card:

@@ -28,6 +28,8 @@ class Answer:
     workspace: str = ""
     setting: str = ""
     """The setting whose message it is."""
+    about: str = ""
+    """The channel that it tells of."""
     number: int = 0
     """The number of the change in the audit."""
     problem: Problem | None = None

@@ -120,6 +120,9 @@ class CommandDispatcher:
             answer = Answer(card=with_form(error.card, line))
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
             answer = Answer(card=failure(error))
+        # What a private channel gets is its members' alone: elsewhere only the person reads it.
+        if answer.public and not await self._directory.may_read(answer.about, asker.channel):
+            answer = replace(answer, public=False)
         return await self._with_channel_names(answer, asker, caller)
 
     async def _with_channel_names(self, answer: Answer, asker: Asker, caller: Caller) -> Answer:
@@ -128,6 +131,8 @@ class CommandDispatcher:
         if not channels:
             return answer
         names = {} if asker.channel_name in _NO_NAMES else {asker.channel: f"#{asker.channel_name}"}
+        if asker.channel.startswith("D"):
+            names[asker.channel] = "this conversation"
         viewer = Viewer(channel=asker.channel) if answer.public else caller.viewer
         unnamed = [channel for channel in channels if channel not in names][:MOST_NAMED]
         told = await asyncio.gather(*(self._directory.shown_name(channel, viewer) for channel in unnamed))
@@ -240,7 +245,7 @@ class CommandDispatcher:
             # What was left as it is, the message of the change doesn't say.
             return replace(answer, edited=not result.card.text)
         by, setting = f"by @{context.actor.name}", result.setting
-        return replace(answer, by=by, public=True, setting=setting, number=result.number)
+        return replace(answer, by=by, public=True, setting=setting, about=result.about, number=result.number)
 
     async def _ask(self, question: Question, caller: Caller, context: CommandContext) -> Answer:
         """A question that is bound to the person and expires."""

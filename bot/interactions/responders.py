@@ -149,7 +149,9 @@ class AnswerQueue:
         """
         is_private = not channel or channel.startswith("D")
         place = (self.workspace(answer.workspace).alert_channel or "") if is_private else channel
-        if answer.public and place and not (seen and place == channel):
+        if not answer.public or not place or (seen and place == channel):
+            return
+        if await self._directory.may_read(answer.about, place):
             await self.post(answer, channel=place)
 
     async def post(self, answer: Answer, *, channel: str, thread_ts: str = "", about: str = "") -> None:

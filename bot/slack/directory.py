@@ -251,6 +251,10 @@ class UserDirectory:
             return place is not None and place.person in {"", viewer.user}
         return channel in await self._memberships_of(viewer)
 
+    async def may_read(self, about: str, channel: str) -> bool:
+        """True if everybody who reads a channel may know what another one gets."""
+        return not about or await self.sees(about, Viewer(channel=channel))
+
     async def _memberships_of(self, viewer: Viewer) -> frozenset[str]:
         """The private channels of a person that the bot is in too: Slack tells it of no others.
 
@@ -290,6 +294,8 @@ class UserDirectory:
             return refusal
         if channel.startswith("#"):
             channel = (await self._ids(viewer) or {}).get(channel[1:].lower(), channel)
+        if channel.startswith("D") and viewer and viewer.user:
+            return await self._find_conversation(channel, viewer.user)
         try:
             info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
         except SlackError as error:
@@ -302,15 +308,31 @@ class UserDirectory:
         if info.get("is_archived"):
             fix = "Unarchive it, or choose another."
             return replace(place, error="is_archived", refusal=f"{name} is archived", fix=fix)
+        return place if info.get("is_member") or info.get("is_im") else await self._join(place, name)
+
+    async def _join(self, place: Place, name: str) -> Place:
+        channel = place.channel
         try:
-            if not (info.get("is_member") or info.get("is_im")):
-                await self._slack.call("conversations.join", channel=channel)
+            await self._slack.call("conversations.join", channel=channel)
         except SlackError as error:
             if not (error.code == "missing_scope" and await self.posts_anywhere()):
                 log.warning("channel not joined", channel=channel, error=str(error))
                 why = f"The bot isn't in {name}"
                 return replace(place, error="not_in_channel", refusal=why, fix=INVITE)
         return place
+
+    async def _find_conversation(self, channel: str, person: str) -> Place:
+        """A conversation is a place if it is the person's with the bot: no other takes the bot's messages."""
+        try:
+            own = await self._slack.message_channel(person)
+        except SlackError as error:
+            log.warning("conversation not checked", error=str(error))
+            return Place(channel=channel)  # an error shows with the first alert
+        if own == channel:
+            return Place(channel=channel)
+        fix = "Use a channel, or your own conversation with the bot."
+        why = "The bot isn't in this conversation"
+        return Place(channel=channel, error="not_in_channel", refusal=why, fix=fix)
 
     async def can_post(self, channel: str) -> bool:
         """True where Slack is known to take messages of the bot: it sees a private channel only as a member."""

@@ -113,7 +113,7 @@ async def _run(arguments: Digest, context: CommandContext) -> Result:
     title = f"{where} now gets a digest {show_times(at)}" if at else f"{where} no longer gets a digest"
     card = replace(card, title=title, tone=Tone.GOOD, text=tuple(filter(None, (*card.text, note))))
     audit = f"{channel}: digest {f'at {at}' if at else 'off'}"
-    return Result(card, audit=audit, setting=f"digest {channel}")
+    return Result(card, audit=audit, setting=f"digest {channel}", about=channel)
 
 
 def _schedule(at: str | None, channel: str, context: CommandContext) -> Card:

@@ -197,7 +197,15 @@ async def _list(rules: Mapping[str, NamedRule], context: CommandContext) -> Resu
     incidents = await records.incidents(workspace, now - HORIZON)
     switches = await records.switches(workspace)
     stands = [
-        standing(rule.name, rule.rule, activity, incidents=incidents, switches=switches, now=now)
+        standing(
+            rule.name,
+            rule.rule,
+            activity,
+            incidents=incidents,
+            switches=switches,
+            now=now,
+            show=lambda at: context.show(moment(at)),
+        )
         for rule in rules.values()
     ]
     all_off = next((switch for switch in switches if switch.rule == ALL and is_on(switch, now=now)), None)
@@ -342,7 +350,7 @@ async def _switch_off(name: str, context: CommandContext, *, until: datetime | N
     from shared.records.guardrails import Switch
 
     records, workspace = context.need_records().guardrails, context.workspace.name
-    what = f"Guardrail {name} is" if name else "All guardrails of all outreach workspaces are"
+    what = f"Guardrail {name} is" if name else f"All guardrails{_everywhere(context)} are"
     buttons = (Button("Turn on", Guard(act="on", name=name), tone=Tone.GOOD),)
     # What a person turned off stays off: a snooze would turn it on again at its end.
     if until and any(
@@ -376,10 +384,16 @@ class AllOff(Act):
 
 
 def _ask_all_off(count: int, context: CommandContext) -> Question:
-    is_one = context.settings is None or len(context.settings.workspaces) < 2
-    where = "of this outreach workspace" if is_one else "of all outreach workspaces"
     text = f"{show_number(count, 'guardrail')} here. {ALL_SILENT}"
-    return ask(f"Turn off all guardrails {where}?", text, STAY, label="Turn all off", act=AllOff())
+    return ask(
+        f"Turn off all guardrails{_everywhere(context)}?", text, STAY, label="Turn all off", act=AllOff()
+    )
+
+
+def _everywhere(context: CommandContext) -> str:
+    """The reach of a switch of all rules, where there is more than one workspace."""
+    is_one = context.settings is None or len(context.settings.workspaces) < 2
+    return "" if is_one else " of all outreach workspaces"
 
 
 async def _turn_on(name: str, context: CommandContext) -> Result:

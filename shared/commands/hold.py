@@ -220,7 +220,7 @@ async def _change(
         await context.need_records().set_timer(context.workspace.name, timer)
     if not is_so:
         await held.send(lambda name: send_status(name, status, context=context))
-    note = FORGOTTEN if before and not timer else ""
+    note = FORGOTTEN if is_so and before and not timer else ""
     try:
         await held.end(timer=timer, changed=bool(not is_so or before or timer))
     except RecordsUnavailable:

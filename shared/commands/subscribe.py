@@ -372,7 +372,8 @@ async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
 def _changed(card: Card, channel: str, what: str) -> Result:
     """The channel's set after a change of it."""
     card = replace(card, tone=Tone.GOOD)
-    return Result(card, audit=f"{channel}: {what}", setting=f"subscriptions {channel}")
+    setting = f"subscriptions {channel}"
+    return Result(card, audit=f"{channel}: {what}", setting=setting, about=channel)
 
 
 async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result:

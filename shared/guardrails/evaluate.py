@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -194,22 +194,22 @@ def _broken(rule: Rule, activity: Activity, *, at: float) -> Iterable[Finding]:
         yield _finding(rule, activity, key, value=len(checks), limit=1, holds=True, detail=detail)
 
 
-def doubt(rule: Rule, activity: Activity, *, now: float) -> str:
+def _clock(at: float) -> str:
+    return f"{moment(at):%-d %b %H:%M} UTC"
+
+
+def doubt(rule: Rule, activity: Activity, *, now: float, show: Callable[[float], str] = _clock) -> str:
     """The reason why the rule must not act now, in words; empty when the data is fresh and complete."""
     last = activity.last_poll(at=now)
     if last is None:
         return "the bot has not read the service yet"
     if now - last > FRESH_SECONDS:
-        return f"the bot last read the service on {_clock(last)}"
+        return f"the bot last read the service on {show(last)}"
     window = max(rule.condition.window.total_seconds(), OUTAGE_SECONDS)
     gap = activity.outage(start=now - window, end=now)
     if gap and gap[1] - gap[0] > OUTAGE_SECONDS and rule.condition.metric is not Metric.HEALTH:
-        return f"the bot has no data from {_clock(gap[0])} to {_clock(gap[1])}"
+        return f"the bot has no data from {show(gap[0])} to {show(gap[1])}"
     return ""
-
-
-def _clock(at: float) -> str:
-    return f"{moment(at):%-d %b %H:%M} UTC"
 
 
 def measured(condition: Condition, finding: Finding) -> str:
@@ -262,15 +262,16 @@ def standing(
     incidents: Sequence[Incident] = (),
     switches: Sequence[Switch] = (),
     now: float,
+    show: Callable[[float], str],
 ) -> Standing:
-    """The state of a rule, its last firing, and whether its condition is met."""
+    """The state of a rule, its last firing, and whether its condition is met; `show` words a time for the reader."""
     found = evaluate(rule, activity, now=now)
     fired = max(
         (incident for incident in incidents if incident.rule == name),
         key=lambda one: one.began_at,
         default=None,
     )
-    state, why = _state(name, rule, activity, switches=switches, now=now)
+    state, why = _state(name, rule, activity, switches=switches, now=now, show=show)
     silent = {Comparison.COUNT_ABOVE, Comparison.BROKEN}
     if rule.only and not found and rule.condition.test not in silent:
         why = why or f"nothing is known of {quoted(rule.only)}"
@@ -282,16 +283,22 @@ _STATES = {Action.TELL: "notifies", Action.SUGGEST: "suggests", Action.ACT: "act
 
 
 def _state(
-    name: str, rule: Rule, activity: Activity, *, switches: Sequence[Switch], now: float
+    name: str,
+    rule: Rule,
+    activity: Activity,
+    *,
+    switches: Sequence[Switch],
+    now: float,
+    show: Callable[[float], str],
 ) -> tuple[str, str]:
     for switch in switches:
         if switch.rule in {ALL, name} and is_on(switch, now=now):
             who = f"by @{switch.by}" if switch.by else ""
             if switch.until is None:
                 return "off", who
-            return "snoozed", f"until {_clock(switch.until)} {who}".strip()
+            return "snoozed", f"until {show(switch.until)} {who}".strip()
     # A notice may be wrong; a pause must not be.
-    if rule.action is Action.ACT and (why := doubt(rule, activity, now=now)):
+    if rule.action is Action.ACT and (why := doubt(rule, activity, now=now, show=show)):
         return "waits", why
     return _STATES[rule.action], ""
 

@@ -169,7 +169,12 @@ def _kept_true(tx: Transaction) -> sa.ColumnElement[bool]:
 
 
 def _step_back(tx: Transaction, entry: AuditEntry) -> None:
-    """Have the change before an undone one be the next that can be undone: its sequence is as that left it."""
+    """Have the change before an undone one be the next that can be undone: its sequence is as that left it.
+
+    The Undo was one more change of the sequence, so that the change before, one below the undone one, is now one above
+    it. All earlier ones move up by as much: what follows without a gap can be undone in its turn, and where there is a
+    gap, somebody else's change is in it.
+    """
     undone = tx.find(audit, id=entry.undoes)
     if undone is None:
         return
@@ -177,11 +182,10 @@ def _step_back(tx: Transaction, entry: AuditEntry) -> None:
     earlier = _COUNTS & (_c.at > tx.now - UNDO_SECONDS) & (_c.id < undone.id)
     for row in _followed(tx, entry.workspace, earlier):
         kept = read_undoable(row.undoable)
-        # The Undo was one more change of it.
         fresh = {
-            name: replace(kept[name], revision=before[name] + 1)
+            name: replace(kept[name], revision=revision + 2)
             for name in entry.sequences
-            if name in kept and name in before and kept[name].revision == before[name] - 1
+            if name in kept and name in before and (revision := kept[name].revision) is not None
         }
         if fresh:
             tx.update(audit, _c.id == row.id, undoable=write_undoable({**kept, **fresh}))
@@ -207,7 +211,10 @@ def _overtake(tx: Transaction, entry: AuditEntry, number: int) -> None:
         by = max(later.values(), key=lambda change: change.id).actor_name if is_over else ""
         if fresh != kept or by != row.overtaken_by or row.id == entry.undoes:
             tx.update(audit, _c.id == row.id, undoable=write_undoable(fresh), overtaken_by=by)
-            _repaint(tx, row.id, history=number)
+            # A message that was overtaken before has no more news for its thread; one that this Undo lets count again
+            # isn't what it undid.
+            is_news = row.id == entry.undoes or not (row.overtaken_by or row.undone_by or entry.undoes)
+            _repaint(tx, row.id, history=number if is_news else 0)
 
 
 def _now(row: sa.Row[Any] | None, sequence: str) -> Now | None:
@@ -241,8 +248,10 @@ def _lines(change: int) -> sa.ColumnElement[bool]:
 
 
 def _repaint(tx: Transaction, change: int, *, history: int) -> None:
-    """Queue a repaint of the message of a change; what happened since, as entry `history` tells, goes to its thread."""
+    """Queue a repaint of the message of a change; what entry `history` tells of it, if there is one, goes to its thread."""
     messages.redraw(tx, _lines(change), clicked=True)
+    if not history:
+        return
     for post in tx.execute(sa.select(posts).where(_lines(change), posts.c.state == State.SENT)).all():
         told = PlannedPost(
             dedupe=f"{HISTORY}:{post.id}:{history}",

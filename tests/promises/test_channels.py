@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.kit import Message, Team, bounced, interested
-from tests.kit.team import PRIVATE, SALES, data_of
+from tests.kit.team import ALERTS, PRIVATE, SALES, data_of
 
 
 async def test_an_unsubscribed_kind_is_posted_no_more(team: Team) -> None:
@@ -44,6 +44,26 @@ async def test_a_private_channel_is_nothing_to_others(team: Team, line: str) -> 
     assert "pt-outs" not in answer.shown
     listed = await team.ask("subscriptions", channel=PRIVATE)
     assert "ounces" not in listed.shown
+
+
+@pytest.mark.parametrize("line", ["subscribe bounces #leadership", "digest at 09:00 UTC #leadership"])
+@pytest.mark.parametrize("place", [SALES, "dm"])
+async def test_what_a_private_channel_gets_is_told_in_no_other(team: Team, line: str, place: str) -> None:
+    answer = await team.ask(line, channel=place)
+    assert "#leadership now gets" in answer.title
+    await team.ask("whoami", channel=place)
+    for channel in (SALES, ALERTS):
+        seen = [one for one in await team.messages(channel) if not one.data.get("seen_by")]
+        assert not any("now gets" in one.shown for one in seen)
+
+
+async def test_a_conversation_with_the_bot_gets_what_it_subscribes_to(team: Team) -> None:
+    answer = await team.ask("subscribe bounces here", channel="dm")
+    assert answer.title == "This conversation now gets bounces"
+    await team.deliver(bounced("Bob"))
+    await team.card("bob@gone.example", channel="dm")
+    await team.settled()
+    assert not any("now gets" in one.shown for one in await team.messages(ALERTS))
 
 
 async def test_the_audit_log_names_no_private_channel_to_others(team: Team) -> None:

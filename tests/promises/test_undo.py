@@ -39,6 +39,33 @@ async def test_undo_once_more_reverts_the_change_before(team: Team) -> None:
     assert await is_active(team), "what was undone stays undone"
 
 
+async def test_undo_goes_back_through_all_changes_of_one_sequence(team: Team) -> None:
+    cards = [await team.ask(f'pause "{NAME}" for {hours}h') for hours in (1, 2, 3, 4)]
+    for _ in cards:
+        await undo(team)
+    assert await team.until(lambda: is_active(team))
+    assert "Nothing to undo" in (await team.ask("undo")).title
+
+
+async def test_only_the_message_of_what_was_undone_says_so_in_its_thread(team: Team) -> None:
+    first = await team.ask(f'pause "{NAME}" for 1h')
+    second = await team.ask(f'pause "{NAME}" for 2h')
+    await undo(team)
+    await team.in_thread(second, "undid this")
+    await team.settled()
+    lines = [one.shown for one in await team.messages() if one.data.get("thread_ts") == first.ts]
+    assert not any("undid" in line for line in lines)
+
+
+async def test_a_message_that_was_overtaken_says_nothing_of_its_own_end(team: Team) -> None:
+    await team.ask(f'pause "{NAME}" for 2h')
+    question = await team.ask(f'pause "{NAME}"')
+    await team.click(question, "Pause until resumed")
+    (told,) = [one for one in await team.settled() if "no longer resumes" in one.shown]
+    await team.ask(f'resume "{NAME}"', user="ben")
+    assert "no longer resumes" not in (await team.changed(told, "is sending again")).shown
+
+
 async def test_the_undo_button_of_a_pause_resumes_the_sequence(team: Team) -> None:
     answer = await team.ask(f'pause "{NAME}"')
     await team.click(answer, "Undo")
