@@ -25,7 +25,7 @@ UNKNOWN = Card(
 WHICH_ALERT = Card(
     title="Which reply?",
     tone=Tone.WARN,
-    text=("Use this in the thread of a reply's card. `replies` lists the unclaimed replies.",),
+    text=("Add the lead's name, as in `claim Ada`, or use this in the thread of a reply's card.",),
     buttons=(Button(label="Show unclaimed", action=Replies()),),
 )
 NOBODY = Card(

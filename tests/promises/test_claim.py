@@ -176,3 +176,19 @@ async def test_an_act_that_names_no_reply_asks_which(team: Team, line: str) -> N
     card = await posted(team)
     assert "Which reply?" in (await team.ask(line)).title
     assert "is interested" in (await team.present(card)).title
+
+
+@pytest.mark.parametrize(("line", "has"), [("assign Ada to ben", "@ben"), ("assign Ada to me", "@ann")])
+async def test_a_reply_is_assigned_by_a_plain_name(team: Team, line: str, has: str) -> None:
+    card = await posted(team)
+    await team.say(line, wait=1)
+    await team.changed(card, has)
+
+
+async def test_a_release_in_a_thread_is_told_there_once(team: Team) -> None:
+    card = await posted(team)
+    await team.click(card, "Claim")
+    await team.act("message", text="<@U0OUTREACH> release", channel=card.channel, thread_ts=card.ts, wait=5)
+    await team.in_thread(card, "released Ada")
+    told = [one for one in await team.settled() if one.data.get("thread_ts") == card.ts]
+    assert sum("released Ada" in one.title for one in told) == 1

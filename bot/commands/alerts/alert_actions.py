@@ -39,6 +39,8 @@ REASON_CHARACTERS = 200
 MORNING, AFTERNOON = time(9), time(14)
 LONGEST_SNOOZE = timedelta(days=90)
 USUAL_REMINDER = "2h"
+ME = "@me"
+"""The person of `assign ada to me`."""
 _BEFORE_TIME = frozenset({"in", "for", "until", "till", "til", "at", "on"})
 _WITH_END = frozenset({"snooze", "remind"})
 _DID = {
@@ -46,7 +48,7 @@ _DID = {
     "takeover": "{person} took over {lead}",
     "release": "{person} released {lead}",
     "snooze": "{person} snoozed {lead} until {until}",
-    "remind": "{person} will be reminded of {lead} {until}",
+    "remind": "{person} will be reminded of {lead}: {until}",
     "wake": "{person} ended the snooze of {lead}",
     "done": "{person} marked {lead} done",
     "dismiss": "{person} closed {lead} as not interested",
@@ -98,7 +100,7 @@ class AlertActions:
         asked = _meant(asked, alert, caller)
         if card := self._before(asked, alert, caller):
             return Answer(card=card)
-        assignee = await self._assignee(asked.person, alert) if asked.verb == ASSIGN else None
+        assignee = await self._assignee(asked.person, alert, caller) if asked.verb == ASSIGN else None
         if isinstance(assignee, Card):
             return Answer(card=assignee, settles=bool(asked.person))
         return await self._act(asked, alert, caller, assignee)
@@ -161,8 +163,7 @@ class AlertActions:
         card = Card(title=said, tone=Tone.GOOD if assignee or verb == "done" else Tone.INFO)
         if verb in {"claim", "takeover"}:
             card = self._claimed_card(said, change.alert)
-        noted = bool(assignee or asked.instead_of) or verb == "takeover"
-        return Answer(card=card, on_card=True, noted=noted, settles=settles)
+        return Answer(card=card, on_card=True, noted=bool(is_told), settles=settles)
 
     async def _record(self, line: str, alert: Alert, actor: Actor, *, result: str) -> None:
         self.changed()
@@ -195,7 +196,7 @@ class AlertActions:
         at = show_time(moment(row.acked_at), now=self._now(), zone=caller.zone)
         return Answer(card=Card(title=f"@{row.acked_name} acknowledged {row.domain} at {at}"))
 
-    async def _assignee(self, named: str, alert: Alert) -> _Assignee | Card:
+    async def _assignee(self, named: str, alert: Alert, caller: Caller) -> _Assignee | Card:
         """The person who gets the reply; or what is asked or refused instead."""
         if not named:
             has = f"@{alert.claimed_name} has it, and will be notified. " if alert.claimed_by else ""
@@ -204,8 +205,8 @@ class AlertActions:
                 text=(f"{has}The person is mentioned in the thread of the card.",),
                 buttons=(_assign_button(alert),),
             )
-        user = named
-        if named.startswith("@"):
+        user = caller.person.id if named == ME else named
+        if user.startswith("@"):
             user, near = await self.access.directory.find_named(named)
             if not user:
                 meant = " or ".join(f"@{name}" for _, name in near)

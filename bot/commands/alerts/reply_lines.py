@@ -40,6 +40,8 @@ MOST_OFFERED = 5
 _WORDS = {verb: phrase for phrase, verb in PHRASES.items()}
 _TO = re.compile(r"(?:^|\s)(?:to\s+)?(<@[UW][A-Z0-9]+>|@[^\s@<>]+)(?=\s|$)")
 """Finds the person in `assign ada to @ann`."""
+_TO_WORD = re.compile(r"(?:^|\s)to\s+(\S+)\s*$", re.IGNORECASE)
+"""Finds the person in `assign ada to ann`, whom nothing marks as one."""
 _REASON = re.compile(r"\s*:\s*|(?:^|\s+)(?:reason|because)(?:\s+|$)", re.IGNORECASE)
 _ABOUT = re.compile(r"^(?:of|about)\s+", re.IGNORECASE)
 _BEFORE_TIME = frozenset({"in", "for", "until", "till", "til"})
@@ -99,7 +101,7 @@ def read_named(line: str) -> NamedReply | None:
     if verb not in VERBS or rest.startswith(ALERT):
         return None
     person = detail = ""
-    if verb == ASSIGN and (to := _TO.search(rest)):
+    if verb == ASSIGN and (to := _TO.search(rest) or _TO_WORD.search(rest)):
         person, rest = read_person(to[1]), f"{rest[: to.start()]} {rest[to.end() :]}".strip()
     if verb == "dismiss" and (reason := _REASON.search(rest)):
         rest, detail = rest[: reason.start()], rest[reason.end() :]
