@@ -326,7 +326,7 @@ class UserDirectory:
         try:
             own = await self._slack.message_channel(person)
         except SlackError as error:
-            log.warning("conversation not checked", error=str(error))
+            log.warning("channel not checked", channel=channel, error=str(error))
             return Place(channel=channel)  # an error shows with the first alert
         if own == channel:
             return Place(channel=channel)
