@@ -51,7 +51,7 @@ from shared.commands.run import CommandContext, carry_out, read_question, run, w
 from shared.domain.card import Action, Button, Card, Tone, Typed
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
-from shared.settings import CLAIM
+from shared.settings import CLAIM, UnknownWorkspace
 from shared.store.audit import Verdict
 
 FORMS = ("pause", "add")
@@ -231,6 +231,9 @@ class CommandDispatcher:
         if isinstance(done, Question):
             return await self._ask(done, caller, context)
         match readable.arguments:
+            case Help(command="all") if caller.may_use(CLAIM):
+                footer = f"{reply_lines.ACTS} {done.card.footer}"
+                done = replace(done, card=replace(done.card, footer=footer))
             case Help(command=str(about)) if about in COMMANDS and context.allows(COMMANDS[about]):
                 done = replace(done, card=with_form(done.card, about))
         return await self._changed(done, context)
@@ -308,6 +311,8 @@ class CommandDispatcher:
 
 
 def failure(error: Exception, asked: Invocation | None = None) -> Card:
+    if isinstance(error, UnknownWorkspace):
+        return error_card(error)  # a mistake in the command: nothing failed
     reference = f"ref-{secrets.token_hex(4)}"
     log.warning("command failed", reference=reference, error=type(error).__name__, exc_info=error)
     return failed_card(error, asked, reference) if asked else error_card(error, reference)

@@ -92,7 +92,8 @@ class GuardrailActs:
         if rule.scope is Scope.SEQUENCE and len(active) > 1:
             return "Only a suggestion: several active sequences share this name."
         if not (active or timed):
-            return "Only a suggestion: no active sequence is known to send from there."
+            which = "has this name" if rule.scope is Scope.SEQUENCE else "is known to send from there"
+            return f"Only a suggestion: no active sequence {which}."
         most = rule.at_once or len(active)
         claim = replace(
             claim,

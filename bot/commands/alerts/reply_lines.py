@@ -64,6 +64,7 @@ _HELP: Mapping[str, str] = {
     "reopen": "reopen: it is open again",
 }
 """The words to type for each act of the table of states."""
+ACTS = "For a reply, with its lead's name: claim, take over, release, assign, snooze, remind me, done, reopen, not interested."
 _ALWAYS = ("view lead: the lead and the last reply", "pause for 2h: its sequence; resume ends that")
 _OF_DOMAIN = ("pause for 2h: the sequences that send from it",)
 
