@@ -25,7 +25,7 @@ async def test_help_is_five_lines_with_three_buttons_and_the_rest_behind_one(tea
     (every,) = await team.click(answer, "All commands")
     assert "guardrails" in every.shown
     assert "pause SEQUENCE" in every.shown
-    assert "claim" in every.shown
+    assert "take over" in every.shown
 
 
 async def test_people_see_only_the_commands_that_they_may_use(team: Team) -> None:
@@ -36,7 +36,7 @@ async def test_people_see_only_the_commands_that_they_may_use(team: Team) -> Non
     assert "status" in every.shown
     assert "pause SEQUENCE" not in every.shown
     assert "away" not in every.shown, "there is no rota"
-    assert "claim" not in every.shown
+    assert "take over" not in every.shown
 
 
 async def test_a_workspace_that_is_not_there_is_a_mistake_and_no_failure(team: Team) -> None:
