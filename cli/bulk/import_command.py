@@ -28,7 +28,7 @@ from cli.console.progress import ProgressUpdate, progress_bar
 from shared.api.errors import InvalidRequest, OutreachError
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
-from shared.text.formats import show_number
+from shared.text.formats import clip, show_number
 
 if TYPE_CHECKING:
     from shared.api.models import AddResult
@@ -189,7 +189,11 @@ def _columns_card(file: LeadFile) -> Card:
     rows = []
     for place, (title, field) in enumerate(zip(file.titles, file.fields, strict=True)):
         examples = (row[place] for row in file.sample if place < len(row) and row[place].strip())
-        rows.append(Row(cells=(title or "(no title)", field or "–", next(examples, None))))
+        example = next(examples, None)
+        # A cell may hold a whole letter: what shows which column it is are its first words.
+        rows.append(
+            Row(cells=(clip(title) or "(no title)", clip(field or "–"), clip(example) if example else None))
+        )
     delimiter = DELIMITERS.get(file.delimiter, file.delimiter)
     return Card(
         title=str(file.path),
@@ -206,7 +210,9 @@ def _dry_run(file: LeadFile) -> Result:
         refusals = [row for row in batch.rows if row.problem]
         refused += len(refusals)
         sendable += len(batch.rows) - len(refusals)
-        examples += [Row(cells=(r.number, r.email, r.problem)) for r in refusals[: EXAMPLES - len(examples)]]
+        examples += [
+            Row(cells=(r.number, clip(r.email), r.problem)) for r in refusals[: EXAMPLES - len(examples)]
+        ]
     titles = columns(number("Row"), "Email", "Reason")
     card = Card(
         title=f"{show_number(sendable, 'lead')} can be sent, {show_number(refused, 'row')} can't",

@@ -128,9 +128,8 @@ def _first(result: Result, limit: int | None) -> Result:
     if limit is None or result.refused:
         return result
     card = result.card
-    if card.table is not None and len(card.table.rows) > limit:
-        total = card.table.total or len(card.table.rows)
-        card = replace(card, table=replace(card.table, rows=card.table.rows[:limit], total=total))
+    if card.table is not None and card.table.entries > limit:
+        card = replace(card, table=card.table.first(limit))
     return replace(result, rows=result.rows[:limit], card=card)
 
 

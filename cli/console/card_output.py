@@ -113,8 +113,8 @@ def _table(card: Card, width: int) -> Iterator[RenderableType]:
     table = card.table
     if table and table.rows:
         yield _grid(table, card, width)
-        if (table.total or 0) > len(table.rows):
-            yield Text(f"the first {len(table.rows):,} of {table.total:,}", style=QUIET)
+        if (table.total or 0) > table.entries:
+            yield Text(f"the first {table.entries:,} of {table.total:,}", style=QUIET)
 
 
 def _grid(table: Table, card: Card, width: int) -> Grid:

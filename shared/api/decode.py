@@ -58,6 +58,12 @@ INBOXES = _kind("inbox", Inbox, "inboxes", "mailboxes", identifier="email")
 STATS = _kind("stats", StatsRow, "stats", "rows", identifier="group")
 
 
+def field_names(section: str) -> tuple[str, ...]:
+    """The values that a `[fields.SECTION]` line can name."""
+    kind = next(kind for kind in (LEADS, SEQUENCES, INBOXES, STATS) if kind.section == section)
+    return (*kind.names, "list", *(("next_cursor",) if kind is LEADS else ()))
+
+
 def leads(body: Any, *, fields: Overrides = NONE) -> Page[Lead]:
     """One page of leads and the next cursor."""
     return Page(items=_models(body, LEADS, fields), next_cursor=next_cursor(body, fields=fields))

@@ -246,8 +246,12 @@ async def _events(days: DayRange, context: CommandContext) -> Fact:
 
 async def _unclaimed(context: CommandContext) -> Fact:
     label = "Unclaimed replies"
-    waiting = await context.need_records().open_replies(context.workspace.name, most=0)
+    records = context.need_records()
+    waiting = await records.open_replies(context.workspace.name, most=0)
     if waiting.oldest_at is None:
+        if not await records.bot_is_running():
+            # Replies that nobody records are not known to be claimed.
+            return Fact(label, "none recorded: no bot is running", tone=Tone.UNKNOWN)
         return Fact(label, "none", tone=Tone.GOOD)
     value = f"{waiting.count:,}, the oldest for {show_span(context.now() - waiting.oldest_at)}"
     return Fact(label, value, tone=Tone.WARN)

@@ -79,7 +79,7 @@ async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
     where = f" on {wanted}" if wanted not in {None, UNHEALTHY} else ""
     title = (show_number(len(shown), noun) if shown else f"No {noun}es") + where
     members: dict[str, list[Inbox]] = {}
-    for inbox in shown:
+    for inbox in sorted(shown, key=_by_score):
         members.setdefault(inbox.domain, []).append(inbox)
     rows = tuple(row for domain in domains for row in _rows(domain, members[domain.domain], thresholds))
     return Result(
@@ -92,9 +92,16 @@ async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
         ),
         rows=tuple(
             {name: getattr(one, name) for name in ("email", "health_score", "daily_limit", "status")}
-            for one in shown
+            # In the order of the table: a limit leaves the same inboxes of both.
+            for domain in domains
+            for one in members[domain.domain]
         ),
     )
+
+
+def _by_score(inbox: Inbox) -> tuple[bool, float, str]:
+    """The place of an inbox in its domain: the worst first, as the scores are shown."""
+    return (inbox.health_score is None, inbox.health_score or 0, inbox.email)
 
 
 def no_inboxes(title: str, query: str, names: Iterable[str], *, argument: str) -> Result:
@@ -106,17 +113,15 @@ def no_inboxes(title: str, query: str, names: Iterable[str], *, argument: str) -
 
 
 def _rows(domain: DomainHealth, members: Sequence[Inbox], thresholds: Thresholds) -> Iterable[Row]:
-    """A domain, and its inboxes in the order of the scores that are shown."""
+    """The row of a domain, and those of its inboxes."""
     from shared.domain.health import verdict
     from shared.domain.totals import rate, total
 
     limit = total([member.daily_limit for member in members])
     word, count = "; ".join(domain.reasons) or "healthy", show_number(domain.inboxes, "inbox")
     cells = (domain.domain, domain.lowest, rate(domain.lowest, 100), limit, count, word)
-    yield Row(cells, tone=domain.tone)
-    for member in sorted(
-        members, key=lambda inbox: (inbox.health_score is None, inbox.health_score or 0, inbox.email)
-    ):
+    yield Row(cells, tone=domain.tone, heads_group=True)
+    for member in members:
         score, found = member.health_score, verdict(member, thresholds=thresholds)
         shown = (f"  {member.email}", score, rate(score, 100), member.daily_limit, member.status, found.word)
         yield Row(shown, tone=found.tone)

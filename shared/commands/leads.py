@@ -157,7 +157,7 @@ async def _leads(arguments: Leads, context: CommandContext) -> Result:
         if not match.only:
             card = match.card(lambda one: replace(arguments, target=(one,)), changes=False)
             if not match.fitting and not match.nearest:  # a status may have been meant
-                hint = f"As a status: {did_you_mean(match.query, LEAD_STATUSES)}"
+                hint = f"No status has this name either. {did_you_mean(match.query, LEAD_STATUSES)}"
                 card = replace(card, text=(*card.text, hint))
             return Result(card, problem=Problem("no single sequence", "target"))
         sequence, place = match.only.id, f" in {match.only.label}"

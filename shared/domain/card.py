@@ -6,7 +6,7 @@ command, as a typed line does, so a click, a key and a typed word go through one
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
@@ -66,6 +66,8 @@ class Row:
     cells: tuple[str | float | None, ...]
     _: KW_ONLY
     tone: Tone = Tone.INFO
+    heads_group: bool = False
+    """True for a row over the entries of its group: it is no entry of the list itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,21 @@ class Table:
     rows: tuple[Row, ...]
     _: KW_ONLY
     total: int | None = None
+
+    @property
+    def entries(self) -> int:
+        """The number of rows that are entries of the list, and head no group."""
+        return sum(not row.heads_group for row in self.rows)
+
+    def first(self, count: int) -> Table:
+        """The first entries, with the heads of their groups."""
+        rows, entries = [], 0
+        for row in self.rows:
+            if entries == count:
+                break
+            rows.append(row)
+            entries += not row.heads_group
+        return replace(self, rows=tuple(rows), total=self.total or self.entries)
 
 
 class Action(Protocol):

@@ -46,6 +46,9 @@ PLAIN_WORDS = {
     "float_parsing": "is not a number.",
     "string_type": "is not text. Put it in quotes.",
     "dict_type": "is not a table.",
+    "frozen_set_type": "is not a list: use [ and ].",
+    "tuple_type": "is not a list: use [ and ].",
+    "missing": "is missing.",
     "model_type": "is not a table.",
 }
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument", "literal_error"})
@@ -185,7 +188,11 @@ def _explain(details: ErrorDetails, names: Mapping[SettingPath, str]) -> Setting
     problem = context.get("problem") or PLAIN_WORDS.get(details["type"], refused)
     field = FIELDS.get(place)
     meaning = field.description if field else None
-    return SettingProblem(name=name, problem=problem, fix=context.get("fix") or meaning or "Correct it.")
+    return SettingProblem(
+        name=name,
+        problem=problem,
+        fix=context.get("fix") or meaning or ("Add it." if details["type"] == "missing" else "Correct it."),
+    )
 
 
 def _suggestion(path: SettingPath, details: ErrorDetails) -> str:

@@ -82,7 +82,7 @@ class WorkspaceSection(Section):
         variable="OUTREACH_RATE",
         example=9.5,
     )
-    fields: Mapping[of.Resource, Mapping[str, str]] = setting(
+    fields: of.FieldPaths = setting(
         {},
         "Dotted paths to values in responses, if their format isn't known.",
         example={

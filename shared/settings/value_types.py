@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -254,6 +254,28 @@ Theme = Annotated[str, _one_of(THEMES, "is not a theme.")]
 Notifications = Annotated[str, _one_of(NOTIFICATIONS, "is not a way to notify.")]
 Seconds = Annotated[float, Field(ge=1, le=86_400)]
 Resource = Literal["sequence", "inbox", "stats", "lead"]
+
+
+def _field_paths(fields: Mapping[Resource, Mapping[str, str]]) -> Mapping[Resource, Mapping[str, str]]:
+    """Refuse a name that nothing reads: the value would stay unknown, and nobody would see why."""
+    if not fields:
+        return fields
+    from shared.api.decode import field_names  # late: most files have no such table
+
+    for resource, paths in fields.items():
+        names = field_names(resource)
+        for name, path in paths.items():
+            if name not in names:
+                problem = f"has {resource}.{name}, which is not a value that can be placed."
+                raise wrong(problem, f"Values of [fields.{resource}]: {', '.join(names)}.")
+            if not all(path.split(".")):
+                raise wrong(
+                    f"has no path for {resource}.{name}.", 'Write the keys with dots: "metrics.health.value".'
+                )
+    return fields
+
+
+FieldPaths = Annotated[Mapping[Resource, Mapping[str, str]], AfterValidator(_field_paths)]
 Source = Literal[
     "sequences", "interested", "inboxes", "today", "previous", "sequence", "inbox", "step", "variant"
 ]

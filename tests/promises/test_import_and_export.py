@@ -114,7 +114,7 @@ async def test_a_dry_run_shows_how_a_file_is_read_and_sends_nothing(
     shell.use(account.environ)
     rows = [
         ["Vorname", "E-Mail", "Firma", "Notes"],
-        ["Zoë", "zoe@acme.example", "Café", "x"],
+        ["Zoë", "zoe@acme.example", "Café", "x" * 500],
         ["Max", "max", "", ""],
     ]
     file = shell.home / "leads.csv"
@@ -126,7 +126,7 @@ async def test_a_dry_run_shows_how_a_file_is_read_and_sends_nothing(
     shown = [line.split() for line in done.err.splitlines()]
     assert ["Vorname", "first_name", "Zoë"] in shown
     assert ["Firma", "company", "Café"] in shown
-    assert ["Notes", "–", "x"] in shown
+    assert ["Notes", "–", "x" * 59 + "…"] in shown, "a long cell is shown by its beginning"
     assert account.asked() == []
 
 

@@ -32,6 +32,27 @@ async def test_a_list_is_cut_to_its_limit(account: Account, shell: Shell, listin
     assert len(run.out.splitlines()) == 3, "the names of the columns, and two rows"
 
 
+async def test_a_limit_of_inboxes_counts_inboxes_in_each_form(account: Account, shell: Shell) -> None:
+    shell.use(account.environ)
+    shell.set("COLUMNS", "160")
+    rows = (await asyncio.to_thread(shell.run, "inboxes", "--limit", "3", "--json")).data
+    text = (await asyncio.to_thread(shell.run, "inboxes", "--limit", "3")).out
+    assert len(rows) == 3
+    assert all(row["email"] in text for row in rows)
+    count = len((await asyncio.to_thread(shell.run, "inboxes", "--json")).data)
+    assert f"{count} inboxes" in text
+    assert f"the first 3 of {count}" in text
+
+
+async def test_a_shell_claims_nothing_about_replies_that_no_bot_records(
+    account: Account, shell: Shell
+) -> None:
+    shell.use(account.environ)
+    digest = await asyncio.to_thread(shell.run, "digest", "now")
+    assert digest.code == 0
+    assert "none recorded: no bot is running" in digest.out
+
+
 async def test_a_quiet_list_has_no_heading(account: Account, shell: Shell) -> None:
     shell.use(account.environ)
     whole = await asyncio.to_thread(shell.run, "sequences", "--limit", "2")

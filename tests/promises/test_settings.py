@@ -63,3 +63,21 @@ async def test_every_wrong_setting_is_named_and_no_secret_is_shown(account: Acco
     refused = await sequences(shell)
     assert refused.code == 1
     assert KEY not in refused.out + refused.err
+
+
+WRONG_LINES = {
+    '[fields.sequence]\nnosuch = "a"': "Values of [fields.sequence]: id, name, status, steps, list.",
+    '[fields.lead]\nnext_cursor = ""': "has no path for lead.next_cursor",
+    '[roles]\nadmin = "U1"': "[roles] admin (in the file) is not a list",
+}
+
+
+@pytest.mark.parametrize("lines", WRONG_LINES)
+async def test_a_line_that_would_do_nothing_is_refused_with_its_cure(
+    account: Account, shell: Shell, lines: str
+) -> None:
+    shell.use(account.environ)
+    shell.set("OUTREACH_CONFIG", str(write(shell.home / "outreach.toml", lines)))
+    run = await sequences(shell)
+    assert run.code == 2
+    assert WRONG_LINES[lines] in run.err
