@@ -166,6 +166,7 @@ class Api:
         operation: Document = {
             "operationId": endpoint.name,
             "description": text,
+            "tags": [endpoint.path.split("/")[1]],  # a generator makes a module of each
             "parameters": list(_parameters(endpoint, schemas)),
             "responses": responses,
             "security": [{scheme: []} for scheme in self.security.get("securitySchemes", ())],
