@@ -148,6 +148,9 @@ async def test_a_filter_holds_for_the_page_and_esc_clears_it() -> None:
         assert desk.shown("inboxes")[0].endswith("tryacme.example")
         await desk.press("escape")
         assert len(desk.shown("domains")) == 4
+        await desk.write("slash", "nothing-like-it", "enter")
+        assert "No lines match the filter." in desk.text
+        assert "No inboxes are connected" not in desk.text, "they are only hidden"
 
 
 FILTERS = {

@@ -34,7 +34,7 @@ class BoardPage(Page):
         super().__init__()
         self.numbers = TextLine(id="numbers")
         self.domains = Panel("domains", title="Domains", columns=DOMAINS, empty="No inboxes are connected.")
-        self.inboxes = Panel("inboxes", title="Inboxes", columns=INBOXES, empty="No inboxes are connected.")
+        self.inboxes = Panel("inboxes", title="Inboxes", columns=INBOXES, empty="No domain is selected.")
         self.card = CardText(id="why")
         self.scrubber = LanePanel("scrubber", title="What happened")
         self.incident: Incident | None = None
