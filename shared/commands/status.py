@@ -260,6 +260,8 @@ def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) ->
     sequences, today, alerts = seen.sequences.value, seen.today.value, seen.alerts.value
     budget = context.client.budget
     last = alerts.last_delivery_at if alerts else None
+    # Where no bot records replies, that none waits isn't known.
+    unclaimed = alerts.unclaimed if alerts and (alerts.unclaimed or seen.bot.value is not False) else None
     return {
         "workspace": context.workspace.name,
         "reachable": not seen.service_errors,
@@ -269,7 +271,7 @@ def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) ->
         "verdict": None if seen.inboxes.value is None else verdict.as_data(),
         **{name: today and getattr(today, name) for name in COUNTS},
         "dns_problems": None if seen.dns.value is None else broken_checks(seen.dns.value, now=context.now()),
-        "unclaimed_replies": alerts and alerts.unclaimed,
+        "unclaimed_replies": unclaimed,
         "alerts_waiting": alerts and alerts.waiting,
         "last_delivery_at": last.isoformat() if last else None,
         "requests_per_second": budget.rate,

@@ -51,6 +51,8 @@ async def test_a_shell_claims_nothing_about_replies_that_no_bot_records(
     digest = await asyncio.to_thread(shell.run, "digest", "now")
     assert digest.code == 0
     assert "none recorded: no bot is running" in digest.out
+    (status,) = (await asyncio.to_thread(shell.run, "status", "--json")).data
+    assert status["unclaimed_replies"] is None
 
 
 async def test_a_quiet_list_has_no_heading(account: Account, shell: Shell) -> None:

@@ -264,6 +264,9 @@ async def test_a_bot_that_does_not_run_is_named() -> None:
     queue = FakeQueue([reply("Ada", minutes=7)], granted=Permission(name="ann", bot_runs=False))
     async with opened(queue) as (app, _):
         assert replies.NO_BOT in page(app).note.plain
+    queue = FakeQueue([], granted=Permission(name="ann", bot_runs=False))
+    async with opened(queue) as (app, _):
+        assert "none recorded" in page(app).replies.head.plain
 
 
 async def test_a_hostile_reply_moves_no_cursor_and_styles_nothing() -> None:

@@ -162,6 +162,8 @@ class RepliesPage(Page):
         queued, now = self._reading.value or QueuedReplies(), self.app.now()
         lines = tuple(ReplyLine(reply=reply, now=now) for reply in queued.replies)
         aside, listed = f"{queued.unclaimed:,} unclaimed", sum(reply.is_unclaimed for reply in queued.replies)
+        if not queued.unclaimed and self._permission and not self._permission.bot_runs:
+            aside = "none recorded"  # nobody records replies, so none is known to be claimed
         if listed < queued.unclaimed:
             aside += f", the oldest {listed:,} listed"
         stamp = Stamp(self._reading, interval=EVERY_SECONDS)
