@@ -15,10 +15,17 @@ async def is_active(team: Team, name: str = NAME) -> bool:
 
 
 async def undo(team: Team, *, user: str = "ann") -> None:
-    """Type `undo`, and say yes where it asks."""
+    """Type `undo`, and say yes where it asks. It is done once the question shows what became of it."""
     answer = await team.ask("undo", user=user)
-    if "Cancel" in answer.buttons:
-        await team.click(answer, answer.buttons[0], user=user)
+    if "Cancel" not in answer.buttons:
+        return
+    await team.click(answer, answer.buttons[0], user=user)
+
+    async def is_answered() -> bool:
+        known = await team.messages(answer.channel)
+        return not any(one.ts == answer.ts and "Cancel" in one.buttons for one in known)
+
+    assert await team.until(is_answered, "the answer to the question")
 
 
 async def test_undo_reverts_my_newest_change(team: Team) -> None:

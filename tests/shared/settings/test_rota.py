@@ -39,7 +39,7 @@ def test_a_rota_of_the_routes_is_that_of_every_channel_but_those_with_their_own(
 @pytest.mark.parametrize(
     ("lines", "name", "says"),
     [
-        ((), "people", "Field required"),
+        ((), "people", "is missing"),
         (("people = []",), "people", "at least 1 item"),
         (('people = ["@ann"]',), "people", "is not the id of a person."),
         (('people = ["S0SALESAES"]',), "people", "Copy member ID"),
