@@ -77,10 +77,12 @@ test-clock: $(DEV)  ## what depends on dates, at eight odd moments (TEST_NOW=...
 		said=$$(TEST_NOW=$${at%@*} TZ=$${at#*@} $(BIN)/python -m pytest -q -n 0 -p no:schemathesis $(DATED) $(ARGS) 2>&1) && \
 		echo "$$at: $$(echo "$$said" | tail -n 1)" || { echo "$$at: $$said"; exit 1; }'
 
-# Stops starting properties after 75 seconds: setting up and the last ones take the rest of two minutes.
+# How long new properties are begun: setting up and the last ones take the rest of two minutes.
+SEARCH_SECONDS := 75
+
 fuzz: $(DEV)  ## search new examples for the properties, in two minutes (SEED=... repeats a search)
 	@$(BIN)/python -m pytest $(TESTS) -m "hypothesis and not e2e and not postgresql and not soak" --hypothesis-profile=fuzz \
-		--hypothesis-seed=$(SEED) --search-seconds=75 $(ARGS)
+		--hypothesis-seed=$(SEED) --search-seconds=$(SEARCH_SECONDS) $(ARGS)
 
 soak: $(DEV)  ## the fault tests in their long form, and ten thousand seeds of the simulation
 	@$(BIN)/python -m pytest -m soak -s $(ARGS)
