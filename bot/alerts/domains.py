@@ -70,7 +70,7 @@ def paused_card(alert: Alert) -> Card:
 
 
 def _sending(name: str, *, is_well: bool, is_broken: bool) -> tuple[str, Tone]:
-    """The title for a domain that sends again: with broken DNS it is no good news."""
+    """The title for a domain that sends again: with broken DNS that is not good news."""
     state = f"{name} {'has recovered' if is_well else 'is sending again'}"
     if is_broken:
         return f"{state}, but its DNS is broken", Tone.BAD

@@ -42,7 +42,7 @@ class KindOfEvent:
     acknowledged: bool = False
     """It is reminded of until a person acknowledges it, and posted again when it is reported again."""
     detail: int = 0
-    """The weight of what it says about a reply, which may be reported as several kinds; 0: it is no reply."""
+    """The weight of what it says about a reply, which may be reported as several kinds; 0: it is not a reply."""
     only_with_words: bool = False
     """It is a reply only if it has the words of one: a lead may opt out by a link too."""
     trouble: bool = False

@@ -137,7 +137,7 @@ def closed(pace: Pace, now: float) -> Pace:
 
 
 def settled(pace: Pace, now: float) -> Pace:
-    """Undo what no wait explains: a clock that was set back, or that began anew with the machine."""
+    """Undo what no wait explains: a clock that was set back, or that started again with the machine."""
     is_sane = (
         max(pace.sent, default=now) <= now + 1.0
         and pace.resumes_at <= now + LONGEST_STOP_SECONDS

@@ -103,7 +103,7 @@ async def _run(arguments: Digest, context: CommandContext) -> Result:
         channel, note = place.channel, place.note
         zone = str(getattr(context.zone, "key", "UTC"))  # the person's, where none was named
         at = " and ".join(str(replace(one, zone=one.zone or zone)) for one in _recurrences(arguments.at))
-    # An answer without a change is no news: only the person sees it.
+    # An answer without a change isn't news: only the person sees it.
     if at == before:
         return Result(_schedule(at, channel, context))
     await records.set_digest(name, channel, at)

@@ -85,7 +85,7 @@ async def _run(arguments: Domain, context: CommandContext) -> Result:
 
     inboxes = await context.inboxes()
     own = [one for one in inboxes if (one.domain or "").lower() == arguments.name]
-    # A domain without inboxes is no domain of ours: whoever types one gets no look-ups of others' DNS.
+    # A domain without inboxes isn't one of ours: whoever types one gets no look-ups of others' DNS.
     if not own:
         domains = sorted({inbox.domain for inbox in inboxes if inbox.domain})
         title = f"No inboxes send from {clip(arguments.name)}"

@@ -243,7 +243,7 @@ async def _change(
 
 
 async def send_status(name: str, status: Status, *, context: CommandContext) -> None:
-    """Set the status at the service; an answer that contradicts it is no confirmation, and is read again.
+    """Set the status at the service; an answer that contradicts it doesn't confirm it, and is read again.
 
     Raises `NotCarriedOut` if the list agrees with that answer, and `Uncertain` if it doesn't.
     """

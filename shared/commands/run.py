@@ -468,7 +468,7 @@ def _read_act(named: str, data: Any) -> Act:
         raise ValueError(f"unknown act {named}") from error
     # The text comes from the database: it may name no other class.
     if not issubclass(kind, Act):
-        raise ValueError(f"{named} is no act")  # noqa: TRY004 # of what was kept
+        raise ValueError(f"{named} is not an act")  # noqa: TRY004 # of what was kept
     act: Act = _adapter(kind).validate_python(data)
     return act
 

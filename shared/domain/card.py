@@ -67,7 +67,7 @@ class Row:
     _: KW_ONLY
     tone: Tone = Tone.INFO
     heads_group: bool = False
-    """True for a row over the entries of its group: it is no entry of the list itself."""
+    """True for a row over the entries of its group: it isn't an entry of the list itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def cause_of(error: OutreachError) -> str:
         return REJECTED
     if isinstance(error, RateLimited):
         return RATE_LIMITED
-    # A success that nobody can read is no outage, though it is as useless.
+    # A success that can't be read isn't an outage, though it is as useless.
     if isinstance(error, Unreadable) or (isinstance(error, ServiceBroken) and (error.status or 200) < 300):
         return UNREADABLE
     if isinstance(error, ServiceBroken):

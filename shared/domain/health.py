@@ -81,7 +81,7 @@ def verdict(inbox: Inbox, *, thresholds: Thresholds = DEFAULT) -> Verdict:
 
 @lru_cache(maxsize=REMEMBERED)
 def _verdict(status: str | None, score: float | None, thresholds: Thresholds) -> Verdict:
-    # The list of statuses may grow: a new one is no known state, so it is neither good nor bad.
+    # The list of statuses may grow: a new one isn't a known state, so it is neither good nor bad.
     if status is not None and status not in INBOX_STATUSES:
         return Verdict(tone=Tone.UNKNOWN, word=status, reasons=(f"unknown status “{status}”",))
     tone, word, reasons = by_score(score, thresholds)

@@ -186,7 +186,7 @@ class Condition:
 
     @property
     def is_alarm(self) -> bool:
-        """True if something can't send, can't be read, or a guardrail has fired; a low score alone is no alarm."""
+        """True if something can't send, can't be read, or a guardrail has fired; a low score alone is not an alarm."""
         return self.kind != BAD
 
     @property
@@ -209,7 +209,7 @@ def dated(conditions: Iterable[Condition], starts: Iterable[ProblemStart]) -> tu
         found = known.get((condition.key, condition.kind))
         if found is None:
             return condition
-        # Each trouble has a start of its own: a key that was rejected before is no part of a rate limit.
+        # Each trouble has a start of its own: a key that was rejected before doesn't belong to a rate limit.
         since, began = moment(found.kind_since), moment(found.since)
         return replace(condition, since=since, began=began, is_older=found.is_older)
 

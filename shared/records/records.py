@@ -66,7 +66,7 @@ class PeriodRecords:
 
 @frozen
 class Subscription:
-    """An event that a channel wants to be told of. Empty `sequence` and `inbox` mean all."""
+    """An event that a channel subscribes to. Empty `sequence` and `inbox` mean all."""
 
     channel: str
     event: str

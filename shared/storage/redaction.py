@@ -19,7 +19,7 @@ LONGEST_BYTES = 2_000
 """No address is longer, however JSON writes it."""
 ROWS_AT_ONCE = 500
 """Rows that one transaction changes: a running bot waits for each."""
-# JSON writes a line's end in front of an address as `\n`, whose letter is no part of the address.
+# JSON writes a line's end in front of an address as `\n`, whose letter doesn't belong to the address.
 BEGINS = r"(?:(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4})|(?<![\w.+%-]))"
 
 Key = tuple[Any, ...]

@@ -173,7 +173,7 @@ def _step_back(tx: Transaction, entry: AuditEntry) -> None:
 
     The Undo was one more change of the sequence, so that the change before, one below the undone one, is now one above
     it. All earlier ones move up by as much: what follows without a gap can be undone in its turn, and where there is a
-    gap, somebody else's change is in it.
+    gap, another person's change is in it.
     """
     undone = tx.find(audit, id=entry.undoes)
     if undone is None:

@@ -231,7 +231,7 @@ class FoundLeads(Repository):
 
 
 def _candidates(tx: Transaction, workspace: str, leads: Sequence[str]) -> dict[str, float | None]:
-    """The time since which each listed lead is a candidate, None where it is no news; they are noted as seen."""
+    """The time since which each listed lead is a candidate, None where it is known already; they are noted as seen."""
     c, since = known_leads.c, dict[str, float | None]()
     for chunk in portions([_BEGUN, *leads]):
         keys = {_key(lead): lead for lead in chunk}

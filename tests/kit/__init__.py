@@ -18,7 +18,7 @@ It is told through a face, as a person, the service or Slack would see it, and n
         assert "Claim" in card.buttons
 
 - The fixtures are `team` (service, Slack and bot), `account` (the service alone), `shell` and `screen`;
-  each is made anew for a test, and none needs the network.
+  each test gets its own, and none needs the network.
 - Time moves by `await team.pass_time(hours=2)`; nothing sleeps. What has no moment is awaited: `team.card`
   and `team.until` ask again until it is there, and fail after a bound.
 - Expectations are what people read, spelled out in the test; no constant of the product.

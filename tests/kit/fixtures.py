@@ -1,4 +1,4 @@
-"""The kit's fixtures, each made anew for a test."""
+"""The kit's fixtures, of which each test gets its own."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ async def test_the_message_that_all_guardrails_are_off_says_that_they_were_turne
     async def is_true_again() -> bool:
         return not any("workspaces are off" in one["text"] for one in await agency.bot.messages())
 
-    await until(is_true_again)
+    assert await until(is_true_again)
 
 
 async def test_a_table_becomes_lines_in_the_modal_of_a_shortcut(agency: Agency) -> None:

@@ -63,7 +63,7 @@ async def test_the_bot_greets_a_channel_that_it_joins(served: BotWithService) ->
     async def subscribed() -> bool:
         return any("now gets" in one["text"] for one in await served.bot.messages(seed.GENERAL))
 
-    await until(subscribed)
+    assert await until(subscribed)
 
 
 async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(served: BotWithService) -> None:
