@@ -38,7 +38,7 @@ from bot.http.webhook_secrets import FORGET_SECONDS, WebhookSecrets
 from bot.interactions.lifecycle import CHECK_SECONDS, Lifecycle
 from bot.interactions.listeners import Listeners
 from bot.interactions.slack_apps import open_slack_side
-from bot.jobs import history_sampler, reconcile, register
+from bot.jobs import due, history_sampler, reconcile
 from bot.jobs.card_refresh import CardRefresher
 from bot.jobs.domain_checks import DomainChecks
 from bot.jobs.history_sampler import HistorySampler
@@ -166,11 +166,10 @@ async def open_bot(
             "jobs": worker.run,
             "card_refresh": refresher.run,
             **({"socket_mode": socket_mode.run} if socket_mode else {}),
+            "schedule": scheduler.run,
         }
         for name, run in tasks.items():
             await stack.enter_async_context(core.supervisor.running(name, run))
-        scheduler.start()
-        stack.push_async_callback(scheduler.aclose)
         yield Bot(
             web=_build_web(core, bolt, readiness),
             store=store,
@@ -267,7 +266,7 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
     every(PRUNE_SECONDS, store.slack_events.forget_old, name="slack_events")
     every(BEAT_SECONDS, beat, name="heartbeat")
     every(FORGET_SECONDS, core.secrets.refresh, name="webhook_secrets")
-    kinds = register.kinds(
+    kinds = due.kinds(
         store,
         contexts,
         planned=signals.changed,

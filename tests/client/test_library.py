@@ -22,7 +22,7 @@ PAGE = (ROOT / "docs" / "client.md").read_text()
 # Rich is not among them: httpx loads it for its own command, where it is installed.
 FOREIGN = (
     "bot", "cli", "tui", "sandbox", "slack_bolt", "slack_sdk", "textual", "starlette", "uvicorn",
-    "sqlalchemy", "apscheduler", "psycopg", "aiohttp",
+    "sqlalchemy", "psycopg", "aiohttp",
 )  # fmt: skip
 
 

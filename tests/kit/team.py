@@ -30,7 +30,8 @@ import pytest
 import sqlalchemy as sa
 
 from bot.app import Bot, open_bot
-from bot.jobs.scheduler import JobScheduler
+from bot.jobs.scheduler import Job, JobScheduler
+from bot.runtime.supervisor import Supervisor
 from bot.server import Server, server_config
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
@@ -67,17 +68,25 @@ class _Jobs(JobScheduler):
 
     opened: _Jobs | None = None
 
-    def start(self) -> None:
-        super().start()
+    def __init__(self, supervisor: Supervisor) -> None:
+        super().__init__(supervisor)
+        self.at_work = 0
         _Jobs.opened = self
 
-    def wake(self) -> None:
-        """Have the scheduler look at the clock again."""
-        self._scheduler.wakeup()
+    def every(self, seconds: float, job: Job, *, name: str, at_once: bool = False) -> None:
+        async def run() -> None:
+            self.at_work += 1
+            try:
+                await job()
+            finally:
+                self.at_work -= 1
 
-    @property
-    def at_work(self) -> bool:
-        return bool(self._running)
+        super().every(seconds, run, name=name, at_once=at_once)
+
+    def wake(self) -> None:
+        """Have each job look at the clock again."""
+        for *_, wakeup in self.ticking.values():
+            wakeup.set()
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from bot.alerts import changes, domains, kinds
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.guardrails import cards
-from bot.jobs.auto_resume import ended_card
+from bot.jobs.due import ended_card
 from sandbox.slack import blockkit
 from shared.api.event_kinds import DNS, PAUSED
 from shared.api.events import Event

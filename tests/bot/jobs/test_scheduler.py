@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from datetime import UTC, datetime, timedelta
 
-from apscheduler.job import Job
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
-
-from bot.jobs.scheduler import Interval, JobScheduler
+from bot.jobs.scheduler import JobScheduler
 from bot.runtime.supervisor import Supervisor
 from shared.records.sequence_changes import Timer
 from shared.store import Store
 from tests.bot.manual_clock import ManualClock
+from tests.waiting import until
 
 
-async def test_a_job_whose_time_passed_while_the_bot_was_starting_runs_late() -> None:
-    ran = asyncio.Event()
+async def test_a_job_that_failed_runs_again_and_others_wait_for_their_time() -> None:
+    runs: list[int] = []
 
     async def job() -> None:
-        ran.set()
+        runs.append(len(runs))
+        if len(runs) == 1:
+            raise ValueError
 
     scheduler = JobScheduler(Supervisor())
-    scheduler.every(900.0, job, name="job", at_once=True)
-    scheduler.start()
-    time.sleep(1.2)  # noqa: ASYNC251 # a start that holds up the event loop
-    assert await asyncio.wait_for(ran.wait(), timeout=60)
-    await scheduler.aclose()
-
-
-def test_the_times_that_a_sleeping_machine_missed_are_one() -> None:
-    before = datetime(2026, 3, 1, tzinfo=UTC)
-    trigger = Interval(seconds=1.0, timezone=UTC, start_date=before)
-    job = Job(AsyncIOScheduler(timezone=UTC), trigger=trigger, next_run_time=before)
-    awake = before + timedelta(days=30, seconds=0.25)
-    assert job._get_run_times(awake) == [before]
-    assert trigger.get_next_fire_time(before, awake) == awake + timedelta(seconds=0.75)
-    on_time = before + timedelta(seconds=0.25)
-    assert trigger.get_next_fire_time(before, on_time) == before + timedelta(seconds=1)
-    assert trigger.get_next_fire_time(before, before - timedelta(days=1)) == before + timedelta(seconds=1)
+    scheduler.every(0.01, job, name="job", at_once=True)
+    scheduler.every(900.0, job, name="later")
+    running = asyncio.create_task(scheduler.run())
+    await until(lambda: len(runs) > 2)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert runs == [*range(len(runs))]
 
 
 async def test_timers_of_a_workspace_that_left_the_settings_are_deleted_after_30_days(

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine.default import DefaultDialect
 
 from bot import worker
-from bot.jobs import auto_resume
+from bot.jobs import due
 from bot.server import run
 from shared.api import pace
 from shared.commands import hold as pauses
@@ -88,7 +88,7 @@ def _hurry() -> None:
     """What would wait for a dead process for 15 s or a minute waits for 2 or 3 s."""
     for module, name, seconds in (
         (worker, "POLL_SECONDS", 0.2),
-        (auto_resume, "RETRY_SECONDS", 2.0),
+        (due, "RETRY_SECONDS", 2.0),
         (sequences, "LATE_EVERY", 0.5),
         (sequences, "LOCK_SECONDS", 2.0),
         (pauses, "LOCK_SECONDS", 2.0),

@@ -17,7 +17,7 @@ from bot.alerts.routing import Routes
 from bot.commands.context import CommandContexts
 from bot.guardrails.acts import GuardrailActs
 from bot.guardrails.watch import GuardrailWatch
-from bot.jobs import register
+from bot.jobs import due
 from bot.runtime.wakeup import Wakeup
 from bot.worker import Worker
 from shared import settings as shared_settings
@@ -181,7 +181,7 @@ async def open_process(
         settings = shared_settings.load(environ=environ)
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
         guard = GuardrailWatch(store, contexts, planned=lambda: None)
-        kinds = register.kinds(
+        kinds = due.kinds(
             store, contexts, planned=lambda: None, routes=Routes(alert_channels={}), guard=guard
         )
         worker = Worker(store, kinds, workspaces=["default"], wakeup=Wakeup())

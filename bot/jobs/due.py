@@ -1,0 +1,269 @@
+"""The jobs of the store, by kind: the ends of timed pauses, late requests, digests; and who does the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+import structlog
+
+from bot.alerts import notes
+from bot.alerts.links import links_of
+from bot.alerts.reminders import Reminders
+from bot.alerts.routing import Routes
+from bot.commands.context import CommandContexts
+from bot.delivery.outbox import MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS, Outbox
+from bot.guardrails.watch import GuardrailWatch
+from bot.jobs.domain_checks import DomainChecks
+from bot.worker import Kind
+from shared.api.errors import NotFound, OutreachError
+from shared.commands.digest import digest_card
+from shared.commands.hold import Busy, Held, send_status
+from shared.commands.run import CommandContext, with_workspace
+from shared.domain.card import Card, Tone
+from shared.records.audit import Actor, AuditEntry
+from shared.records.records import RecordsUnavailable
+from shared.records.sequence_changes import Status
+from shared.store import Store, jobs
+from shared.store.jobs import Again, Done, End, Job
+from shared.store.messages import LONGEST_SECONDS, PlannedPost
+from shared.store.post_kinds import NOTE
+from shared.store.posting import FARTHEST_LOOKUP, LONGEST_TRIAL
+from shared.store.sequences import LATE_EVERY, TimerReplaced, timer_of
+from shared.store.slack_limits import POSTS, UPDATES
+from shared.text.formats import clip, show_number
+
+BOT = Actor(name="outreach", face="bot")
+RESUMED_AT_ONCE = 5
+RETRY_SECONDS = 30.0
+"""Seconds until what the service couldn't do or tell now is tried again."""
+MOST_NAMES = 15
+
+log = structlog.get_logger("jobs")
+
+
+def kinds(
+    store: Store,
+    contexts: CommandContexts,
+    *,
+    planned: Callable[[], None],
+    routes: Routes,
+    guard: GuardrailWatch,
+    checks: DomainChecks | None = None,
+    outbox: Outbox | None = None,
+) -> Sequence[Kind]:
+    """All kinds of jobs; without an `outbox` nothing is posted."""
+    settings, lease, own = contexts.settings, store.posting.timings.lease, DueJobs(store, contexts, planned)
+    remind = Reminders(store, settings.alerts, routes, planned=planned, links=links_of(settings))
+
+    found = [
+        # One message tells of the ends of the pauses that were made in one channel.
+        Kind(
+            name=jobs.RESUME,
+            handle=own.resume,
+            group=lambda job: (job.workspace, job.payload.get("channel")),
+            batch=300,
+            renewed=True,
+        ),
+        Kind(name=jobs.LATE, handle=own.revert_late, batch=100, renewed=True),
+        # More than five reminders of a channel in one transaction are one message.
+        Kind(name=jobs.REMIND, handle=remind, batch=200, parallel=1),
+        Kind(name=jobs.RELEASE, handle=own.release),
+        Kind(name=jobs.DIGEST, handle=own.give_digests, renewed=True),
+        # One reading of what happened serves all workspaces.
+        Kind(
+            name=jobs.EVALUATE,
+            handle=guard,
+            group=lambda _job: None,
+            batch=1_000,
+            parallel=1,
+            renewed=True,
+        ),
+        Kind(name=jobs.ACT, handle=guard.acts, renewed=True),
+    ]
+    if checks:
+        found.append(Kind(name=jobs.DOMAIN, handle=checks, alone=True, renewed=True))
+    if outbox:  # each beside the others: no alert waits for an update or a look-up
+        found += [
+            Kind(
+                name=jobs.POST,
+                handle=outbox.post,
+                parallel=MAX_CHANNELS,
+                farthest=LONGEST_TRIAL,
+                group=lambda job: job.id,
+                lease=lease,
+                pace=POSTS,
+            ),
+            Kind(
+                name=jobs.LOOKUP,
+                handle=outbox.look_up,
+                parallel=MAX_LOOKUPS,
+                farthest=FARTHEST_LOOKUP,
+                group=lambda job: job.id,
+                lease=lease,
+            ),
+            Kind(
+                name=jobs.PAINT,
+                handle=outbox.paint,
+                group=lambda job: job.id,
+                parallel=MAX_PAINTS,
+                farthest=LONGEST_SECONDS,
+                pace=UPDATES,
+            ),
+        ]
+    return found
+
+
+class DueJobs:
+    """Handles the jobs that need nothing but the store and the service; `planned` is called after a message was."""
+
+    def __init__(self, store: Store, contexts: CommandContexts, planned: Callable[[], None]) -> None:
+        self._store, self._contexts, self._planned = store, contexts, planned
+
+    async def release(self, claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Post what was held until the end of the quiet hours."""
+        for job in claimed:
+            if await self._store.outbox.release(job):
+                self._planned()
+        return {}
+
+    async def give_digests(self, claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Plan the digests that are due at their time and time zone; each is posted once."""
+        ends: dict[Job, End] = {}
+        for job in claimed:
+            if (due := await self._store.digests.due(job)) is None:
+                continue
+            context = self._contexts.at(self._contexts.settings.workspace(due.workspace), BOT)
+            try:
+                card = await digest_card(context, length=due.days)
+            except OutreachError as error:
+                log.warning("digest postponed", workspace=due.workspace, error=type(error).__name__)
+                ends[job] = Again(after=RETRY_SECONDS)
+                continue
+            if len(self._contexts.clients) > 1:
+                card = with_workspace(card, workspace=due.workspace)
+            if await self._store.digests.give(job, due, notes.write_note(card)):
+                self._planned()
+        return ends
+
+    async def resume(self, timers: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Resume the sequences whose timed pause has ended; doing it twice does no harm, and is announced once."""
+        workspace = self._contexts.settings.workspace(timers[0].workspace)
+        context, turns = self._contexts.at(workspace, BOT), asyncio.Semaphore(RESUMED_AT_ONCE)
+        is_gone: dict[Job, bool] = {}
+
+        async def resume(timer: Job) -> None:
+            async with turns:
+                try:
+                    await self._resume_one(timer, context)
+                    is_gone[timer] = False
+                except NotFound:  # a list without it may be wrong: only this is an answer about it
+                    is_gone[timer] = True
+                except TimerReplaced:
+                    pass  # a person or a guardrail has decided otherwise, or another process resumes it
+                except (OutreachError, RecordsUnavailable) as error:
+                    log.warning("sequence not resumed", sequence=timer.key, error=type(error).__name__)
+                except Exception:  # one that fails must not stop the others
+                    log.exception("sequence not resumed", sequence=timer.key)
+
+        await asyncio.gather(*map(resume, timers))
+        channel = timers[0].payload.get("channel") or workspace.alert_channel or ""
+        if is_gone and await self._announce(is_gone, context, channel):
+            self._planned()
+        return {job: Again(after=RETRY_SECONDS) for job in timers if job not in is_gone}
+
+    async def _resume_one(self, timer: Job, context: CommandContext) -> None:
+        """Resume a sequence while its timer is ours; that it may be active already costs less than to ask."""
+        changes = self._store.changes
+        change = await changes.begin(context.workspace.name, timer.key, status="active", firing=timer)
+        if change is None:
+            raise Busy
+        async with Held(change, changes) as held:
+            await held.send(lambda name: send_status(name, "active", context=context))
+            await held.end(keep_timer=True)  # it is deleted with its announcement
+
+    async def _announce(self, is_gone: Mapping[Job, bool], context: CommandContext, channel: str) -> bool:
+        """Delete the timers and tell of them, together: of one that was replaced meanwhile, nothing is said."""
+
+        def tell(ours: Sequence[Job]) -> tuple[AuditEntry, PlannedPost | None]:
+            card = ended_card({timer: is_gone[timer] for timer in ours})
+            entry = AuditEntry(
+                at=context.now(),
+                actor=BOT,
+                workspace=context.workspace.name,
+                command="resume: the pause has run out",
+                result=f"{card.title} ({', '.join(timer.key for timer in ours)})",
+                effect="resumed",
+                sequences=tuple(timer.key for timer in ours if not is_gone[timer]),
+            )
+            first = min(ours, key=lambda timer: timer.id)
+            post = PlannedPost(
+                dedupe=f"note:resume:{first.id}:{timer_of(first).due_at.timestamp()}",
+                channel=channel,
+                kind=NOTE,
+                note=notes.write_note(card),
+                condensed=True,
+            )
+            return entry, post if channel else None
+
+        return await self._store.timers.finish([*is_gone], tell)
+
+    async def revert_late(self, late: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Have the confirmed status of sequences that a late request changed; until none can come any more."""
+        workspace = late[0].workspace
+        doubts = await self._store.changes.doubts(workspace, [job.key for job in late])
+        confirmed = {doubt.sequence: doubt.confirmed for doubt in doubts if doubt.confirmed}
+        # It costs a request only while one that may come contradicts what was confirmed.
+        statuses: Mapping[str, str | None] = {}
+        if confirmed:
+            try:
+                listed = await self._contexts.clients[workspace].list_sequences()
+                statuses = {sequence.id: sequence.status for sequence in listed}
+            except OutreachError as error:
+                log.warning("late requests not looked for", workspace=workspace, error=type(error).__name__)
+        for sequence, status in confirmed.items():
+            if statuses.get(sequence) not in {None, status}:
+                await self._revert(workspace, sequence, status)
+        open_ = {doubt.sequence for doubt in doubts}
+        return {job: Again(after=LATE_EVERY, attempts=0) if job.key in open_ else Done() for job in late}
+
+    async def _revert(self, workspace: str, sequence: str, status: Status) -> None:
+        change = await self._store.changes.begin(workspace, sequence, status=status, if_confirmed=True)
+        if change is None:  # someone changes it, or has changed it since
+            return
+        client = self._contexts.clients[workspace]
+        try:
+            async with Held(change, self._store.changes) as held:
+                await held.send(client.pause_sequence if status == "paused" else client.resume_sequence)
+                await held.end(keep_timer=True)
+        except OutreachError as error:
+            log.warning("late request not reverted", sequence=sequence, error=type(error).__name__)
+        else:
+            log.warning("late request reverted", sequence=sequence, status=status)
+
+
+def ended_card(is_gone: Mapping[Job, bool]) -> Card:
+    """The end of pauses that no message of the bot tells of: of a shell, or of a sequence that is gone."""
+    back, gone = (
+        sorted(
+            clip(timer.payload.get("name") or timer.key, length=40)
+            for timer in is_gone
+            if is_gone[timer] is deleted
+        )
+        for deleted in (False, True)
+    )
+    text = [f"Deleted before the pause ended: {_listed(gone)}."] if gone else []
+    if not back:
+        title = f"{show_number(len(gone), 'paused sequence')} deleted"
+        return Card(title=title, tone=Tone.WARN, text=tuple(text))
+    if len(back) == 1:
+        return Card(title=f"▶ {back[0]} is sending again", text=tuple(text))
+    return Card(
+        title=f"▶ {show_number(len(back), 'sequence')} are sending again",
+        text=(_listed(back), *text),
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
