@@ -1,7 +1,7 @@
 """The history's database: its tables, its transactions, and recovery from a damaged file.
 
-Samples are kept where a value changed, and hold until the next: health moves daily, so an inbox costs a few
-rows a month, not one a poll. Synchronous; `history` calls it from worker threads.
+Samples are kept where a value changed, and hold until the next: health moves daily, so an inbox costs a row a day,
+not one a poll. Synchronous; `History` calls it from a thread.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from shared.storage.database import OpenFile, open_engine
 T = TypeVar("T")
 Act = Callable[[sa.Connection], T]
 
+METRIC = "health_score"
+"""The value whose samples are kept: the only one that a person looks back at."""
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 ONE_WRITER = 0x6F757472_68697374
 """The advisory lock under which PostgreSQL's writers take turns, as SQLite's do by themselves."""

@@ -16,7 +16,7 @@ from shared.api.models import Inbox
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
 from shared.frozen import frozen
-from shared.history import About, History, HistoryUnavailable, Transition
+from shared.history import History, HistoryUnavailable, Transition
 from tui.model.changes import ChangeLine, change_lines
 from tui.model.course import LEAST_SPAN, Course, course_of
 from tui.model.happened import Mark, of_transitions
@@ -38,7 +38,6 @@ MOST_NEW = 100
 """Changes that are told after one poll."""
 MOST_TRANSITIONS = 2_000
 """Behind the marks of a plot."""
-HEALTH = "health_score"
 T = TypeVar("T")
 Trends = Mapping[str, tuple[float, ...]]
 
@@ -111,28 +110,22 @@ class HistoryAccess:
     ) -> Course | None:
         """The health of an inbox, or the lowest of a domain, from where it is known; None: nothing is."""
         points, start = max(8, min(points, MOST_POINTS)), now - span
-        series = self._history.series(
-            self._workspace,
-            kind=about.kind,
-            key=about.key,
-            metric=HEALTH,
-            start=start,
-            end=now,
-            points=points,
+        health = self._history.health(
+            self._workspace, kind=about.kind, key=about.key, start=start, end=now, points=points
         )
-        samples = await self._or(series, ())
+        samples = await self._or(health, ())
         covered = await self._or(self._history.covered(self._workspace, end=now), ())
         return course_of(samples, start=start, end=now, points=points, covered=covered, thresholds=thresholds)
 
     async def marks(self, about: PageRef, *, start: datetime, end: datetime) -> tuple[Mark, ...]:
         """Changes that polls noticed: of a sequence, an inbox, the inboxes of a domain, or of everything."""
-        which = About(kind=about.kind, key=about.key)
+        which = {"kind": about.kind, "key": about.key}
         if about.kind == "domain":
-            which = About(kind="inbox", domain=about.key)
+            which = {"kind": "inbox", "domain": about.key}
         elif about.kind == "incident":
-            which = About(field="status")
+            which = {"field": "status"}
         reading = self._history.transitions(
-            self._workspace, start=start, end=end, about=which, limit=MOST_TRANSITIONS
+            self._workspace, start=start, end=end, limit=MOST_TRANSITIONS, **which
         )
         return tuple(of_transitions(await self._or(reading, ())))
 
@@ -144,15 +137,11 @@ class HistoryAccess:
         Not `fresh`: they were read long before.
         """
         history, name = self._history, self._workspace
-        reading = history.transitions(
-            name, start=start, end=end, about=About(kind="inbox"), limit=MOST_CHANGES
-        )
+        reading = history.transitions(name, start=start, end=end, kind="inbox", limit=MOST_CHANGES)
         changes = await self._or(reading, ())
         covered = await self._or(history.covered(name, end=end), ())
-        series = history.all_series(
-            name, kind="domain", metric=HEALTH, start=start, end=end, points=MOST_POINTS
-        )
-        seen = {domain: samples[0].at for domain, samples in (await self._or(series, {})).items()}
+        known = await self._or(history.domains_known_from(name, end=end), {})
+        seen = {domain: max(start, at) for domain, at in known.items()}
         read = [(began, ended) for began, ended in covered if ended >= start]
         if fresh and read and end - read[-1][1] <= STILL_READ:
             read[-1] = (read[-1][0], end)
@@ -190,7 +179,7 @@ class HistoryAccess:
     async def _trends(self, now: datetime) -> Trends:
         for span in SPANS:
             courses = await self._history.sparklines(
-                self._workspace, kind="inbox", metric=HEALTH, start=now - span, end=now, points=POINTS
+                self._workspace, start=now - span, end=now, points=POINTS
             )
             if any(len(values) > 2 for values in courses.values()):
                 return courses

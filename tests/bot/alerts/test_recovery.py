@@ -89,10 +89,8 @@ async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(
         remote.refuses = 401
         await memory.sample()
         now = moment()
-        kept = await history.all_series(
-            "default", kind="inbox", metric="health_score", start=now, end=now, points=1
-        )
-    assert [sample.value for sample in kept[ADDRESS]] == [84]
+        kept = await history.health("default", kind="inbox", key=ADDRESS, start=now, end=now, points=1)
+    assert [sample.value for sample in kept] == [84]
 
 
 @pytest.mark.e2e

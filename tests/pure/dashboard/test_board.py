@@ -10,7 +10,6 @@ from shared.api import decode
 from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading, Snapshot
-from shared.history.measurements import measures
 from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, account, board_of
 from tui.entrypoints.once import as_data
@@ -89,6 +88,3 @@ def test_sequences_of_one_name_keep_their_own_counts_by_id() -> None:
         "sq_1",
         "sq_2",
     ]
-    series = measures({"stats": rows})
-    assert series["sequence", "sq_1", "sends"] == 900
-    assert series["sequence", "sq_2", "sends"] == 400

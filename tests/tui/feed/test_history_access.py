@@ -25,8 +25,8 @@ async def test_starting_again_changes_nothing(tmp_path: Path) -> None:
         await before.add(kept, now=NOW)
         # The last snapshot is kept once a minute: what was read since is in the samples only.
         fell = Reading(value=box(79.0), read_at=NOW + timedelta(seconds=20))
-        transitions = await before.add(replace(kept, inboxes=fell), now=NOW + timedelta(seconds=20))
-        assert [one.after for one in transitions if one.field == "health"] == ["at risk"]
+        await before.add(replace(kept, inboxes=fell), now=NOW + timedelta(seconds=20))
+        assert [change.after for change in await before.transitions("acme")] == ["at risk"]
     async with History(url) as again:
         history = HistoryAccess(again, workspace="acme")
         past = await history.recall(now=later)
