@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cli.programs import GROUPS, LONGEST_COUNT, PROGRAMS, Program, count, flag, path
 from shared.commands import COMMANDS, Command, Face, find_command
-from shared.commands.help import FIRST_LINES
+from shared.commands.help import FIRST_LINES, REPLY_ACTS
 from shared.text.tokenize import names_workspace
 
 if TYPE_CHECKING:
@@ -161,6 +161,8 @@ def _terminal_width() -> int:
 
 def help_of(word: str) -> str | None:
     """The help of a program or command; None where a shell has no such word."""
+    if how := REPLY_ACTS.get(word.lower()):
+        return f"In Slack: /outreach {how.line}"
     known: Program | Command | None = PROGRAMS.get(word)
     if known is None and (command := find_command(word)) and offered(command):
         known = command
@@ -169,15 +171,14 @@ def help_of(word: str) -> str | None:
 
 def unknown(word: str, line: Line) -> str:
     """The refusal of a word, with the command line that was probably meant."""
-    from difflib import get_close_matches
     from shlex import join
 
-    from shared.commands.base import ALIASES
+    from shared.commands.base import ALIASES, nearest_of
     from shared.text.sanitize import visible
 
-    if word in COMMANDS:
+    if word in COMMANDS or word in REPLY_ACTS:
         return f"“{word}” is a command for Slack: type “/outreach {word}” there."
-    near = get_close_matches(word.lower(), (*words(), *ALIASES), n=1, cutoff=0.5)
+    near = nearest_of(word, (*words(), *ALIASES))
     meant = join(("outreach", *line.before, near[0], *line.after)) if near else ""
     hint = f" Did you mean “{visible(meant)}”?" if near else ""
     return f"unknown command “{visible(word)[:60]}”.{hint} `outreach --help` lists them all."

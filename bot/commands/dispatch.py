@@ -289,7 +289,7 @@ class CommandDispatcher:
         try:
             result = await carry_out(act, context, line=line)
         except Exception as error:
-            await self._settle(asked.nonce, error_card(error))
+            await self._settle(asked.nonce, error_card(error, changes=True))
             raise
         await self._settle(asked.nonce, result.card)
         return replace(await self._changed(result, context), settles=True)

@@ -105,17 +105,17 @@ class RateLimited(OutreachError):
 
 
 class Unavailable(OutreachError):
-    """The outreach service isn't available right now. Nothing was changed."""
+    """The outreach service isn't available right now."""
 
 
 class Unreachable(Unavailable):
-    """The outreach service can't be reached. Nothing was changed."""
+    """The outreach service can't be reached."""
 
     advice = "Check `base_url`, the network and the proxy, then try again."
 
 
 class NoResponse(Unreachable):
-    """The outreach service didn't respond in time. Nothing was changed."""
+    """The outreach service didn't respond in time."""
 
     advice = "Try again in a moment: the service is slow to respond."
 

@@ -52,13 +52,22 @@ async def decode_in_thread(decode: Callable[[], T], *, is_large: bool) -> T:
     return await asyncio.get_running_loop().run_in_executor(_THREAD, decode)
 
 
-_attempts: ContextVar[list[OutreachError] | None] = ContextVar("failed_attempts", default=None)
+class Attempts(list[OutreachError]):
+    """The failures of attempts, also of those that are being repeated; and what waits for an answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[str] = []
+        """The endpoints."""
+
+
+_attempts: ContextVar[Attempts | None] = ContextVar("failed_attempts", default=None)
 
 
 @contextlib.contextmanager
-def failed_attempts() -> Iterator[list[OutreachError]]:
-    """The failures of the attempts within the block, also of those that are still being repeated."""
-    failures: list[OutreachError] = []
+def failed_attempts() -> Iterator[Attempts]:
+    """The attempts within the block."""
+    failures = Attempts()
     token = _attempts.set(failures)
     try:
         yield failures
@@ -156,11 +165,17 @@ class Pipeline:
         began = time.monotonic()
         await turn()
         self._count(requests=1)
+        noted = _attempts.get()
+        waiting = [] if noted is None else noted.waiting
+        waiting.append(request.endpoint)
         waited = time.monotonic() - began
         if waited > WORTH_LOGGING_SECONDS:
             LOG.debug("%s: waited %.2f s for the rate limit", request.endpoint, waited)
         timeout = self._limits.timeout
-        reply = await self._http.exchange(request, deadline=deadline, timeout=timeout, late=late)
+        try:
+            reply = await self._http.exchange(request, deadline=deadline, timeout=timeout, late=late)
+        finally:
+            waiting.remove(request.endpoint)
         took = time.monotonic() - began - waited
         LOG.debug("%s: %d, %d bytes in %.3f s", request.endpoint, reply.status, len(reply.body), took)
         self.service_time = read_date(reply.headers.get("date", "")) or self.service_time

@@ -14,6 +14,7 @@ from shared.commands.base import (
     Face,
     discover,
     find_command,
+    nearest_of,
 )
 from shared.commands.help import Help
 from shared.domain.card import Button, Card, Fact, Tone
@@ -31,6 +32,7 @@ __all__ = [
     "UsageError",
     "find_command",
     "invocation",
+    "misused",
     "parse",
     "render",
 ]
@@ -83,7 +85,7 @@ def parse(line: str) -> Invocation:
     try:
         arguments = command.arguments.read(words[1:])
     except ArgumentError as error:
-        raise _misused(command, error) from None
+        raise misused(command, error) from None
     return Invocation(arguments=arguments, workspace=workspace, line=line)
 
 
@@ -135,12 +137,9 @@ def _unknown(words: tuple[Word, ...], workspace: str | None) -> UsageError:
 
 def _nearest(word: str) -> list[Command]:
     """The commands whose names or aliases are spelled nearly so, the nearest first."""
-    import difflib  # late: only a mistake pays for its import
-
-    text = word.lower()[:40]
-    if text in _SYNONYMS:
-        return [COMMANDS[_SYNONYMS[text]]]
-    names = difflib.get_close_matches(text, (*COMMANDS, *ALIASES), n=3, cutoff=0.55)
+    if opposite := _SYNONYMS.get(word.lower()):
+        return [COMMANDS[opposite]]
+    names = nearest_of(word, (*COMMANDS, *ALIASES), cutoff=0.55)
     near = dict.fromkeys(ALIASES.get(name, name) for name in names)
     return [COMMANDS[name] for name in near][:MOST_NEAR]
 
@@ -152,7 +151,7 @@ def _try(command: Command) -> Button:
     return Button(f"{label[0].upper()}{label[1:]}", action)
 
 
-def _misused(command: Command, error: ArgumentError) -> UsageError:
+def misused(command: Command, error: ArgumentError) -> UsageError:
     """The refusal of a command's words, with how to use it and one example."""
     usage = Fact("Usage", command.synopsis)
     line = error.example or next(iter(command.examples), "")

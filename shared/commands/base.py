@@ -144,10 +144,10 @@ class InChannel(Arguments):
 
 
 def need_channel(arguments: InChannel, context: CommandContext) -> str:
-    """The channel that is named, or the one in which the command is given; raises `Stop` where there is none."""
+    """The channel that is named, or the one in which the command is given; raises `ArgumentError` where there is none."""
     if channel := arguments.channel or context.actor.channel:
         return channel
-    raise Stop(refused("Which channel?", NO_CHANNEL, why="no channel", argument="channel"))
+    raise ArgumentError("Which channel?", hint=NO_CHANNEL)
 
 
 def read_channel(word: Word) -> str | None:
@@ -168,11 +168,19 @@ def is_email(text: str) -> bool:
     return re.fullmatch(r"[^@\s<>,;]+@[^@\s<>,;]+", text) is not None
 
 
-def did_you_mean(word: str, known: Collection[str]) -> str:
-    """A hint naming the nearest of the known words, or all of them."""
+def nearest_of(word: str, known: Iterable[str], *, cutoff: float = 0.5) -> list[str]:
+    """The known words that are spelled most alike, the nearest first, at most three."""
     import difflib  # late: only a mistake pays for its import
 
-    near = difflib.get_close_matches(word.lower()[:40], known, n=1, cutoff=0.5)
+    typed = word.casefold()[:60]
+    near = difflib.get_close_matches(typed, tuple(known), cutoff=cutoff)
+    # Two letters that changed places are the commonest mistake, and difflib counts them as two.
+    return sorted(near, key=lambda name: sorted(name) != sorted(typed))
+
+
+def did_you_mean(word: str, known: Collection[str]) -> str:
+    """A hint naming the nearest of the known words, or all of them."""
+    near = nearest_of(word, known)
     return f"Did you mean {near[0]}?" if near else f"Choose from: {', '.join(known)}."
 
 

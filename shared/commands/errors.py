@@ -19,6 +19,7 @@ from shared.api.errors import (
 )
 from shared.api.pace import LONGEST_STOP_SECONDS
 from shared.commands import Invocation, UsageError
+from shared.commands.base import NOTHING_CHANGED
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.records.records import RecordsUnavailable
 from shared.settings import SettingsError, UnknownWorkspace
@@ -27,13 +28,10 @@ MESSAGES: dict[type[Exception], tuple[str, str]] = {
     Unauthorized: ("The service rejects the API key", "Check it with `outreach doctor`."),
     NotFound: ("Not found", "It may have been deleted, or belong to another outreach workspace."),
     InvalidRequest: ("The service rejects this request", "Correct the value it names, then try again."),
-    RateLimited: ("Too many requests", "Nothing was changed."),
+    RateLimited: ("Too many requests", ""),
     NoResponse: ("The outreach service is slow to respond", "Try again in a moment."),
     Unreachable: ("The outreach service can't be reached", "Try again in a moment."),
-    ServiceBroken: (
-        "The outreach service returned an error",
-        "Nothing was changed. Try again in a moment.",
-    ),
+    ServiceBroken: ("The outreach service returned an error", "Try again in a moment."),
     Uncertain: (
         "We couldn't confirm this change",
         "Check the current state before you try again: `sequences`, `leads`.",
@@ -55,7 +53,7 @@ MESSAGES: dict[type[Exception], tuple[str, str]] = {
 
 def failed_card(error: Exception, asked: Invocation, reference: str = "") -> Card:
     """The card for a command that failed: it names it, and offers to run it again where that may help."""
-    card = error_card(error, reference)
+    card = error_card(error, reference, changes=asked.changes)
     if not isinstance(error, Unavailable | RateLimited):
         return card
     again = Button("Retry", asked.arguments, workspace=asked.workspace or "")
@@ -63,8 +61,8 @@ def failed_card(error: Exception, asked: Invocation, reference: str = "") -> Car
     return replace(card, facts=(command, *card.facts), buttons=(again, *card.buttons))
 
 
-def error_card(error: Exception, reference: str = "") -> Card:
-    """The card for an error; `reference` is in the log."""
+def error_card(error: Exception, reference: str = "", *, changes: bool = False) -> Card:
+    """The card for an error; `reference` is in the log. `changes`: something was to be changed."""
     if isinstance(error, UsageError):
         return error.card
     for kind, (title, fix) in MESSAGES.items():
@@ -72,7 +70,8 @@ def error_card(error: Exception, reference: str = "") -> Card:
             why = error.message if isinstance(error, OutreachError) else str(error)
             default = (type(error).__doc__ or "").partition("\n")[0]
             why = (why or default).removeprefix(f"{title}.").lstrip()  # not the same twice
-            return _card(title, (why, _next(error, fix)), error=error, reference=reference)
+            kept = NOTHING_CHANGED if changes and isinstance(error, Unavailable | RateLimited) else ""
+            return _card(title, (why, kept, _next(error, fix)), error=error, reference=reference)
     text = (
         "This is a bug in the program.",
         "Try again. If it happens again, tell the person who runs the bot.",
@@ -83,7 +82,7 @@ def error_card(error: Exception, reference: str = "") -> Card:
 def _next(error: Exception, fix: str) -> str:
     if isinstance(error, RateLimited):
         # However long the service asks for: after a minute the next request is tried.
-        return f"{fix} Try again in {min(max(error.retry_after, 1), LONGEST_STOP_SECONDS):.0f} s."
+        return f"Try again in {min(max(error.retry_after, 1), LONGEST_STOP_SECONDS):.0f} s."
     hint = f"{error.cause} {error.own_hint}".strip() if isinstance(error, OutreachError) else ""
     return f"{hint} {fix}".strip() if not isinstance(error, Unreadable) or not hint else hint
 

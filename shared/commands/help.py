@@ -15,13 +15,16 @@ from shared.commands.base import (
     Words,
     one_of,
     refused,
+    texts,
 )
 from shared.domain.card import Button, Card, Fact, Row, Table, columns
+from shared.domain.reply_states import HOW
 from shared.domain.roles import Role
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
 
+REPLY_ACTS = {how.words: how for how in HOW.values()}
 EVERYTHING = "all"
 """The word for all commands, in the place of one."""
 FIRST_LINES = (
@@ -47,11 +50,13 @@ class Help(Arguments):
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        word = one_of(words, (*COMMANDS, *ALIASES, EVERYTHING))
+        if (words_of_act := " ".join(texts(words)).lower()) in REPLY_ACTS:
+            return cls(command=words_of_act)
+        word = one_of(words, (*COMMANDS, *ALIASES, *REPLY_ACTS, EVERYTHING))
         return cls(command=ALIASES.get(word, word) if word else None)
 
     def write(self) -> Iterable[str]:
-        return filter(None, (self.command,))
+        return (self.command or "").split()
 
 
 async def _help(arguments: Help, context: CommandContext) -> Result:
@@ -59,6 +64,11 @@ async def _help(arguments: Help, context: CommandContext) -> Result:
         return Result(first_help(context))
     if arguments.command == EVERYTHING:
         return Result(_all(context))
+    if how := REPLY_ACTS.get(arguments.command):
+        where = "In Slack, with the lead's name, its company or address; in the thread of the reply, without."
+        return Result(
+            Card(how.line, text=(where,), facts=(Fact("Example", f"{how.words} ada {how.example}"),))
+        )
     return Result(_one(COMMANDS[arguments.command], context))
 
 

@@ -45,7 +45,7 @@ CHANGED_AT_ONCE = 5
 
 
 class Busy(Unavailable):
-    """Another change of this sequence is still under way. Nothing was changed."""
+    """Another change of this sequence is still under way."""
 
 
 class NotCarriedOut(Unavailable):

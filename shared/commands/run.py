@@ -21,10 +21,11 @@ from shared.api.models import Sequence as Campaign
 from shared.api.pace import Priority, SharedBudget, budget_key
 from shared.api.pipeline import failed_attempts
 from shared.api.words import Grouping
-from shared.commands import Invocation
+from shared.commands import Invocation, misused
 from shared.commands.base import (
     COMMANDS,
     Act,
+    ArgumentError,
     Arguments,
     Choice,
     Command,
@@ -275,7 +276,7 @@ class RunCommand(Act):
 async def run(asked: Invocation, context: CommandContext) -> Result | Question:
     """Carry a command out, or ask first; what changes something, or fails at it, is in the audit.
 
-    Raises `OutreachError`, `RecordsUnavailable` and, for a line that names another workspace than the context's,
+    Raises `OutreachError`, `RecordsUnavailable`, `UsageError` and, for a line that names another workspace than the context's,
     `UnknownWorkspace`; `error_card` turns them into cards.
     """
     named, own = asked.workspace, context.workspace.name
@@ -290,7 +291,10 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
     # What changes something without asking is never cut off: it may have been carried out.
     if command.asks or not asked.changes:
         doing = _answered_in_time(doing, context)
-    done = await _recorded(doing, line, changes=asked.changes, context=context)
+    try:
+        done = await _recorded(doing, line, changes=asked.changes, context=context)
+    except ArgumentError as error:  # of what only the context tells, such as the channel
+        raise misused(command, error) from None
     is_named = named is not None
     if isinstance(done, Result):
         return replace(done, card=_in_workspace(done.card, context, is_named=is_named))
@@ -321,11 +325,17 @@ async def _answered_in_time(
                 counts = context.client.counts
                 now = counts.requests - counts.retried - counts.throttled
                 if now == answered or failures:
-                    raise failures[-1] if failures else Unreachable(cause="It doesn't answer.")
+                    raise failures[-1] if failures else _silence(failures.waiting)
                 answered = now
             return task.result()
         finally:
             task.cancel()
+
+
+def _silence(endpoints: Sequence[str]) -> Unreachable:
+    """The error of requests without an answer: of several, the others may be fine."""
+    endpoint = endpoints[0] if endpoints else ""
+    return Unreachable(endpoint=endpoint, cause=f"{endpoint or 'It'} doesn't answer.")
 
 
 async def _recorded(
@@ -418,7 +428,7 @@ class Part(Generic[T]):
 
     @property
     def why(self) -> str:
-        return of_reading(self.error.message if isinstance(self.error, OutreachError) else str(self.error))
+        return self.error.message if isinstance(self.error, OutreachError) else str(self.error)
 
     def unknown(self, label: str) -> Fact:
         return Fact(label, f"unknown: {self.why}", tone=Tone.UNKNOWN)
@@ -430,11 +440,6 @@ async def read_part(reading: Awaitable[T]) -> Part[T]:
         return Part(value=await reading)
     except (OutreachError, RecordsUnavailable) as error:
         return Part(error=error)
-
-
-def of_reading(text: str) -> str:
-    """An error's words without what they say of a change: nothing was to be changed."""
-    return text.replace(" Nothing was changed.", "")
 
 
 # A question as text, for a face that keeps it until it is answered.

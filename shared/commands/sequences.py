@@ -19,6 +19,7 @@ from shared.commands.base import (
     OnSequence,
     Result,
     Words,
+    nearest_of,
     one_of,
     refusal,
 )
@@ -248,11 +249,9 @@ def _fold(text: str) -> str:
 
 
 def _nearest(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
-    import difflib  # late: only a mistake pays for its import
-
-    folded = _fold(query)[:100]
+    folded = _fold(query)
     by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences}
-    near = difflib.get_close_matches(folded, by_name, n=3, cutoff=0.5)
+    near = nearest_of(folded, by_name)
     first = folded.partition(" ")[0]
     others = [name for name in by_name if first and name.startswith(first) and name not in near]
     return tuple(by_name[name] for name in (*near, *others)[:3])

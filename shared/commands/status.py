@@ -120,11 +120,9 @@ async def _look(context: CommandContext) -> Overview:
 
 def _service(seen: Overview, verdict: WorkspaceVerdict) -> Iterator[Fact]:
     """Its sequences and inboxes, and what of it can't be read."""
-    from shared.commands.run import of_reading
-
     if errors := seen.service_errors:
         state = "not available" if len(errors) == 3 else "partly available"
-        yield Fact("Service", f"{state}: {of_reading(str(errors[0]))}", tone=Tone.BAD)
+        yield Fact("Service", f"{state}: {errors[0]}", tone=Tone.BAD)
     if seen.sequences.value is None:
         yield seen.sequences.unknown("Sequences")
     else:
@@ -253,7 +251,6 @@ def _troubled(verdict: WorkspaceVerdict) -> Table | None:
 
 def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> dict[str, object]:
     from shared.api.words import COUNTS
-    from shared.commands.run import of_reading
     from shared.domain.dns_facts import broken_checks
     from shared.domain.health import count_by_kind
 
@@ -265,7 +262,7 @@ def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) ->
     return {
         "workspace": context.workspace.name,
         "reachable": not seen.service_errors,
-        "problem": next((of_reading(str(error)) for error in seen.service_errors), None),
+        "problem": next((str(error) for error in seen.service_errors), None),
         "sequences": None if sequences is None else dict(Counter(s.status or "unknown" for s in sequences)),
         "inboxes": None if seen.inboxes.value is None else count_by_kind(verdict.domains),
         "verdict": None if seen.inboxes.value is None else verdict.as_data(),

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from shared.api.event_kinds import EVENTS, NAME_OF, POSTED_AT_ONCE, kind_of, word_of
 from shared.commands.base import (
     HERE,
-    NO_CHANNEL,
     ArgumentError,
     ChangingCommand,
     Command,
@@ -23,7 +22,6 @@ from shared.commands.base import (
     did_you_mean,
     mention_channel,
     need_channel,
-    not_done,
     read_channel,
     refusal,
     refused,
@@ -314,9 +312,7 @@ async def _subscriptions(arguments: Subscriptions, context: CommandContext) -> R
     from shared.commands.digest import show_digests
     from shared.settings.sections import Routing
 
-    channel = arguments.channel or context.actor.channel
-    if not channel:  # a look, which the audit needn't have
-        return not_done("Which channel?", NO_CHANNEL, why="no channel", argument="channel")
+    channel = need_channel(arguments, context)
     title = f"Subscriptions of {mention_channel(channel)}"
     whole = await _whole_set(title, context, channel, is_public=False)
     routes = context.settings.routes if context.settings else Routing()

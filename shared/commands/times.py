@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from shared.commands.base import ArgumentError, Data, Words, texts
+from shared.commands.base import ArgumentError, Data, Words, nearest_of, texts
 from shared.domain.wall_clock import MORNING, WEEKDAYS, instant, occurrences, parse_time, parse_weekday
 from shared.text.formats import clip, short_duration, show_days
 from shared.text.tokenize import parse_duration
@@ -229,11 +229,8 @@ def end_mistake(words: Sequence[str]) -> EndMistake:
 
 def _nearest_end(words: Sequence[str]) -> End | None:
     """The end that is spelled most alike; else the longest beginning that is an end."""
-    import difflib  # late: only a mistake pays for its import
-
     first = "until" if words[0].lower() in UNTIL else words[0]
-    typed = " ".join((first, *words[1:])).lower()[:60]
-    if alike := difflib.get_close_matches(typed, _FORMS, n=1, cutoff=0.8):
+    if alike := nearest_of(" ".join((first, *words[1:])), _FORMS, cutoff=0.8):
         return read_end(alike[0].split())
     begun = (read_end(words[:count]) for count in range(len(words) - 1, 0, -1))
     return next(filter(None, begun), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class State(StrEnum):
@@ -51,6 +52,34 @@ AFTER: Mapping[State, Mapping[str, State]] = {
     State.DONE: {"reopen": State.UNCLAIMED},  # whoever had claimed it has it again
 }
 """The state after each act that a state allows; the first ones are a card's buttons, the next ones its menu's."""
+
+
+class How(NamedTuple):
+    """The words of an act, and what it does."""
+
+    words: str
+    does: str
+    example: str = ""
+    """What follows the words, as people may type it."""
+
+    @property
+    def line(self) -> str:
+        return f"{self.words} {self.example}".rstrip() + f": {self.does}"
+
+
+HOW: Mapping[str, How] = {
+    "claim": How("claim", "it is yours"),
+    "takeover": How("take over", "from the person who claimed it"),
+    "release": How("release", "anyone can claim it again"),
+    "assign": How("assign", "to a person, who is mentioned here", "@ann"),
+    "snooze": How("snooze", "or tomorrow, monday; unclaimed again then", "2h"),
+    "wake": How("unsnooze", "ends the snooze or the reminder"),
+    "remind": How("remind me", "mentions you here", "in 2h"),
+    "done": How("done", "closes it"),
+    "reopen": How("reopen", "it is open again"),
+    "dismiss": How("not interested", "closes it and shows the reason", "REASON"),
+}
+"""How people type each act, in the order of a list of all."""
 
 TAKES = frozenset({"takeover", "release", "assign", "done", "dismiss"})
 """Acts that take a claimed reply from the person who has it: anybody else is asked first, and that person is told."""

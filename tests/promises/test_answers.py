@@ -102,6 +102,13 @@ async def test_guardrails_are_a_line_each(team: Team) -> None:
     assert "at most" not in answer.shown
 
 
+@pytest.mark.parametrize("words", ["claim", "take over", "remind me"])
+async def test_help_explains_what_is_typed_about_a_reply(team: Team, words: str) -> None:
+    answer = await team.ask(f"help {words}")
+    assert answer.title.startswith(words)
+    assert f"{words} ada" in answer.shown
+
+
 async def test_a_mistake_is_answered_with_one_example(team: Team) -> None:
     answer = await team.ask("pause")
     assert answer.shown.count("Example") == 1

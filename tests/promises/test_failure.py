@@ -17,6 +17,9 @@ async def test_a_command_that_the_service_fails_names_itself_and_its_cause_and_o
     assert asyncio.get_running_loop().time() - began < 12
     assert "sequences paused" in answer.shown
     assert "503" in answer.shown
+    assert "Nothing was changed" not in answer.shown  # it only read
+    refused = await team.ask("pause fintech")
+    assert "Nothing was changed" in refused.shown
     await team.account.recover()
     (listed,) = await team.click(answer, "Retry")
     assert "paused sequence" in listed.title
@@ -29,6 +32,14 @@ async def test_a_shell_says_which_command_failed(account: Account, shell: Shell)
     assert run.code == 1
     assert "sequences paused" in run.err
     assert "503" in run.err
+
+
+async def test_status_names_the_endpoint_that_does_not_answer(account: Account, shell: Shell) -> None:
+    await account.fail(endpoint="GET /inboxes", delay=60.0, times=None)
+    shell.use(account.environ)
+    run = await asyncio.to_thread(shell.run, "status")
+    assert run.code == 1
+    assert "GET /inboxes doesn't answer." in run.err
 
 
 async def test_status_says_for_how_long_the_service_has_stopped_the_key(team: Team) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from tests.kit import Team
+from tests.kit import Shell, Team
 
 
 async def paused(team: Team) -> set[str]:
@@ -71,6 +73,13 @@ async def test_a_near_miss_is_answered_with_a_button_that_runs_it(team: Team) ->
     assert not await team.account.is_paused("West Coast startups")
     await team.click(answer, answer.buttons[0])
     assert await team.account.is_paused("West Coast startups")
+
+
+async def test_letters_that_changed_places_are_the_nearest_command(team: Team, shell: Shell) -> None:
+    answer = await team.ask("stauts")
+    assert answer.buttons[0] == "Status"
+    shell.use(team.account.environ)
+    assert "Did you mean “outreach status”?" in (await asyncio.to_thread(shell.run, "stauts")).err
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ async def run_command(context: CommandContext, asked: Asked) -> Result | Questio
             return await carry_out(asked.act, context, line=asked.line)
         return await run(asked, context)
     except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives
-        card = error_card(error) if isinstance(asked, Yes) else failed_card(error, asked)
+        card = error_card(error, changes=True) if isinstance(asked, Yes) else failed_card(error, asked)
         logger.warning("%s: %s", asked.line, card.summary)
         return Result(card=card, effect="failed", problem=Problem(text=str(error)))
 

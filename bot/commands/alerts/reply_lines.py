@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.alerts.wording import about
 from bot.blockkit.actions import ALERT, ASSIGN, CLAIMING, LOOKS, OnAlert, read_person
 from shared.api.event_kinds import kind_of
 from shared.commands import times
-from shared.commands.base import ALIASES
+from shared.commands.base import ALIASES, nearest_of
 from shared.commands.help import Help
 from shared.commands.replies import Replies
 from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone, Typed
-from shared.domain.reply_states import AFTER, states_for
+from shared.domain.reply_states import AFTER, HOW, states_for
 from shared.frozen import frozen
 from shared.text.formats import clip
 from shared.text.tokenize import join, parse_duration
@@ -51,20 +50,7 @@ _WITHOUT_NAME = {ASSIGN, "dismiss"}
 _OF_LEAD = LOOKS | {"remove"}
 """Verbs that mean the card's lead when nothing follows."""
 _WITHOUT_TARGET = re.compile(r"(?:(?:for|until|reason)\b.*)?", re.IGNORECASE | re.DOTALL)
-_HELP: Mapping[str, str] = {
-    "claim": "claim: it is yours",
-    "assign": "assign @ann: to a person, who is mentioned here",
-    "release": "release: anyone can claim it again",
-    "takeover": "take over: from the person who claimed it",
-    "done": "done: closes it",
-    "dismiss": "not interested REASON: closes it and shows the reason",
-    "snooze": "snooze 2h: or tomorrow, monday; unclaimed again then",
-    "wake": "unsnooze: ends the snooze or the reminder",
-    "remind": "remind me in 2h: mentions you here",
-    "reopen": "reopen: it is open again",
-}
-"""The words to type for each act of the table of states."""
-ACTS = "For a reply, with its lead's name: claim, take over, release, assign, snooze, remind me, done, reopen, not interested."
+ACTS = f"For a reply, with its lead's name: {', '.join(how.words for how in HOW.values())}."
 _ALWAYS = ("view lead: the lead and the last reply", "pause for 2h: its sequence; resume ends that")
 _OF_DOMAIN = ("pause for 2h: the sequences that send from it",)
 
@@ -128,7 +114,7 @@ def _split_time(text: str) -> tuple[str, str]:
 def nearest(line: str) -> str:
     """The line with the verb of a reply that its first word nearly is: `cliam ada` is `claim ada`; else empty."""
     word, _, rest = line.strip().partition(" ")
-    near = difflib.get_close_matches(word.lower()[:40], sorted(VERBS), n=1, cutoff=NEARLY) if rest else []
+    near = nearest_of(word, sorted(VERBS), cutoff=NEARLY) if rest else []
     return f"{near[0]} {rest.strip()}" if near else ""
 
 
@@ -189,7 +175,7 @@ def choice(asked: NamedReply, replies: Sequence[Alert]) -> tuple[Card, tuple[Car
 def not_found(asked: NamedReply, replies: Sequence[Alert]) -> Card:
     """No reply fits; the nearest is named."""
     names = {name.casefold(): about(reply.event) for reply in replies for name in _names(reply)}
-    near = difflib.get_close_matches(asked.name.casefold()[:60], names, n=1, cutoff=0.5)
+    near = nearest_of(asked.name, names)
     hint = f"Did you mean {clip(names[near[0]])}?" if near else "Use the lead's name, company or address."
     return Card(
         title=f"No reply matches “{clip(asked.name)}”",
@@ -204,7 +190,7 @@ def not_found(asked: NamedReply, replies: Sequence[Alert]) -> Card:
 
 def help_card(alert: Alert) -> Card:
     """`help` in the thread of a card: what can be done with it as it stands."""
-    possible = (_HELP[act] for act in AFTER[alert.state] if act in _HELP)
+    possible = (HOW[act].line for act in AFTER[alert.state] if act in HOW)
     lines = _OF_DOMAIN if kind_of(alert.kind).acknowledged else (*possible, *_ALWAYS)
     return Card(
         title="In this thread",

@@ -182,7 +182,7 @@ def test_examples_quote_a_channel_that_a_shell_would_take_for_a_comment(offline:
 
 
 def test_here_in_a_shell_is_answered_with_how_to_name_a_channel(shell: Shell) -> None:
-    for words in (("subscriptions",), ("subscribe", "reply.interested", "here")):
+    for words in (("subscriptions",), ("digest", "off"), ("subscribe", "reply.interested", "here")):
         refused = shell.run(*words)
-        assert refused.code == 1
+        assert refused.code == 2
         assert "“here” works only in Slack. Name a channel, like '#sales'." in " ".join(refused.err.split())
