@@ -24,9 +24,9 @@ from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
 from shared.domain.alert import Alert, domain_of
 from shared.domain.card import Action, Button, Card, Fact, Tone
+from shared.domain.dns_facts import advice_of, change_of, headline
 from shared.domain.health import Thresholds, verdict
 from shared.domain.paused_domains import advice, pause_reason
-from shared.domain_health import wording
 from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value, decode, encode
 from shared.store.messages import INCIDENT, PlannedPost
 from shared.text.formats import clip, show_exact_span, show_number
@@ -100,8 +100,8 @@ def _repairs(problems: Sequence[CheckReport]) -> str:
     lines = []
     for problem in problems:
         record = problem.advice.value if problem.advice else ""
-        to_do = clip(wording.advice_of(problem).removesuffix(record).rstrip(" :"), length=LINE)
-        lines.append(f"{wording.headline(problem)}. {to_do}".strip())
+        to_do = clip(advice_of(problem).removesuffix(record).rstrip(" :"), length=LINE)
+        lines.append(f"{headline(problem)}. {to_do}".strip())
     return "\n".join(lines)
 
 
@@ -229,7 +229,7 @@ def dns_card(alert: Alert) -> Card:
         text = f"Receivers may reject or junk its mail.\n{_repairs(problems)}"
         facts = [fact for problem in problems for fact in _record("now", problem)]
     else:
-        text = "\n".join(map(wording.change_of, changes))
+        text = "\n".join(map(change_of, changes))
         for change in changes:
             facts += [*_record("before", change.before), *_record("now", change.after)]
     return Card(
@@ -247,7 +247,7 @@ def dns_card(alert: Alert) -> Card:
 def _record(when: str, check: CheckReport) -> Sequence[Fact]:
     """The record that was found, where there is one."""
     record = clip(" · ".join(check.records), length=DNS_FACT)
-    return facts_of((f"{wording.name_of(check.check)} {when}", record))
+    return facts_of((f"{check.check.upper()} {when}", record))
 
 
 def dns_update(
@@ -258,9 +258,9 @@ def dns_update(
         title, text = f"DNS of {clip(domain)} is good again", f"After {show_exact_span(after)}."
         return Card(title=title, tone=Tone.GOOD, text=(text,))
     is_worse = any(change.after.value is Value.PROBLEM for change in changes)
-    still = ", ".join(wording.name_of(check.check) for check in report.problems)
+    still = ", ".join(check.check.upper() for check in report.problems)
     return Card(
         title=f"DNS of {clip(domain)} changed",
         tone=Tone.BAD if is_worse else Tone.WARN,
-        text=(*map(wording.change_of, changes), *([] if is_worse else [f"Still broken: {still}."])),
+        text=(*map(change_of, changes), *([] if is_worse else [f"Still broken: {still}."])),
     )

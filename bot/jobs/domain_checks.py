@@ -17,7 +17,7 @@ from bot.alerts import domains, notes
 from shared.api.models import Inbox
 from shared.domain.wall_clock import moment
 from shared.domain_health.following import Followed
-from shared.domain_health.lookup import Lookup, Pace, next_due, resolvers_of, system_resolvers
+from shared.domain_health.lookup import Lookup, Pace, resolvers_of, system_resolvers
 from shared.domain_health.report import CheckReport, Value
 from shared.settings.sections import DnsSection, Routing
 from shared.store import Store
@@ -92,13 +92,13 @@ class DomainChecks:
 
     async def _check(self, due: DueDomain) -> None:
         now = self._store.database.clock()
-        looked = await self._lookup.look(due.domain, due.report, moment(now))
-        followed = looked.followed
+        followed = await self._lookup.look(due.domain, due.report, moment(now))
         every = self._settings.every or timedelta(hours=6)
-        soon = any(_may_end_soon(one, moment(now)) for one in followed.report.checks)
+        if any(_may_end_soon(one, moment(now)) for one in followed.report.checks):
+            every = min(every, RECHECK)
         checked = Checked(
             report=followed.report,
-            due_at=next_due(looked, now, every=min(every, RECHECK) if soon else every, jitter=self._jitter),
+            due_at=now + every.total_seconds() * (0.9 + 0.2 * self._jitter()),  # not with all others at once
             changes=followed.changes,
             news=self._news(due, followed, now) if followed.changes else None,
         )

@@ -149,7 +149,7 @@ async def _look_up(name: str, context: CommandContext) -> DomainReport | None:
     lookup = Lookup(resolvers_of(settings.resolvers) or system_resolvers(), selectors=settings.selectors)
     try:
         async with asyncio.timeout(LOOK_UP_SECONDS):
-            return (await lookup.look(name, None, context.now())).followed.report
+            return (await lookup.look(name, None, context.now())).report
     except TimeoutError:
         return None
 
@@ -335,8 +335,8 @@ class Page(NamedTuple):
 
     def _happened(self, changed: Mapping[str, AuditEntry]) -> Sequence[Happened]:
         """The last changes of DNS, of the domain and of its sequences, the newest first."""
+        from shared.domain.dns_facts import change_of
         from shared.domain_health.report import Value
-        from shared.domain_health.wording import change_of
 
         found = []
         for one in self.past.changes:

@@ -1,4 +1,7 @@
-"""A domain's DNS for cards and pages: what is wrong since when, and what is unknown for how long. Pure."""
+"""The DNS of a domain in words, for cards, pages and `--json`: what is wrong since when, what to do, what is unknown. Pure.
+
+What public DNS says is in them as it was cleaned for the reports: a Card and its renderers take it as plain text.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,93 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from shared.domain.card import Fact, Tone
-from shared.domain_health.report import Check, CheckReport, DomainReport, Value
-from shared.domain_health.wording import advice_of, headline, name_of, state_of
+from shared.domain_health.report import Action, CheckReport, Code, DomainChange, DomainReport, Value
 from shared.text.formats import show_number, show_some, show_span, show_time
 
 OLD = timedelta(days=1)
 """A reading tells nothing about now after this long: the bot checks every few hours."""
 TONES: Mapping[Value, Tone] = {Value.GOOD: Tone.GOOD, Value.PROBLEM: Tone.BAD, Value.UNKNOWN: Tone.UNKNOWN}
-NOT_CHECKED = "not checked yet"
+_STATES: Mapping[Code, str] = {
+    Code.FINE: "good",
+    Code.NEUTRAL: "good, but it doesn't say what to do with mail from other servers",
+    Code.NO_POLICY: "good, but without a policy (p=)",
+    Code.NOT_CHECKED: "not checked yet",
+    Code.TIMEOUT: "unknown: the resolver didn't answer",
+    Code.SERVER_FAILURE: "unknown: the resolver couldn't read the zone (SERVFAIL)",
+    Code.REFUSED: "unknown: the request was refused",
+    Code.ODD_ANSWER: "unknown: the answer makes no sense",
+    Code.TOO_LARGE: "unknown: the answer is too large",
+    Code.DISAGREEMENT: "unknown: two resolvers disagree",
+    Code.NO_KEY_FOUND: "unknown: no key under the selectors that were tried",
+    Code.NO_DOMAIN: "the domain doesn't exist in DNS",
+    Code.MISSING: "no record",
+    Code.SEVERAL: "{count} records, and only one is allowed",
+    Code.SYNTAX: "the record is invalid{in_brackets}",
+    Code.NULL_MX: "the record says that the domain takes no mail",
+    Code.TOO_MANY_LOOKUPS: "the record needs more than 10 look-ups{in_brackets}",
+    Code.TOO_MANY_VOIDS: "more than 2 of the record's look-ups find nothing{in_brackets}",
+    Code.LOOP: "the record includes itself{in_brackets}",
+    Code.BROKEN_INCLUDE: "{about} has no valid SPF record, which breaks this one",
+    Code.ALLOWS_ALL: "the record allows every server to send (+all)",
+    Code.KEY_GONE: "the key of {about} is gone",
+    Code.KEY_REVOKED: "the key of {about} is revoked",
+    Code.KEY_WEAK: "the key of {about} is too weak",
+}
+_KNOWN_RECORD: Mapping[Action, str] = {
+    Action.ADD: "Add this {record}: {value}",
+    Action.MERGE: "Merge them into one {record}: {value}",
+    Action.KEEP: "Keep this {record}, and delete the others: {value}",
+    Action.REPLACE: "Replace the {record} with: {value}",
+    Action.RESTORE: "Restore the {record}: {value}",
+}
+"""The advice where the whole record can be given."""
+_ADVICE: Mapping[Action, str] = {
+    Action.ADD: "Add the {record} that your provider names.",
+    Action.MERGE: "Merge them into one {record}.",
+    Action.KEEP: "Keep one {record}, and delete the others.",
+    Action.REPLACE: "Correct the {record}{in_brackets}.",
+    Action.REMOVE_LOOKUPS: "Remove includes that you no longer need from the {record}, or name addresses instead.",
+    Action.FIX_INCLUDE: "Remove or correct {about} in the {record}.",
+    Action.RESTORE: "Restore the {record}.",
+    Action.NEW_KEY: "Create a new key of 2,048 bits with your provider, and publish it as the {record}.",
+    Action.RENEW_DOMAIN: "Ask your registrar whether {name} has expired or lost its name servers.",
+}
+
+
+def state_of(check: CheckReport) -> str:
+    """The state of a check, without its name: `2 records, and only one is allowed`, `no record`, `good`."""
+    about = check.about
+    return _STATES[check.code].format(
+        count=check.count, about=about, in_brackets=f" ({about})" if about else ""
+    )
+
+
+def headline(check: CheckReport) -> str:
+    """`SPF: 2 records, and only one is allowed`."""
+    return f"{check.check.upper()}: {state_of(check)}"
+
+
+def advice_of(check: CheckReport) -> str:
+    """The advice about a problem, with the whole record where it can be known; empty where there is nothing to do."""
+    advice = check.advice
+    if advice is None or check.value is not Value.PROBLEM:
+        return ""
+    sentence = (_KNOWN_RECORD.get(advice.action) if advice.value else None) or _ADVICE[advice.action]
+    return sentence.format(
+        record=f"{advice.type} record at {advice.name}",
+        value=advice.value,
+        name=advice.name,
+        about=advice.about,
+        in_brackets=f" ({advice.about})" if advice.about else "",
+    )
+
+
+def change_of(change: DomainChange) -> str:
+    """The change in words: `SPF: 2 records, and only one is allowed`, `SPF: good again`, `DMARC: the record changed`."""
+    name = change.check.upper()
+    if change.recovered:
+        return f"{name}: good again"
+    return f"{name}: the record changed" if change.after.value is Value.GOOD else headline(change.after)
 
 
 def is_old(check: CheckReport, now: datetime) -> bool:
@@ -33,56 +115,42 @@ def problem_text(check: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> st
 
 def _since(check: CheckReport, *, now: datetime, zone: tzinfo) -> str:
     """Since when it is known: what was so at the first check began before."""
-    known = "since" if check.last_good else "at least since"
-    return f", {known} {show_time(check.since, now=now, zone=zone)}" if check.since else ""
+    begin = "since" if check.last_good else "at least since"
+    return f", {begin} {show_time(check.since, now=now, zone=zone)}" if check.since else ""
 
 
 def dns_fact(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) -> Fact:
     """The DNS of a domain in one line."""
-    problems = problems_of(report, now=now)
-    if problems:
-        text = "; ".join(problem_text(problem, now=now, zone=zone) for problem in problems)
-        return Fact("DNS", text, tone=Tone.BAD)
+    if problems := problems_of(report, now=now):
+        texts = [problem_text(problem, now=now, zone=zone) for problem in problems]
+        return Fact("DNS", "; ".join(texts), tone=Tone.BAD)
     if report is None or report.checked_at is None:
-        return Fact("DNS", f"unknown: {NOT_CHECKED}", tone=Tone.UNKNOWN)
+        return Fact("DNS", "unknown: not checked yet", tone=Tone.UNKNOWN)
     age = show_span(now - report.checked_at)
     # An old reading proves nothing: neither good nor a problem is claimed of it.
     if now - report.checked_at > OLD:
         return Fact("DNS", f"unknown: last checked {age} ago", tone=Tone.UNKNOWN)
     if report.value is Value.GOOD:
         return Fact("DNS", f"good, checked {age} ago", tone=Tone.GOOD)
-    unread = [
-        one for one in map(report.of, (Check.MX, Check.SPF, Check.DMARC)) if one.value is not Value.GOOD
-    ]
-    text = "; ".join(f"{name_of(one.check)}: {check_text(one, now=now, zone=zone)}" for one in unread)
+    unread = [_check_fact(one, now=now, zone=zone) for one in report.needed if one.value is not Value.GOOD]
+    text = "; ".join(f"{fact.label}: {fact.value}" for fact in unread)
     return Fact("DNS", text, tone=Tone.UNKNOWN)
 
 
-def check_text(check: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
-    """A check's state without its name: a problem with its beginning, an unknown one with its last good reading."""
-    if check.checked_at is not None and is_old(check, now):
-        return f"unknown: last checked {show_span(now - check.checked_at)} ago"
-    if check.value is Value.PROBLEM:
-        unsure = "" if check.confirmed else " (one resolver says so, not yet confirmed)"
-        return f"{state_of(check)}{_since(check, now=now, zone=zone)}{unsure}"
-    if check.value is Value.UNKNOWN:
-        good = check.last_good
-        return f"{state_of(check)}; last good {show_span(now - good.at)} ago" if good else state_of(check)
-    return state_of(check)
-
-
-def check_tone(check: CheckReport, *, now: datetime) -> Tone:
+def _check_fact(check: CheckReport, *, now: datetime, zone: tzinfo) -> Fact:
+    """A check: a problem with its beginning, an unknown one with its last good reading."""
+    name, text, tone = check.check.upper(), state_of(check), TONES[check.value]
     if is_old(check, now):
-        return Tone.UNKNOWN
-    return Tone.WARN if check.value is Value.PROBLEM and not check.confirmed else TONES[check.value]
-
-
-def check_facts(report: DomainReport, *, now: datetime, zone: tzinfo = UTC) -> tuple[Fact, ...]:
-    """A line for each check."""
-    return tuple(
-        Fact(name_of(check.check), check_text(check, now=now, zone=zone), tone=check_tone(check, now=now))
-        for check in report.checks
-    )
+        tone = Tone.UNKNOWN
+        if check.checked_at:
+            text = f"unknown: last checked {show_span(now - check.checked_at)} ago"
+    elif check.value is Value.PROBLEM:
+        text += _since(check, now=now, zone=zone)
+        if not check.confirmed:
+            text, tone = f"{text} (one resolver says so, not yet confirmed)", Tone.WARN
+    elif check.value is Value.UNKNOWN and check.last_good:
+        text += f"; last good {show_span(now - check.last_good.at)} ago"
+    return Fact(name, text, tone=tone)
 
 
 def dns_facts(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) -> tuple[Fact, ...]:
@@ -90,7 +158,7 @@ def dns_facts(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC)
     if report is None or report.checked_at is None:
         return (dns_fact(report, now=now, zone=zone),)
     age = Fact("DNS checked", f"{show_span(now - report.checked_at)} ago")
-    return (*check_facts(report, now=now, zone=zone), age)
+    return (*(_check_fact(check, now=now, zone=zone) for check in report.checks), age)
 
 
 def advice(report: DomainReport | None, *, now: datetime) -> tuple[str, ...]:
@@ -104,13 +172,10 @@ def dns_overview(
     """The DNS of all domains of a workspace in one line; None where it has none."""
     if not domains:
         return None
-    broken = {name: problems_of(reports.get(name), now=now) for name in sorted(domains)}
-    wrong = [
-        f"{name} ({', '.join(name_of(problem.check) for problem in problems)})"
-        for name, problems in broken.items()
-        if problems
-    ]
-    tones = [dns_fact(reports.get(name), now=now).tone for name in domains if not broken[name]]
+    own = {name: reports[name] for name in domains if name in reports}
+    broken = broken_checks(own, now=now)
+    wrong = [f"{name} ({', '.join(checks).upper()})" for name, checks in broken.items()]
+    tones = [dns_fact(reports.get(name), now=now).tone for name in domains if name not in broken]
     unknown = tones.count(Tone.UNKNOWN)
     good = len(tones) - unknown
     parts = (
@@ -143,8 +208,9 @@ def as_data(report: DomainReport | None, *, now: datetime) -> dict[str, object]:
     """For `--json`: what is unknown is null."""
     if report is None:
         return {"value": None, "checked_at": None, "checks": []}
+    values = {Tone.GOOD: "good", Tone.BAD: "problem"}
     return {
-        "value": _value(report, now),
+        "value": values.get(dns_fact(report, now=now).tone),
         "checked_at": _iso(report.checked_at),
         "checks": [
             {
@@ -162,13 +228,6 @@ def as_data(report: DomainReport | None, *, now: datetime) -> dict[str, object]:
             for check in report.checks
         ],
     }
-
-
-def _value(report: DomainReport, now: datetime) -> str | None:
-    tone = dns_fact(report, now=now).tone
-    return next(
-        (str(value) for value, own in TONES.items() if own is tone and value is not Value.UNKNOWN), None
-    )
 
 
 def _iso(at: datetime | None) -> str | None:

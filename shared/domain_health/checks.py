@@ -1,20 +1,25 @@
-"""The verdict of each check on a domain, from the answers of DNS. Pure."""
+"""The checks of a domain's DNS: MX, SPF, DMARC and DKIM, each from what it asks. Pure."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
-from shared.domain_health import dkim, dmarc, spf
-from shared.domain_health.answers import Answer, Answers, Failed, Question, Unanswered
-from shared.domain_health.dkim import DkimKey, Key
+from publicsuffixlist import PublicSuffixList
+
+from shared.domain_health import spf
+from shared.domain_health.answers import Ask, Failed, texts_at
 from shared.domain_health.report import Action, Advice, Check, CheckReport, Code, Value
-from shared.frozen import frozen
 from shared.text.sanitize import visible
 
 MOST_RECORDS, LONGEST_RECORD = 5, 500
 """A report keeps at most so many records, and so many characters of each."""
+LONGEST = 16_384
+"""Characters of a DMARC or DKIM record that is read; a key of 16,384 bits has 2,700."""
 _SPF_OF: Mapping[str, str] = {
     "google.com": "include:_spf.google.com",
     "googlemail.com": "include:_spf.google.com",
@@ -27,52 +32,34 @@ _SPF_OF: Mapping[str, str] = {
 """The includes that hosts of mailboxes ask their customers for, by the end of the names of their MX."""
 
 
-@frozen
-class Scope:
-    """The domain to check, and its DKIM selectors."""
-
-    domain: str
-    selectors: Sequence[str] = dkim.SELECTORS
-    keys: Collection[str] = ()
-    """The selectors of keys that were good before: one that is gone is a problem."""
-
-
-@frozen
-class Verdicts:
-    """The verdicts that the answers so far allow."""
-
-    checks: tuple[CheckReport, ...]
-    questions: tuple[Question, ...]
-    """The questions to look up for the other checks."""
-    used: Mapping[Check, Sequence[Question]]
-    """The questions of each check."""
-
-
-def judge(scope: Scope, known: Mapping[Question, Answer], only: Collection[Check] = tuple(Check)) -> Verdicts:
-    """Make the checks, as far as these answers go."""
-    checks: list[CheckReport] = []
-    asked: dict[Question, None] = {}
-    used: dict[Check, Sequence[Question]] = {}
-    for check, made_by in _CHECKS.items():
-        if check not in only:
-            continue
-        answers = Answers(known)
+async def judge(
+    domain: str,
+    ask: Ask,
+    *,
+    selectors: Sequence[str] = (),
+    keys: Collection[str] = (),
+    only: Collection[Check] = tuple(Check),
+) -> tuple[CheckReport, ...]:
+    """Make the checks; `keys` are the selectors whose DKIM key was good before: one that is gone is a problem."""
+    checks = []
+    for check in (one for one in Check if one in only):
         try:
-            checks.append(made_by(scope, answers))
-        except Unanswered:
-            asked |= answers.asked
-        except Failed as failure:
+            match check:
+                case Check.MX:
+                    checks.append(await _check_mx(domain, ask))
+                case Check.SPF:
+                    checks.append(await _check_spf(domain, ask))
+                case Check.DMARC:
+                    checks.append(await _check_dmarc(domain, ask))
+                case Check.DKIM:
+                    checks.append(await _check_dkim(domain, ask, [*selectors, *SELECTORS], sorted(keys)))
+        except Failed as failure:  # what wasn't learned is neither good nor a problem
             checks.append(CheckReport(check=check, code=failure.code))
-        used[check] = tuple(answers.used)
-    return Verdicts(checks=tuple(checks), questions=tuple(asked), used=used)
-
-
-def shown(texts: Sequence[str]) -> tuple[str, ...]:
-    """Records for people: UTF-8 where they are, without what a terminal obeys, and never long."""
-    return tuple(_shown(text) for text in texts[:MOST_RECORDS])
+    return tuple(checks)
 
 
 def _shown(text: str) -> str:
+    """A record for people: UTF-8 where it is, without what a terminal obeys, and never long."""
     read = visible(text[: 4 * LONGEST_RECORD].encode("latin-1", "replace").decode("utf-8", "replace"))
     return read if len(read) <= LONGEST_RECORD else f"{read[: LONGEST_RECORD - 1]}…"
 
@@ -82,28 +69,31 @@ def _whole(record: str) -> str:
     return record if len(record) <= LONGEST_RECORD and record.isascii() and record.isprintable() else ""
 
 
-def _good(check: Check, records: Sequence[str], **more: object) -> CheckReport:
-    return replace(CheckReport(check=check, value=Value.GOOD, code=Code.FINE, records=shown(records)), **more)  # type: ignore[arg-type] # its own fields
+def _good(check: Check, records: Sequence[str], code: Code = Code.FINE) -> CheckReport:
+    texts = tuple(map(_shown, records[:MOST_RECORDS]))
+    return CheckReport(check=check, value=Value.GOOD, code=code, records=texts)
 
 
-def _problem(
-    check: Check, code: Code, advice: Advice, records: Sequence[str] = (), **more: object
-) -> CheckReport:
-    found = CheckReport(check=check, value=Value.PROBLEM, code=code, records=shown(records), advice=advice)
-    return replace(found, **more)  # type: ignore[arg-type] # its own fields
+def _problem(check: Check, code: Code, advice: Advice, records: Sequence[str] = ()) -> CheckReport:
+    """A problem; what its advice is about is what the code is about."""
+    found = _good(check, records, code)
+    return replace(found, value=Value.PROBLEM, about=advice.about, advice=advice)
 
 
-def _check_mx(scope: Scope, answers: Answers) -> CheckReport:
-    domain = scope.domain
-    answer = answers.known(domain, "MX")
-    records = sorted(record.decode("latin-1") for record in answer.records)
+def _no_domain(check: Check, domain: str) -> CheckReport:
+    return _problem(check, Code.NO_DOMAIN, Advice(action=Action.RENEW_DOMAIN, name=domain, type=""))
+
+
+async def _check_mx(domain: str, ask: Ask) -> CheckReport:
+    answer = await ask(domain, "MX")
     if answer.is_gone:
         return _no_domain(Check.MX, domain)
-    add = Advice(action=Action.ADD, name=domain, type="MX")
+    records = sorted(record.decode("latin-1") for record in answer.records)
     if not records:
-        return _problem(Check.MX, Code.MISSING, add)
-    if all(_host(record) == "" for record in records):
-        return _problem(Check.MX, Code.NULL_MX, replace(add, action=Action.REPLACE), records)
+        return _problem(Check.MX, Code.MISSING, Advice(action=Action.ADD, name=domain, type="MX"))
+    if not any(map(_host, records)):  # RFC 7505
+        advice = Advice(action=Action.REPLACE, name=domain, type="MX")
+        return _problem(Check.MX, Code.NULL_MX, advice, records)
     return _good(Check.MX, records)
 
 
@@ -111,167 +101,258 @@ def _host(record: str) -> str:
     return record.rpartition(" ")[2].rstrip(".").lower()
 
 
-def _no_domain(check: Check, domain: str) -> CheckReport:
-    advice = Advice(action=Action.RENEW_DOMAIN, name=domain, type="")
-    return _problem(check, Code.NO_DOMAIN, advice)
-
-
-def _check_spf(scope: Scope, answers: Answers) -> CheckReport:
-    domain = scope.domain
-    answer, texts = answers.texts(domain)
-    if answer.is_gone:
+async def _check_spf(domain: str, ask: Ask) -> CheckReport:
+    if (await ask(domain, "TXT")).is_gone:
         return _no_domain(Check.SPF, domain)
-    records = tuple(text for text in texts if spf.is_spf(text))
+    records = tuple(text for text in await texts_at(ask, domain) if spf.is_spf(text))
     if not records:
-        value = _usual_spf(domain, answers)
+        value = await _usual_spf(domain, ask)
         return _problem(Check.SPF, Code.MISSING, Advice(action=Action.ADD, name=domain, value=value))
     if len(records) > 1:
-        merged = _whole(spf.merged(tuple(dict.fromkeys(records))))
-        advice = Advice(action=Action.MERGE, name=domain, value=merged)
-        return _problem(Check.SPF, Code.SEVERAL, advice, records, count=len(records))
-    return _judge_spf(records[0], domain, answers)
+        value = _whole(spf.merged(tuple(dict.fromkeys(records))))
+        advice = Advice(action=Action.MERGE, name=domain, value=value)
+        return replace(_problem(Check.SPF, Code.SEVERAL, advice, records), count=len(records))
+    return await _judge_spf(records[0], domain, ask)
 
 
-def _judge_spf(record: str, domain: str, answers: Answers) -> CheckReport:
+async def _judge_spf(record: str, domain: str, ask: Ask) -> CheckReport:
+    evaluation = spf.Evaluation(ask)
     try:
-        count = spf.evaluate(record, domain, answers)
+        await evaluation.follow(record, domain)
     except spf.SpfProblem as problem:
-        about = shown((problem.about,))[0]
         action = {
             Code.TOO_MANY_LOOKUPS: Action.REMOVE_LOOKUPS,
             Code.TOO_MANY_VOIDS: Action.REMOVE_LOOKUPS,
             Code.SYNTAX: Action.REPLACE,
         }.get(problem.code, Action.FIX_INCLUDE)
-        advice = Advice(action=action, name=domain, about=about)
-        return _problem(Check.SPF, problem.code, advice, (record,), about=about, count=problem.count)
-    if count.final == "+":
+        advice = Advice(action=action, name=domain, about=_shown(problem.about))
+        return replace(_problem(Check.SPF, problem.code, advice, (record,)), count=problem.count)
+    if evaluation.final == "+":
         value = _whole(re.sub(r"\+?all\b", "~all", record, flags=re.IGNORECASE))
         advice = Advice(action=Action.REPLACE, name=domain, value=value, about="+all")
-        return _problem(Check.SPF, Code.ALLOWS_ALL, advice, (record,), count=count.lookups)
-    code = Code.FINE if count.final in {"-", "~"} else Code.NEUTRAL
-    return _good(Check.SPF, (record,), code=code, count=count.lookups)
+        return _problem(Check.SPF, Code.ALLOWS_ALL, advice, (record,))
+    code = Code.FINE if evaluation.final in {"-", "~"} else Code.NEUTRAL
+    return replace(_good(Check.SPF, (record,), code), count=evaluation.lookups)
 
 
-def _usual_spf(domain: str, answers: Answers) -> str:
+async def _usual_spf(domain: str, ask: Ask) -> str:
     """The record that the host of the mailboxes asks for, where the MX tells who that is."""
     try:
-        hosts = [_host(record.decode("latin-1")) for record in answers.known(domain, "MX").records]
+        hosts = [_host(record.decode("latin-1")) for record in (await ask(domain, "MX")).records]
     except Failed:
         return ""
-    include = (text for end, text in _SPF_OF.items() for host in hosts if host.endswith(f".{end}"))
-    found = next(include, "")
-    return f"v=spf1 {found} ~all" if found else ""
+    includes = [text for end, text in _SPF_OF.items() for host in hosts if host.endswith(f".{end}")]
+    return f"v=spf1 {includes[0]} ~all" if includes else ""
 
 
-def _check_dmarc(scope: Scope, answers: Answers) -> CheckReport:
-    above = dmarc.organizational(scope.domain)
-    for place in dmarc.places(scope.domain):
-        _answer, texts = answers.texts(f"_dmarc.{place}")
-        records = [text for text in texts if dmarc.is_dmarc(text)]
-        wrong = [text for text in texts if dmarc.resembles(text) and text not in records]
-        if records or wrong:
-            return _judge_dmarc(place, records, wrong, own=place == scope.domain)
-    advice = Advice(action=Action.ADD, name=f"_dmarc.{above}", value="v=DMARC1; p=none")
-    return _problem(Check.DMARC, Code.MISSING, advice)
+# -- DMARC (RFC 9989, which replaced RFC 7489 in May 2026)
+
+STRICTER = ("none", "quarantine", "reject")
+"""The policies, the laxest first."""
+MOST_STEPS = 8
+"""Names that are asked for a record, at most (RFC 9989, 4.10)."""
+_DMARC = re.compile(r"v[ \t]*=[ \t]*DMARC1[ \t]*(?:;|$)")
+_LIKE_DMARC = re.compile(r"\s*v\s*=\s*dmarc1", re.IGNORECASE)
+_REPORTS = re.compile(r"\s*mailto:[^\s,!@]+@[^\s,!@]+(?:![0-9]+[kmgt]?)?\s*")
 
 
-def _judge_dmarc(place: str, records: Sequence[str], wrong: Sequence[str], *, own: bool) -> CheckReport:
-    name, about = f"_dmarc.{place}", "" if own else place
-    read = [(dmarc.parse(text), text) for text in records]
-    valid = [(one, text) for one, text in read if one.is_valid]
+@cache
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()  # the list in the package: nothing is downloaded
+
+
+def organizational(domain: str) -> str:
+    """The registered domain that a domain is under; itself, where it is a public suffix."""
+    return _suffixes().privatesuffix(domain) or domain
+
+
+def _places(domain: str) -> Iterator[str]:
+    """The domains whose record may apply, the nearest first: itself, the organizational one, those between.
+
+    RFC 7489 looks at the first two. Where both have none, the tree walk of RFC 9989 finds the others.
+    """
+    yield domain
+    above = organizational(domain)
+    if above == domain:
+        return
+    yield above
+    labels = domain.removesuffix(f".{above}").split(".")
+    between = [".".join([*labels[start:], above]) for start in range(len(labels) - 1, 0, -1)]
+    yield from between[: MOST_STEPS - 2]
+
+
+async def _check_dmarc(domain: str, ask: Ask) -> CheckReport:
+    for place in _places(domain):
+        texts = [text for text in await texts_at(ask, f"_dmarc.{place}") if _LIKE_DMARC.match(text)]
+        if texts:
+            return _judge_dmarc(texts, name=f"_dmarc.{place}", about="" if place == domain else place)
+    name = f"_dmarc.{organizational(domain)}"
+    return _problem(Check.DMARC, Code.MISSING, Advice(action=Action.ADD, name=name, value="v=DMARC1; p=none"))
+
+
+def _judge_dmarc(texts: Sequence[str], *, name: str, about: str) -> CheckReport:
+    records = [text for text in texts if _DMARC.match(text)]
+    policies = {text: policy for text in records if (policy := _policy(text)) is not None}
+    lax = Advice(action=Action.REPLACE, name=name, value="v=DMARC1; p=none", about=about)
     if len(records) > 1:
         # The strictest is kept: a laxer one would be a change of policy that nobody asked for.
-        best = max(valid, key=lambda pair: _STRICT.get(pair[0].policy, 0), default=None)
-        advice = Advice(action=Action.KEEP, name=name, value=_whole(best[1]) if best else "v=DMARC1; p=none")
-        return _problem(Check.DMARC, Code.SEVERAL, advice, records, count=len(records), about=about)
-    if not valid:
-        advice = Advice(action=Action.REPLACE, name=name, value="v=DMARC1; p=none")
-        return _problem(Check.DMARC, Code.SYNTAX, advice, [*records, *wrong], about=about)
-    code = Code.FINE if "p" in valid[0][0].tags else Code.NO_POLICY
-    return _good(Check.DMARC, records, code=code, about=about)
+        best = max(policies, key=lambda text: STRICTER.index(policies[text] or "none"), default=lax.value)
+        advice = replace(lax, action=Action.KEEP, value=_whole(best))
+        return replace(_problem(Check.DMARC, Code.SEVERAL, advice, records), count=len(records))
+    if not policies:
+        return _problem(Check.DMARC, Code.SYNTAX, lax, texts)
+    code = Code.FINE if policies[records[0]] else Code.NO_POLICY
+    return replace(_good(Check.DMARC, records, code), about=about)
 
 
-_STRICT = {"none": 1, "quarantine": 2, "reject": 3}
+def _policy(record: str) -> str | None:
+    """The policy of a record; empty where it names none, None where it is invalid (RFC 9989, 4.7)."""
+    tags = _tags(record.lower()) if record.isascii() else None
+    if tags is None:
+        return None
+    if tags.get("p") in STRICTER:
+        return tags["p"]
+    # A wrong policy counts as none where reports are asked for, and makes the record invalid otherwise.
+    is_valid = "p" not in tags or any(map(_REPORTS.fullmatch, tags.get("rua", "").split(",")))
+    return "" if is_valid else None
 
 
-def _check_dkim(scope: Scope, answers: Answers) -> CheckReport:
-    found, failed = _keys(scope, answers)
-    wildcard = ""
-    if found:
-        probe = _first_key(answers.texts(_key_name(dkim.PROBE, scope.domain))[1])
-        wildcard = probe[1] if probe else ""
-    keys = {name: one for name, one in found.items() if one[1] != wildcard}
-    if wildcard and not keys:  # whatever the selector, the answer is this key
-        keys = {"*": next(one for one in found.values() if one[1] == wildcard)}
-    lost = [name for name in sorted(scope.keys) if name != "*" and name not in found and name not in failed]
-    if lost_answer := next((failed[name] for name in sorted(scope.keys) if name in failed), None):
-        raise Failed(lost_answer)
-    return _judge_keys(scope, keys, lost, next(iter(failed.values()), None))
+def _tags(record: str) -> dict[str, str] | None:
+    """The tags of a DMARC or DKIM record; None where it isn't a list of them, each there once."""
+    tags: dict[str, str] = {}
+    for part in filter(str.strip, record[:LONGEST].split(";")):
+        name, sign, value = (piece.strip() for piece in part.partition("="))
+        if not sign or name in tags:
+            return None
+        tags[name] = value
+    return tags
 
 
-def _keys(scope: Scope, answers: Answers) -> tuple[dict[str, tuple[DkimKey, str]], dict[str, Code]]:
-    """The keys that are found, and the selectors of which nothing is known."""
-    found: dict[str, tuple[DkimKey, str]] = {}
+# -- DKIM (RFC 6376), the strength of its keys (RFC 8301), and where the big senders have them
+
+SELECTORS = (
+    "google",  # Google Workspace
+    "selector1",  # Microsoft 365
+    "selector2",
+    "s1",  # SendGrid, and many that copied it
+    "s2",
+    "k1",  # Mailchimp, Mailgun
+    "k2",
+    "k3",
+    "mandrill",
+    "smtp",  # Mailgun
+    "mx",
+    "krs",
+    "pm",  # Postmark
+    "mail",  # Brevo
+    "brevo1",
+    "brevo2",
+    "mailjet",
+    "zoho",  # Zoho Mail
+    "zmail",
+    "protonmail",
+    "protonmail2",
+    "protonmail3",
+    "fm1",  # Fastmail
+    "fm2",
+    "fm3",
+    "sig1",  # iCloud
+    "hs1",  # HubSpot
+    "hs2",
+    "default",
+    "dkim",
+)
+FEWEST_BITS = 1024
+"""Bits of an RSA key; receivers must not accept shorter ones (RFC 8301, 3.2)."""
+_BETTER = (Code.SYNTAX, Code.KEY_REVOKED, Code.KEY_WEAK, Code.FINE)
+"""The codes of a key, the worst first."""
+Key = tuple[Code, int | None, str]
+"""The code of a key, its bits where they are known, and its record."""
+
+
+async def _check_dkim(
+    domain: str, ask: Ask, selectors: Sequence[str], expected: Sequence[str]
+) -> CheckReport:
+    keys: dict[str, Key] = {}
     failed: dict[str, Code] = {}
-    waits = False
-    for selector in dict.fromkeys([*sorted(scope.keys), *scope.selectors]):
-        if selector == "*":
-            continue
+    for selector in dict.fromkeys([*expected, *selectors]):
         try:
-            key = _first_key(answers.texts(_key_name(selector, scope.domain))[1])
-        except Unanswered:
-            waits = True  # all of them are asked together
+            texts = await texts_at(ask, _key_name(selector, domain))
         except Failed as failure:
             failed[selector] = failure.code
-        else:
-            found |= {selector: key} if key else {}
-    if waits:
-        raise Unanswered
-    return found, failed
+            continue
+        # A selector should have one key (RFC 6376, 3.6.2.2): of several, the best counts.
+        if read := [key for key in map(read_key, texts) if key]:
+            keys[selector] = max(read, key=_rank)
+    for selector in expected:
+        if selector in failed:
+            raise Failed(failed[selector])
+    lost = [selector for selector in expected if selector not in keys]
+    return _judge_keys(domain, keys, lost, expected) or CheckReport(
+        check=Check.DKIM, code=next(iter(failed.values()), Code.NO_KEY_FOUND)
+    )
 
 
 def _key_name(selector: str, domain: str) -> str:
     return f"{selector}._domainkey.{domain}"
 
 
-def _first_key(texts: Sequence[str]) -> tuple[DkimKey, str] | None:
-    """The best key of a selector: it should have one (RFC 6376, 3.6.2.2)."""
-    read = ((dkim.parse(text), text) for text in texts)
-    keys = [(key, text) for key, text in read if key is not None]
-    return min(keys, key=lambda pair: _WORSE.index(pair[0].state), default=None)
-
-
-_WORSE = (Key.GOOD, Key.UNREADABLE, Key.WEAK, Key.REVOKED, Key.INVALID)
+def _rank(key: Key) -> int:
+    return _BETTER.index(key[0])
 
 
 def _judge_keys(
-    scope: Scope, keys: Mapping[str, tuple[DkimKey, str]], lost: Sequence[str], failure: Code | None
-) -> CheckReport:
-    good = tuple(name for name, (key, _text) in keys.items() if key.state in {Key.GOOD, Key.UNREADABLE})
-    records = [f"{name}: {text}" for name, (_key, text) in keys.items()]
-    bad = {name: key for name, (key, _text) in keys.items() if name not in good}
+    domain: str, keys: Mapping[str, Key], lost: Sequence[str], expected: Collection[str]
+) -> CheckReport | None:
+    """The verdict on what was found; None where there is neither a key nor one that should be there."""
+    good = tuple(selector for selector, key in keys.items() if key[0] is Code.FINE)
+    records = [f"{selector}: {text}" for selector, (_code, _bits, text) in keys.items()]
     # A bad key beside a good one is a problem if it was good before: some sender signs with it.
-    worse = [name for name in bad if name in scope.keys or not good]
+    bad = [selector for selector in keys if selector not in good and (selector in expected or not good)]
     if lost:
-        advice = Advice(action=Action.RESTORE, name=_key_name(lost[0], scope.domain), about=lost[0])
-        return _problem(Check.DKIM, Code.KEY_GONE, advice, records, about=", ".join(lost), keys=good)
-    if worse:
-        name = min(worse, key=lambda one: _WORSE.index(bad[one].state))
-        advice = Advice(action=Action.NEW_KEY, name=_key_name(name, scope.domain), about=name)
-        code = _BAD_KEY[bad[name].state]
-        return _problem(Check.DKIM, code, advice, records, about=name, keys=good, count=bad[name].bits)
+        advice = Advice(action=Action.RESTORE, name=_key_name(lost[0], domain), about=lost[0])
+        found = _problem(Check.DKIM, Code.KEY_GONE, advice, records)
+        return replace(found, about=", ".join(lost), keys=good)
+    if bad:
+        selector = max(bad, key=lambda name: _rank(keys[name]))
+        advice = Advice(action=Action.NEW_KEY, name=_key_name(selector, domain), about=selector)
+        found = _problem(Check.DKIM, keys[selector][0], advice, records)
+        return replace(found, keys=good, count=keys[selector][1])
     if good:
-        bits = [key.bits for key, _text in keys.values() if key.bits]
-        return _good(Check.DKIM, records, keys=good, count=min(bits, default=None))
-    return CheckReport(check=Check.DKIM, code=failure or Code.NO_KEY_FOUND)
+        known_bits = [bits for _code, bits, _text in keys.values() if bits]
+        return replace(_good(Check.DKIM, records), keys=good, count=min(known_bits, default=None))
+    return None
 
 
-_BAD_KEY = {Key.WEAK: Code.KEY_WEAK, Key.REVOKED: Code.KEY_REVOKED, Key.INVALID: Code.SYNTAX}
+def read_key(record: str) -> Key | None:
+    """A DKIM key; None for a text that is none."""
+    tags = _tags(record)
+    if tags is None or "p" not in tags or tags.get("v", "DKIM1") != "DKIM1":
+        return None
+    value = "".join(tags["p"].split())
+    hashes = [name.strip().lower() for name in tags.get("h", "").split(":")]
+    code, bits = (Code.KEY_REVOKED, None) if not value else _strength(value, tags.get("k", "rsa").lower())
+    if code is Code.FINE and hashes != [""] and "sha256" not in hashes:
+        code = Code.KEY_WEAK  # SHA-1 alone (RFC 8301, 3.1)
+    return code, bits, record
 
 
-_CHECKS: Mapping[Check, Callable[[Scope, Answers], CheckReport]] = {
-    Check.MX: _check_mx,
-    Check.SPF: _check_spf,
-    Check.DMARC: _check_dmarc,
-    Check.DKIM: _check_dkim,
-}
+def _strength(value: str, kind: str) -> tuple[Code, int | None]:
+    """The code and the bits of a key's data; one of an algorithm that isn't known here may be good."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+    try:
+        data = base64.b64decode(value, validate=True)
+        # A SubjectPublicKeyInfo, or a bare RSAPublicKey, which some publish.
+        key = load_der_public_key(data) if kind == "rsa" else None
+    except (binascii.Error, ValueError, UnsupportedAlgorithm):  # also of fewer than 512 bits
+        return Code.SYNTAX, None
+    if kind == "ed25519" and len(data) != 32:
+        return Code.SYNTAX, None
+    if kind != "rsa":
+        return Code.FINE, None
+    if not isinstance(key, RSAPublicKey):
+        return Code.SYNTAX, None
+    return Code.KEY_WEAK if key.key_size < FEWEST_BITS else Code.FINE, key.key_size

@@ -93,7 +93,7 @@ class Action(StrEnum):
 
 @frozen
 class Advice:
-    """The advice about a problem, as data; `shared.domain_health.wording` makes a sentence of it."""
+    """The advice about a problem, as data; `shared.domain.dns_facts` makes a sentence of it."""
 
     action: Action
     name: str
@@ -164,12 +164,16 @@ class DomainReport:
         return [check for check in self.checks if check.value is Value.PROBLEM and check.confirmed]
 
     @property
+    def needed(self) -> Sequence[CheckReport]:
+        """The checks of what all mail depends on; a DKIM key may have a selector that nobody here knows."""
+        return [self.of(check) for check in (Check.MX, Check.SPF, Check.DMARC)]
+
+    @property
     def value(self) -> Value:
         """The value of the whole: a confirmed problem, else good only where all that mail depends on was read."""
         if self.problems:
             return Value.PROBLEM
-        needed = [self.of(check) for check in (Check.MX, Check.SPF, Check.DMARC)]
-        return Value.GOOD if all(one.value is Value.GOOD for one in needed) else Value.UNKNOWN
+        return Value.GOOD if all(one.value is Value.GOOD for one in self.needed) else Value.UNKNOWN
 
     @property
     def checked_at(self) -> datetime | None:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass, field
-from functools import lru_cache
 
-from shared.domain_health.answers import Answers
+from shared.domain_health.answers import Ask, texts_at
 from shared.domain_health.report import Code
 from shared.frozen import frozen
 
@@ -32,8 +30,9 @@ _MECHANISM = re.compile(
 )
 _LENGTHS_AT_END = re.compile(rf"{_LENGTHS}$")
 _MODIFIER = re.compile(r"([a-z][a-z0-9_.\-]*)=(.*)", re.IGNORECASE | re.DOTALL)
-_MECHANISMS = frozenset({"all", "include", "a", "mx", "ptr", "ip4", "ip6", "exists"})
 _ASKING = frozenset({"include", "a", "mx", "ptr", "exists", "redirect"})
+"""The terms for which a receiver looks something up."""
+_ALL, _REDIRECT = "all", "redirect"
 
 
 class SpfProblem(Exception):
@@ -49,31 +48,11 @@ class Term:
     """A mechanism, or a modifier that matters."""
 
     name: str
-    qualifier: str = "+"
+    qualifier: str = ""
+    """Empty for a modifier."""
     domain: str = ""
     """The name that it asks for, in small letters; empty: the domain itself."""
     text: str = ""
-
-    @property
-    def asks(self) -> bool:
-        """True if a receiver looks something up for it."""
-        return self.name in _ASKING
-
-    @property
-    def is_macro(self) -> bool:
-        """True if the name depends on the mail."""
-        return "%" in self.domain
-
-
-@dataclass(slots=True)
-class SpfCount:
-    """The counts of an evaluation of a domain's record."""
-
-    lookups: int = 0
-    voids: int = 0
-    final: str = ""
-    """The qualifier of `all`; empty: the record has none."""
-    chain: list[str] = field(default_factory=list)
 
 
 def is_spf(text: str) -> bool:
@@ -81,27 +60,19 @@ def is_spf(text: str) -> bool:
     return _VERSION.match(text) is not None
 
 
-def evaluate(record: str, domain: str, answers: Answers) -> SpfCount:
-    """Follow a record to the end. Raises `SpfProblem`, and `Unanswered` and `Failed` as `Answers` does."""
-    count = SpfCount()
-    _follow(record, domain, answers, count)
-    return count
-
-
-@lru_cache(maxsize=64)  # the record of a chain is followed again with each new answer
 def parse(record: str) -> tuple[Term, ...]:
     """The terms of a record up to `all`, behind which nothing counts, and `redirect`. Raises `SpfProblem`."""
     if len(record) > LONGEST:
-        raise SpfProblem(Code.SYNTAX, count=len(record))
+        raise SpfProblem(Code.SYNTAX)
     terms = tuple(_term(text) for text in record.split(" ")[1:] if text)
-    for name in ("redirect", "exp"):
-        if sum(term.name == name for term in terms) > 1:
+    names = [term.name for term in terms]
+    for name in (_REDIRECT, "exp"):
+        if names.count(name) > 1:
             raise SpfProblem(Code.SYNTAX, name)
-    end = next((place for place, term in enumerate(terms) if term.name == "all"), None)
-    if end is not None:  # it also makes a redirect of no effect, wherever that stands (6.1)
-        return tuple(term for term in terms[: end + 1] if term.name != "redirect")
+    if _ALL in names:  # it also makes a redirect of no effect, wherever that stands (6.1)
+        return tuple(term for term in terms[: names.index(_ALL) + 1] if term.name != _REDIRECT)
     # A redirect is followed when no mechanism matches, wherever it stands.
-    return tuple(sorted(terms, key=lambda term: term.name == "redirect"))
+    return tuple(sorted(terms, key=lambda term: term.name == _REDIRECT))
 
 
 def _term(text: str) -> Term:
@@ -110,105 +81,99 @@ def _term(text: str) -> Term:
     modifier = None if mechanism else _MODIFIER.fullmatch(text)
     macro = _MACRO if mechanism or text.lower().startswith("redirect=") else _MACRO_OF_MODIFIERS
     is_printable = text.isascii() and text.isprintable()
-    if (mechanism or modifier) is None or not is_printable or "%" in macro.sub("", text):
-        raise SpfProblem(Code.SYNTAX, text)
-    if modifier:
-        name, value = modifier[1].lower(), modifier[2]
-        if name in {"redirect", "exp"} and not value:
-            raise SpfProblem(Code.SYNTAX, text)
-        return Term(name=name, domain=value.lower() if name == "redirect" else "", text=text)
-    assert mechanism
-    name, _, value = mechanism[2].partition(":")
-    name = name.partition("/")[0].lower()
-    if name in {"ip4", "ip6"}:
-        _check_network(text, value, version=int(name[-1]))
-        value = ""
-    return Term(
-        name=name, qualifier=mechanism[1] or "+", domain=_LENGTHS_AT_END.sub("", value).lower(), text=text
-    )
+    if is_printable and "%" not in macro.sub("", text):
+        if mechanism:
+            name, _, value = mechanism[2].lower().partition(":")
+            name = name.partition("/")[0]
+            if name not in {"ip4", "ip6"}:
+                domain = _LENGTHS_AT_END.sub("", value)
+                return Term(name=name, qualifier=mechanism[1] or "+", domain=domain, text=text)
+            if _is_network(value, version=int(name[-1])):
+                return Term(name=name, qualifier=mechanism[1] or "+", text=text)
+        elif modifier:
+            name, value = modifier[1].lower(), modifier[2].lower()
+            if value or name not in {_REDIRECT, "exp"}:
+                return Term(name=name, domain=value, text=text)
+    raise SpfProblem(Code.SYNTAX, text)
 
 
-def _check_network(text: str, value: str, *, version: int) -> None:
+def _is_network(value: str, *, version: int) -> bool:
     try:
         # Python also takes a mask, or a length with zeros before it.
         length = value.partition("/")[2]
         is_plain = not length or str(int(length)) == length
-        is_network = is_plain and ipaddress.ip_network(value, strict=False).version == version
+        return is_plain and ipaddress.ip_network(value, strict=False).version == version
     except ValueError:
-        is_network = False
-    if not is_network:
-        raise SpfProblem(Code.SYNTAX, text)
+        return False
 
 
-def _follow(record: str, domain: str, answers: Answers, count: SpfCount) -> None:
-    count.chain.append(domain)
-    for term in parse(record):
-        if term.name == "all":
-            count.final = term.qualifier
-        if not term.asks:
-            continue
-        count.lookups += 1
-        if count.lookups > MOST_LOOKUPS:
-            raise SpfProblem(
-                Code.TOO_MANY_LOOKUPS, domain if len(count.chain) > 1 else "", count=count.lookups
-            )
-        if not term.is_macro:
-            _look_up(term, term.domain or domain, answers, count)
-    count.chain.pop()
+class Evaluation:
+    """The look-ups of a domain's record, to its end, with their counts."""
 
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._chain: list[str] = []
+        """The domains whose records include one another, so that a loop is seen."""
+        self.lookups = self._voids = 0
+        self.final = ""
+        """The qualifier of `all`; empty: the record has none."""
 
-def _look_up(term: Term, name: str, answers: Answers, count: SpfCount) -> None:
-    if term.name in {"include", "redirect"}:
-        _enter(term, name.rstrip("."), answers, count)
-        return
-    is_empty = not answers.known(name, "MX" if term.name == "mx" else "A").records
-    if is_empty and term.name in {"a", "ptr"}:
-        is_empty = not answers.known(name, "AAAA").records
-    if term.name == "mx" and len(answers.known(name, "MX").records) > MOST_MX:
-        raise SpfProblem(Code.TOO_MANY_LOOKUPS, term.text)
-    if is_empty:
-        _count_void(term.text, count)
+    async def follow(self, record: str, domain: str) -> None:
+        """Follow a record. Raises `SpfProblem` and `Failed`."""
+        self._chain.append(domain)
+        for term in parse(record):
+            if term.name == _ALL:
+                self.final = term.qualifier
+            if term.name not in _ASKING:
+                continue
+            self.lookups += 1
+            if self.lookups > MOST_LOOKUPS:
+                about = domain if len(self._chain) > 1 else ""
+                raise SpfProblem(Code.TOO_MANY_LOOKUPS, about, count=self.lookups)
+            if "%" in term.domain:  # the name depends on the mail
+                continue
+            if term.name in {"include", _REDIRECT}:
+                await self._enter(term, term.domain.rstrip("."))
+            else:
+                await self._look_up(term, term.domain or domain)
+        self._chain.pop()
 
+    async def _look_up(self, term: Term, name: str) -> None:
+        records = (await self._ask(name, "MX" if term.name == "mx" else "A")).records
+        if term.name == "mx" and len(records) > MOST_MX:
+            raise SpfProblem(Code.TOO_MANY_LOOKUPS, term.text)
+        if not records and term.name in {"a", "ptr"}:
+            records = (await self._ask(name, "AAAA")).records
+        self._voids += not records
+        if self._voids > MOST_VOIDS:
+            raise SpfProblem(Code.TOO_MANY_VOIDS, term.text, count=self._voids)
 
-def _enter(term: Term, name: str, answers: Answers, count: SpfCount) -> None:
-    """The record of another domain, which must have exactly one (sections 5.2 and 6.1)."""
-    if name in count.chain:
-        raise SpfProblem(Code.LOOP, name)
-    _answer, texts = answers.texts(name)
-    records = [text for text in texts if is_spf(text)]
-    if len(records) != 1:  # as fatal as one look-up in vain too many, and more to the point
-        raise SpfProblem(Code.BROKEN_INCLUDE, name)
-    final = count.final
-    try:
-        _follow(records[0], name, answers, count)
-    except SpfProblem as problem:
-        if problem.code is Code.SYNTAX:
-            raise SpfProblem(Code.BROKEN_INCLUDE, name) from None
-        raise
-    if term.name == "include":  # its own `all` decides nothing here
-        count.final = final
-
-
-def _count_void(text: str, count: SpfCount) -> None:
-    count.voids += 1
-    if count.voids > MOST_VOIDS:
-        raise SpfProblem(Code.TOO_MANY_VOIDS, text, count=count.voids)
+    async def _enter(self, term: Term, name: str) -> None:
+        """The record of another domain, which must have exactly one (sections 5.2 and 6.1)."""
+        if name in self._chain:
+            raise SpfProblem(Code.LOOP, name)
+        records = [text for text in await texts_at(self._ask, name) if is_spf(text)]
+        if len(records) != 1:  # as fatal as one look-up in vain too many, and more to the point
+            raise SpfProblem(Code.BROKEN_INCLUDE, name)
+        final = self.final
+        try:
+            await self.follow(records[0], name)
+        except SpfProblem as problem:
+            if problem.code is Code.SYNTAX:
+                raise SpfProblem(Code.BROKEN_INCLUDE, name) from None
+            raise
+        if term.name != _REDIRECT:  # the `all` of an include decides nothing here
+            self.final = final
 
 
 def merged(records: tuple[str, ...]) -> str:
-    """One record instead of several: their mechanisms, once each; empty if one is invalid."""
-    mechanisms: dict[str, None] = {}
-    finals: list[str] = []
+    """One record instead of several: their mechanisms, once each; empty if one is invalid or has modifiers."""
     try:
-        for record in records:
-            for term in parse(record):
-                if term.name == "all":
-                    finals.append(term.qualifier)
-                elif term.name in _MECHANISMS:
-                    mechanisms[term.text] = None
-                else:
-                    return ""
+        terms = [term for record in records for term in parse(record)]
     except SpfProblem:
         return ""
-    final = "-" if finals and set(finals) == {"-"} else "~"
-    return " ".join(["v=spf1", *mechanisms, f"{final}all"])
+    if not all(term.qualifier for term in terms):
+        return ""
+    finals = {term.qualifier for term in terms if term.name == _ALL}
+    mechanisms = dict.fromkeys(term.text for term in terms if term.name != _ALL)
+    return " ".join(["v=spf1", *mechanisms, "-all" if finals == {"-"} else "~all"])

@@ -10,7 +10,6 @@ from typing import Any
 from shared.domain.evidence import chance_of_so_few
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import Check
-from shared.domain_health.wording import name_of
 from shared.frozen import frozen
 from shared.guardrails.activity import Activity
 from shared.guardrails.rule import (
@@ -190,7 +189,7 @@ def _health(rule: Rule, activity: Activity, *, start: float, end: float) -> Iter
 
 def _broken(rule: Rule, activity: Activity, *, at: float) -> Iterable[Finding]:
     for key, checks in activity.broken(at=at).items():
-        detail = ", ".join(name_of(check) for check in Check if check in checks)
+        detail = ", ".join(check.upper() for check in Check if check in checks)
         yield _finding(rule, activity, key, value=len(checks), limit=1, holds=True, detail=detail)
 
 

@@ -36,9 +36,8 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     defaults = Reconciler.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "grace", 0.1)
-    # Resolvers are asked at once, and asked again: their answers hold for minutes of the event loop.
+    # Resolvers are asked at once.
     monkeypatch.setattr(lookup.Pace, "turn", _at_once)
-    monkeypatch.setattr(lookup, "LONGEST_TTL", 0.0)
     lift_rate_limit(monkeypatch)
     copy_instead_of_migrating(monkeypatch)
 

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
+from shared.domain.dns_facts import change_of
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import DomainChange, Value
-from shared.domain_health.wording import change_of
 from shared.frozen import frozen
 from shared.history import Transition
 from shared.records.guardrails import Incident

@@ -65,7 +65,6 @@ def facts(card: Card) -> dict[str, str]:
 @pytest.fixture
 async def checked(store: Store, clock: ManualClock) -> AsyncIterator[Checked]:
     zones = Zones(GOOD)
-    zones.ttl = 0  # what is kept for a while is kept by the real clock
     routing = Routing(quiet="22:00-06:00")
     async with (
         running(DnsServer(respond=zones.respond)) as first,

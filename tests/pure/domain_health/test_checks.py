@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from shared.domain_health.answers import Answer, Question
 from shared.domain_health.report import Action, Check, CheckReport, Code, Value
 from tests.pure.domain_health.zones import DOMAIN, GOOD, Zones, judged, txt
 
@@ -257,15 +256,6 @@ def test_a_key_that_was_there_before_is_missed() -> None:
     assert dkim(f"s1 {RSA}", "google p=", keys=("s1",)).code is Code.FINE
 
 
-def test_a_wildcard_is_not_taken_for_thirty_keys() -> None:
-    found = dkim(f"* {RSA}")
-    assert (found.value, found.keys) == (Value.GOOD, ("*",))
-    zones = Zones(GOOD, f"*.{DOMAIN}. TXT {txt('v=spf1 -all')}")
-    assert judged(zones)[Check.DKIM].code is Code.NO_KEY_FOUND
-    own = Zones(GOOD, f"*.{DOMAIN}. TXT {txt(ED25519)}", f"google._domainkey.{DOMAIN}. TXT {txt(RSA)}")
-    assert judged(own)[Check.DKIM].keys == ("google",)
-
-
 @pytest.mark.parametrize(
     "code", [Code.TIMEOUT, Code.SERVER_FAILURE, Code.REFUSED, Code.ODD_ANSWER, Code.TOO_LARGE]
 )
@@ -279,8 +269,7 @@ def test_a_wildcard_is_not_taken_for_thirty_keys() -> None:
     ],
 )
 def test_a_failed_answer_makes_a_check_unknown(code: Code, check: Check, name: str, kind: str) -> None:
-    failed = {Question(name, kind): Answer(failure=code)}
-    found = judged(Zones(GOOD), known=failed, keys=("google",))[check]
+    found = judged(Zones(GOOD), failing={(name, kind): code}, keys=("google",))[check]
     assert found.value is Value.UNKNOWN
     assert found.code is code
 

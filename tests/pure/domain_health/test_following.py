@@ -92,10 +92,10 @@ def test_problems_and_other_records_are_confirmed_and_nothing_else() -> None:
 
 def test_a_second_resolver_confirms_contradicts_or_is_silent() -> None:
     alone = replace(MISSING, confirmed=False)
-    assert confirm([alone], {Check.SPF: TWICE})[0].confirmed
-    assert confirm([alone], {Check.SPF: GOOD})[0].code is Code.DISAGREEMENT
-    assert confirm([alone], {Check.SPF: SILENT}) == (alone,)
-    assert confirm([GOOD], {}) == (GOOD,)
+    assert confirm([alone], [TWICE])[0].confirmed
+    assert confirm([alone], [GOOD])[0].code is Code.DISAGREEMENT
+    assert confirm([alone], [SILENT]) == [alone]
+    assert confirm([GOOD], []) == [GOOD]
 
 
 def test_a_key_that_is_gone_is_expected_for_a_week() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 import dns.flags
 import dns.message
@@ -14,10 +15,10 @@ import dns.rdataclass
 import dns.rdatatype
 import dns.rrset
 
-from shared.domain_health.answers import Answer, Question
-from shared.domain_health.checks import Scope, judge
+from shared.domain_health.answers import Answer, Failed
+from shared.domain_health.checks import judge
 from shared.domain_health.lookup import read_answer
-from shared.domain_health.report import Check, CheckReport
+from shared.domain_health.report import Check, CheckReport, Code
 
 DOMAIN = "acme.example"
 TTL = 300
@@ -89,10 +90,9 @@ class Zones:
                 return self.records[wild]
         return None
 
-    def answer(self, question: Question) -> Answer:
-        query = dns.message.make_query(question.name, question.type)
-        sent = self.respond(query).to_wire(max_size=65_535)
-        return read_answer(dns.message.from_wire(sent), question)
+    def answer(self, name: str, kind: str) -> Answer | Code:
+        sent = self.respond(dns.message.make_query(name, kind)).to_wire(max_size=65_535)
+        return read_answer(dns.message.from_wire(sent))
 
 
 def judged(
@@ -100,14 +100,17 @@ def judged(
     domain: str = DOMAIN,
     *,
     keys: Collection[str] = (),
-    known: dict[Question, Answer] | None = None,
+    failing: Mapping[tuple[str, str], Code] | None = None,
 ) -> dict[Check, CheckReport]:
-    """The verdicts on a domain, with every answer that they ask for; `known` has those that aren't of the zones."""
-    scope = Scope(domain=domain, keys=keys)
-    answers: dict[Question, Answer] = known or {}
-    while questions := judge(scope, answers).questions:
-        answers |= {one: zones.answer(one) for one in questions}
-    return {one.check: one for one in judge(scope, answers).checks}
+    """The verdicts on a domain; what is `failing` is unknown, whatever the zones have."""
+
+    async def ask(name: str, kind: str) -> Answer:
+        answer = (failing or {}).get((name, kind)) or zones.answer(name, kind)
+        if isinstance(answer, Code):
+            raise Failed(answer)
+        return answer
+
+    return {one.check: one for one in asyncio.run(judge(domain, ask, keys=keys))}
 
 
 def txt(text: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from shared.commands import parse
 from shared.commands.domain import Domain
 from shared.domain.card import Tone
-from shared.domain.dns_facts import as_data, check_facts, dns_fact, dns_overview
+from shared.domain.dns_facts import as_data, dns_fact, dns_facts, dns_overview
 from shared.domain_health.report import (
     Action,
     Advice,
@@ -150,7 +150,7 @@ async def test_a_domain_that_was_never_checked_is_unknown(harness: CommandHarnes
 @pytest.mark.parametrize("one", [good(Check.SPF, NOW - 3 * DAY), second_spf(NOW, checked_at=NOW - 3 * DAY)])
 def test_what_was_read_long_ago_is_neither_good_nor_a_problem(one: CheckReport) -> None:
     stale = DomainReport(domain=POOR, checks=(one,))
-    assert check_facts(stale, now=NOW)[0].value == "unknown: last checked 3 days ago"
+    assert dns_facts(stale, now=NOW)[0].value == "unknown: last checked 3 days ago"
     assert as_data(stale, now=NOW)["value"] is None
     assert dns_fact(stale, now=NOW).tone is Tone.UNKNOWN
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import dns.message
 import dns.rcode
@@ -14,9 +13,7 @@ import dns.rrset
 import pytest
 
 from shared.domain_health import lookup
-from shared.domain_health.answers import MOST_QUESTIONS, Answer, Question
-from shared.domain_health.following import Followed
-from shared.domain_health.lookup import Looked, Lookup, Pace, Resolver, next_due
+from shared.domain_health.lookup import MOST_QUESTIONS, Lookup, Pace
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from tests.dns_server import DnsServer, running
 from tests.pure.domain_health.zones import DOMAIN, GOOD, Zones, txt
@@ -42,19 +39,17 @@ async def serve(stack: AsyncExitStack, server: DnsServer | Zones) -> DnsServer:
     return await stack.enter_async_context(running(made))
 
 
-async def look(*servers: DnsServer, before: DomainReport | None = None, domain: str = DOMAIN) -> Looked:
-    return await Lookup([one.address for one in servers], pace=FAST).look(domain, before, NOON)
+async def look(*servers: DnsServer) -> DomainReport:
+    return (await Lookup([one.address for one in servers], pace=FAST).look(DOMAIN, None, NOON)).report
 
 
-async def check(*servers: DnsServer, check: Check = Check.SPF) -> CheckReport:
-    return (await look(*servers)).followed.report.of(check)
+async def check(*servers: DnsServer) -> CheckReport:
+    return (await look(*servers)).of(Check.SPF)
 
 
 async def test_a_good_domain_needs_one_resolver(stack: AsyncExitStack) -> None:
     first, second = [await serve(stack, Zones(GOOD)) for _ in range(2)]
-    looked = await look(first, second)
-    assert looked.followed.report.value is Value.GOOD
-    assert looked.ttl == 300
+    assert (await look(first, second)).value is Value.GOOD
     assert second.asked == []
 
 
@@ -90,14 +85,14 @@ async def test_a_refusing_resolver_makes_everything_unknown(
     stack: AsyncExitStack, rcode: dns.rcode.Rcode, code: Code
 ) -> None:
     servers = [await serve(stack, DnsServer(respond=failing(rcode))) for _ in range(2)]
-    report = (await look(*servers)).followed.report
+    report = await look(*servers)
     assert {one.value for one in report.checks} == {Value.UNKNOWN}
     assert {one.code for one in report.checks} == {code}
 
 
 async def test_a_silent_resolver_is_asked_three_questions_and_no_more(stack: AsyncExitStack) -> None:
     server = await serve(stack, DnsServer(respond=Zones(GOOD).respond, udp=lambda *_: []))
-    report = (await look(server)).followed.report
+    report = await look(server)
     assert {one.code for one in report.checks} == {Code.TIMEOUT}
     assert len(server.asked) == lookup.MOST_TIMEOUTS * lookup.TRIES
 
@@ -151,47 +146,3 @@ async def test_nothing_in_a_record_reaches_a_screen_raw(stack: AsyncExitStack, t
     assert shown
     assert not set(shown) & {"\x1b", "\x07", "\x00", "\u202e"}
     assert not any(0xDC80 <= ord(one) <= 0xDCFF for one in shown)
-
-
-async def test_answers_are_kept_as_long_as_they_hold(stack: AsyncExitStack) -> None:
-    zones = Zones(GOOD)
-    server = await serve(stack, zones)
-    resolver, question = Resolver(*server.address), Question(DOMAIN, "MX")
-    first = await resolver.ask(question, FAST)
-    zones.remove(DOMAIN, "MX")
-    assert await resolver.ask(question, FAST) == first
-    assert await resolver.ask(question, FAST, fresh=True) == Answer()
-    assert len(server.asked) == 2
-
-
-def test_a_pace_is_kept_over_all_questions() -> None:
-    now = [100.0]
-    waits: list[float] = []
-
-    async def drive() -> None:
-        pace = Pace(4.0, clock=lambda: now[0])
-        for _ in range(9):
-            await pace.turn()
-
-    async def sleep(seconds: float) -> None:
-        waits.append(seconds)
-        now[0] += seconds
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asyncio, "sleep", sleep)
-        asyncio.run(drive())
-    assert now[0] == 102.0
-    assert waits == [0.25] * 8
-
-
-@pytest.mark.parametrize(
-    ("ttl", "low", "high"), [(300.0, 5.4, 6.6), (None, 5.4, 6.6), (43_200.0, 10.8, 13.2), (1e9, 21.6, 26.4)]
-)
-def test_the_next_look_is_jittered_and_waits_for_the_answers_to_end(
-    ttl: float | None, low: float, high: float
-) -> None:
-    looked = Looked(followed=Followed(report=DomainReport(domain=DOMAIN)), ttl=ttl)
-    every = timedelta(hours=6)
-    first = next_due(looked, 0.0, every=every, jitter=lambda: 0.0)
-    last = next_due(looked, 0.0, every=every, jitter=lambda: 1.0)
-    assert [first / 3600, last / 3600] == pytest.approx([low, high])
