@@ -25,9 +25,7 @@ from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.store import Store, post_kinds
 from shared.store.jobs import Again, Done, End, Job
-from shared.store.messages import PlannedPost, Post, new_id
-from shared.store.post_kinds import ALERT, ANSWER, NOTE
-from shared.store.posting import (
+from shared.store.messages import (
     RATE_LIMITED,
     ChannelLease,
     ChannelRefused,
@@ -35,11 +33,14 @@ from shared.store.posting import (
     Lookup,
     NotSent,
     Outcome,
+    PlannedPost,
+    Post,
     Sent,
     Settled,
     Unknown,
     Unpostable,
 )
+from shared.store.post_kinds import ALERT, ANSWER, NOTE
 
 MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS = 16, 4, 4
 """Channels that are posted to, places that are read, and messages that are edited at the same time."""
@@ -48,7 +49,7 @@ LONGEST_BACKOFF, RENDER_SECONDS = 30.0, 60.0
 
 _FIXES = {
     "not_in_channel": "The bot isn't in the channel. Type /invite @outreach there.",
-    "channel_not_found": "The channel was deleted, or is private and the bot isn't in it. Invite the bot, or set another channel.",
+    "channel_not_found": "The channel was deleted or has a new id, or is private and the bot isn't in it. Invite the bot, or set the new channel.",
     "is_archived": "The channel is archived. Unarchive it, or set another channel.",
     "missing_scope": "The bot's token lacks a scope. Install the app again with the scopes in manifest.yml.",
     "token_revoked": "The bot's token was revoked. Install the app again and set the new SLACK_BOT_TOKEN.",
@@ -90,8 +91,6 @@ class Outbox:
         channel = next((one for one in self._others if one != broken), "")
         if settled.broke and isinstance(outcome, ChannelRefused):
             event, card = "broke", _broken(name, outcome.error)
-            if new := new_id(outcome.error):
-                event, card, channel = "moved", _moved(broken, new), new  # so that its own people are told
         elif settled.gave_up and isinstance(outcome, Unpostable) and lease.posts[0].kind != NOTE:
             event, card = "gave up", _given_up(name, outcome.error)
         elif settled.recovered:
@@ -240,15 +239,6 @@ def _broken(channel: str, error: str) -> Card:
     fix = _FIXES.get(error, f"Slack's error: {error}. Check with `outreach doctor`.")
     text = (fix, "Its alerts are kept, and posted when the channel accepts them again.")
     return Card(title=f"Can't post to {channel}", tone=Tone.BAD, text=text)
-
-
-def _moved(old: str, new: str) -> Card:
-    text = f"Slack changed the id of this channel from {old} to {new}. Its alerts wait."
-    cure = (
-        f"Replace {old} with {new} in the settings and reload them. What was subscribed by command: subscribe "
-        f"again here, then type `/outreach unsubscribe all <#{old}>`."
-    )
-    return Card(title="This channel has a new id", tone=Tone.BAD, text=(text, cure))
 
 
 def _given_up(channel: str, error: str) -> Card:

@@ -10,8 +10,7 @@ import structlog
 
 from bot.slack.directory import UserDirectory
 from shared.store import Store
-from shared.store.messages import moved_to
-from shared.store.posting import Report
+from shared.store.messages import Report
 
 CHECK_SECONDS = 600.0
 _CURED_BY_PEOPLE = frozenset({"is_archived", "not_in_channel", "channel_not_found"})
@@ -51,7 +50,6 @@ class Lifecycle:
             "channel_unarchive": self.unarchived,
             "channel_rename": self.renamed,
             "channel_left": self.left,
-            "channel_id_changed": self.moved,
             "app_uninstalled": self.token_lost,
             "tokens_revoked": self.token_lost,
         }
@@ -71,15 +69,6 @@ class Lifecycle:
 
     async def renamed(self, event: Mapping[str, Any]) -> None:
         self._directory.forget_channel(channel_id(event.get("channel")))
-
-    async def moved(self, event: Mapping[str, Any]) -> None:
-        """Report the channel as broken: settings and subscriptions still name it by its old id.
-
-        https://docs.slack.dev/reference/events/channel_id_changed
-        """
-        old, new = channel_id(event.get("old_channel_id")), channel_id(event.get("new_channel_id"))
-        if old and new:
-            await self._close(old, moved_to(new))
 
     async def token_lost(self, event: Mapping[str, Any]) -> None:
         """The app was removed or its token taken back: everything waits until it is installed again.

@@ -26,9 +26,8 @@ from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import Status
 from shared.store import Store, jobs
 from shared.store.jobs import Again, Done, End, Job
-from shared.store.messages import LONGEST_SECONDS, PlannedPost
+from shared.store.messages import FARTHEST_LOOKUP, LONGEST_SECONDS, LONGEST_TRIAL, PlannedPost
 from shared.store.post_kinds import NOTE
-from shared.store.posting import FARTHEST_LOOKUP, LONGEST_TRIAL
 from shared.store.sequences import LATE_EVERY, TimerReplaced, timer_of
 from shared.store.slack_limits import POSTS, UPDATES
 from shared.text.formats import clip, show_number

@@ -15,7 +15,7 @@ from bot.blockkit.card_blocks import Message
 from bot.blockkit.plainer import key_of
 from bot.slack.web_api import ODD_ANSWER, SlackError, WebApi, plainer_body
 from shared.api.pace import boot_time
-from shared.store.posting import (
+from shared.store.messages import (
     RATE_LIMITED,
     ChannelRefused,
     Look,

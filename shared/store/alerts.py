@@ -216,7 +216,7 @@ def update_subject(
             alert_id=alert,
             held_until=held_until(card.channel),
         )
-        messages.plan(tx, in_channel, workspace=card.workspace)
+        messages.plan(tx, card.workspace, in_channel)
     return True
 
 
@@ -372,7 +372,7 @@ class Alerts(Repository):
         reminders = [card for what, names in due.items() for card in _posted_cards(tx, what, names)]
         planned = [*words.due(reminders, tx.now), *words.passed(passed, tx.now)]
         for workspace, post in planned:
-            messages.plan(tx, post, workspace=workspace)
+            messages.plan(tx, workspace, post)
         _put_off(tx, claimed, sent, words.times)
         return len(planned)
 
@@ -399,7 +399,9 @@ class Alerts(Repository):
     @reads
     def sequences(self, tx: Transaction, workspace: str) -> Sequence[ShownSequence]:
         """The sequences on the cards of interested replies that are not handled."""
-        rows = tx.execute(_SEQUENCES_SHOWN, {"in_workspace": workspace})
+        states = sa.func.min(_c.standing), sa.func.max(_c.standing)
+        query = sa.select(_c.sequence, *states).where(_HERE).group_by(_c.sequence)
+        rows = tx.execute(query, {"in_workspace": workspace})
         return [ShownSequence(name=name, states=frozenset({low, high})) for name, low, high in rows]
 
     @writes
@@ -526,7 +528,7 @@ def _leave(tx: Transaction, before: Alert, trace: Trace) -> None:
             mention=trace.mention if card.channel == mentions else "",
             alert_id=before.id,
         )
-        messages.plan(tx, planned, workspace=card.workspace)
+        messages.plan(tx, card.workspace, planned)
 
 
 def looks(alert: Alert, times: ReminderTimes) -> Mapping[str, float]:
@@ -658,24 +660,7 @@ def _pass(tx: Transaction, alert: Alert, candidates: Candidates) -> Iterable[Pas
 
 _WITH_SEQUENCE = _IS_INTERESTED & _IS_OPEN & (_c.sequence != sa.literal("", literal_execute=True))
 _IN_WORKSPACE = sa.bindparam("in_workspace", type_=sa.Text)
-
-
-# The sequences of open alerts, each found from the one before it in the index, however many rows have it
-# (https://wiki.postgresql.org/wiki/Loose_indexscan).
 _HERE = _WITH_SEQUENCE & (_c.workspace == _IN_WORKSPACE)
-_FIRST = sa.select(sa.func.min(_c.sequence).label("value")).where(_HERE)
-_NAMES = _FIRST.cte("names", recursive=True)
-_LATER = sa.select(sa.func.min(_c.sequence)).where(_HERE, _c.sequence > _NAMES.c.value)
-_NAMES = _NAMES.union_all(sa.select(_LATER.scalar_subquery()).where(_NAMES.c.value.is_not(None)))
-
-
-def _extreme(function: Any) -> sa.ScalarSelect[Any]:
-    return sa.select(function(_c.standing)).where(_HERE, _c.sequence == _NAMES.c.value).scalar_subquery()
-
-
-_SEQUENCES_SHOWN = sa.select(
-    _NAMES.c.value, _extreme(sa.func.min).label("low"), _extreme(sa.func.max).label("high")
-).where(_NAMES.c.value.is_not(None))
 _TURNED = (
     sa.update(alerts)
     .where(

@@ -260,7 +260,7 @@ def _repaint(tx: Transaction, change: int, *, history: int) -> None:
             thread_ts=post.thread_ts or post.ts,
             undo=history,
         )
-        messages.plan(tx, told, workspace=post.workspace)
+        messages.plan(tx, post.workspace, told)
 
 
 class Verdict(StrEnum):

@@ -782,7 +782,7 @@ def _take_over(tx: Transaction, card: ReplyCard, post: Mapping[str, Any]) -> Non
             mention=post["mention"],
             alert_id=post["alert_id"],
         )
-        messages.plan(tx, note, workspace=card.workspace)
+        messages.plan(tx, card.workspace, note)
     messages.renew_unsure(tx, [card.id])
     look_now(tx, [post["alert_id"]])
 

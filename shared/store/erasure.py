@@ -18,9 +18,8 @@ from shared.store import messages
 from shared.store.db.engine import AT_ONCE, Repository, Transaction, portions, reads, writes
 from shared.store.db.schema import alerts, audit, deliveries, known_leads, posts, questions
 from shared.store.deliveries import ERASED, address, lead_key
-from shared.store.messages import UNSENT, State, is_in
+from shared.store.messages import IS_GIVEN_UP, UNSENT, State, is_in
 from shared.store.post_kinds import ALERT, names
-from shared.store.posting import IS_GIVEN_UP
 
 PRUNED_AT_ONCE = 2_000
 """Rows that one transaction forgets, so that the intake never waits long."""

@@ -11,7 +11,8 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from typing import Any, TypeVar
+from itertools import chain
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -28,11 +29,10 @@ from shared.store.audit import add_entry
 from shared.store.db.engine import AT_ONCE, Repository, Transaction, method, portions, reads, writes
 from shared.store.db.schema import incidents, posts, samples, sightings
 from shared.store.deliveries import heard_since
-from shared.store.facts import RULE, SWITCH, THINNED, Fact
+from shared.store.facts import RULE, SWITCH, THINNED
 from shared.store.jobs import ACT, EVALUATE, Job
 from shared.store.messages import PlannedPost
 
-T = TypeVar("T")
 SLOT_SECONDS = 900.0
 """A day's counts are kept once in each slot, and each hour once when they are older than `THIN_SECONDS`."""
 THIN_SECONDS, KEPT_SECONDS = 3 * DAY, 40 * DAY
@@ -51,12 +51,12 @@ class Guardrails(Repository):
     @reads
     def rules(self, tx: Transaction, workspace: str) -> Sequence[StoredRule]:
         """The rules of one workspace, by name."""
-        return [_rule(fact) for fact in facts.listed(tx, RULE, workspaces=[workspace])]
+        return _rules(tx, [workspace])[workspace]
 
     @reads
     def all_rules(self, tx: Transaction) -> Mapping[str, Sequence[StoredRule]]:
         """The rules of every workspace that has any."""
-        return _by_workspace(facts.listed(tx, RULE), _rule)
+        return _rules(tx)
 
     @writes
     def add_rule(self, tx: Transaction, workspace: str, rule: StoredRule) -> bool:
@@ -75,12 +75,12 @@ class Guardrails(Repository):
     @reads
     def switches(self, tx: Transaction, workspace: str) -> Sequence[Switch]:
         """The switches that count in a workspace."""
-        return [_switch(fact) for fact in facts.listed(tx, SWITCH, workspaces={workspace, ALL})]
+        return [*chain.from_iterable(_switches(tx, {workspace, ALL}).values())]
 
     @reads
     def all_switches(self, tx: Transaction) -> Mapping[str, Sequence[Switch]]:
         """The switches of every workspace; that of all under `ALL`."""
-        return _by_workspace(facts.listed(tx, SWITCH), _switch)
+        return _switches(tx)
 
     @writes
     def switch_off(self, tx: Transaction, workspace: str, switch: Switch) -> None:
@@ -253,22 +253,18 @@ def _values_of(sample: CountSample) -> dict[str, Any]:
     return {name: LEFT_OUT if value is None else value for name, value in values.items()}
 
 
-def _by_workspace(kept: Sequence[Fact], read: Callable[[Fact], T]) -> Mapping[str, Sequence[T]]:
-    grouped: defaultdict[str, list[T]] = defaultdict(list)
-    for fact in kept:
-        grouped[fact.workspace].append(read(fact))
-    return grouped
+def _rules(tx: Transaction, workspaces: Collection[str] | None = None) -> defaultdict[str, list[StoredRule]]:
+    rules = defaultdict[str, list[StoredRule]](list)
+    for fact in facts.listed(tx, RULE, workspaces=workspaces):
+        rules[fact.workspace].append(StoredRule(**fact.value))
+    return rules
 
 
-def _rule(fact: Fact) -> StoredRule:
-    kept = {name: str(fact.value.get(name, "")) for name in ("sentence", "added_by", "added_name")}
-    return StoredRule(name=fact.key, **kept)
-
-
-def _switch(fact: Fact) -> Switch:
-    return Switch(
-        rule=fact.key, by=str(fact.value.get("by", "")), at=fact.value.get("at", 0.0), until=fact.at
-    )
+def _switches(tx: Transaction, workspaces: Collection[str] | None = None) -> defaultdict[str, list[Switch]]:
+    switches = defaultdict[str, list[Switch]](list)
+    for fact in facts.listed(tx, SWITCH, workspaces=workspaces):
+        switches[fact.workspace].append(Switch(rule=fact.key, until=fact.at, **fact.value))
+    return switches
 
 
 def _put_switch(tx: Transaction, workspace: str, switch: Switch) -> None:
@@ -381,7 +377,7 @@ class Incidents(Repository):
             left = {"left": [*claim.left]}
             jobs.put(tx, ACT, str(row.id), workspace=claim.workspace, at=tx.now, payload=left, how="keep")
         if post and post.channel:
-            messages.plan(tx, post, workspace=claim.workspace)
+            messages.plan(tx, claim.workspace, post)
         elif told and together:
             _redraw(tx, told, together(_read(tx, _told_by(claim.workspace, told))))
         return Begun(incident=_incident(row))
@@ -442,7 +438,7 @@ class Incidents(Repository):
         values = {"state": state, "sequences": json.dumps(entry.sequences), "change": undo}
         tx.update(incidents, incidents.c.id == incident.id, **values)
         if post.channel:
-            messages.plan(tx, replace(post, undo=undo), workspace=incident.workspace)
+            messages.plan(tx, incident.workspace, replace(post, undo=undo))
         return True
 
     @writes

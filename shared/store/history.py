@@ -1,15 +1,15 @@
 """The records as commands, reports and pages read them: replies and their waits, counts, a domain's past.
 
-Medians and counts of thousands of rows are computed by the database. All times of the results are aware datetimes in
-UTC.
+All times of the results are aware datetimes in UTC.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
+from statistics import median
 from typing import Any
 
 import sqlalchemy as sa
@@ -73,15 +73,6 @@ _TOUCHED_AT = sa.case(
     (_c.handled_at < _c.claimed_at, _c.handled_at),
     else_=_c.claimed_at,
 )
-_PERSON = sa.case(
-    (_c.claimed_by != sa.literal("", literal_execute=True), _c.claimed_by), else_=_c.claimed_name
-)
-"""Without a parameter: PostgreSQL would take the same expression, grouped by, for another one."""
-_GROUPS: Mapping[Grouping, sa.ColumnElement[str]] = {
-    "": sa.literal(""),
-    "person": _PERSON,
-    "sequence": _c.sequence,
-}
 TIMERS_BY_WORKSPACE = (
     sa.select(jobs.c.workspace, sa.func.count().label("waiting"))
     .where(jobs.c.kind == RESUME)
@@ -284,10 +275,8 @@ class Records(AuditLog, Subscriptions, Timers):
 
         In time is what waited `late` seconds at most.
         """
-        within = _claimed_within(workspace, since, until)
-        waits = _waits(tx, _c.claimed_at, within, by=by, late=late)
-        names = _newest_names(tx, within) if by == "person" else {}
-        return [replace(group, name=names.get(group.name, group.name)) for group in waits]
+        claimed = _is_interested(workspace) & _between(_c.claimed_at, since, until)
+        return _waits(tx, _c.claimed_at, claimed, by=by, late=late)
 
     @reports
     def done_counts(
@@ -295,16 +284,10 @@ class Records(AuditLog, Subscriptions, Timers):
     ) -> Mapping[str, int]:
         """Count the interested replies that each person marked as done in this time."""
         done = _is_interested(workspace) & _between(_c.handled_at, since, until)
-        query = sa.select(_c.handled_name, sa.func.count()).where(done).group_by(_c.handled_name)
-        # Of people who claimed under several names, the newest one counts.
-        claimed = _claimed_within(workspace, since, until)
-        newest = _newest_names(tx, claimed)
-        others = sa.select(_PERSON, _c.claimed_name).where(claimed).distinct()
-        names = {name: newest[person] for person, name in tx.execute(others)}
-        counts: Counter[str] = Counter()
-        for name, number in tx.execute(query):
-            counts[names.get(name, name)] += number
-        return dict(counts)
+        query = (
+            sa.select(_c.handled_name, sa.func.count().label("replies")).where(done).group_by(_c.handled_name)
+        )
+        return {row.handled_name: row.replies for row in tx.execute(query)}
 
     @reports
     def domain_past(self, tx: Transaction, workspace: str, domain: str, since: datetime) -> DomainPast:
@@ -381,10 +364,6 @@ def _within(workspace: str, since: datetime, until: datetime) -> sa.ColumnElemen
     return (_c.workspace == workspace) & _between(_c.received_at, since, until)
 
 
-def _claimed_within(workspace: str, since: datetime, until: datetime) -> sa.ColumnElement[bool]:
-    return _is_interested(workspace) & _between(_c.claimed_at, since, until)
-
-
 def _deliveries_since(workspace: str, since: float) -> sa.Select[Any]:
     flawed = (deliveries.c.problem != "").label("problem")
     return (
@@ -403,14 +382,6 @@ def _sequences_of(workspace: str, domain: str, since: datetime) -> sa.Select[str
     return names.order_by(sa.func.count().desc(), s.sequence)
 
 
-def _newest_names(tx: Transaction, within: sa.ColumnElement[bool]) -> dict[str, str]:
-    """The name of each person who claimed: Slack may tell another one, or none, at times."""
-    last = sa.func.max(_c.claimed_at).label("last")
-    query = sa.select(_PERSON, _c.claimed_name, last).where(within).group_by(_PERSON, _c.claimed_name)
-    rows = sorted(tx.execute(query), key=lambda row: (row.claimed_name != row[0], row.last))
-    return {person: name for person, name, _ in rows}  # the last one counts
-
-
 def _waits(
     tx: Transaction,
     ended_at: sa.ColumnElement[Any],
@@ -419,30 +390,26 @@ def _waits(
     by: Grouping,
     late: float,
 ) -> list[Waits]:
-    """The waits of replies until a moment, who or what has most first: medians without reading the rows."""
-    waited = ended_at - _c.received_at
-    positive = sa.case((waited < 0, 0.0), else_=waited).label("waited")
-    each = sa.select(positive, _GROUPS[by].label("name")).where(within).subquery()
-    rank = sa.func.row_number().over(partition_by=each.c.name, order_by=each.c.waited)
-    total = sa.func.count().over(partition_by=each.c.name)
-    ranked = sa.select(each, rank.label("rank"), total.label("total")).subquery()
-    place, count, waited = ranked.c.rank, ranked.c.total, ranked.c.waited
-    middle = place.in_([(count + 1) // 2, (count + 2) // 2])
-    query = (
-        sa.select(
-            ranked.c.name,
-            sa.func.max(count),
-            sa.func.avg(sa.case((middle, waited))),
-            sa.func.max(sa.case((place == (9 * count + 9) // 10, waited))),
-            sa.func.sum(sa.case((waited <= late, 1), else_=0)),
+    """The waits of replies until a moment, who or what has most first."""
+    waited = (ended_at - _c.received_at).label("waited")
+    query = sa.select(_c.claimed_by, _c.claimed_name, _c.sequence, waited).where(within).order_by(ended_at)
+    waits, names = defaultdict[str, list[float]](list), dict[str, str]()
+    for row in tx.execute(query):
+        key = {"": "", "person": row.claimed_by, "sequence": row.sequence}[by]
+        # Slack may tell another name of a person at times: the last one counts.
+        names[key] = row.claimed_name if by == "person" else key
+        waits[key].append(max(0.0, row.waited))  # a clock may have been set back
+    groups = [
+        Waits(
+            name=names[key],
+            count=len(some),
+            median=median(some),
+            p90=sorted(some)[(9 * len(some) + 9) // 10 - 1],
+            in_time=sum(seconds <= late for seconds in some),
         )
-        .group_by(ranked.c.name)
-        .order_by(sa.func.max(count).desc(), ranked.c.name)
-    )
-    return [
-        Waits(name=name, count=number, median=median, p90=p90, in_time=int(in_time))
-        for name, number, median, p90, in_time in tx.execute(query)
+        for key, some in waits.items()
     ]
+    return sorted(groups, key=lambda group: (-group.count, group.name))
 
 
 def _status(alert: Alert) -> str:

@@ -1,8 +1,24 @@
-"""The bot's messages: planned once each, held during quiet hours, updated when their content changes, and posted again.
+"""The bot's messages: planned once each, posted by the turns of their channels, looked for, updated, and posted again.
 
-A row of `posts` is one message to one channel, or its share of a message that several alerts have in common. Whoever
-changes what a message shows raises the `version` of its posts and puts a job of the kind `paint`, whose key is the
-channel and the `ts`; a change while it is drawn has it drawn again after that. A second update does no harm.
+A row of `posts` is one message to one channel, or its share of a message that several alerts have in common.
+
+    held -> ready -> sending -> sent
+                             -> uncertain -> found in the channel or its thread: sent
+                                          -> not found by two readings, when it can no longer arrive: ready
+                                          -> not readable several times in a row: dead and unsure
+                             -> dead -> (tried, or looked for, again now and then)
+
+Each channel has one job of the kind `post`. Whoever has it posts one message and records its outcome in the transaction
+that frees the channel. Who lost it writes with an old token and changes nothing but what it knows for sure. A post that
+is found `sending` was left by a process that died: its outcome is unknown, and while it is looked up the channel goes on
+with what does not follow it.
+
+A look-up is a job of the kind `lookup` for each channel or thread. One reading answers for all its uncertain posts of
+about the same time. It may take several turns, of different processes: Slack lets some apps read one page of 15
+messages a minute (https://docs.slack.dev/apis/web-api/rate-limits).
+
+Whoever changes what a message shows raises the `version` of its posts and puts a job of the kind `paint`, whose key is
+the channel and the `ts`; a change while it is drawn has it drawn again after that. A second update does no harm.
 
 What Slack refuses to edit (`edit_window_closed`, a deleted message, and the like) is posted again: a card that a less
 specific event of its reply posted never said what it should now, so it comes again, in the channel. What a person
@@ -14,9 +30,12 @@ answered), and the recovery of a domain, which has a message of its own.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+import json
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, field, fields, replace
 from enum import StrEnum
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -26,15 +45,58 @@ from shared.domain.alert import Alert
 from shared.frozen import frozen
 from shared.records.audit import AuditEntry
 from shared.store import facts, jobs, rows, slack_limits
-from shared.store.db.engine import AT_ONCE, Database, Repository, Transaction, reads, writes
+from shared.store.db.engine import (
+    AT_ONCE,
+    Database,
+    Repository,
+    Transaction,
+    method,
+    portions,
+    probes,
+    reads,
+    writes,
+)
 from shared.store.db.schema import NOW, alerts, audit, deliveries, posts
 from shared.store.db.schema import jobs as job_rows
-from shared.store.jobs import ASKED_FOR, ORDINARY, PAINT, POST, RELEASE, Job
-from shared.store.post_kinds import ALERT, CURRENT, HISTORY, POSTS, REPLACED, TURNED, names
+from shared.store.facts import DIGEST, SUBSCRIPTION
+from shared.store.jobs import ASKED_FOR, LOOKUP, ORDINARY, PAINT, POST, RELEASE, Job, look_now
+from shared.store.post_kinds import ALERT, CURRENT, HISTORY, POSTS, REPLACED, TURNED, kind_of, names
 from shared.store.slack_limits import UPDATE
 
 INCIDENT = 3
 """The urgency of a message that is posted separately, before all others, and never shares a message."""
+BUNDLE = 13
+"""Alerts that share one message: as many as fit with the beginning of each reply and two buttons."""
+ALONE = 5
+"""Alerts that may wait for a channel and still get a message each: it takes them in five seconds."""
+FARTHEST_SECONDS = 3600.0
+"""The farthest ahead that a channel may be due."""
+SET_BACK_SECONDS = 60.0
+"""No channel's schedule is ever further ahead: the clock was set back, and what was due then is due now."""
+MOST_REFUSALS = 5
+"""The number of tries of a post that Slack refuses, and not its channel."""
+RATE_LIMITED = "ratelimited"
+"""Slack's word for a call too many."""
+LONGEST_DOUBT_SECONDS = 30.0
+"""A channel pauses no longer after a post whose outcome is unknown."""
+FIRST_TRIAL = 30.0
+"""Seconds until a channel that refuses everything is tried again; the longer it has refused, the longer."""
+LONGEST_TRIAL = 600.0
+"""Seconds between two such tries, at most."""
+READS = 2
+"""Readings that must find nothing before an uncertain post is tried again."""
+MOST_FAILED = 6
+"""Look-ups in a row that read nothing, from which on a post counts as unsure."""
+LONGEST_LOOKUP_PAUSE = 60.0
+"""Seconds between two tries of a place that can't be read."""
+FARTHEST_LOOKUP = 300.0
+"""Seconds ahead that a look-up may be due at most; what is further was put off before the clock was set back."""
+SAME_TIME_SECONDS = 900.0
+"""Posts whose attempts are so many seconds apart share a reading; an old one would make it long for all."""
+SOUGHT_AT_ONCE = 200
+"""Posts that one reading looks for."""
+
+
 PAUSE_SECONDS = 5.0
 """The pause until a message that could not be repainted is tried again."""
 LONGEST_SECONDS = 600.0
@@ -169,7 +231,7 @@ class PlannedPost:
 _PLANNED = tuple(field.name for field in fields(PlannedPost))
 
 
-def plan(tx: Transaction, planned: PlannedPost, *, workspace: str) -> None:
+def plan(tx: Transaction, workspace: str, planned: PlannedPost) -> None:
     """Have a message posted, once for all that plan it."""
     plan_rows(tx, [post_row(planned, workspace=workspace, alert=planned.alert_id, now=tx.now)])
 
@@ -211,8 +273,6 @@ class ChannelState:
     trouble: str = ""
     """Slack's word for why it takes nothing; empty: it does."""
     trouble_since: float = 0.0
-    turns: int = 0
-    """The number of turns that it had."""
 
 
 def state_of(payload: Mapping[str, Any]) -> ChannelState:
@@ -283,43 +343,9 @@ def put_paint(tx: Transaction, messages: Collection[tuple[str, str]], *, clicked
     jobs.put_all(tx, PAINT, keys, at=tx.now, how="sooner", rank=ASKED_FOR if clicked else ORDINARY)
 
 
-_MOVED = "channel_id_changed: now "
-
-
-def moved_to(new: str) -> str:
-    """The trouble of a channel whose id Slack has changed, in the words of `status` and /readyz."""
-    return f"{_MOVED}{new}"
-
-
-def new_id(trouble: str) -> str:
-    """The id that a channel with this trouble has now; empty for any other trouble."""
-    return trouble.removeprefix(_MOVED) if trouble.startswith(_MOVED) else ""
-
-
 async def give_up(database: Database, channel: str) -> None:
-    """Drop what a broken channel never took, and then its trouble; a channel that works keeps all.
-
-    What waits for a channel under its old id is posted under the new one.
-    """
-    await database.drain(lambda tx: _readdress_some(tx, channel))
+    """Drop what a broken channel never took, and then its trouble; a channel that works keeps all."""
     await database.drain(lambda tx: _drop_some(tx, channel))
-
-
-def _readdress_some(tx: Transaction, old: str) -> int:
-    """Have a portion of what waits for an old id posted under the new one; returns how many.
-
-    Where an alert is there already, it stays.
-    """
-    new = new_id(channel_of(tx, old)[1].trouble)
-    there = posts.alias()
-    is_there = sa.exists().where(there.c.channel == new, there.c.alert_id == _c.alert_id)
-    moves = sa.or_(_c.alert_id == "", sa.not_(is_there))
-    some = sa.select(_c.id).where(_c.channel == old, ANY_UNSENT, moves).limit(AT_ONCE)
-    again = {"channel": new, "state": State.READY, "error": "", "attempts": 0, "refusals": 0}
-    moved = tx.update(posts, _c.id.in_(some), **again) if new else 0
-    if moved:
-        wake(tx, [new])
-    return moved
 
 
 def _drop_some(tx: Transaction, channel: str) -> int:
@@ -333,6 +359,652 @@ def _drop_some(tx: Transaction, channel: str) -> int:
     return dropped
 
 
+@frozen
+class LeaseTimings:
+    """The pace of a channel and the times of its lease, in seconds."""
+
+    period: float = 1.0
+    """Between messages of a channel (Slack, rate limits)."""
+    burst: int = 1
+    """Messages that a rested channel takes at once beyond the first; Slack itself allows a little more."""
+    lease: float = 10.0
+    """Longer than any call that is made under it."""
+    read_pause: float = 2.0
+    """Between look-ups of an uncertain message: what was accepted is in the history by then."""
+    doubt: float = 10.0
+    """The time after its lease in which an attempt that was never answered may still turn up."""
+
+    @property
+    def patience(self) -> float:
+        """The longest time that a call under the lease may take."""
+        return 0.8 * self.lease
+
+    @property
+    def longest(self) -> float:
+        """The time after the claim in which an attempt may still turn up."""
+        return self.lease + self.doubt
+
+
+@frozen
+class ChannelLease:
+    """The posts that the holder of a channel is to post within its lease, as one message."""
+
+    channel: str
+    token: int = 0
+    posts: tuple[Post, ...] = ()
+    thread_ts: str = ""
+    job: Job | None = None
+    """The job of the channel; None where nobody posts, and Slack has said something about the channel."""
+
+
+@frozen
+class Sent:
+    """It is in the channel, as message `ts`."""
+
+    ts: str
+
+
+@frozen
+class NotSent:
+    """Nothing reached Slack, or it asked to wait; again after so many seconds."""
+
+    after: float
+    error: str = ""
+
+
+@frozen
+class Unknown:
+    """It may be there. `answered`: Slack has answered, so that nothing is under way any more."""
+
+    error: str = ""
+    answered: bool = False
+
+
+@frozen
+class ChannelRefused:
+    """Slack takes nothing for this channel, or nothing from this token."""
+
+    error: str
+
+
+@frozen
+class Unpostable:
+    """Slack refuses this one message. `keyless`: it may be there, but has nothing by which it could be found."""
+
+    error: str
+    keyless: bool = False
+
+
+Outcome = Sent | NotSent | Unknown | ChannelRefused | Unpostable
+
+
+@frozen
+class Settled:
+    """The effect of an outcome: the lease was still held, its channel broke or recovered just now."""
+
+    held: bool
+    broke: bool = False
+    recovered: bool = False
+    gave_up: bool = False
+    """Slack has refused this very message so often that it isn't tried again."""
+
+
+Report = Callable[[ChannelLease, Outcome, Settled], PlannedPost | None]
+"""Words the reports of an outcome to other places; planned in the transaction that records the outcome."""
+
+
+@frozen
+class Lookup:
+    """A place to read, and the posts to look for, as long as this process has the job."""
+
+    job: Job
+    channel: str
+    thread_ts: str
+    posts: tuple[Post, ...]
+    since: float
+    """The time at which the first of the attempts began, or earlier; Unix seconds by the store's clock, which may be wrong."""
+    age: float
+    """Seconds since then."""
+    position: str = ""
+    """The place where the reading goes on, as the `Look` before left it; empty where a new one begins."""
+    began_at: float = 0.0
+    """The time at which the reading began: it proves nothing about posts that are uncertain only since."""
+    around: float = 0.0
+    """The attempt whose time it reads."""
+
+
+@frozen
+class Look:
+    """The result of a look-up."""
+
+    found: Mapping[str, str] = field(default_factory=dict)
+    """The `ts` of messages by the key of their posts."""
+    complete: bool = False
+    """It was read to the end: what is not found is not there."""
+    position: str = ""
+    """The place where to read on."""
+    pages: int = 0
+    """The number of pages that were read this time."""
+    error: str = ""
+    after: float | None = None
+    """Slack asked to wait so many seconds."""
+    hidden: bool = False
+    """Slack does not show it, and asking again soon would not help."""
+
+    @property
+    def failed(self) -> bool:
+        """One that Slack throttled after a page was read has got further; all others would come to an end nowhere."""
+        return bool(self.error) and (self.after is None or not self.pages)
+
+
+_UNCERTAIN, _DEAD = is_in(State.UNCERTAIN), is_in(State.DEAD)
+_IDS = _c.id.in_(sa.bindparam("ids", expanding=True))
+IS_GIVEN_UP = _c.refusals >= sa.literal(MOST_REFUSALS, literal_execute=True)
+"""Slack refuses this very post, for good. Nothing tries it again but a new start of the bot, or of its channel."""
+
+# The queries over what is not sent are built once: this takes longer than their execution. Each reads an index in its
+# own order, and so what it returns, however much waits in the channel.
+_BEFORE = posts.alias("before")
+# What belongs into the thread of an uncertain card, or tells how something went on of which an uncertain post tells,
+# comes after it, or it would be misread.
+_FOLLOWS_UNCERTAIN = (
+    sa.exists()
+    .where(
+        _BEFORE.c.channel == _c.channel,
+        _BEFORE.c.state == sa.literal(State.UNCERTAIN.value, literal_execute=True),
+        _BEFORE.c.id < _c.id,
+        # As an expression, so that no engine reads all that an alert, or none, ever had.
+        _BEFORE.c.alert_id + "" == _c.alert_id,
+        sa.or_(_c.alert_id != "", (_BEFORE.c.kind == _c.kind) & _c.kind.in_(names(in_order=True))),
+    )
+    .correlate(posts)
+)
+
+
+def _first(*which: sa.ColumnElement[bool], by: Sequence[Any], most: int = 1) -> sa.Select[Any]:
+    return drawable().where(_OF_CHANNEL, *which).order_by(*by).limit(most)
+
+
+def _waiting(*which: sa.ColumnElement[bool], by: Sequence[Any], most: int = 1) -> sa.Select[Any]:
+    return _first(UNSENT, is_in(State.READY), *which, sa.not_(_FOLLOWS_UNCERTAIN), by=by, most=most)
+
+
+_BY_URGENCY = (_c.urgency.desc(), _c.id)
+_IS_AWAITED = sa.or_(*(is_of_kind(kind) for kind in names(awaited=True)))
+_NO_ALERT = _c.kind != sa.literal(ALERT, literal_execute=True)
+# None whose fate is unknown; the one that was tried least, so that another is tried each time.
+_DEAD_LETTER = _first(_DEAD, sa.not_(_c.unsure), by=(_c.attempts, _c.id))
+_ANSWER = _first(is_in(State.READY), _IS_AWAITED, by=(_c.id,))
+_INCIDENT = _waiting(_c.urgency >= INCIDENT, by=_BY_URGENCY)
+_ALERTS = _waiting(is_of_kind(ALERT), _c.urgency < INCIDENT, by=_BY_URGENCY, most=BUNDLE)
+# By an expression, for which there is no index: SQLite would take that by urgency, and sort all that waits.
+_REST = _waiting(_NO_ALERT, _c.urgency + 0 < INCIDENT, by=(_c.id,))
+_SENDING = sa.update(posts).where(_IDS).values(state=State.SENDING, attempts=_c.attempts + 1, turned=False)
+_THREAD = sa.select(sa.case((_c.thread_ts != "", _c.thread_ts), else_=_c.ts)).where(
+    _c.alert_id == sa.bindparam("alert"), _OF_CHANNEL, _c.kind == ALERT
+)
+
+
+def _doubted(which: sa.ColumnElement[bool]) -> Any:
+    """The statement with which `_look_for` finds these posts."""
+    values = {"state": State.UNCERTAIN, "unsure": True, "lookups": 0, "doubted_at": NOW}
+    return sa.update(posts).where(which).values(values).returning(_c.channel, _c.thread_ts)
+
+
+_LEFT = _doubted(_OF_CHANNEL & UNSENT & (_c.state == State.SENDING))
+_MINE = _IDS & (_c.token == sa.bindparam("held"))
+_TRIED = _MINE & _c.state.in_([State.SENDING, State.UNCERTAIN])
+_MARK, _DOUBTED = sa.update(posts).where(_TRIED), _doubted(_TRIED)
+_REFUSED_ITSELF = _MARK.values(state=State.DEAD, refusals=_c.refusals + 1)
+# Also when another process has given it up meanwhile, as long as none has tried it again.
+_MARK_SENT = (
+    sa.update(posts)
+    .where(_MINE, _c.state.in_([State.SENDING, State.UNCERTAIN, State.READY, State.DEAD]))
+    .values(state=State.SENT, unsure=False, error="")
+    .returning(_c.alert_id, _c.kind)
+)
+_DRAWN = sa.select(_c.id, _c.version, _c.clicked).where(_IDS, _c.state == State.SENT)
+# In the order of their index: without it, PostgreSQL reads all that waits there for each portion.
+_PORTION = sa.select(_c.id).where(READY_IN).order_by(*_BY_URGENCY).limit(AT_ONCE)
+_REFUSED = sa.update(posts).where(_c.id.in_(_PORTION)).values(state=State.DEAD)
+_TRIED_AT = sa.func.coalesce(_c.tried_until, _c.created_at)
+
+
+class Posting(Repository):
+    """The channels, who posts to each, and the places with uncertain posts."""
+
+    def __init__(self, database: Database, timings: LeaseTimings) -> None:
+        super().__init__(database)
+        self.timings = timings
+
+    @writes
+    def turn(self, tx: Transaction, job: Job) -> ChannelLease | None:
+        """Take what is to be posted to a channel; None for nothing now, or where someone else has it."""
+        state = _held(tx, job)
+        if state is None:
+            return None
+        # What was being sent when its lease ended may be in the channel, or still arrive.
+        _look_for(tx, _LEFT, {"of": job.key}, after=self.timings.read_pause / 2)
+        wait = self._wait(state, tx.now)
+        chosen = () if wait else _next(tx, job.key, state)
+        if not chosen:
+            jobs.again(tx, job, after=wait or None, changed_after=wait, attempts=0)
+            return None
+        # The token makes the key new for each attempt's set of alerts: one that is tried again may have others.
+        bundle = f"b{job.token}-{chosen[0].mark}" if len(chosen) > 1 else ""
+        shared: dict[str, Any] = {"bundle": bundle, "thread_ts": _thread_of(tx, chosen[0])}
+        until = (job.due_at or tx.now) + self.timings.doubt
+        values = {"ids": [post.id for post in chosen], "token": job.token, "tried_until": until, **shared}
+        tx.execute(_SENDING, values)
+        taken = tuple(replace(post, **shared) for post in chosen)
+        return ChannelLease(
+            channel=job.key, token=job.token, job=job, posts=taken, thread_ts=shared["thread_ts"]
+        )
+
+    broken = probes(method(broken_channels))
+
+    async def settle(self, turn: ChannelLease, outcome: Outcome, *, report: Report | None = None) -> Settled:
+        """Record an outcome and plan its reports.
+
+        What waits in a channel that broke, or died in one that recovered, follows in portions, as much may wait there.
+        A process that dies meanwhile leaves the rest to the next try of the channel, or to what revives dead letters.
+        """
+        settled = await self._settle(turn, outcome, report)
+        if settled.held and isinstance(outcome, ChannelRefused):
+            await self.database.drain(partial(_refuse_some, channel=turn.channel))
+        if settled.recovered:
+            await self._raise(_c.channel == turn.channel, refusals=0)
+        return settled
+
+    @writes
+    def _settle(
+        self, tx: Transaction, turn: ChannelLease, outcome: Outcome, report: Report | None
+    ) -> Settled:
+        """Write the outcome. A turn whose lease was lost changes only what it knows for sure: that it was sent."""
+        state = _held(tx, turn.job) if turn.job else None
+        if isinstance(outcome, Sent):
+            _mark_sent(tx, turn, outcome.ts)
+        settled = Settled(held=False)
+        if turn.job and state:
+            settled = self._settle_held(tx, turn, turn.job, state, outcome)
+        else:
+            wake(tx, [turn.channel])  # what waited because this was uncertain
+        if isinstance(outcome, NotSent) and outcome.error == RATE_LIMITED:
+            slack_limits.throttled_post(tx, turn.channel, outcome.after)
+        _report(tx, report, turn, outcome, settled)
+        return settled
+
+    def _settle_held(
+        self, tx: Transaction, turn: ChannelLease, job: Job, state: ChannelState, outcome: Outcome
+    ) -> Settled:
+        ours = {"ids": [post.id for post in turn.posts], "held": turn.token}
+        trial = min(LONGEST_TRIAL, max(FIRST_TRIAL, tx.now - (state.trouble_since or tx.now)))
+        match outcome:
+            case Sent():
+                recovered = bool(state.trouble)
+                state = replace(state, trouble="", trouble_since=0.0)
+                self._go_on(tx, job, state)
+                return Settled(held=True, recovered=recovered)
+            case NotSent():
+                tx.execute(_MARK, {**ours, "state": State.READY, "error": outcome.error})
+                _free(tx, job, state, after=outcome.after)
+            case Unknown():
+                over = {"tried_until": tx.now} if outcome.answered else {}
+                pause = self.timings.read_pause / 2
+                _look_for(tx, _DOUBTED, {**ours, "error": outcome.error, **over}, after=pause)
+                # With each uncertain message it is likelier that Slack is down.
+                longer = min(LONGEST_DOUBT_SECONDS, pause * 2.0 ** (_uncertain(tx, turn.channel) - 1))
+                _free(tx, job, state, after=trial if state.trouble else longer)
+            case Unpostable():
+                keyless = {"unsure": True, "keyless": True} if outcome.keyless else {}
+                tx.execute(_REFUSED_ITSELF, {**ours, "error": outcome.error, **keyless})
+                if outcome.keyless:
+                    _free(tx, job, state, after=0.0)
+                    return Settled(held=True)
+                self._go_on(tx, job, state, trial=trial)
+                return Settled(held=True, gave_up=turn.posts[0].refusals + 1 == MOST_REFUSALS)
+            case ChannelRefused():
+                tx.execute(_MARK, {**ours, "state": State.DEAD, "error": outcome.error})
+                since = state.trouble_since if state.trouble else tx.now
+                _free(tx, job, replace(state, trouble=outcome.error, trouble_since=since), after=trial)
+                return Settled(held=True, broke=not state.trouble)
+        return Settled(held=True)
+
+    def _wait(self, state: ChannelState, now: float) -> float:
+        """Seconds until the channel may have its next message, its burst considered."""
+        return max(0.0, state.tat - self.timings.burst * self.timings.period - now)
+
+    def _go_on(self, tx: Transaction, job: Job, state: ChannelState, *, trial: float = 0.0) -> None:
+        """Pace the channel after an answer; it sleeps where nothing waits."""
+        state = replace(state, tat=max(state.tat, tx.now) + self.timings.period)
+        slot = self._wait(state, tx.now)
+        after: float | None = slot
+        if state.trouble:
+            after = trial
+        elif tx.scalar(sa.select(_c.id).where(READY_IN).limit(1), {"of": job.key}) is None:
+            after = None
+        _free(tx, job, state, after=after, slot=slot)
+
+    async def close_channel(self, channel: str, error: str, *, report: Report, used: bool) -> None:
+        """Slack says that a channel takes nothing any more, before anything was posted there.
+
+        One that is not `used` by the settings matters only where something was subscribed or posted.
+        """
+        if await self._close(channel, error, report, used=used):
+            await self.database.drain(partial(_refuse_some, channel=channel))
+
+    @writes
+    def _close(self, tx: Transaction, channel: str, error: str, report: Report, *, used: bool) -> bool:
+        """Returns whether it broke just now."""
+        job, state = channel_of(tx, channel)
+        if job is None and (used or channel in _named(tx)):
+            wake(tx, [channel])
+            job, state = channel_of(tx, channel)
+        if job is None or state.trouble:
+            return False
+        waits = tx.scalar(sa.select(sa.exists().where(_c.channel == channel, ANY_UNSENT)))
+        broken = asdict(replace(state, trouble=error, trouble_since=tx.now))
+        jobs.note(tx, job, broken, due_at=tx.now + FIRST_TRIAL if waits else None)
+        refused = ChannelRefused(error=error)
+        _report(tx, report, ChannelLease(channel=channel), refused, Settled(held=True, broke=True))
+        return True
+
+    async def forget_unused_channels(self, used: Collection[str], *, errors: Collection[str]) -> None:
+        """Give up channels that neither the settings (`used`) nor a subscription names.
+
+        Only those with one of these errors.
+        """
+        kept = {*used, *await self.database.read(_named)}
+        for channel, trouble in (await self.broken()).items():
+            if channel not in kept and trouble in errors:
+                await give_up(self.database, channel)
+
+    async def open_channel(self, channel: str, *, report: Report) -> None:
+        """Slack says that a channel takes posts again: what was refused there is posted and repainted now."""
+        await self.database.drain(lambda tx: jobs.move_all(tx, PAINT, channel, at=tx.now, later=False))
+        if await self._open(channel, report):
+            await self._raise(_c.channel == channel, refusals=0)
+
+    @writes
+    def _open(self, tx: Transaction, channel: str, report: Report) -> bool:
+        """Returns whether it was broken."""
+        was_broken = _reopen(tx, channel)
+        if was_broken:
+            recovered = Settled(held=True, recovered=True)
+            _report(tx, report, ChannelLease(channel=channel), Sent(ts=""), recovered)
+        return was_broken
+
+    @writes
+    def try_given_up(self, tx: Transaction) -> None:
+        """Try again what Slack refused for good; only at a start."""
+        tx.update(posts, _DEAD & IS_GIVEN_UP, refusals=0)
+
+    async def revive(self) -> int:
+        """Give single dead letters another try, in a broken channel only a look; returns how many."""
+        healthy = _c.channel.not_in(await self.broken())
+        return await self._raise(sa.or_(healthy & sa.not_(IS_GIVEN_UP), _c.unsure))
+
+    async def _raise(self, which: sa.ColumnElement[bool], **anew: Any) -> int:
+        """Have these dead letters sent, or looked for, again: in portions, because thousands may have been refused.
+
+        What a process that dies meanwhile leaves is revived as single ones are.
+        """
+        raised = sa.select(_c.id).where(_DEAD, sa.not_(_c.keyless), which)
+        # Sorted here: for an order by id SQLite would read the whole table.
+        ids = sorted(await self.database.read(lambda tx: tx.scalars(raised).all()))
+        return sum(
+            [await self.database.write(partial(_raise_some, ids=some, **anew)) for some in portions(ids)]
+        )
+
+    @writes
+    def place(self, tx: Transaction, job: Job) -> Lookup | None:
+        """Take what is to be looked for in a place; None for nothing now, or where someone else has it."""
+        if not jobs.hold(tx, job):
+            return None
+        channel, _, thread_ts = job.key.partition("/")
+        mine = _uncertain_at(channel, thread_ts)
+        # Further ahead than it can be: the clock was set back, and the wait starts again.
+        for column, latest in ((_c.tried_until, tx.now + self.timings.longest), (_c.doubted_at, tx.now)):
+            tx.update(posts, mine & (column > latest), **{column.name: latest})
+        around, began_at, position = (job.payload.get(name) for name in ("around", "began_at", "position"))
+        group = _group(tx, mine, around) if position and around else ()
+        if not group:
+            first = sa.select(_TRIED_AT).where(mine).order_by(_c.failed_lookups, _TRIED_AT.desc()).limit(1)
+            around, began_at, position = tx.scalar(first), tx.now, ""
+            if around is None:
+                jobs.finish(tx, job)
+                return None
+            group = _group(tx, mine, around)
+        if closed := slack_limits.closed_for(slack_limits.read(tx, _method(thread_ts)), now=tx.now):
+            wait = min(closed, FARTHEST_LOOKUP)
+            jobs.again(tx, job, after=wait, changed_after=wait, attempts=0)
+            return None
+        since = min(post.tried_until or post.created_at for post in group) - self.timings.longest
+        return Lookup(
+            job=job,
+            channel=channel,
+            thread_ts=thread_ts,
+            posts=group,
+            since=since,
+            age=max(0.0, tx.now - since),
+            position=position or "",
+            began_at=began_at or tx.now,
+            around=around or tx.now,
+        )
+
+    @probes
+    def counts(self, tx: Transaction) -> dict[str, int]:
+        """Count the uncertain posts, and those that are unsure because they can't be looked up."""
+        counted = {"uncertain": _UNCERTAIN, "unsure": _DEAD & _c.unsure}
+        query = sa.select(sa.func.count()).select_from(posts)
+        return {name: tx.scalar(query.where(which)) or 0 for name, which in counted.items()}
+
+    async def settle_lookup(self, lookup: Lookup, look: Look, *, report: Report | None = None) -> Settled:
+        """Record what was seen, and let the channel go on with what waited for it.
+
+        A process that lost its lease meanwhile tells only what it found.
+        """
+        settled = await self._settle_lookup(lookup, look, report)
+        if settled.recovered:
+            await self._raise(_c.channel == lookup.channel, refusals=0)
+        return settled
+
+    @writes
+    def _settle_lookup(self, tx: Transaction, lookup: Lookup, look: Look, report: Report | None) -> Settled:
+        there = {post.id: look.found[post.key] for post in lookup.posts if post.key in look.found}
+        _mark_found(tx, there)
+        held = jobs.hold(tx, lookup.job)
+        if held:
+            missing = [post.id for post in lookup.posts if post.id not in there]
+            _mark_missing(tx, lookup, look, missing)
+            renew_unsure(tx, missing)
+            self._put_off(tx, lookup, look)
+        tried = [post.tried_until or post.created_at for post in lookup.posts if post.id in there]
+        recovered = bool(there) and _reopen(tx, lookup.channel, proven_at=max(tried) - self.timings.longest)
+        settled = Settled(held=held, recovered=recovered)
+        if recovered:
+            lease = ChannelLease(channel=lookup.channel, posts=lookup.posts)
+            _report(tx, report, lease, Sent(ts=next(iter(there.values()))), settled)
+        return settled
+
+    def _put_off(self, tx: Transaction, lookup: Lookup, look: Look) -> None:
+        """Free the place until it is due again."""
+        failed = min(post.failed_lookups for post in lookup.posts)
+        pause = 0.0 if look.position else self.timings.read_pause
+        if look.after is not None:
+            pause = look.after
+            slack_limits.close(tx, _method(lookup.thread_ts), look.after)
+        elif look.failed:
+            pause = min(LONGEST_LOOKUP_PAUSE, self.timings.read_pause * 2.0**failed)
+        if tx.scalar(sa.select(_c.id).where(_uncertain_at(lookup.channel, lookup.thread_ts)).limit(1)):
+            after, position = min(pause, FARTHEST_LOOKUP), "" if look.hidden else look.position
+            payload = {"position": position, "began_at": lookup.began_at, "around": lookup.around}
+            jobs.again(tx, lookup.job, after=after, changed_after=after, attempts=0, payload=payload)
+        else:
+            jobs.finish(tx, lookup.job)
+        wake(tx, [lookup.channel])
+
+
+def _held(tx: Transaction, job: Job) -> ChannelState | None:
+    """The state of a channel that is still ours, locked until the end of the transaction; None: it isn't."""
+    held = jobs.held(tx, job)
+    if held is None:
+        return None
+    state = state_of(held.payload)
+    return replace(state, tat=0.0) if state.tat > tx.now + SET_BACK_SECONDS else state
+
+
+def _next(tx: Transaction, channel: str, state: ChannelState) -> tuple[Post, ...]:
+    """The posts that the channel gets next: in trouble a dead letter; then what a person waits for, incidents, the rest."""
+    of = {"of": channel}
+    for query in (*([_DEAD_LETTER] if state.trouble else ()), _ANSWER, _INCIDENT):
+        if first := read_posts(tx, query, of):
+            return first
+    alerts, rest = read_posts(tx, _ALERTS, of), read_posts(tx, _REST, of)
+    oldest = sorted((*alerts, *rest), key=lambda post: post.id)[:1]
+    # However many alerts come, something else, like a reminder, waits only for those that were there before it.
+    if len(alerts) <= ALONE or oldest == [*rest]:
+        return tuple(oldest)
+    fresh = tuple(post for post in alerts if not post.refusals)
+    # What Slack has refused must not take others with it.
+    return fresh if len(fresh) > 1 else (fresh or alerts)[:1]
+
+
+def _thread_of(tx: Transaction, post: Post) -> str:
+    """The thread of a post: what follows an alert belongs under its card, the history of a change under its message."""
+    if not (kind_of(post.kind).in_thread and post.alert_id):
+        return post.thread_ts
+    return tx.scalar(_THREAD, {"alert": post.alert_id, "of": post.channel}) or ""
+
+
+def _report(
+    tx: Transaction, report: Report | None, lease: ChannelLease, outcome: Outcome, settled: Settled
+) -> None:
+    if report and (planned := report(lease, outcome, settled)):
+        plan(tx, lease.posts[0].workspace if lease.posts else "", planned)
+
+
+def _refuse_some(tx: Transaction, channel: str) -> int:
+    """Mark a portion of what waits in a broken channel as refused; returns how many."""
+    trouble = channel_of(tx, channel)[1].trouble
+    if not trouble:  # it took a post meanwhile
+        return 0
+    return tx.execute(_REFUSED, {"of": channel, "error": trouble}).rowcount
+
+
+def _reopen(tx: Transaction, channel: str, *, proven_at: float = math.inf) -> bool:
+    """End the trouble of a channel that took a post at this time; False: it had none, or has it since."""
+    job, state = channel_of(tx, channel)
+    if job is None or not state.trouble or proven_at < state.trouble_since:
+        return False
+    jobs.note(tx, job, asdict(replace(state, trouble="", trouble_since=0.0)), due_at=tx.now)
+    return True
+
+
+def _named(tx: Transaction) -> set[str]:
+    """The channels that have a subscription or a digest."""
+    subscribed = {json.loads(fact.key)[0] for fact in facts.listed(tx, SUBSCRIPTION)}
+    return subscribed | {fact.key.partition("/")[2] for fact in facts.listed(tx, DIGEST)}
+
+
+def _free(tx: Transaction, job: Job, state: ChannelState, *, after: float | None, slot: float = 0.0) -> None:
+    """Give the channel back; it has its next turn after so many seconds, or when something is planned for it.
+
+    `slot`: where something was planned meanwhile, it waits so long: for its pace.
+    """
+    at = None if after is None else min(after, FARTHEST_SECONDS)
+    jobs.again(tx, job, after=at, changed_after=slot if at is None else at, attempts=0, payload=asdict(state))
+
+
+def _raise_some(tx: Transaction, ids: Sequence[int], **anew: Any) -> int:
+    these = _c.id.in_(ids) & _DEAD
+    sure = sa.update(posts).where(these, sa.not_(_c.unsure)).values(state=State.READY, **anew)
+    channels = [*tx.scalars(sure.returning(_c.channel))]
+    channels += _look_for(tx, _doubted(these & _c.unsure), {}, after=0.0)
+    wake(tx, channels)
+    return len(channels)
+
+
+def _uncertain(tx: Transaction, channel: str) -> int:
+    """Count the uncertain messages, up to ten.
+
+    Posts that share a message count once, or one such message would hold up the channel.
+    """
+    message = sa.case((_c.bundle != "", _c.bundle), else_=_c.dedupe)
+    which = sa.select(message).where(_c.channel == channel, _UNCERTAIN).distinct().limit(10)
+    return len(tx.scalars(which).all())
+
+
+def _mark_sent(tx: Transaction, lease: ChannelLease, ts: str) -> None:
+    drawn = {post.id: post.version for post in lease.posts}
+    sent = tx.execute(_MARK_SENT, {"ids": [*drawn], "held": lease.token, "ts": ts, "sent_at": tx.now}).all()
+    stale = [row for row in tx.execute(_DRAWN, {"ids": [*drawn]}) if row.version != drawn[row.id]]
+    if stale:  # it was changed while it was posted
+        put_paint(tx, {(lease.channel, ts)}, clicked=any(row.clicked for row in stale))
+    look_now(tx, [row.alert_id for row in sent if row.kind == ALERT])
+
+
+def _look_for(tx: Transaction, doubted: Any, values: Mapping[str, Any], *, after: float) -> list[str]:
+    """Have posts looked for `after` so many seconds, or as soon as others there; returns their channels."""
+    rows = tx.execute(doubted, {**values, "now": tx.now}).all()
+    keys = [f"{row.channel}/{row.thread_ts}" for row in rows]
+    jobs.put_all(tx, LOOKUP, keys, at=tx.now + after, how="sooner")
+    return [row.channel for row in rows]
+
+
+def _uncertain_at(channel: str, thread_ts: str) -> sa.ColumnElement[bool]:
+    return (_c.channel == channel) & (_c.thread_ts == thread_ts) & _UNCERTAIN
+
+
+def _group(tx: Transaction, mine: sa.ColumnElement[bool], around: float) -> tuple[Post, ...]:
+    near = _TRIED_AT.between(around - SAME_TIME_SECONDS, around + SAME_TIME_SECONDS)
+    return read_posts(tx, drawable().where(mine, near).order_by(_c.id).limit(SOUGHT_AT_ONCE))
+
+
+def _method(thread_ts: str) -> str:
+    return slack_limits.REPLIES if thread_ts else slack_limits.HISTORY
+
+
+def _mark_found(tx: Transaction, there: Mapping[int, str]) -> None:
+    """Mark posts as sent, also those that another process has given up meanwhile, as long as none has tried them again."""
+    if not there:
+        return
+    untried = _c.id.in_(there) & _c.state.in_([State.UNCERTAIN, State.READY, State.DEAD])
+    values = {"state": State.SENT, "sent_at": tx.now, "unsure": False, "error": "", "failed_lookups": 0}
+    marked = sa.update(posts).where(untried).values(ts=sa.case({**there}, value=_c.id), **values)
+    sent = tx.execute(marked.returning(_c.alert_id, _c.kind, _c.channel, _c.ts)).all()
+    # It shows the state at the attempt, which is not known any more: repaint it.
+    put_paint(tx, {(row.channel, row.ts) for row in sent})
+    look_now(tx, [row.alert_id for row in sent if row.kind == ALERT])
+
+
+def _mark_missing(tx: Transaction, lookup: Lookup, look: Look, missing: Collection[int]) -> None:
+    """Write down what a reading that didn't find them says of posts."""
+    lost = sa.update(posts).where(_c.id.in_(missing), _UNCERTAIN)
+    if look.complete:
+        # To be sent again after enough readings, of which the last began when the attempt could no longer arrive.
+        until, began_at = _c.tried_until, lookup.began_at
+        late = sa.or_(until.is_(None), (until <= began_at) & (until <= tx.now))
+        counts = sa.or_(_c.doubted_at.is_(None), _c.doubted_at <= began_at)
+        readings = _c.lookups + sa.case((counts, 1), else_=0)
+        enough = (readings >= READS) & late & counts
+        lost = lost.values(
+            lookups=sa.case((enough, 0), else_=readings),
+            state=sa.case((enough, State.READY.value), else_=State.UNCERTAIN.value),
+            unsure=sa.not_(enough),
+            failed_lookups=0,
+        )
+    elif look.hidden:
+        lost = lost.values(state=State.DEAD, error=look.error, failed_lookups=MOST_FAILED)
+    elif look.failed:
+        failed = _c.failed_lookups + 1
+        state = sa.case((failed >= MOST_FAILED, State.DEAD.value), else_=State.UNCERTAIN.value)
+        lost = lost.values(failed_lookups=failed, error=look.error, state=state)
+    else:
+        return
+    tx.execute(lost)
+
+
 _HELD = _OF_CHANNEL & (_c.state == State.HELD)
 _OVER = sa.select(_c.id).where(_HELD, _c.held_until <= NOW).order_by(_c.held_until).limit(AT_ONCE)
 _RELEASED = sa.update(posts).where(_c.id.in_(_OVER)).values(state=State.READY, held_until=None)
@@ -344,10 +1016,7 @@ _NEXT_HELD = (
 class Outbox(Repository):
     """Messages to come."""
 
-    @writes
-    def plan(self, tx: Transaction, workspace: str, planned: PlannedPost) -> None:
-        """Have a message posted."""
-        plan(tx, planned, workspace=workspace)
+    plan = writes(method(plan))
 
     @writes
     def release(self, tx: Transaction, job: Job) -> bool:
@@ -395,7 +1064,7 @@ def _renew(tx: Transaction, row: sa.Row[Any]) -> bool:
         urgency=row.urgency,
         alert_id=row.alert_id,
     )
-    plan(tx, successor, workspace=row.workspace)
+    plan(tx, row.workspace, successor)
     return True
 
 
@@ -413,7 +1082,7 @@ def _plan_card(tx: Transaction, row: sa.Row[Any]) -> None:
         held_until=row.held_until if row.held_until and row.held_until > tx.now else None,
         alert_id=row.alert_id,
     )
-    plan(tx, card, workspace=row.workspace)
+    plan(tx, row.workspace, card)
 
 
 _MESSAGE = (

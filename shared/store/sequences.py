@@ -54,7 +54,7 @@ class Timers(Repository):
         entry, post = tell(ours)
         add_entry(tx, entry)
         if post and not (len(entry.sequences) == len(ours) and is_told(tx, entry)):
-            messages.plan(tx, post, workspace=entry.workspace)
+            messages.plan(tx, entry.workspace, post)
         return True
 
     @writes

@@ -143,17 +143,9 @@ def throttled_post(tx: Transaction, channel: str, seconds: float) -> None:
     elsewhere = limit.channel not in {"", channel} and 0.0 <= tx.now - limit.throttled_at < SAME_TIME_SECONDS
     noted = replace(limit, channel=channel, throttled_at=tx.now)
     if seconds > CHANNEL_WAIT_SECONDS or elsewhere:
-        noted = _slowed(noted, seconds, now=tx.now)
+        until = tx.now + seconds
+        noted = replace(noted, closed_until=until, slow_until=until + SLOW_SECONDS)
     _write(tx, POST, noted)
-
-
-def throttled_read(tx: Transaction, method: str, seconds: float) -> None:
-    """Slack refused to be read for now, in whatever channel of the workspace."""
-    _write(tx, method, _slowed(read(tx, method), seconds, now=tx.now))
-
-
-def _slowed(limit: Limit, seconds: float, *, now: float) -> Limit:
-    return replace(limit, closed_until=now + seconds, slow_until=now + seconds + SLOW_SECONDS)
 
 
 class SlackEvents(Repository):

@@ -17,9 +17,8 @@ from shared.store.guardrails import Guardrails, Incidents
 from shared.store.history import Records
 from shared.store.instance import Instance
 from shared.store.jobs import Jobs
-from shared.store.messages import Outbox, Repaints
+from shared.store.messages import LeaseTimings, Outbox, Posting, Repaints
 from shared.store.people import Turns
-from shared.store.posting import LeaseTimings, Posting
 from shared.store.sequences import SequenceChanges, Timers
 from shared.store.slack_limits import SlackEvents
 from shared.store.subscriptions import Digests

@@ -93,7 +93,7 @@ class Subscriptions(Repository):
         newest = facts.lock(tx, SETTING, about_setting(workspace, setting))
         if newest.get("number", 0) > number > 0:
             post = replace(post, note=_titled(str(newest["title"])))
-        messages.plan(tx, post, workspace=workspace)
+        messages.plan(tx, workspace, post)
 
     async def give_up_channel(self, channel: str) -> None:
         """Nothing is posted to the channel any more: messages that it rejected are dropped."""
@@ -168,7 +168,7 @@ class Digests(Repository):
         facts.put(tx, DIGEST, job.key, rhythm.value, workspace=due.workspace, at=due.due_at)
         dedupe = f"digest:{due.workspace}:{due.channel}:{due.every}:{due.due_at:.0f}"
         planned = PlannedPost(dedupe=dedupe, channel=due.channel, kind="digest", note=note)
-        messages.plan(tx, planned, workspace=due.workspace)
+        messages.plan(tx, due.workspace, planned)
         _put_off(tx, job, rhythm.value["at"])
         return True
 

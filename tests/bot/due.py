@@ -8,8 +8,7 @@ from bot.worker import Kind, Worker
 from shared.store import Store
 from shared.store.domains import DueDomain
 from shared.store.jobs import ACT, DOMAIN, EVALUATE, LOOKUP, PAINT, POST, Job, wake_all
-from shared.store.messages import Post
-from shared.store.posting import FARTHEST_LOOKUP, LONGEST_TRIAL, ChannelLease, Lookup
+from shared.store.messages import FARTHEST_LOOKUP, LONGEST_TRIAL, ChannelLease, Lookup, Post
 from shared.store.slack_limits import POSTS, UPDATES
 
 WORKSPACES = ("default", "acme", "beta", "work", "w")

@@ -14,8 +14,7 @@ from shared.settings.sections import AlertPolicy, Routing
 from shared.store import Store
 from shared.store.deliveries import Arrival
 from shared.store.jobs import POST, RELEASE, REMIND, wake_all
-from shared.store.messages import Post
-from shared.store.posting import Sent
+from shared.store.messages import Post, Sent
 from tests.bot.due import claim_repaints, claim_turns, next_in
 
 ANN = Actor(name="ann", id="U1", face="slack")

@@ -10,8 +10,7 @@ import pytest
 from shared.store import Store
 from shared.store.deliveries import Arrival
 from shared.store.jobs import LOOKUP
-from shared.store.messages import PlannedPost, Post
-from shared.store.posting import (
+from shared.store.messages import (
     BUNDLE,
     MOST_FAILED,
     ChannelLease,
@@ -20,6 +19,8 @@ from shared.store.posting import (
     Lookup,
     NotSent,
     Outcome,
+    PlannedPost,
+    Post,
     Sent,
     Settled,
     Unknown,
@@ -223,7 +224,9 @@ async def test_a_post_that_cannot_be_looked_up_is_unsure_after_a_bounded_time(
     assert (await store.records.summary("default")).unsure == 1, "one more look is enough"
 
 
-async def test_throttled_readings_of_a_slack_workspace_take_turns(store: Store, clock: ManualClock) -> None:
+async def test_throttled_readings_of_a_slack_workspace_wait_together(
+    store: Store, clock: ManualClock
+) -> None:
     for channel in ("C1", "C2", "C3"):
         await store.outbox.plan("default", replace(note(0), dedupe=channel, channel=channel))
     for turn in await claim_turns(store, limit=5):
@@ -234,7 +237,7 @@ async def test_throttled_readings_of_a_slack_workspace_take_turns(store: Store, 
     clock.now += 30
     assert await claim_lookups(store, limit=5) == [], "Slack closed the method for all of them"
     clock.now += 31
-    assert len(await claim_lookups(store, limit=5)) == 1
+    assert len(await claim_lookups(store, limit=5)) == 3
 
 
 async def test_a_post_without_a_key_is_neither_looked_up_nor_repeated(

@@ -8,8 +8,7 @@ from bot.alerts import rendering
 from shared.records.audit import Actor
 from shared.settings.sections import RouteRule
 from shared.store import Store
-from shared.store.messages import Post, redraw
-from shared.store.posting import MOST_FAILED, Look, Unknown
+from shared.store.messages import MOST_FAILED, Look, Post, Unknown, redraw
 from tests.bot.due import claim_lookups, claim_paints, claim_repaints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes

@@ -35,7 +35,7 @@ def fill(tx: Transaction, count: int, *, first: int = 0) -> None:
     tx.execute(sa.insert(alerts.metadata.tables["deliveries"]), rows)
     replies = [
         {"id": f"al_{n}", "delivery_id": n + 1, "workspace": "w", "kind": "reply.interested", "email": f"ada{n}",
-         "sequence": f"Q{n % 3}", "received_at": at[n], "claimed_name": f"p{n * n % 7}" if n % 10 < 8 else "",
+         "sequence": f"Q{n % 3}", "received_at": at[n], **dict.fromkeys(("claimed_by", "claimed_name"), f"p{n * n % 7}" if n % 10 < 8 else ""),
          "claimed_at": at[n] + n * 37 % 901 - 5 if n % 10 < 8 else None, "waiting_since": at[n] if n % 10 > 7 else None,
          "handled_at": at[n] + n * 53 % 1009 if n % 10 < 6 else None, "handled_name": f"p{n % 4}" if n % 10 < 6 else ""}
         for n in numbers

@@ -11,8 +11,7 @@ from bot.worker import LEASE_SECONDS
 from shared.records.audit import Actor
 from shared.store import Store, slack_limits
 from shared.store.jobs import PAINT
-from shared.store.messages import LONGEST_SECONDS, Post, redraw
-from shared.store.posting import NotSent, Sent
+from shared.store.messages import LONGEST_SECONDS, NotSent, Post, Sent, redraw
 from tests.bot.due import claim_paints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, ManualClock, arrive, post_all, routes

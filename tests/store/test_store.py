@@ -22,8 +22,7 @@ from shared.store.db import migrate, schema
 from shared.store.db.engine import SteadyClock
 from shared.store.db.schema import posts
 from shared.store.deliveries import Arrival
-from shared.store.messages import PlannedPost
-from shared.store.posting import Sent
+from shared.store.messages import PlannedPost, Sent
 from tests.bot.due import claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes

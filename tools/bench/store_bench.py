@@ -18,8 +18,7 @@ from shared.store import Store, open_store
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import jobs, posts
 from shared.store.jobs import PAINT, POST, RESUME, Again, put
-from shared.store.messages import wake
-from shared.store.posting import NotSent
+from shared.store.messages import NotSent, wake
 from tools.bench.__main__ import Row
 
 FEW, MANY = 10_000, 100_000

@@ -12,8 +12,7 @@ from bot.slack.messages import MessageSender
 from bot.slack.web_api import open_web_api
 from sandbox.slack import seed
 from shared.api.pace import boot_time
-from shared.store.messages import redraw
-from shared.store.posting import Sent
+from shared.store.messages import Sent, redraw
 from tests.bot.harness import CHANNEL, BotHarness, interested
 from tests.kit.clock import moment
 from tests.waiting import until

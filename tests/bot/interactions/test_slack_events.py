@@ -114,36 +114,6 @@ async def test_a_public_channel_stays_open_without_the_bot(connected_bot: BotHar
     assert await broken(connected_bot) == {}
 
 
-async def test_a_channel_with_another_id_is_reported_there_and_its_alerts_wait_for_the_settings(
-    tmp_path: Path,
-) -> None:
-    rule = '[[routes.rules]]\nchannel = "{}"\nevents = ["reply.interested"]\n'
-    trouble = "channel_id_changed: now C0SHARED07"
-    async with open_harness(tmp_path) as bot:
-        bot.config(rule.format(seed.PRIVATE))
-        await bot.control("members", channel=seed.PRIVATE, invite=seed.BOT.id)
-        async with bot_inside(bot):
-            await bot.control("channel", channel=seed.PRIVATE, id="C0SHARED07")
-            assert await until_broken(bot, {seed.PRIVATE: trouble})
-            assert json.loads((await bot.get("/readyz"))[1])["channels"] == {seed.PRIVATE: trouble}
-
-            async def reported() -> bool:
-                return f"from {seed.PRIVATE} to C0SHARED07" in json.dumps(await bot.messages("C0SHARED07"))
-
-            await until(reported)
-            assert await bot.deliver(interested(1)) == 200
-            await bot.until_posted(1)
-            assert await until_broken(bot, {seed.PRIVATE: trouble})
-        bot.config(rule.format("C0SHARED07"))
-        async with bot_inside(bot):
-            assert await until_broken(bot, {})
-
-            async def posted() -> bool:
-                return "Ada 1" in json.dumps(await bot.messages("C0SHARED07"))
-
-            await until(posted)
-
-
 async def test_what_interrupts_an_event_about_a_channel_has_slack_send_it_again(
     connected_bot: BotHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,8 +139,7 @@ async def test_what_interrupts_an_event_about_a_channel_has_slack_send_it_again(
     [
         ("channel_rename", {"channel": "C1"}),
         ("channel_rename", {}),
-        ("channel_id_changed", {"old_channel_id": None, "new_channel_id": "C0ANOTHER1"}),
-        ("channel_id_changed", {"old_channel_id": seed.SALES, "new_channel_id": "x" * 50_000}),
+        ("channel_archive", {"channel": "x" * 50_000}),
     ],
 )
 async def test_an_event_of_an_odd_shape_is_acknowledged_and_changes_nothing(

@@ -16,7 +16,7 @@ from bot.slack.web_api import open_web_api
 from sandbox.slack import seed
 from shared.api.pace import boot_time
 from shared.domain.card import Card
-from shared.store.posting import Look, NotSent, Sent, Unknown, Unpostable
+from shared.store.messages import Look, NotSent, Sent, Unknown, Unpostable
 from tests.bot.harness import CHANNEL, BotHarness, open_harness
 from tests.kit.clock import moment
 

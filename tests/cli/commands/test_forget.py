@@ -14,7 +14,7 @@ from sandbox.slack import seed
 from shared.settings import load
 from shared.store import Store, open_store
 from shared.store.deliveries import Arrival
-from shared.store.posting import Sent
+from shared.store.messages import Sent
 from tests.bot.due import claim_turns
 from tests.bot.harness import interested
 from tests.cli.conftest import Shell

@@ -18,8 +18,8 @@ from shared.store.db.schema import NOW
 from shared.store.db.schema import alerts as alert_rows
 from shared.store.db.schema import jobs as job_rows
 from shared.store.deliveries import Arrival
+from shared.store.messages import Look
 from shared.store.people import Candidates, Turn
-from shared.store.posting import Look
 from tests.faults.simulation.loop import PROCESS
 
 
