@@ -35,9 +35,8 @@ from bot.http.reply_page import ReplyPage
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
 from bot.http.webhook_secrets import FORGET_SECONDS, WebhookSecrets
-from bot.interactions.lifecycle import CHECK_SECONDS, Lifecycle
-from bot.interactions.listeners import Listeners
-from bot.interactions.slack_apps import open_slack_side
+from bot.interactions.gate import CHECK_SECONDS, ChannelEvents, RequestGate
+from bot.interactions.listeners import Listeners, bolt_app
 from bot.jobs import due, history_sampler, reconcile
 from bot.jobs.card_refresh import CardRefresher
 from bot.jobs.domain_checks import DomainChecks
@@ -82,27 +81,43 @@ class Bot:
     store: Store
     signals: DeliverySignals
     worker: Worker
-    listeners: Listeners
     intake: DeliveryIntake
     socket_mode: SocketMode | None
 
 
-@frozen
 class Core:
     """The parts on which everything else is built: database, service, Slack, and signals of changes."""
 
-    settings: Settings
-    store: Store
-    contexts: CommandContexts
-    slack: WebApi
-    directory: UserDirectory
-    people: RotaPeople
-    routes: Routes
-    outbox: Outbox
-    intake: DeliveryIntake
-    secrets: WebhookSecrets
-    supervisor: Supervisor
-    signals: DeliverySignals
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        contexts: CommandContexts,
+        slack: WebApi,
+        supervisor: Supervisor,
+    ) -> None:
+        self.settings, self.store, self.contexts = settings, store, contexts
+        self.slack, self.supervisor, self.signals = slack, supervisor, DeliverySignals()
+        self.directory = UserDirectory(slack, groups=settings.roles.groups)
+        rotas = settings.routes.rotas.values()
+        self.people = RotaPeople(self.directory, (person for rota in rotas for person in rota.people))
+        self.routes = Routes(
+            alert_channels={name: place.alert_channel for name, place in settings.workspaces.items()},
+            routing=settings.routes,
+            remind_after=settings.alerts.remind_after,
+            people=self.people,
+        )
+        self.outbox = Outbox(
+            store,
+            MessageSender(slack, timeout=store.posting.timings.patience),
+            settings=settings,
+            routes=self.routes,
+            directory=self.directory,
+            planned=self.signals.changed,
+        )
+        self.intake = DeliveryIntake(store, stored=self.signals.stored)
+        subscriptions = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
+        self.secrets = WebhookSecrets(settings, subscriptions, now=time.monotonic)
 
 
 @asynccontextmanager
@@ -121,117 +136,83 @@ async def open_bot(
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.database, timings=pace))
         await _begin(store, settings, alone=stack.enter_context(sole_owner(settings.database)))
-        core = await _open_core(stack, store, settings, slack_session=slack_session, transport=transport)
-        lifecycle = Lifecycle(
-            store,
-            directory=core.directory,
-            set_channels=set_channels(settings),
-            report=core.outbox.report,
-            changed=core.signals.changed,
-            lost_token=core.outbox.note_lost_token,
+        supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
+        contexts = await stack.enter_async_context(
+            open_contexts(settings, store, problems=supervisor.problems, transport=transport)
         )
-        bolt, listeners, socket_mode = open_slack_side(
-            core.contexts,
-            core.slack,
-            core.directory,
-            lifecycle,
-            alert_changed=core.signals.changed,
-            account_changed=core.signals.account_changed,
-            state=lambda: readiness.state(),  # noqa: PLW0108 # it is made further down
-            timeouts=timeouts,
+        token, base = settings.slack.bot_token, settings.slack.api_url or ""
+        slack = await stack.enter_async_context(
+            open_web_api(token.get_secret_value() if token else "", base_url=base, session=slack_session)
         )
+        core = Core(settings, store, contexts, slack, supervisor)
+        await core.secrets.open()
+        scheduler, worker = await _build_jobs(stack, core)
         readiness = ReadinessProbe(
             store,
-            core.contexts,
-            core.slack,
+            contexts,
+            slack,
             core.outbox,
             intake=core.intake,
-            supervisor=core.supervisor,
+            supervisor=supervisor,
             secrets=core.secrets,
             instance=await store.instance.id(),
-            socket_mode=socket_mode,
         )
-        scheduler, worker = await _build_jobs(stack, core)
-        scheduler.every(CHECK_SECONDS, lifecycle.check_channels, name="channels", at_once=True)
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
+        listeners, bolt = _build_listeners(core, scheduler, readiness)
+        app_token = settings.slack.app_token
+        if app_token is not None:
+            readiness.socket_mode = SocketMode(bolt, app_token.get_secret_value(), slack, timeouts=timeouts)
         router = Router(
             store, signals=core.signals, routes=core.routes, stored_count=lambda: core.intake.count
         )
-        refresher = CardRefresher(
-            store, core.contexts, soon=core.signals.account, planned=core.signals.changed
-        )
+        refresher = CardRefresher(store, contexts, soon=core.signals.account, planned=core.signals.changed)
         tasks = {
             "intake": core.intake.run,
             "routing": router.run,
             "jobs": worker.run,
             "card_refresh": refresher.run,
-            **({"socket_mode": socket_mode.run} if socket_mode else {}),
+            **({"socket_mode": readiness.socket_mode.run} if readiness.socket_mode else {}),
             "schedule": scheduler.run,
         }
         for name, run in tasks.items():
-            await stack.enter_async_context(core.supervisor.running(name, run))
+            await stack.enter_async_context(supervisor.running(name, run))
         yield Bot(
             web=_build_web(core, bolt, readiness),
             store=store,
             signals=core.signals,
             worker=worker,
-            listeners=listeners,
             intake=core.intake,
-            socket_mode=socket_mode,
+            socket_mode=readiness.socket_mode,
         )
         await listeners.drain(GRACE)
         await worker.drain(GRACE)
 
 
-async def _open_core(
-    stack: AsyncExitStack,
-    store: Store,
-    settings: Settings,
-    *,
-    slack_session: aiohttp.ClientSession | None,
-    transport: Transport | None,
-) -> Core:
-    supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
-    contexts = await stack.enter_async_context(
-        open_contexts(settings, store, problems=supervisor.problems, transport=transport)
+def _build_listeners(
+    core: Core, scheduler: JobScheduler, readiness: ReadinessProbe
+) -> tuple[Listeners, AsyncApp]:
+    """What answers Slack's requests, and Bolt before it."""
+    settings, slack, directory = core.settings, core.slack, core.directory
+    events = ChannelEvents(
+        core.store,
+        directory,
+        set_channels=set_channels(settings),
+        report=core.outbox.report,
+        changed=core.signals.changed,
+        lost_token=core.outbox.note_lost_token,
     )
-    token, base = settings.slack.bot_token, settings.slack.api_url or ""
-    slack = await stack.enter_async_context(
-        open_web_api(token.get_secret_value() if token else "", base_url=base, session=slack_session)
+    scheduler.every(CHECK_SECONDS, events.check_channels, name="channels", at_once=True)
+    listeners = Listeners(
+        core.contexts,
+        directory,
+        slack,
+        gate=RequestGate(slack, directory, core.store, events),
+        signals=core.signals,
+        state=readiness.state,
+        reopen=events.reopen,
     )
-    signals, directory = DeliverySignals(), UserDirectory(slack, groups=settings.roles.groups)
-    people = RotaPeople(directory, (one for rota in settings.routes.rotas.values() for one in rota.people))
-    routes = Routes(
-        alert_channels={name: one.alert_channel for name, one in settings.workspaces.items()},
-        routing=settings.routes,
-        remind_after=settings.alerts.remind_after,
-        people=people,
-    )
-    outbox = Outbox(
-        store,
-        MessageSender(slack, timeout=store.posting.timings.patience),
-        settings=settings,
-        routes=routes,
-        directory=directory,
-        planned=signals.changed,
-    )
-    subscriptions = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
-    secrets = WebhookSecrets(settings, subscriptions, now=time.monotonic)
-    await secrets.open()
-    return Core(
-        settings=settings,
-        store=store,
-        contexts=contexts,
-        slack=slack,
-        directory=directory,
-        people=people,
-        routes=routes,
-        outbox=outbox,
-        intake=DeliveryIntake(store, stored=signals.stored),
-        secrets=secrets,
-        supervisor=supervisor,
-        signals=signals,
-    )
+    secret = settings.slack.signing_secret if settings.slack.app_token is None else None
+    return listeners, bolt_app(listeners, slack, signing_secret=secret.get_secret_value() if secret else "")
 
 
 async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, Worker]:

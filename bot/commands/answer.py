@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shared.commands.base import Problem
 from shared.domain.card import Card
 from shared.frozen import frozen
 
@@ -32,5 +31,3 @@ class Answer:
     """The channel that it tells of."""
     number: int = 0
     """The number of the change in the audit."""
-    problem: Problem | None = None
-    """The reason why it was not done, and the argument that is to blame."""

@@ -11,14 +11,13 @@ from bot.slack import permissions
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, Reach
 from shared.commands import Command, Invocation, Role
-from shared.commands.base import HERE, Arguments, InChannel, Problem
+from shared.commands.base import HERE, Arguments, InChannel
 from shared.commands.run import CommandContext
 from shared.commands.subscribe import list_sources
 from shared.domain.card import Card, Tone
 from shared.domain.wall_clock import find_zone
 from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry
-from shared.settings import UnknownWorkspace
 
 
 @frozen
@@ -92,8 +91,7 @@ class Caller:
         place = await self.access.directory.refusal(arguments.channel, self.viewer)
         if place is None:
             return None
-        card = Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN)
-        return Answer(card=card, problem=Problem(text=place.refusal, argument="channel"))
+        return Answer(card=Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN))
 
     async def readable(self, asked: Invocation) -> Invocation | None:
         """The line in the workspace that this person may read here; None if it may not be answered."""
@@ -115,21 +113,17 @@ class Caller:
     async def refuse(self, command: Command, line: str, workspace: str | None) -> Answer:
         """Record the refusal of a line, and explain it."""
         contexts = self.access.contexts
-        try:
-            place = contexts.workspace(workspace, channel=self.channel)
-        except UnknownWorkspace:  # names of workspaces are confidential
-            place = contexts.workspace(None, channel=self.channel)
         entry = AuditEntry(
             at=datetime.now(UTC),
             actor=self.actor,
-            workspace=place.name,
+            # That there is no workspace of this name is not for whoever may not ask.
+            workspace=contexts.workspace_or_own(workspace, channel=self.channel).name,
             command=line,
             result="refused: role",
             effect="refused",
         )
         await contexts.store.records.record(entry)
-        card = await self.refusal(command.name, command.role)
-        return Answer(card=card, problem=Problem(text="role"))
+        return Answer(card=await self.refusal(command.name, command.role))
 
     async def refusal(self, name: str, needed: Role = Role.OPERATOR, *, act: str = "") -> Card:
         """Explain why the person may not, and who can; `act` is the word that they used, where it isn't the name."""

@@ -19,7 +19,7 @@ from shared.domain.health import DomainHealth, roll_up
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
 from shared.records.audit import Actor
-from shared.settings import Settings, Workspace
+from shared.settings import Settings, UnknownWorkspace, Workspace
 from shared.store import Store
 
 CACHED_SECONDS = 15.0
@@ -60,6 +60,13 @@ class CommandContexts:
                 if channel and workspace.alert_channel == channel:
                     return workspace
         return self.settings.workspace(name)
+
+    def workspace_or_own(self, name: str | None, *, channel: str = "") -> Workspace:
+        """The named workspace, should it still be there; else the channel's own."""
+        try:
+            return self.workspace(name or None, channel=channel)
+        except UnknownWorkspace:
+            return self.workspace(None, channel=channel)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,18 +31,21 @@ from bot.blockkit.actions import (
 from bot.blockkit.channel_names import channels_in, with_channel_names
 from bot.commands.alerts import reply_lines
 from bot.commands.alerts.alert_actions import GONE, AlertActions
+from bot.commands.alerts.open_replies import OpenReplies
 from bot.commands.alerts.reply_lines import NamedReply, read_named
 from bot.commands.answer import Answer
 from bot.commands.callers import Access, Caller
 from bot.commands.canned_replies import SAMPLE_PRESSED, WHICH_ALERT, sample
 from bot.commands.context import CommandContexts
+from bot.commands.self_test import self_test
+from bot.runtime.wakeup import DeliverySignals
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
 from shared import commands
 from shared.api.errors import OutreachError
 from shared.api.event_kinds import kind_of
 from shared.commands import COMMANDS, Invocation, UsageError, invocation
-from shared.commands.base import ALIASES, Act, Question, Result
+from shared.commands.base import ALIASES, Act, Arguments, Question, Result
 from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Doctor, Help, first_help
 from shared.commands.leads import Lead
@@ -68,9 +71,6 @@ _NO_NAMES = frozenset({"", "privategroup", "directmessage"})
 
 log = structlog.get_logger("acts")
 
-BotCommand = Callable[[Any, CommandContext], Awaitable[Answer]]
-"""Answers a command that only the bot can answer, by its arguments."""
-
 
 @frozen
 class Asker:
@@ -91,18 +91,19 @@ class CommandDispatcher:
         contexts: CommandContexts,
         directory: UserDirectory,
         *,
-        bot_commands: Mapping[str, BotCommand],
-        alert_changed: Callable[[], None],
-        account_changed: Callable[[], None],
+        signals: DeliverySignals,
+        links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]],
+        state: Callable[[], Awaitable[Mapping[str, Any]]],
     ) -> None:
+        """`links` returns the addresses of alerts' cards; `state` is what `/readyz` tells, asked anew."""
         self._store, self._directory, self._now = contexts.store, directory, contexts.now
-        self._bot_commands: Mapping[str, BotCommand] = {"help": overview, **bot_commands}
-        self._account_changed = account_changed
+        self._account_changed, self._state = signals.account_changed, state
+        self._open_replies = OpenReplies(links=links)
         self._several = len(contexts.settings.workspaces) > 1
         self._links = links_of(contexts.settings)
         self._access = Access(contexts=contexts, directory=directory)
         self._alert_actions = AlertActions(
-            store=contexts.store, access=self._access, links=self._links, changed=alert_changed
+            store=contexts.store, access=self._access, links=self._links, changed=signals.changed
         )
 
     async def perform(self, asked: str | Action, asker: Asker) -> Answer:
@@ -139,13 +140,13 @@ class CommandDispatcher:
         names |= zip(unnamed, told, strict=True)
         return replace(answer, card=with_channel_names(answer.card, names))
 
-    async def form_refusal(self, verb: str, user: str, *, channel: str) -> Card | None:
+    async def form_refusal(self, verb: str, asker: Asker) -> Card | None:
         """The refusal of this command's form, which shows workspaces and sequences; None if the person may open it."""
         try:
-            person = await asyncio.wait_for(self._directory.find(user), PERSON_SECONDS)
+            person = await asyncio.wait_for(self._directory.find(asker.user), PERSON_SECONDS)
         except TimeoutError:
-            person = Person(id=user, name=user, is_known=False)
-        caller, command = self._access.of(person, channel), COMMANDS[verb]
+            person = Person(id=asker.user, name=asker.user, is_known=False)
+        caller, command = self._access.of(person, asker.channel), COMMANDS[verb]
         return None if caller.may(command) else await caller.refusal(verb, command.role)
 
     async def _act(self, asked: Action, caller: Caller) -> Answer:  # noqa: PLR0911 # a kind of action each
@@ -221,9 +222,8 @@ class CommandDispatcher:
         if hidden := await caller.hidden(readable.arguments):
             return hidden
         context = caller.context(readable.workspace)
-        match readable.arguments:
-            case Replies() | Help(command=None) | Doctor():
-                return await self._bot_commands[readable.command.name](readable.arguments, context)
+        if own := await self._own_answer(readable.arguments, context):
+            return own
         try:
             done = await run(readable, context)
         except OutreachError as error:
@@ -238,10 +238,21 @@ class CommandDispatcher:
                 done = replace(done, card=with_form(done.card, about))
         return await self._changed(done, context)
 
+    async def _own_answer(self, asked: Arguments, context: CommandContext) -> Answer | None:
+        """The answer to what the bot answers in its own way."""
+        match asked:
+            case Replies():
+                return await self._open_replies(asked, context)
+            case Help(command=None):
+                return Answer(card=first_card(context))
+            case Doctor():
+                return Answer(card=await self_test(await self._state(), context))
+        return None
+
     async def _changed(self, result: Result, context: CommandContext) -> Answer:
         """The answer with a result: everybody sees a change, signed with the person's name."""
         if not result.changed:
-            return Answer(card=result.card, problem=result.problem)
+            return Answer(card=result.card)
         self._account_changed()  # cards show what was changed
         answer = Answer(card=result.card, settles=True, workspace=context.workspace.name)
         if result.undoes and await self._store.repaints.shows(result.undoes):
@@ -326,13 +337,13 @@ def _followed(done: Answer, then: Answer) -> Answer:
     return replace(then, card=replace(then.card, text=text), settles=True)
 
 
-async def overview(_: Help, context: CommandContext) -> Answer:
+def first_card(context: CommandContext) -> Card:
     """The card for `help` without a command: its third button opens the form of a pause."""
     card = first_help(context)
     *buttons, everything = card.buttons
     if context.allows(COMMANDS["pause"]):
         buttons.append(Button(label="Pause …", action=OpenForm(verb="pause")))
-    return Answer(card=replace(card, buttons=(*buttons, everything)))
+    return replace(card, buttons=(*buttons, everything))
 
 
 def with_form(card: Card, line: str) -> Card:

@@ -2,55 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from bot.commands.answer import Answer
 from shared.commands.help import Doctor
 from shared.commands.run import CommandContext
 from shared.commands.status import REJECTIONS
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.frozen import frozen
 from shared.text.formats import show_number
 
 OK, NOT_CHECKED = "ok", "not checked yet"
 """The state of a part that works, and of one that nobody has asked yet; any other says what is wrong."""
 
 
-@frozen
-class SelfTest:
-    """Draws the state that `/readyz` tells, as far as the reader's workspace and channels go."""
-
-    state: Callable[[], Awaitable[Mapping[str, Any]]]
-    """The state of `/readyz`, after Slack and the service were asked once more."""
-
-    async def __call__(self, _asked: Doctor, context: CommandContext) -> Answer:
-        state = await self.state()
-        facts = (
-            _state("Service", state["workspaces"][context.workspace.name]["api"]),
-            _state("Slack", state["slack"], fix="Check SLACK_BOT_TOKEN."),
-            _requests(state["socket_mode"]),
-            *await _channels(context, state["channels"]),
-            _state("Database", state["database"], fix="Check OUTREACH_DATABASE_URL."),
-            _state("Webhook secrets", state["webhook_secrets"]),
-            *(Fact(label="Bot", value=problem, tone=Tone.WARN) for problem in context.problems()),
-        )
-        failures = sum(fact.tone is Tone.BAD for fact in facts)
-        doubts = sum(fact.tone in {Tone.WARN, Tone.UNKNOWN} for fact in facts)
-        tone, title = Tone.GOOD, "All checks passed"
-        if failures:
-            tone, title = Tone.BAD, f"{failures} of {len(facts)} checks failed"
-        elif doubts:
-            tone, title = Tone.WARN, f"{len(facts) - doubts} checks passed, {show_number(doubts, 'warning')}"
-        card = Card(
-            title=title,
-            tone=tone,
-            failure=failures > 0,
-            facts=facts,
-            buttons=(Button(label="Check again", action=Doctor()),),
-            footer="`outreach doctor` in a shell checks more, and each setting.",
-        )
-        return Answer(card=card)
+async def self_test(state: Mapping[str, Any], context: CommandContext) -> Card:
+    """The state that `/readyz` tells, as far as the reader's workspace and channels go."""
+    facts = (
+        _state("Service", state["workspaces"][context.workspace.name]["api"]),
+        _state("Slack", state["slack"], fix="Check SLACK_BOT_TOKEN."),
+        _requests(state["socket_mode"]),
+        *await _channels(context, state["channels"]),
+        _state("Database", state["database"], fix="Check OUTREACH_DATABASE_URL."),
+        _state("Webhook secrets", state["webhook_secrets"]),
+        *(Fact(label="Bot", value=problem, tone=Tone.WARN) for problem in context.problems()),
+    )
+    failures = sum(fact.tone is Tone.BAD for fact in facts)
+    doubts = sum(fact.tone in {Tone.WARN, Tone.UNKNOWN} for fact in facts)
+    tone, title = Tone.GOOD, "All checks passed"
+    if failures:
+        tone, title = Tone.BAD, f"{failures} of {len(facts)} checks failed"
+    elif doubts:
+        tone, title = Tone.WARN, f"{len(facts) - doubts} checks passed, {show_number(doubts, 'warning')}"
+    return Card(
+        title=title,
+        tone=tone,
+        failure=failures > 0,
+        facts=facts,
+        buttons=(Button(label="Check again", action=Doctor()),),
+        footer="`outreach doctor` in a shell checks more, and each setting.",
+    )
 
 
 def _requests(socket_mode: Mapping[str, Any] | str) -> Fact:

@@ -56,11 +56,11 @@ class ReadinessProbe:
         secrets: WebhookSecrets,
         supervisor: Supervisor,
         instance: str,
-        socket_mode: SocketMode | None = None,
     ) -> None:
         self._store, self._contexts, self._web_api, self._outbox = store, contexts, slack, outbox
-        self._secrets, self._supervisor, self._socket_mode = secrets, supervisor, socket_mode
-        self._instance = instance
+        self._secrets, self._supervisor, self._instance = secrets, supervisor, instance
+        self.socket_mode: SocketMode | None = None
+        """The connection in Socket Mode, where the settings want one."""
         self._check: asyncio.Task[Mapping[str, Any]] | None = None
         self._intake = intake
         self._written_at = float("-inf")
@@ -105,7 +105,7 @@ class ReadinessProbe:
             "webhook_secrets": self._secrets.state,
             "slack": self._outbox.slack_error or self._slack,
             "tasks": self._supervisor.state,
-            "socket_mode": self._socket_mode.state if self._socket_mode else "off",
+            "socket_mode": self.socket_mode.state if self.socket_mode else "off",
             "api": OK if set(self._api.values()) == {OK} else "; ".join(sorted(set(self._api.values()))),
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 from bot.blockkit import card_blocks, plainer
 from bot.blockkit.elements import LABEL, OPTION_VALUE, Block, cut, plain
-from bot.commands.answer import Answer
 from shared.api.models import Sequence as Campaign
 from shared.commands.base import Arguments, is_email
 from shared.commands.leads import Add
@@ -27,7 +25,7 @@ FORM = "form"
 """Begins the `callback_id` of a form; the command follows."""
 ANSWER = "answer"
 """The `callback_id` of a modal that only shows something."""
-OPTIONS, BLOCK_ID, LONGEST_ERROR = 100, 255, 300
+OPTIONS, BLOCK_ID = 100, 255
 SEQUENCE, WORKSPACE = "sequence", "workspace"
 View = dict[str, Any]
 Values = Mapping[str, Any]
@@ -214,41 +212,17 @@ def _info(sequence: Campaign) -> str:
 # -- what was submitted
 
 
-@frozen
-class FormInput:
-    """The arguments of a form, or its errors by block."""
-
-    arguments: Arguments | None = None
-    errors: Mapping[str, str] = field(default_factory=dict)
-    workspace: str = ""
-    channel: str = ""
-    blocks: Mapping[str, str] = field(default_factory=dict)
-    """The name of a field -> the id of its block."""
-
-    def errors_of(self, answer: Answer) -> Errors:
-        """The answer's problem at the field that is to blame; empty if there is none, or the answer offers a choice."""
-        argument = answer.problem.argument if answer.problem and not answer.card.buttons else ""
-        block = self.blocks.get(_FIELD_OF.get(argument, argument))
-        why = " ".join((f"{answer.card.title.rstrip('.')}.", *answer.card.text))
-        return {block: visible(cut(why, LONGEST_ERROR))} if block else {}
-
-
-_FIELD_OF = {"target": SEQUENCE, "duration": "length", "until": "length", "fields": "more"}
-"""Arguments whose field has another name."""
-
-
-def read_form(view: Mapping[str, Any]) -> FormInput | None:
-    """The submitted values; None for an unknown form."""
+def read_form(view: Mapping[str, Any]) -> Arguments | Errors | None:
+    """The arguments that the submitted values make, or the errors by block; None for an unknown form."""
     form = _FORMS.get(verb_of(view))
     if form is None:
         return None
     submitted = (view.get("state") or {}).get("values") or {}
     blocks = {name.partition(":")[0]: name for name in submitted}
-    values = {name: _value(submitted[block]) for name, block in blocks.items()}
-    made = form.read(values)
+    made = form.read({name: _value(submitted[block]) for name, block in blocks.items()})
     if isinstance(made, dict):
-        return FormInput(errors={blocks.get(name, name): why for name, why in made.items()})
-    return FormInput(arguments=made, workspace=workspace_of(view), channel=channel_of(view), blocks=blocks)
+        return {blocks.get(name, name): why for name, why in made.items()}
+    return made
 
 
 def _value(elements: Mapping[str, Any]) -> str:

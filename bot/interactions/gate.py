@@ -1,4 +1,8 @@
-"""Lets pass what Slack sends for the bot's own workspace, and each request once."""
+"""Stands before the listeners: lets pass what Slack sends for the bot's own workspace, each request once.
+
+Events about the app and its channels are handled here, so that the bot notices a change at once instead of after the
+next failed post.
+"""
 
 from __future__ import annotations
 
@@ -6,63 +10,144 @@ import asyncio
 import contextlib
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 import structlog
-from slack_bolt.async_app import AsyncAck
-from slack_bolt.response import BoltResponse
 
-from bot.interactions.lifecycle import Lifecycle
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import SlackError, WebApi
 from shared.records.records import RecordsUnavailable
-from shared.store.slack_limits import SlackEvents
+from shared.store import Store
+from shared.store.messages import Report
 
 ANSWERED_WITHIN = 1.0
 """Seconds for Slack, or the database, to say what decides; an acknowledgement may take three."""
-
+CHECK_SECONDS = 600.0
 _HANDED_OUT = {"token", "response_url"}
 """These parts of a request say nothing that it asks for."""
+_CURED_BY_PEOPLE = frozenset({"is_archived", "not_in_channel", "channel_not_found"})
+_CHANNEL_ID = re.compile(r"[A-Z0-9]{2,30}")
 
-Next = Callable[[], Awaitable[BoltResponse]]
+Event = Mapping[str, Any]
 
-log = structlog.get_logger("gate")
+log = structlog.get_logger("slack_events")
+
+
+class ChannelEvents:
+    """Notes in the store what happens to the app and its channels.
+
+    `set_channels` are those of the settings; `report` words what is told elsewhere; `changed` is told when something
+    may be posted now.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        directory: UserDirectory,
+        *,
+        set_channels: Collection[str],
+        report: Report,
+        changed: Callable[[], None],
+        lost_token: Callable[[str], None],
+    ) -> None:
+        self._store, self._directory, self._set = store, directory, set_channels
+        self._report, self._changed, self._lost_token = report, changed, lost_token
+
+    def handler(self, event: Event) -> Callable[[], Awaitable[None]] | None:
+        """What an event about the app or a channel asks for; None for all others."""
+        kind, channel = str(event.get("type") or ""), _channel_id(event.get("channel"))
+        match kind.removeprefix("channel_").removeprefix("group_"):
+            case "archive":
+                return partial(self._close, channel, "is_archived")
+            case "unarchive":
+                return partial(self.reopen, channel)
+            case "rename":
+                return partial(self._rename, channel)
+            case "left":
+                return partial(self._leave, channel, is_private=kind == "group_left")
+            case "app_uninstalled" | "tokens_revoked":
+                return partial(self._lose_token, kind, event.get("tokens"))
+        return None
+
+    async def check_channels(self) -> None:
+        """Ask Slack about the channels of the settings, for what happened while the bot was away.
+
+        A channel that takes nothing and that nothing names any more, because its rule left the settings, is forgotten.
+        """
+        await self._store.posting.forget_unused_channels(self._set, errors=_CURED_BY_PEOPLE)
+        broken = await self._store.posting.broken()
+        for channel in sorted(self._set):
+            place = await self._directory.find_place(channel)
+            if place.error:
+                log.warning("a channel of the settings takes no alerts", problem=place.refusal, fix=place.fix)
+                await self._close(channel, place.error)
+            elif broken.get(channel) in _CURED_BY_PEOPLE:
+                await self.reopen(channel)
+
+    async def reopen(self, channel: str) -> None:
+        """A channel takes posts again."""
+        if channel:
+            self._directory.forget_channel(channel)
+            await self._store.posting.open_channel(channel, report=self._report)
+            self._changed()
+
+    async def _close(self, channel: str, error: str) -> None:
+        if channel:
+            await self._directory.channel_name(channel)  # while Slack still tells it
+            used = channel in self._set
+            await self._store.posting.close_channel(channel, error, report=self._report, used=used)
+            self._changed()
+
+    async def _rename(self, channel: str) -> None:
+        self._directory.forget_channel(channel)
+
+    async def _leave(self, channel: str, *, is_private: bool) -> None:
+        """The bot was removed; some public channels it can post to all the same."""
+        if is_private or not await self._directory.posts_anywhere():
+            await self._close(channel, "not_in_channel")
+
+    async def _lose_token(self, kind: str, tokens: object) -> None:
+        """The app was removed or its token taken back: everything waits until it is installed again.
+
+        `tokens_revoked` may be about people's tokens, which the bot does not use.
+        https://docs.slack.dev/reference/events/app_uninstalled, https://docs.slack.dev/reference/events/tokens_revoked
+        """
+        if kind == "app_uninstalled" or (isinstance(tokens, dict) and tokens.get("bot")):
+            log.error("the app was removed from Slack, or its token revoked", event_type=kind)
+            self._lost_token(kind)
 
 
 class RequestGate:
-    """Stands before all listeners, over HTTP and in Socket Mode."""
+    """Decides about each request, over HTTP and in Socket Mode."""
 
-    def __init__(
-        self, slack: WebApi, directory: UserDirectory, taken: SlackEvents, lifecycle: Lifecycle
-    ) -> None:
-        self._slack, self._directory, self._taken = slack, directory, taken
-        self._lifecycle = lifecycle
+    def __init__(self, slack: WebApi, directory: UserDirectory, store: Store, events: ChannelEvents) -> None:
+        self._slack, self._directory, self._taken = slack, directory, store.slack_events
+        self._events = events
 
-    async def admit(self, body: Mapping[str, Any], ack: AsyncAck, next_: Next) -> BoltResponse:
-        """Go on, or acknowledge and do nothing: what comes again comes for nothing, over all processes and restarts.
+    async def admits(self, body: Mapping[str, Any]) -> bool:
+        """True for what the listeners are to handle; what comes again comes for nothing, also after a restart.
 
-        Events about the app or a channel are handled here and acknowledged when they are done: what a crash interrupts,
-        Slack sends again, and handling one twice does no harm. Listeners come too late for that: before an event's
-        listener runs, Bolt has acknowledged it. Other events, commands, clicks and forms are taken before they are
-        handled, so that none is answered twice.
-
-        https://docs.slack.dev/apis/events-api/#retries
+        An event about the app or a channel is taken when it has been handled: what a crash interrupts, Slack sends
+        again, and handling it twice does no harm. Everything else is taken before it is handled, so that it is never
+        answered twice. https://docs.slack.dev/apis/events-api/#retries
         """
         if await self._is_foreign(body) and not await self._is_of_outsider(body):
             log.warning("a request of another Slack workspace did nothing")
-            return await ack()
+            return False
         name = _name_of(body)
-        event = body.get("event") or {} if body.get("type") == "event_callback" else {}
-        handle = self._lifecycle.handler(str(event.get("type") or "")) if event else None
+        is_event = body.get("type") == "event_callback" and name
+        handle = self._events.handler(body["event"]) if is_event else None
         if name and not await self._is_new(self._taken.is_new(name) if handle else self._taken.take(name)):
             log.info("request repeated")
-            return await ack()
-        if handle is None or not name:
-            return await next_()
-        await handle(event)
+            return False
+        if handle is None:
+            return True
+        await handle()
         await self._taken.take(name)
-        return await ack()
+        return False
 
     async def _is_new(self, look: Awaitable[bool]) -> bool:
         try:
@@ -76,12 +161,12 @@ class RequestGate:
         Ids of people are unique within a team only
         (https://docs.slack.dev/reference/objects/user-object).
         """
-        if not names_others(body, self._slack.identity):
+        if not _names_others(body, self._slack.identity):
             return False
         # The workspace may have joined an organization since.
         with contextlib.suppress(SlackError):
             await self._slack.call("auth.test", seconds=ANSWERED_WITHIN)
-        return names_others(body, self._slack.identity)
+        return _names_others(body, self._slack.identity)
 
     async def _is_of_outsider(self, body: Mapping[str, Any]) -> bool:
         """True if Slack knows the person as one from elsewhere, who may look where the settings say so.
@@ -89,8 +174,10 @@ class RequestGate:
         A shared channel brings such requests (https://docs.slack.dev/apis/slack-connect). With the id of
         one of our own people it is a mistake or a forgery.
         """
+        event, user = body.get("event") or {}, body.get("user") or {}
+        who = str(body.get("user_id") or user.get("id") or event.get("user") or "")
         try:
-            person = await asyncio.wait_for(self._directory.find(_person(body)), ANSWERED_WITHIN)
+            person = await asyncio.wait_for(self._directory.find(who), ANSWERED_WITHIN)
         except TimeoutError:
             return False
         return person.is_known and person.is_outsider
@@ -110,7 +197,7 @@ def _name_of(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def names_others(body: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+def _names_others(body: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
     """True if a request names a team or an organization that `own`, the bot's `auth.test`, does not.
 
     False while Slack has not said who the bot is: then nobody is known, and may change nothing. A person
@@ -129,6 +216,7 @@ def names_others(body: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
     return bool(teams - {None, "", own.get("team_id")})
 
 
-def _person(body: Mapping[str, Any]) -> str:
-    event, user = body.get("event") or {}, body.get("user") or {}
-    return str(body.get("user_id") or user.get("id") or event.get("user") or "")
+def _channel_id(channel: object) -> str:
+    """The id of a channel, given as such or with its name; empty where it is none."""
+    named = channel.get("id") if isinstance(channel, dict) else channel
+    return named if isinstance(named, str) and _CHANNEL_ID.fullmatch(named) else ""

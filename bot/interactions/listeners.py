@@ -1,7 +1,7 @@
-"""Bolt's listeners: slash commands, clicks, mentions, modals, Home. Each acknowledges first and answers later.
+"""What happens on each request of Slack: it is acknowledged first, and answered in a task of its own.
 
-All do the same: run the line and send its Card back, only to the person or, after a change, to the channel. A refusal
-never replaces the card that was clicked.
+All do the same: read who asks, what and where (`Origin`), run the line, and send its Card back, only to the person or,
+after a change, to the channel. A refusal never replaces the card that was clicked.
 """
 
 from __future__ import annotations
@@ -9,235 +9,219 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import structlog
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
 
-from bot.blockkit.actions import (
-    LOOKS,
-    Cancel,
-    Confirm,
-    OnAlert,
-    OpenForm,
-    ShowSample,
-    change_of,
-    read_value,
-)
+from bot.blockkit.actions import LOOKS, OnAlert, OpenForm, ShowSample, read_value
 from bot.blockkit.elements import PICK, RUN
 from bot.commands.alerts import reply_lines
+from bot.commands.alerts.open_replies import card_links
 from bot.commands.answer import Answer
 from bot.commands.canned_replies import GREETING, NOBODY, ON_ITS_WAY, UNKNOWN, WHICH_ALERT
-from bot.commands.context import CommandContexts
-from bot.commands.dispatch import FORMS, Asker, CommandDispatcher, failure
+from bot.commands.context import CommandContexts, WorkspaceCache
+from bot.commands.dispatch import FORMS, CommandDispatcher, failure
 from bot.interactions import forms
+from bot.interactions.gate import RequestGate
 from bot.interactions.home import HomeTab
-from bot.interactions.modals import UPDATE_DELAY_SECONDS, Modals
-from bot.interactions.responders import (
-    Address,
-    AnswerQueue,
-    ClickedMessage,
-    QueuedThread,
-    Responder,
-    SilentResponder,
-    Thread,
-    places_of,
-    run_and_reply,
-    thread_of,
-)
-from bot.runtime.supervisor import ActiveTasks
+from bot.interactions.responders import Answers, Origin
+from bot.runtime.wakeup import DeliverySignals
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.web_api import SlackError, WebApi
+from bot.telemetry import logs
+from shared.api.errors import OutreachError
 from shared.commands import COMMANDS, UsageError, find_command, invocation
 from shared.commands.status import Status
-from shared.domain.alert import Alert
 from shared.domain.card import Action, Card, Typed
 from shared.text.tokenize import from_slack
 
-ERROR_AT_FIELD_SECONDS = 1.0
-"""A form waits so long for its answer: an error is shown at its field only with the acknowledgement, within 3 seconds.
-
-https://docs.slack.dev/tools/bolt-python/concepts/acknowledge
-"""
+IDENTIFIED_WITHIN = 1.0
+"""Seconds that the first request may wait for Slack to say who the bot is; acknowledgements have three."""
+CHOICES_SECONDS = 2.0
+"""The service gets so long to list its sequences: Slack waits three seconds for a menu's options."""
+UPDATE_DELAY_SECONDS = 0.3
+"""An answer waits so long for the acknowledgement that changes its view, which would be painted over it."""
 Body = Mapping[str, Any]
-Listener = Callable[[Body, AsyncRespond], Awaitable[None]]
+Listener = Callable[[Body, Origin], Coroutine[Any, Any, None]]
 _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
-_ANYTHING = re.compile(".*", re.DOTALL)
 _SHOWN_AT_HOME = frozenset({"claim", "release", "done"})
+
+log = structlog.get_logger("dialogs")
 
 
 class Listeners:
-    """The callbacks; `register` hangs them into Bolt."""
+    """`handle` each request; `drain` waits for the answers under way."""
 
     def __init__(
         self,
-        dispatcher: CommandDispatcher,
         contexts: CommandContexts,
         directory: UserDirectory,
         slack: WebApi,
         *,
-        queue: AnswerQueue,
-        modals: Modals,
-        home: HomeTab,
+        gate: RequestGate,
+        signals: DeliverySignals,
+        state: Callable[[], Awaitable[Mapping[str, Any]]],
         reopen: Callable[[str], Awaitable[None]],
     ) -> None:
-        self._dispatcher, self._contexts, self._directory = dispatcher, contexts, directory
-        self._slack, self._queue, self._modals, self._home = slack, queue, modals, home
-        self._reopen, self._active = reopen, ActiveTasks()
-        self.drain = self._active.drain
+        self._contexts, self._directory, self._slack = contexts, directory, slack
+        self._gate, self._reopen = gate, reopen
+        links, self._cache = partial(card_links, contexts.store, directory), WorkspaceCache(contexts)
+        self._dispatcher = CommandDispatcher(contexts, directory, signals=signals, links=links, state=state)
+        self._answers = Answers(contexts, directory, slack, changed=signals.changed)
+        self._home = HomeTab(contexts, directory, slack, cache=self._cache, links=links)
+        self._active: set[asyncio.Task[None]] = set()
+        self._of_events: Mapping[str, Listener] = {
+            "app_mention": self._message,
+            "message": self._message,
+            "member_joined_channel": self._joined,
+            "app_home_opened": self._visit,
+        }
 
-    def register(self, app: AsyncApp) -> None:
-        """Commands and runnable buttons first, then whatever else may come."""
-        answered: tuple[tuple[str, Any, Listener], ...] = (
-            ("command", "/outreach", self.command),
-            ("action", re.compile(rf"{RUN}_.*", re.DOTALL), self.click),
-            ("action", forms.WORKSPACE, self.workspace_chosen),
-            ("shortcut", re.compile("|".join(SHORTCUTS)), self.shortcut),
-            ("event", "app_mention", self.message),
-            ("event", "message", self.message),
-            ("event", "member_joined_channel", self.joined),
-            ("event", "app_home_opened", self.visit),
-            *((kind, _ANYTHING, self.unknown) for kind in ("command", "action", "shortcut")),
-            *((kind, _ANYTHING, self.ignored) for kind in ("view_closed", "event")),
-        )
-        for kind, which, listener in answered:
-            getattr(app, kind)(which)(self._acknowledged(listener))
-        app.view(re.compile(rf"{forms.FORM}:.*", re.DOTALL))(self.submitted)
-        app.view(_ANYTHING)(self.outdated_view)
-        app.options(forms.SEQUENCE)(self.choices)
-        app.options(_ANYTHING)(self.no_choices)
-        app.error(self.on_error)
+    async def handle(self, body: Body, ack: AsyncAck, respond: AsyncRespond) -> BoltResponse:
+        """Stand in Bolt before everything else that it has: the acknowledgement is its answer to Slack."""
+        if not await self._gate.admits(body):
+            return await ack()
+        origin, listener = _origin(body, respond), self._listener(body)
+        if body.get("type") == "block_suggestion":
+            return await ack(options=await self._choices(body, origin))
+        if body.get("type") == "view_submission":
+            return await self._submit(body["view"], ack, origin)
+        if listener:
+            self._start(listener(body, origin), origin)
+        return await ack()
 
-    def _acknowledged(self, listener: Listener) -> Callable[..., Awaitable[None]]:
-        async def run(ack: AsyncAck, body: Body, respond: AsyncRespond) -> None:
-            await ack()
-            with self._active.track():
-                await listener(body, respond)
+    def _listener(self, body: Body) -> Listener | None:
+        """The listener of a request; commands, clicks and shortcuts of older versions have one, too."""
+        kind = "command" if "command" in body else body.get("type")
+        if kind == "event_callback":
+            return self._of_events.get(body["event"]["type"])
+        if kind == "command" and body["command"] == "/outreach":
+            return self._command
+        if kind == "shortcut" and body["callback_id"] in SHORTCUTS:
+            return self._shortcut
+        if kind == "block_actions":
+            name = body["actions"][0]["action_id"]
+            if name == forms.WORKSPACE:
+                return self._choose_workspace
+            if name.startswith(f"{RUN}_"):
+                return self._click
+        return self._unknown if kind in {"command", "shortcut", "message_action", "block_actions"} else None
 
-        return run
+    def _start(self, work: Coroutine[Any, Any, None], origin: Origin) -> None:
+        task = asyncio.create_task(self._finish(work, origin), name="listener")
+        self._active.add(task)
+        task.add_done_callback(self._active.discard)
 
-    async def command(self, body: Body, respond: AsyncRespond) -> None:
+    async def _finish(self, work: Awaitable[None], origin: Origin) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 # the person gets an error with a reference
+            await self._answers.tell(failure(error), origin)
+
+    async def drain(self, seconds: float) -> None:
+        """Wait for the answers under way before the bot ends."""
+        if self._active:
+            await asyncio.wait(self._active, timeout=seconds)
+
+    async def _answer(self, answering: Awaitable[Answer], origin: Origin) -> None:
+        """Answer, and show on Home what became of it to whom it is open."""
+        answer = await self._answers.run(answering, origin)
+        if origin.is_home:
+            await self._home.show(origin.user, fresh=True)
+        elif answer.public or answer.on_card:
+            await self._home.refresh(origin.user)
+
+    async def _command(self, body: Body, origin: Origin) -> None:
         """`/outreach …`."""
-        asker = _asker(body)
-        answering = self._dispatcher.perform(from_slack(body.get("text", "")), asker)
-        address = Address(respond, self._slack, person=asker.user, channel=asker.channel, queue=self._queue)
-        answer = await run_and_reply(answering, address)
-        await self._queue.announce(answer, asker.channel)
-        if answer.public:
-            await self._home.refresh(asker.user)
+        await self._answer(self._dispatcher.perform(from_slack(body.get("text") or ""), origin), origin)
 
-    async def click(self, body: Body, respond: AsyncRespond) -> None:
-        """A button or a menu's entry: its value is the line."""
-        clicked, view = body["actions"][0], body.get("view") or {}
+    async def _click(self, body: Body, origin: Origin) -> None:
+        """A button or a menu's entry: its value is the line. One that leads somewhere has led there already."""
+        clicked = body["actions"][0]
         if "url" in clicked and not clicked.get("value"):
-            return  # the click has led where it was to lead
-        asked, asker = _asked(clicked), _asker(body)
+            return None
+        asked = _asked(clicked)
         if isinstance(asked, OpenForm):
-            await self._open_form(asked, body, asker)
-            return
-        responder = await self._responder(body, respond, asker, asked)
-        answer = await run_and_reply(self._dispatcher.perform(asked, asker), responder)
-        if not view:
-            await self._queue.announce(answer, asker.channel)
-        if view.get("type") == "home":
-            await self._home.show(asker.user, fresh=True)
-        else:
-            await self._home.refresh(asker.user)
+            return await self._open_form(asked, origin)
+        origin = replace(origin, asked=asked)
+        verb = asked.verb if isinstance(asked, OnAlert) else ""
+        shows_itself = verb in _SHOWN_AT_HOME or isinstance(asked, ShowSample)
+        # A look may take long and doesn't concern the channel.
+        if not origin.view and (verb in LOOKS or (origin.is_home and not shows_itself)):
+            with contextlib.suppress(SlackError):
+                origin = await self._answers.open_modal(origin)
+        return await self._answer(self._dispatcher.perform(asked, origin), origin)
 
-    async def _open_form(self, asked: OpenForm, body: Body, asker: Asker) -> None:
-        trigger, channel = body["trigger_id"], asker.channel
+    async def _shortcut(self, body: Body, origin: Origin) -> None:
+        """A global shortcut: the form of a pause, or the status in a modal."""
+        if body["callback_id"] == "pause_form":
+            return await self._open_form(OpenForm(verb="pause"), origin)
+        origin = await self._answers.open_modal(origin)
+        return await self._answer(self._dispatcher.perform(invocation(Status()), origin), origin)
+
+    async def _open_form(self, asked: OpenForm, origin: Origin) -> None:
+        """A command's empty form, while the trigger of the click is valid."""
         refusal: Card | None = UNKNOWN  # a button of an older version
         if asked.verb in FORMS:
-            refusal = await self._dispatcher.form_refusal(asked.verb, asker.user, channel=channel)
+            refusal = await self._dispatcher.form_refusal(asked.verb, origin)
         if refusal:
-            await self._modals.open_answer(trigger, person=asker.user, channel=channel, card=refusal)
-        else:
-            await self._modals.open_form(asked, trigger, channel=channel)
+            return await self._answers.tell(refusal, replace(origin, respond=None))
+        view = forms.form_view(asked.verb, self._form_request(origin.channel, asked.workspace))
+        await self._slack.call("views.open", trigger_id=origin.trigger, view=view)
+        return None
 
-    async def workspace_chosen(self, body: Body, _: AsyncRespond) -> None:
+    async def _choose_workspace(self, body: Body, origin: Origin) -> None:
         """Another workspace is chosen in a form."""
-        await self._modals.change_workspace(body["view"], body["actions"][0]["selected_option"]["value"])
+        view, name = body["view"], body["actions"][0]["selected_option"]["value"]
+        if verb := forms.verb_of(view):
+            changed = forms.form_view(verb, self._form_request(origin.channel, name))
+            await self._slack.call("views.update", view_id=view["id"], hash=view["hash"], view=changed)
 
-    async def _responder(self, body: Body, respond: AsyncRespond, asker: Asker, asked: Action) -> Responder:
-        """Choose the place of the answer to a click."""
-        user, channel, view = asker.user, asker.channel, body.get("view") or {}
-        if view.get("type") == "modal":
-            return self._modals.modal(view["id"], person=user, channel=channel)
-        verb = asked.verb if isinstance(asked, OnAlert) else ""
-        if view.get("type") == "home":
-            if isinstance(asked, ShowSample) or verb in _SHOWN_AT_HOME:
-                return SilentResponder(self._slack, channel=user)
-            return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
-        # A look may take long and doesn't concern the channel.
-        if verb in LOOKS:
-            with contextlib.suppress(SlackError):
-                return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
-        message, clicked = body.get("message"), None
-        ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
-        if message and not ephemeral:
-            ts, places = str(message.get("ts") or ""), places_of(channel, user)
-            change = change_of(asked)
-            clicked = ClickedMessage(store=self._contexts.store, places=places, ts=ts, change=change)
-        return Address(
-            respond,
-            self._slack,
-            person=user,
-            channel=channel,
-            thread_ts=thread_of(body),
-            ephemeral=ephemeral,
-            settling=isinstance(asked, Confirm | Cancel),
-            queue=self._queue,
-            clicked=clicked,
-        )
+    def _form_request(self, channel: str, name: str) -> forms.FormRequest:
+        names = tuple(self._contexts.settings.workspaces)
+        if len(names) == 1:
+            return forms.FormRequest(channel=channel)
+        chosen = self._contexts.workspace_or_own(name, channel=channel).name
+        return forms.FormRequest(channel=channel, workspace=chosen, workspaces=names)
 
-    async def shortcut(self, body: Body, _: AsyncRespond) -> None:
-        """A global shortcut: the form of a pause, or the status in a modal."""
-        asker = _asker(body)
-        if body["callback_id"] == "pause_form":
-            await self._open_form(OpenForm(verb="pause"), body, asker)
-            return
-        modal = await self._modals.open_answer(body["trigger_id"], person=asker.user, channel="")
-        await run_and_reply(self._dispatcher.perform(invocation(Status()), asker), modal)
+    async def _submit(self, view: Body, ack: AsyncAck, origin: Origin) -> BoltResponse:
+        """A form: errors are shown at their fields, else its command runs, and the modal shows the answer."""
+        arguments = forms.read_form(view)
+        if arguments is None:
+            return await ack(response_action="update", view=forms.ack_view(UNKNOWN))
+        if isinstance(arguments, dict):
+            return await ack(response_action="errors", errors=arguments)
+        asked = invocation(arguments, workspace=forms.workspace_of(view) or None)
 
-    async def submitted(self, ack: AsyncAck, body: Body, view: Mapping[str, Any]) -> None:
-        """A form, however late: its command runs, and the modal shows the answer, or the error at its field."""
-        form_input = forms.read_form(view)
-        if form_input is None:
-            await self.outdated_view(ack)
-            return
-        if form_input.arguments is None:
-            await ack(response_action="errors", errors=dict(form_input.errors))
-            return
-        asked = invocation(form_input.arguments, workspace=form_input.workspace or None)
-        with self._active.track():
-            channel = form_input.channel
-            asker = replace(_asker(body), channel=channel)
-            answering = asyncio.ensure_future(self._dispatcher.perform(asked, asker))
-            done, _ = await asyncio.wait({answering}, timeout=ERROR_AT_FIELD_SECONDS)
-            answer = answering.result() if done and answering.exception() is None else None
-            if answer and (errors := form_input.errors_of(answer)):
-                await ack(response_action="errors", errors=errors)
-                return
-            await ack(response_action="update", view=forms.ack_view(ON_ITS_WAY, channel=channel))
-            modal = self._modals.modal(
-                view["id"], person=asker.user, channel=channel, delay=UPDATE_DELAY_SECONDS
-            )
-            await run_and_reply(answering, modal)
-            await self._home.refresh(asker.user)
+        async def answer() -> None:
+            await asyncio.sleep(UPDATE_DELAY_SECONDS)
+            await self._answer(self._dispatcher.perform(asked, origin), origin)
 
-    async def choices(self, ack: AsyncAck, body: Body) -> None:
-        """A person types into a menu of sequences."""
-        line, view = str(body.get("value") or ""), body.get("view") or {}
-        verb, asker = forms.verb_of(view) or "pause", _asker(body)
-        options, refusal = await asyncio.gather(
-            self._modals.choices(line, view),
-            self._dispatcher.form_refusal(verb, asker.user, channel=asker.channel),
-        )
-        await ack(options=[] if refusal else options)
+        self._start(answer(), origin)
+        return await ack(response_action="update", view=forms.ack_view(ON_ITS_WAY, channel=origin.channel))
 
-    async def message(self, body: Body, _: AsyncRespond) -> None:
+    async def _choices(self, body: Body, origin: Origin) -> list[dict[str, Any]]:
+        """The options of a menu of sequences while a person types; none where the service does not answer in time."""
+        view, verb = body.get("view") or {}, forms.verb_of(body.get("view") or {})
+        if body["action_id"] != forms.SEQUENCE or not verb:
+            return []
+        workspace = self._contexts.workspace_or_own(forms.workspace_of(view), channel=origin.channel)
+        listing = asyncio.wait_for(self._cache.sequences(workspace), CHOICES_SECONDS)
+        try:
+            sequences, refusal = await asyncio.gather(listing, self._dispatcher.form_refusal(verb, origin))
+        except (OutreachError, TimeoutError) as error:
+            log.info("no sequences for a menu", error=type(error).__name__)
+            return []
+        return [] if refusal else forms.options(sequences, str(body.get("value") or ""))
+
+    async def _message(self, body: Body, _: Origin) -> None:
         """`@outreach …`, which works in threads, where slash commands do not, or a direct message to the bot."""
         event = body["event"]
         thread = event.get("thread_ts") or ""
@@ -245,38 +229,34 @@ class Listeners:
             thread = thread or event["ts"]
         elif event.get("channel_type") != "im" or event.get("bot_id") or event.get("subtype"):
             return
-        channel, about = event["channel"], str(event["ts"])
-        responder = QueuedThread(self._slack, self._queue, channel=channel, thread_ts=thread, about=about)
-        answer = await run_and_reply(self._answer_to(event), responder)
-        await self._queue.announce(answer, channel)
+        origin = Origin(
+            # A bot's message has `bot_id`, whatever name it was posted under; a workflow's may have no `user`.
+            # https://docs.slack.dev/reference/events/message/bot_message
+            user=str(event.get("user") or ""),
+            is_bot=bool(event.get("bot_id")),
+            channel=event["channel"],
+            thread_ts=thread,
+            event_ts=str(event["ts"]),
+        )
+        line = from_slack(_CALLED.sub("", event.get("text") or ""))
+        await self._answer(self._answer_to(line, origin, str(event.get("thread_ts") or "")), origin)
 
-    async def _answer_to(self, event: Mapping[str, Any]) -> Answer:
-        """A bot's message has `bot_id`, whatever name it was posted under; a workflow's may have no `user`.
-
-        https://docs.slack.dev/reference/events/message/bot_message
-        """
-        channel, user = event["channel"], str(event.get("user") or "")
-        line = from_slack(_CALLED.sub("", event.get("text", "")))
-        if not user:
+    async def _answer_to(self, line: str, origin: Origin, thread_ts: str) -> Answer:
+        """The answer to a line that may be in the thread of an alert's card, of which it speaks then."""
+        if not origin.user:
             return Answer(card=NOBODY)
-        alert = await self._alert_of(places_of(channel, user), str(event.get("thread_ts") or ""))
-        if alert is None and reply_lines.needs_alert(line):
-            return Answer(card=WHICH_ALERT)
-        if alert and find_command(line.strip()) is COMMANDS["help"]:
+        workspaces, alerts = self._contexts.settings.workspaces, self._contexts.store.alerts
+        alert = await alerts.in_message(origin.places, thread_ts) if thread_ts else None
+        if alert is None or alert.workspace not in workspaces:
+            if reply_lines.needs_alert(line):
+                return Answer(card=WHICH_ALERT)
+            return replace(await self._dispatcher.perform(line, origin), noted=False)
+        if find_command(line.strip()) is COMMANDS["help"]:
             return Answer(card=reply_lines.help_card(alert))
-        if alert:
-            several = len(self._contexts.settings.workspaces) > 1
-            line = reply_lines.line_about(line, alert, several=several)
-        asker = Asker(user=user, is_bot=bool(event.get("bot_id")), channel=channel)
-        answer = await self._dispatcher.perform(line, asker)
-        return answer if alert else replace(answer, noted=False)
+        line = reply_lines.line_about(line, alert, several=len(workspaces) > 1)
+        return await self._dispatcher.perform(line, origin)
 
-    async def _alert_of(self, places: Any, thread_ts: str) -> Alert | None:
-        """The alert whose card a thread belongs to; None elsewhere, or where its workspace left the settings."""
-        alert = await self._contexts.store.alerts.in_message(places, thread_ts) if thread_ts else None
-        return alert if alert and alert.workspace in self._contexts.settings.workspaces else None
-
-    async def joined(self, body: Body, _: AsyncRespond) -> None:
+    async def _joined(self, body: Body, _: Origin) -> None:
         """The bot joined a channel: held alerts are posted, and whoever invited it gets the greeting.
 
         If the bot joined a subscribed channel itself, there is no `inviter`
@@ -286,59 +266,35 @@ class Listeners:
         if event.get("user") == await self._directory.own_id():
             await self._reopen(event["channel"])
             if event.get("inviter"):
-                await Thread(self._slack, channel=event["channel"]).reply(Answer(card=GREETING))
+                await self._answers.say(GREETING, event["channel"])
 
-    async def visit(self, body: Body, _: AsyncRespond) -> None:
+    async def _visit(self, body: Body, _: Origin) -> None:
         """A person opens the Home tab."""
         event = body["event"]
         if event.get("tab", "home") == "home":
             await self._home.show(event["user"], fresh=bool(event.get("view")))
 
-    async def unknown(self, body: Body, respond: AsyncRespond) -> None:
+    async def _unknown(self, _: Body, origin: Origin) -> None:
         """A command of another name, or a button of an older version."""
-        await self._say(Answer(card=UNKNOWN), body, respond)
-
-    async def on_error(self, error: Exception, respond: AsyncRespond, body: Body) -> None:
-        """An exception from a listener: the person gets an error with a reference."""
-        await self._say(Answer(card=failure(error)), body, respond)
-
-    async def _say(self, answer: Answer, body: Body, respond: AsyncRespond) -> None:
-        """Answer at the request's address, else in a modal, else directly, where it is known who asked."""
-        user = body.get("user") or {}
-        if not (body.get("user_id") or (isinstance(user, dict) and user.get("id"))):
-            return
-        asker = _asker(body)
-        if body.get("response_url"):
-            address = Address(
-                respond, self._slack, person=asker.user, channel=asker.channel, thread_ts=thread_of(body)
-            )
-            await address.reply(answer)
-            return
-        trigger = str(body.get("trigger_id") or "")
-        try:
-            await self._modals.open_answer(trigger, person=asker.user, channel="", card=answer.card)
-        except SlackError:
-            await Thread(self._slack, channel=asker.user).reply(answer)
-
-    async def outdated_view(self, ack: AsyncAck) -> None:
-        await ack(response_action="update", view=forms.ack_view(UNKNOWN))
-
-    async def no_choices(self, ack: AsyncAck) -> None:
-        await ack(options=[])
-
-    async def ignored(self, _body: Body, _respond: AsyncRespond) -> None:
-        """Slack wants it acknowledged, and nothing follows."""
+        await self._answers.tell(UNKNOWN, origin)
 
 
-def _asker(body: Body) -> Asker:
-    """The person who sent a command, or pressed something in a message or a view."""
-    user, place = body.get("user") or {}, body.get("channel") or {}
-    channel = body.get("channel_id") or place.get("id") or forms.channel_of(body.get("view") or {})
-    return Asker(
-        user=body.get("user_id") or user.get("id", ""),
-        name=body.get("user_name") or user.get("username", ""),
-        channel=channel,
+def _origin(body: Body, respond: AsyncRespond) -> Origin:
+    """The person who sent a command, or pressed something in a message or a view, and the place of the answer."""
+    user, place, view = body.get("user") or {}, body.get("channel") or {}, body.get("view") or {}
+    container, message = body.get("container") or {}, body.get("message") or {}
+    return Origin(
+        user=body.get("user_id") or user.get("id") or "",
+        name=body.get("user_name") or user.get("username") or "",
+        channel=body.get("channel_id") or place.get("id") or forms.channel_of(view),
         channel_name=body.get("channel_name") or place.get("name") or "",
+        thread_ts=str(container.get("thread_ts") or ""),
+        trigger=str(body.get("trigger_id") or ""),
+        respond=respond if body.get("response_url") else None,
+        view=str(view["id"]) if view.get("type") == "modal" else "",
+        is_home=view.get("type") == "home",
+        is_ephemeral=bool(container.get("is_ephemeral")),
+        clicked_ts=str(message.get("ts") or ""),
     )
 
 
@@ -355,3 +311,30 @@ def _asked(action: Mapping[str, Any]) -> Action:
     if (at or person) and isinstance(asked, OnAlert):
         return replace(asked, detail=str(at)) if at else replace(asked, person=str(person))
     return asked
+
+
+def bolt_app(listeners: Listeners, slack: WebApi, *, signing_secret: str) -> AsyncApp:
+    """Bolt reads and checks requests; it makes no call to Slack before it acknowledges, once the bot knows itself."""
+
+    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+        if not slack.identity:  # readiness asks at once and then every minute
+            with contextlib.suppress(SlackError):
+                await slack.call("auth.test", seconds=IDENTIFIED_WITHIN)
+        return AuthorizeResult(
+            enterprise_id=enterprise_id,
+            team_id=team_id,
+            bot_token=slack.client.token,
+            # By these Bolt knows the bot's own events and leaves them out.
+            bot_id=slack.identity.get("bot_id"),
+            bot_user_id=slack.identity.get("user_id"),
+        )
+
+    app = AsyncApp(
+        name="outreach",  # without a name Bolt reads the source of every frame of the stack to find one
+        signing_secret=signing_secret,
+        client=slack.client,
+        authorize=authorize,
+        logger=logs.BOLT,
+    )
+    app.middleware(listeners.handle)
+    return app

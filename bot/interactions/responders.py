@@ -1,7 +1,9 @@
-"""Sends answers: to a response URL, a thread, a modal or the delivery queue. The person always gets one, even after a failure.
+"""Sends answers where their requests came from. The person always gets one, even after a failure.
 
-A response URL accepts five messages within half an hour; an answer uses at most two. If it accepts no more, the answer
-is a message that only the person sees.
+A response address accepts five messages within half an hour; an answer uses at most two. If it accepts no more, the
+answer is a message that only the person sees. A slash command's address can replace and delete nothing
+(https://github.com/slackapi/bolt-python/issues/1268), and what is said at the address of a card can't be replaced
+either: so only a question that the person alone sees shows that its answer takes long.
 """
 
 from __future__ import annotations
@@ -9,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from slack_bolt.async_app import AsyncRespond
@@ -19,20 +21,18 @@ from slack_bolt.async_app import AsyncRespond
 from bot.alerts import changes
 from bot.alerts.notes import write_answer, write_note
 from bot.blockkit import card_blocks
-from bot.blockkit.actions import change_of
+from bot.blockkit.actions import Cancel, Confirm, change_of
 from bot.blockkit.card_blocks import Message
 from bot.commands.answer import Answer
 from bot.commands.canned_replies import ON_ITS_WAY
 from bot.commands.context import CommandContexts
-from bot.commands.dispatch import failure
+from bot.commands.dispatch import Asker, failure
 from bot.interactions.forms import answer_view
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import SlackError, WebApi, respond_to
-from shared.domain.card import Card
+from shared.domain.card import Action, Card
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
-from shared.settings import UnknownWorkspace, Workspace
-from shared.store import Store
 from shared.store.messages import PlannedPost
 from shared.store.post_kinds import ANSWER
 from shared.store.subscriptions import about_setting
@@ -47,30 +47,39 @@ log = structlog.get_logger("replying")
 _WORKING = card_blocks.render(ON_ITS_WAY)
 
 
-class Responder(Protocol):
-    """The place of one answer."""
+@frozen
+class Origin(Asker):
+    """A request of Slack: who asks, and the place of the answer."""
 
-    async def show_progress(self) -> None:
-        """Say that it takes longer, where that can be replaced by the answer."""
+    thread_ts: str = ""
+    """The thread in which the person wrote or clicked; an answer goes there only when it is named.
 
-    async def reply(self, answer: Answer) -> None:
-        """Say it, in the place of the progress where that can be."""
+    https://docs.slack.dev/interactivity/handling-user-interaction#publishing_in_thread
+    """
+    trigger: str = ""
+    """With it a modal can be opened within three seconds."""
+    respond: AsyncRespond | None = None
+    """The response address."""
+    view: str = ""
+    """The open modal that shows the answer."""
+    is_home: bool = False
+    """It was clicked on Home, which shows the result itself."""
+    is_ephemeral: bool = False
+    """Only the person sees the message that was clicked."""
+    clicked_ts: str = ""
+    """The message that was clicked."""
+    asked: Action | None = None
+    """The action of the click."""
+    event_ts: str = ""
+    """The message of the person that is answered once."""
 
+    @property
+    def places(self) -> Collection[str]:
+        """The ids under which the store may know this channel's messages.
 
-async def run_and_reply(answering: Awaitable[Answer], responder: Responder) -> Answer:
-    """Wait for the answer and send it; progress is shown when it takes long."""
-    task = asyncio.ensure_future(answering)
-    try:
-        done, _ = await asyncio.wait({task}, timeout=PROGRESS_AFTER)
-        if not done:
-            await responder.show_progress()
-        answer = await task
-    except Exception as error:  # noqa: BLE001 # the person gets an answer and a reference
-        answer = Answer(card=failure(error))
-    finally:
-        task.cancel()
-    await responder.reply(answer)
-    return answer
+        What was posted to a person is stored under the person's id and stands in their D… channel with the bot.
+        """
+        return (self.channel, self.user) if self.channel.startswith("D") else (self.channel,)
 
 
 def render_answer(answer: Answer) -> Message:
@@ -82,46 +91,11 @@ def render_answer(answer: Answer) -> Message:
     return card_blocks.render_with(card, items) if items else card_blocks.render(card)
 
 
-class Thread:
-    """A channel, a thread in it, or a person's conversation with the bot."""
+class Answers:
+    """`run` waits for an answer and sends it; `tell` sends a Card that is known already.
 
-    def __init__(self, slack: WebApi, *, channel: str, thread_ts: str = "") -> None:
-        self._slack, self._channel, self._thread = slack, channel, thread_ts
-        self.shown_ts = ""
-        """The message that says that the answer is under way, once there is one."""
-
-    async def show_progress(self) -> None:
-        self.shown_ts = await self._post("chat.postMessage", _WORKING)
-
-    async def remove(self) -> None:
-        """Take back that the answer is under way."""
-        if self.shown_ts:
-            with contextlib.suppress(SlackError):
-                await self._slack.call("chat.delete", channel=self._channel, ts=self.shown_ts)
-
-    async def reply(self, answer: Answer) -> None:
-        message = render_answer(answer)
-        if not (self.shown_ts and await self._post("chat.update", message)):
-            await self._post("chat.postMessage", message)
-
-    async def _post(self, method: str, message: Message) -> str:
-        body: dict[str, Any] = {"channel": self._channel, "text": message.text, "blocks": message.blocks}
-        if method == "chat.update":
-            body["ts"] = self.shown_ts
-        else:
-            body |= NO_UNFURL | ({"thread_ts": self._thread} if self._thread else {})
-        try:
-            return str((await self._slack.call(method, retry=True, **body))["ts"])
-        except SlackError as error:
-            log.warning("an answer was lost", error=str(error)[:200], channel=self._channel)
-            return ""
-
-
-class AnswerQueue:
-    """Sends answers through the delivery queue: within the same limits as alerts, before them, and safe from failures.
-
-    An answer about a change survives a rate limit or a restart, because it waits in the store like an alert.
-    `changed` is called when there is something to post.
+    A change is posted through the delivery queue: within the same limits as alerts, before them, and it survives a rate
+    limit or a restart, because it waits in the store like an alert. `changed` is called when there is something to post.
     """
 
     def __init__(
@@ -135,32 +109,156 @@ class AnswerQueue:
         self._contexts, self._directory, self._slack, self._changed = contexts, directory, slack, changed
         self._store = contexts.store
 
-    def workspace(self, name: str, *, channel: str = "") -> Workspace:
-        """The one of this name, should it still be there; else the channel's own."""
+    async def run(self, answering: Awaitable[Answer], to: Origin) -> Answer:
+        """Wait for the answer and send it; where it can be replaced, a note says that it takes long."""
+        task, progress = asyncio.ensure_future(answering), ""
         try:
-            return self._contexts.workspace(name or None, channel=channel)
-        except UnknownWorkspace:
-            return self._contexts.workspace(None, channel=channel)
+            done, _ = await asyncio.wait({task}, timeout=PROGRESS_AFTER)
+            if not done:
+                progress = await self._show_progress(to)
+            answer = await task
+        except Exception as error:  # noqa: BLE001 # the person gets an answer and a reference
+            answer = Answer(card=failure(error))
+        finally:
+            task.cancel()
+        await self._announce(answer, to)
+        if to.view:
+            await self._show_in_modal(answer, to)
+        elif to.respond:
+            await self._respond(answer, to.respond, to, is_progress=bool(progress))
+        elif not to.is_home:
+            await self._reply_in_thread(answer, to, progress)
+        elif not answer.on_card:  # Home shows what was done, and this only what was refused
+            await self.say(answer.card, to.user)
+        return answer
 
-    async def announce(self, answer: Answer, channel: str, *, seen: bool = True) -> None:
-        """Post a change in its channel; one that was made in private in the alert channel.
+    async def tell(self, card: Card, to: Origin) -> None:
+        """Answer at the request's address, else in a modal, else directly, where it is known who asked."""
+        if to.respond:
+            return await self._respond(Answer(card=card), to.respond, to)
+        try:
+            if to.user:
+                await self.open_modal(to, card)
+        except SlackError:
+            await self.say(card, to.user)
 
-        `seen`: the channel itself has the answer.
-        """
-        is_private = not channel or channel.startswith("D")
-        place = (self.workspace(answer.workspace).alert_channel or "") if is_private else channel
-        if not answer.public or not place or (seen and place == channel):
+    async def open_modal(self, to: Origin, card: Card = ON_ITS_WAY) -> Origin:
+        """Open a modal, which must be done within three seconds, and is filled when the answer is ready."""
+        view = answer_view(card, channel=to.channel)
+        opened = await self._slack.call("views.open", trigger_id=to.trigger, view=view)
+        return replace(to, view=str(opened["view"]["id"]))
+
+    async def say(self, card: Card, channel: str) -> None:
+        """Post it in a channel, or to a person."""
+        await self._call("chat.postMessage", card_blocks.render(card), channel=channel, **NO_UNFURL)
+
+    async def _show_progress(self, to: Origin) -> str:
+        """Say that it takes longer, where that can be replaced by the answer; the message that says so, if any."""
+        if to.respond:
+            is_answer = to.is_ephemeral and isinstance(to.asked, Confirm | Cancel)
+            return (
+                _WORKING.text
+                if is_answer and await _send(to.respond, _WORKING, replace_original=True)
+                else ""
+            )
+        if to.view or to.is_home:
+            return ""
+        return await self._call("chat.postMessage", _WORKING, **_thread(to), channel=to.channel, **NO_UNFURL)
+
+    async def _show_in_modal(self, answer: Answer, to: Origin) -> None:
+        view = answer_view(answer.card, items=answer.items, channel=to.channel)
+        try:
+            await self._slack.call("views.update", view_id=to.view, view=view)
+        except SlackError as error:
+            log.info("modal already closed", error=str(error)[:100])
+            if not answer.public:
+                await self._call("chat.postMessage", render_answer(answer), channel=to.user, **NO_UNFURL)
+
+    async def _reply_in_thread(self, answer: Answer, to: Origin, progress: str) -> None:
+        """Reply in the place of the progress; what changed something is a message of its own, which lasts over a restart."""
+        is_plain = not (answer.public or answer.noted)
+        if progress and is_plain:
+            updated = self._call("chat.update", render_answer(answer), channel=to.channel, ts=progress)
+            if await updated:
+                return
+        if not answer.noted:
+            await self._post(answer, to.channel, thread_ts=to.thread_ts, about=to.event_ts)
+        if progress:
+            with contextlib.suppress(SlackError):
+                await self._slack.call("chat.delete", channel=to.channel, ts=progress)
+
+    async def _respond(
+        self, answer: Answer, respond: AsyncRespond, to: Origin, *, is_progress: bool = False
+    ) -> None:
+        """Answer at the address. A question that was clicked goes with its answer; the card that was clicked stays."""
+        change, is_shown = change_of(to.asked), answer.on_card or answer.edited
+        is_stored = False
+        if to.clicked_ts and not to.is_ephemeral and (change or is_shown):
+            is_stored = await self._is_stored(to)
+            if change and not is_stored and (present := await self._without_undo(change)):
+                await _send(respond, present, replace_original=True)
+        is_replaced = is_progress or (to.is_ephemeral and answer.settles)
+        is_silent = (is_shown and is_stored) or (answer.on_card and is_replaced)
+        if is_replaced and (is_silent or answer.public):
+            await respond_to(respond, {"delete_original": True})
+        if is_silent or (answer.public and await self._post_where_possible(answer, to)):
             return
-        if await self._directory.may_read(answer.about, place):
-            await self.post(answer, channel=place)
+        message, how = render_answer(answer), dict[str, Any](replace_original=True)
+        if answer.public or not is_replaced:
+            kind = "in_channel" if answer.public else "ephemeral"
+            how = {"response_type": kind, "replace_original": False, **_thread(to)}
+        if not await _send(respond, message, **how):  # it takes nothing any more
+            method = "chat.postMessage" if answer.public else "chat.postEphemeral"
+            reader = {} if answer.public else {"user": to.user}
+            await self._call(method, message, channel=to.channel, **_thread(to), **reader)
 
-    async def post(self, answer: Answer, *, channel: str, thread_ts: str = "", about: str = "") -> None:
+    async def _is_stored(self, to: Origin) -> bool:
+        """True if the store has the clicked message, so that the delivery worker repaints it."""
+        try:
+            return await self._store.repaints.covers(to.places, to.clicked_ts)
+        except RecordsUnavailable:
+            return False
+
+    async def _without_undo(self, change: int) -> Message | None:
+        """The message of a change without its Undo, once that has expired; for one that the worker doesn't repaint."""
+        try:
+            entry = await self._store.records.change_with_number(change)
+        except RecordsUnavailable:
+            return None
+        is_over = entry is not None and (entry.undone_by or entry.overtaken_by)
+        return changes.message(entry, Card(title="")) if entry and is_over else None
+
+    async def _announce(self, answer: Answer, to: Origin) -> None:
+        """Post a change that was made in a modal in its channel, and one that was made in private in the alert channel."""
+        place = to.channel
+        if not place or place.startswith("D"):
+            place = self._contexts.workspace_or_own(answer.workspace).alert_channel or ""
+        is_answered = place == to.channel and not to.view
+        if (
+            answer.public
+            and place
+            and not is_answered
+            and await self._directory.may_read(answer.about, place)
+        ):
+            await self._post(answer, place)
+
+    async def _post_where_possible(self, answer: Answer, to: Origin) -> bool:
+        """Queue it if the bot can post in the channel, and so edit it later; returns whether it did."""
+        try:
+            reaches = await self._store.outbox.reaches(to.channel)
+            reaches = reaches or await self._directory.can_post(to.channel)
+        except RecordsUnavailable:
+            reaches = False
+        if reaches:
+            await self._post(answer, to.channel, thread_ts=to.thread_ts)
+        return reaches
+
+    async def _post(self, answer: Answer, channel: str, *, thread_ts: str = "", about: str = "") -> None:
         """Queue it, once per `about`; if the store doesn't respond, send it directly."""
         change = next(filter(None, (change_of(button.action) for button in answer.card.buttons)), 0)
-        place = f"{channel}:{about or secrets.token_hex(8)}"
         subject = about_setting(answer.workspace, answer.setting) if answer.setting else f"{ANSWER}:"
         planned = PlannedPost(
-            dedupe=f"{subject}{place}",
+            dedupe=f"{subject}{channel}:{about or secrets.token_hex(8)}",
             channel=channel,
             kind=ANSWER,
             urgency=URGENCY,
@@ -168,201 +266,36 @@ class AnswerQueue:
             thread_ts=thread_ts,
             undo=change,
         )
+        workspace, setting = answer.workspace, answer.setting
         try:
-            if answer.setting:
-                about, number = answer.setting, answer.number
-                await self._store.records.plan_about(answer.workspace, about, planned, number=number)
+            if setting:
+                await self._store.records.plan_about(workspace, setting, planned, number=answer.number)
             else:
-                await self._store.outbox.plan(answer.workspace, planned)
+                await self._store.outbox.plan(workspace, planned)
         except RecordsUnavailable as error:
             log.warning("an answer is sent without the queue", error=str(error))
-            await Thread(self._slack, channel=channel, thread_ts=thread_ts).reply(answer)
+            thread = {"thread_ts": thread_ts} if thread_ts else {}
+            await self._call(
+                "chat.postMessage", render_answer(answer), channel=channel, **thread, **NO_UNFURL
+            )
         else:
             self._changed()
 
-    async def post_where_known(self, answer: Answer, *, channel: str, thread_ts: str = "") -> bool:
-        """Queue it if the bot can post in the channel, and so edit it later; returns whether it did."""
+    async def _call(self, method: str, message: Message, **body: Any) -> str:
+        """Call Slack with a message; its `ts`, empty where Slack refuses it."""
         try:
-            reaches = await self._store.outbox.reaches(channel) or await self._directory.can_post(channel)
-        except RecordsUnavailable:
-            reaches = False
-        if reaches:
-            await self.post(answer, channel=channel, thread_ts=thread_ts)
-        return reaches
-
-
-class QueuedThread(Thread):
-    """The thread of a mention, or a conversation with the bot; `about` names the message that is answered once."""
-
-    def __init__(
-        self, slack: WebApi, queue: AnswerQueue, *, channel: str, about: str, thread_ts: str = ""
-    ) -> None:
-        super().__init__(slack, channel=channel, thread_ts=thread_ts)
-        self._queue, self._about = queue, about
-
-    async def reply(self, answer: Answer) -> None:
-        """In the place of the progress; what changed something is a message of its own, which lasts over a restart."""
-        if self.shown_ts and not answer.public and not answer.noted:
-            return await super().reply(answer)
-        if not answer.noted:
-            await self._queue.post(answer, channel=self._channel, thread_ts=self._thread, about=self._about)
-        return await self.remove()
-
-
-@frozen
-class ClickedMessage:
-    """The message that was clicked; `places` are the ids under which the store may know its channel."""
-
-    store: Store
-    places: Collection[str]
-    ts: str
-    change: int = 0
-    """The entry of the audit that the clicked Undo takes back; 0 if it was another button."""
-
-    async def is_stored(self) -> bool:
-        """True if the store has it, so that the delivery worker repaints it."""
-        try:
-            return await self.store.repaints.covers(self.places, self.ts)
-        except RecordsUnavailable:
-            return False
-
-    async def without_undo(self) -> Message | None:
-        """The message without its Undo, once that has expired and the delivery worker doesn't repaint it."""
-        if await self.is_stored():
-            return None
-        try:
-            entry = await self.store.records.change_with_number(self.change)
-        except RecordsUnavailable:
-            return None
-        if entry is None or not (entry.undone_by or entry.overtaken_by):
-            return None
-        return changes.message(entry, Card(title=""))
-
-
-def thread_of(body: Mapping[str, Any]) -> str:
-    """The thread in which the click happened; empty outside of threads."""
-    return str((body.get("container") or {}).get("thread_ts") or "")
-
-
-def places_of(channel: str, person: str) -> Collection[str]:
-    """The ids under which a channel's messages may be stored, where this person clicks or writes.
-
-    What was posted to a person is stored under the person's id and stands in their D… channel with the bot.
-    """
-    return (channel, person) if channel.startswith("D") else (channel,)
-
-
-class Address:
-    """A response address: of a slash command, of a click on an ephemeral message, or on a card.
-
-    `settling`: the click answers the question of an ephemeral message, which then may go. `thread_ts`: the thread
-    in which the click was; an answer goes there only when it is named
-    (https://docs.slack.dev/interactivity/handling-user-interaction#publishing_in_thread).
-    A slash command's address can replace and delete nothing
-    (https://github.com/slackapi/bolt-python/issues/1268).
-    `queue` posts what the whole channel is to see, where it can.
-    """
-
-    def __init__(
-        self,
-        respond: AsyncRespond,
-        slack: WebApi,
-        *,
-        person: str,
-        channel: str,
-        thread_ts: str = "",
-        ephemeral: bool = False,
-        settling: bool = False,
-        clicked: ClickedMessage | None = None,
-        queue: AnswerQueue | None = None,
-    ) -> None:
-        self._respond, self._slack, self._queue = respond, slack, queue
-        self._person, self._channel, self._thread = person, channel, thread_ts
-        self._ephemeral, self._settling, self._clicked = ephemeral, settling, clicked
-        self._announced = False
-
-    async def show_progress(self) -> None:
-        """Say it in the place of the question alone: what else an address said could be neither replaced nor deleted."""
-        if self._ephemeral and self._settling:
-            self._announced = await self._send_to_address(_WORKING, replace_original=True)
-
-    async def _send_to_address(self, message: Message, **how: Any) -> bool:
-        return await respond_to(
-            self._respond, {"text": message.text, "blocks": message.blocks, **NO_UNFURL, **how}
-        )
-
-    async def reply(self, answer: Answer) -> None:
-        """A question that was clicked goes with its answer; the card that was clicked stays."""
-        if self._clicked and self._clicked.change and (present := await self._clicked.without_undo()):
-            await self._send_to_address(present, replace_original=True)
-        own, says_it = (
-            self._announced or (self._ephemeral and answer.settles),
-            answer.on_card or answer.edited,
-        )
-        silent = says_it and self._clicked is not None and await self._clicked.is_stored()
-        silent = silent or (answer.on_card and own)
-        if own and (silent or answer.public):
-            await respond_to(self._respond, {"delete_original": True})
-        if silent:
-            return
-        if answer.public and self._queue:
-            queued = self._queue.post_where_known(answer, channel=self._channel, thread_ts=self._thread)
-            if await queued:
-                return  # from the queue, which keeps its Undo up to date
-        await self._send(render_answer(answer), public=answer.public, over=own and not answer.public)
-
-    async def _send(self, message: Message, *, public: bool, over: bool) -> None:
-        thread = {"thread_ts": self._thread} if self._thread else {}
-        how: dict[str, Any] = {"replace_original": True}
-        if not over:
-            how = {"response_type": "in_channel" if public else "ephemeral", "replace_original": False}
-            how |= thread
-        if await self._send_to_address(message, **how):
-            return
-        # The address takes nothing any more.
-        body: dict[str, Any] = {"channel": self._channel, "text": message.text, "blocks": message.blocks}
-        body |= thread if public else {**thread, "user": self._person}
-        try:
-            method = "chat.postMessage" if public else "chat.postEphemeral"
-            await self._slack.call(method, retry=True, **body)
+            answer = await self._slack.call(
+                method, retry=True, text=message.text, blocks=message.blocks, **body
+            )
         except SlackError as error:
-            log.warning("an answer was lost", error=str(error)[:200], person=self._person)
+            log.warning("an answer was lost", error=str(error)[:200], channel=body["channel"])
+            return ""
+        return str(answer.get("ts") or answer.get("message_ts") or "")
 
 
-class ModalResponder:
-    """A modal that a person has open, for one answer; if they closed it, the answer is sent as a message.
-
-    `delay`: seconds for an acknowledgement that changes the view, which an update must not overtake.
-    """
-
-    def __init__(
-        self, slack: WebApi, queue: AnswerQueue, *, view: str, person: str, channel: str, delay: float = 0.0
-    ) -> None:
-        self._slack, self._queue, self._view, self._person = slack, queue, view, person
-        self._channel, self._delay = channel, delay
-
-    async def show_progress(self) -> None:
-        """The modal says so from the beginning."""
-
-    async def reply(self, answer: Answer) -> None:
-        """Show it; a change is also posted in the channel."""
-        await self._queue.announce(answer, self._channel, seen=False)
-        await asyncio.sleep(self._delay)
-        view = answer_view(answer.card, items=answer.items, channel=self._channel)
-        try:
-            await self._slack.call("views.update", view_id=self._view, view=view)
-        except SlackError as error:
-            log.info("modal already closed", error=str(error)[:100])
-            if not answer.public:
-                await Thread(self._slack, channel=self._person).reply(answer)
+def _thread(to: Origin) -> dict[str, str]:
+    return {"thread_ts": to.thread_ts} if to.thread_ts else {}
 
 
-class SilentResponder(Thread):
-    """Home shows the result; only a refusal is sent to the person directly."""
-
-    async def show_progress(self) -> None:
-        """Home is redrawn in any case."""
-
-    async def reply(self, answer: Answer) -> None:
-        if not answer.on_card:
-            await super().reply(answer)
+async def _send(respond: AsyncRespond, message: Message, **how: Any) -> bool:
+    return await respond_to(respond, {"text": message.text, "blocks": message.blocks, **NO_UNFURL, **how})

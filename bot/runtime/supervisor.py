@@ -116,25 +116,3 @@ class Supervisor:
     def _succeeded(self, name: str) -> None:
         self._tasks[name].failures = 0
         metrics.TASK_FAILING.labels(name).set(0)
-
-
-class ActiveTasks:
-    """The tasks that answer someone; `drain` waits for them before the bot ends."""
-
-    def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[Any]] = set()
-
-    @contextmanager
-    def track(self) -> Iterator[None]:
-        """Count the current task as long as the block runs."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            yield
-        finally:
-            self._tasks.discard(task)
-
-    async def drain(self, seconds: float) -> None:
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=seconds)
