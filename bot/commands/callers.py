@@ -9,8 +9,8 @@ from bot.commands.answer import Answer
 from bot.commands.context import CommandContexts
 from bot.slack import permissions
 from bot.slack.directory import UserDirectory, Viewer
-from bot.slack.permissions import Person, Reach
-from shared.commands import Command, Invocation, Role
+from bot.slack.permissions import Person, Reach, Standing
+from shared.commands import Command, Invocation
 from shared.commands.base import HERE, Arguments, InChannel
 from shared.commands.run import CommandContext
 from shared.commands.subscribe import list_sources
@@ -31,16 +31,14 @@ class Access:
 
     def of(self, person: Person, channel: str) -> Caller:
         """The person as they stand in a channel."""
-        placed = permissions.with_role(person, rules=self.contexts.settings.roles, channel=channel)
-        return Caller(person=placed, channel=channel, access=self)
+        rules = self.contexts.settings.roles
+        return Caller(person=person, rules=rules, channel=channel, access=self)
 
 
 @frozen
-class Caller:
+class Caller(Standing):
     """A person in a channel."""
 
-    person: Person
-    channel: str
     access: Access
 
     @property
@@ -58,21 +56,13 @@ class Caller:
         """The person's own time zone from Slack, or that of the settings."""
         return find_zone(self.person.zone) or find_zone(self.access.contexts.settings.routes.timezone) or UTC
 
-    def may(self, command: Command) -> bool:
-        return self.may_use(command.name, command.role)
-
-    def may_use(self, name: str, needed: Role = Role.OPERATOR) -> bool:
-        """Answer for what is not in the table of commands: acts on replies have one right together, `CLAIM`."""
-        rules = self.access.contexts.settings.roles
-        return permissions.may(self.person, name, needed=needed, rules=rules, channel=self.channel)
-
     def context(self, workspace: str | None) -> CommandContext:
         """The context of a command in this workspace, or in that of the channel. Raises `UnknownWorkspace`."""
         contexts, directory, viewer = self.access.contexts, self.access.directory, self.viewer
         place = contexts.workspace(workspace, channel=self.channel)
         return replace(
-            contexts.at(place, self.actor, role=self.person.role),
-            permits=self.may,
+            contexts.at(place, self.actor, role=self.role),
+            permits=lambda command: self.may(command.name),
             display_name=directory.display_name,
             find_place=lambda channel: directory.find_place(channel, viewer),
             sees_channel=lambda channel: directory.sees(channel, viewer),
@@ -84,21 +74,21 @@ class Caller:
         places = await self.access.contexts.store.alerts.messages([alert])
         return await self.access.directory.permalink(*places[alert]) if alert in places else ""
 
-    async def hidden(self, arguments: Arguments) -> Answer | None:
-        """The refusal of arguments that name a channel of which this person may not know."""
+    async def located(self, arguments: Arguments) -> Arguments | Card:
+        """The arguments with the id of the channel that they name; the refusal of one of which this person may not know."""
         if not isinstance(arguments, InChannel) or not arguments.channel:
-            return None
-        place = await self.access.directory.refusal(arguments.channel, self.viewer)
-        if place is None:
-            return None
-        return Answer(card=Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN))
+            return arguments
+        place = await self.access.directory.locate(arguments.channel, self.viewer)
+        if place.refusal:
+            return Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN)
+        return replace(arguments, channel=place.channel)
 
     async def readable(self, asked: Invocation) -> Invocation | None:
         """The line in the workspace that this person may read here; None if it may not be answered."""
-        name, rules = asked.command.name, self.access.contexts.settings.roles
-        if not self.may(asked.command):
+        name = asked.command.name
+        if not self.may(name):
             return None
-        if self.person.reach is not Reach.CHANNEL or permissions.is_named(self.person, name, rules):
+        if self.reach is not Reach.CHANNEL or self.is_named(name):
             return asked
         if isinstance(asked.arguments, InChannel) and asked.arguments.channel not in {HERE, self.channel}:
             return None
@@ -123,17 +113,4 @@ class Caller:
             effect="refused",
         )
         await contexts.store.records.record(entry)
-        return Answer(card=await self.refusal(command.name, command.role))
-
-    async def refusal(self, name: str, needed: Role = Role.OPERATOR, *, act: str = "") -> Card:
-        """Explain why the person may not, and who can; `act` is the word that they used, where it isn't the name."""
-        rules, everywhere = self.access.contexts.settings.roles, self.person.reach is Reach.EVERYTHING
-        can = await self.access.directory.display_names(permissions.who_can(name, needed=needed, rules=rules))
-        return permissions.refusal(
-            self.person,
-            f"“{act or name}”",
-            needed=needed,
-            can=f"Who can: {can}." if can else "",
-            # The channel forbids it, where it would be allowed without its rule.
-            here=everywhere and permissions.may(self.person, name, needed=needed, rules=rules),
-        )
+        return Answer(card=self.refusal(command.name))

@@ -114,8 +114,7 @@ class CommandDispatcher:
         line = asked if isinstance(asked, str) else asked.line
         try:
             if isinstance(asked, str):
-                line = await self._directory.with_channels(asked, caller.viewer)
-                asked = Typed(line)
+                asked = Typed(asked)
             answer = await self._act(asked, caller)
         except UsageError as error:
             answer = Answer(card=with_form(error.card, line))
@@ -146,8 +145,8 @@ class CommandDispatcher:
             person = await asyncio.wait_for(self._directory.find(asker.user), PERSON_SECONDS)
         except TimeoutError:
             person = Person(id=asker.user, name=asker.user, is_known=False)
-        caller, command = self._access.of(person, asker.channel), COMMANDS[verb]
-        return None if caller.may(command) else await caller.refusal(verb, command.role)
+        caller = self._access.of(person, asker.channel)
+        return None if caller.may(verb) else caller.refusal(verb)
 
     async def _act(self, asked: Action, caller: Caller) -> Answer:  # noqa: PLR0911 # a kind of action each
         match asked:
@@ -161,7 +160,7 @@ class CommandDispatcher:
             case Confirm():
                 return await self._confirm(asked, caller)
             case Perform(act=act):
-                if not caller.may(COMMANDS[act.verb]):
+                if not caller.may(act.verb):
                     return await caller.refuse(COMMANDS[act.verb], act.line, asked.workspace)
                 context = caller.context(asked.workspace)
                 return await self._changed(await carry_out(act, context), context)
@@ -186,8 +185,8 @@ class CommandDispatcher:
 
     async def _on_named(self, asked: NamedReply, caller: Caller) -> Answer:
         """Act on the one reply that fits a name; several are offered, and nothing changes."""
-        if not caller.may_use(CLAIM):
-            return Answer(card=await caller.refusal(CLAIM, act=asked.verb))
+        if not caller.may(CLAIM):
+            return Answer(card=caller.refusal(CLAIM, act=asked.verb))
         listing = invocation(Replies(), workspace=asked.workspace)
         readable = await caller.readable(listing)
         if readable is None:
@@ -216,11 +215,15 @@ class CommandDispatcher:
         return Answer(card=interested.details(described))
 
     async def _command(self, asked: Invocation, caller: Caller) -> Answer:
+        located = await caller.located(asked.arguments)
+        if not isinstance(located, Card) and located != asked.arguments:
+            # A private channel's name must not get into the audit, which other people read.
+            asked = replace(asked, arguments=located, line=located.line)
         readable = await caller.readable(asked)
         if readable is None:
             return await caller.refuse(asked.command, asked.line, asked.workspace)
-        if hidden := await caller.hidden(readable.arguments):
-            return hidden
+        if isinstance(located, Card):
+            return Answer(card=located)
         context = caller.context(readable.workspace)
         if own := await self._own_answer(readable.arguments, context):
             return own
@@ -231,7 +234,7 @@ class CommandDispatcher:
         if isinstance(done, Question):
             return await self._ask(done, caller, context)
         match readable.arguments:
-            case Help(command="all") if caller.may_use(CLAIM):
+            case Help(command="all") if caller.may(CLAIM):
                 footer = f"{reply_lines.ACTS} {done.card.footer}"
                 done = replace(done, card=replace(done.card, footer=footer))
             case Help(command=str(about)) if about in COMMANDS and context.allows(COMMANDS[about]):
@@ -292,7 +295,7 @@ class CommandDispatcher:
         except ValueError:  # it was asked by another version
             return Answer(card=_NOT_CONFIRMED[Verdict.UNKNOWN], settles=True)
         act: Act = acts[asked.choice]
-        if not caller.may(COMMANDS[act.verb]):
+        if not caller.may(act.verb):
             return await caller.refuse(COMMANDS[act.verb], line, question.workspace)
         if not await kept.take(asked.nonce):
             return await self._given(asked.nonce, caller)

@@ -19,12 +19,10 @@ from bot.blockkit.actions import OpenForm, ShowSample
 from bot.commands.alerts.open_replies import ReplyItems
 from bot.commands.canned_replies import OUTSIDE, UNKNOWN_PERSON
 from bot.commands.context import CommandContexts, WorkspaceCache
-from bot.slack import permissions
 from bot.slack.directory import UserDirectory
-from bot.slack.permissions import Person, Reach
+from bot.slack.permissions import Person, Reach, Standing
 from bot.slack.web_api import SlackError, WebApi
 from shared.api.errors import OutreachError
-from shared.commands import COMMANDS
 from shared.commands.away import Back
 from shared.commands.base import DOMAIN
 from shared.commands.domain import Domain
@@ -227,9 +225,10 @@ class HomeTab:
         if len(self._visitors) >= MOST_VISITORS:
             self._visitors.clear()
         self._visitors.add(user)
-        person = permissions.with_role(await self._directory.find(user), rules=self._contexts.settings.roles)
-        if person.reach is Reach.EVERYTHING:
-            await self._publish(user, view(await self._read_state(person, fresh=fresh)))
+        person = await self._directory.find(user)
+        standing = Standing(person=person, rules=self._contexts.settings.roles)
+        if standing.reach is Reach.EVERYTHING:
+            await self._publish(user, view(await self._read_state(standing, fresh=fresh)))
         else:
             await self._publish(user, plain(OUTSIDE if person.is_known else UNKNOWN_PERSON))
 
@@ -244,8 +243,9 @@ class HomeTab:
         except SlackError as error:
             log.warning("home not shown", error=str(error)[:200])
 
-    async def _read_state(self, person: Person, *, fresh: bool) -> HomeState:
+    async def _read_state(self, standing: Standing, *, fresh: bool) -> HomeState:
         settings, problems = self._contexts.settings, list[BaseException]()
+        person = standing.person
         workspaces = settings.workspaces
         for workspace in workspaces.values() if fresh else ():
             self._cache.forget(workspace)
@@ -262,7 +262,6 @@ class HomeTab:
             attempt(self._absence(person)),
             asyncio.gather(*(attempt(self._cache.domains(workspace)) for workspace in workspaces.values())),
         )
-        pause = COMMANDS["pause"]
         return HomeState(
             now=datetime.now(UTC),
             workspaces=tuple(workspaces),
@@ -274,7 +273,7 @@ class HomeTab:
                 if healths is not None
             },
             absence=absence or "",
-            may_change=permissions.may(person, pause.name, needed=pause.role, rules=settings.roles),
+            may_change=standing.may("pause"),
             problem=_describe(problems),
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import difflib
-import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,13 +13,11 @@ from typing import Any, TypeVar, cast
 
 import structlog
 
-from bot.slack import permissions
-from bot.slack.permissions import Person
+from bot.slack.permissions import Person, Standing
 from bot.slack.web_api import SlackError, WebApi
-from shared.commands import COMMANDS
 from shared.commands.run import Place
 from shared.frozen import frozen
-from shared.settings import MEMBERS, Roles
+from shared.settings import Roles
 
 FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0
 """Seconds for which an answer is used without asking again, and for which it is used where Slack does not answer."""
@@ -37,9 +34,6 @@ PAGE = 999
 TIMEOUT_SECONDS = 5
 INVITE = "Type /invite @outreach there, then try again."
 _NOT_THERE = frozenset({"channel_not_found", "method_not_supported_for_channel_type"})
-_NAMING = frozenset({"subscribe", "unsubscribe", "subscriptions", "digest"})
-"""The commands that name channels; elsewhere a `#` may belong to a sequence's name."""
-_NAMED = re.compile(r"(?<![\w<&])#([^\s#<>&,|\"]{1,80})")
 
 log = structlog.get_logger("people")
 T = TypeVar("T")
@@ -160,21 +154,10 @@ class UserDirectory:
                 people[person.id] = tuple(str(name) for name in names if name)
         return people
 
-    async def display_names(self, who: Iterable[str], *, limit: int = 5) -> str:
-        """The names of those who can: `@ann, @ben, @sales-aes`; empty if there are none."""
-        named = sorted({*who} - ({"admins"} if MEMBERS in who else set()))  # they are members, too
-        names = await asyncio.gather(*map(self.display_name, named[:limit]))
-        more = [f"{len(named) - limit} more"] if len(named) > limit else []
-        return ", ".join((*names, *more))
-
     async def display_name(self, who: str) -> str:
-        kinds = {
-            "here": "everyone in the channel",
-            MEMBERS: "full members of this Slack workspace",
-            "admins": "admins of this Slack workspace",
-        }
-        if who in kinds:
-            return kinds[who]
+        """The name of a person or a group, or what a mention of `here` means."""
+        if who == "here":
+            return "everyone in the channel"
         if who.startswith("S"):
             handles = await self._cached_call("handles", "", self._handles) or {}
             return f"@{handles.get(who, who)}"
@@ -210,13 +193,6 @@ class UserDirectory:
         """A channel was renamed, archived or moved: cached data about it and about all names is dropped."""
         self._cached.pop(("channel", channel), None)
         self._cached.pop(("channels", ""), None)
-
-    async def with_channels(self, line: str, viewer: Viewer | None = None) -> str:
-        """The line with every `#name` that is a channel written as Slack writes it when it knows the id."""
-        if line.partition(" ")[0].lower() not in _NAMING or not _NAMED.search(line):
-            return line
-        ids = await self._ids(viewer) or {}
-        return _NAMED.sub(lambda m: f"<#{ids[m[1].lower()]}>" if m[1].lower() in ids else m[0], line)
 
     async def _ids(self, viewer: Viewer | None) -> Mapping[str, str] | None:
         """The ids of the channels that a viewer may know of, by name; None where Slack doesn't tell."""
@@ -270,11 +246,15 @@ class UserDirectory:
         shared = self._listed("users.conversations", "channels", user=user, types="private_channel,mpim")
         return frozenset([str(info["id"]) async for info in shared])
 
-    async def refusal(self, channel: str, viewer: Viewer | None) -> Place | None:
-        """The refusal of a channel that a viewer can't name; None if they can. A private channel is refused like a missing one."""
+    async def locate(self, channel: str, viewer: Viewer | None = None) -> Place:
+        """The id of a channel that is given by id or as `#sales`, or its refusal.
+
+        A private channel that a viewer may not know of is refused like a missing one.
+        """
         if not channel.startswith("#"):
-            return None if viewer is None or await self.sees(channel, viewer) else _no_channel(channel)
-        ids = await self._ids(viewer)
+            hidden = viewer is not None and not await self.sees(channel, viewer)
+            return _no_channel(channel) if hidden else Place(channel=channel)
+        ids, name = await self._ids(viewer), channel[1:].lower()
         if ids is None:
             return Place(
                 channel=channel,
@@ -282,18 +262,19 @@ class UserDirectory:
                 refusal=f"Slack couldn't be asked about {channel}",
                 fix="Try again, or give the channel's id.",
             )
-        name = channel[1:].lower()
-        return None if name in ids else _no_channel(channel, near=difflib.get_close_matches(name, ids, n=3))
+        if name in ids:
+            return Place(channel=ids[name])
+        return _no_channel(channel, near=difflib.get_close_matches(name, ids, n=3))
 
     async def find_place(self, channel: str, viewer: Viewer | None = None) -> Place:
         """Answer if alerts can be posted to a channel and read back there; a public one is joined for that.
 
         https://docs.slack.dev/reference/methods/conversations.join
         """
-        if refusal := await self.refusal(channel, viewer):
-            return refusal
-        if channel.startswith("#"):
-            channel = (await self._ids(viewer) or {}).get(channel[1:].lower(), channel)
+        place = await self.locate(channel, viewer)
+        if place.refusal:
+            return place
+        channel = place.channel
         if channel.startswith("D") and viewer and viewer.user:
             return await self._find_conversation(channel, viewer.user)
         try:
@@ -384,8 +365,7 @@ async def may_still_pause(directory: UserDirectory, rules: Roles, user: str, cha
     person = await directory.find(user)
     if not person.is_known or person.is_deleted:
         return not person.is_known
-    placed, pause = permissions.with_role(person, rules=rules, channel=channel), COMMANDS["pause"]
-    return permissions.may(placed, pause.name, needed=pause.role, rules=rules, channel=channel)
+    return Standing(person=person, rules=rules, channel=channel).may("pause")
 
 
 class RotaPeople:

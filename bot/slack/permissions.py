@@ -12,14 +12,10 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
-from shared.commands import Role
+from shared.commands import COMMANDS, Role
 from shared.domain.card import Card, Tone
 from shared.frozen import frozen
 from shared.settings import MEMBERS, Roles
-
-EVERYBODY = Roles()
-"""These rules hold without any `[roles]`."""
-
 
 SHOWN = frozenset({"help", "whoami", "subscriptions"})
 """Outsiders can view these in a channel that is open to them and isn't an alert channel."""
@@ -57,10 +53,6 @@ class Person:
     """Those of the groups named in the settings that the person is in."""
     zone: str = ""
     """The time zone of their profile; empty where Slack does not tell."""
-    role: Role = Role.READER
-    """The role where the person acts, see `with_role`."""
-    reach: Reach = Reach.NOTHING
-    """The extent of what the person may read there."""
 
     @classmethod
     def from_user(cls, user: Mapping[str, Any], *, home: Mapping[str, Any]) -> Person:
@@ -94,92 +86,79 @@ def _is_admin(user: Mapping[str, Any]) -> bool:
     return bool(user.get("is_admin") or user.get("is_owner"))
 
 
-def with_role(person: Person, *, rules: Roles = EVERYBODY, channel: str = "") -> Person:
-    """The person with the role and the reach that hold in this channel."""
-    role, limit = _granted(person, rules), rules.channels.get(channel)
-    reach = Reach.CHANNEL if channel in rules.outsiders else Reach.NOTHING
-    if role is not Role.READER or (person.is_known and not person.is_outsider):
-        reach = Reach.EVERYTHING
-    if isinstance(limit, Role) and role.includes(limit):
-        role = limit
-    return replace(person, role=role, reach=reach)
+@frozen
+class Standing:
+    """A person where they act: what they may read and do there, by the settings."""
 
+    person: Person
+    rules: Roles = Roles()
+    channel: str = ""
 
-def _granted(person: Person, rules: Roles) -> Role:
-    if person.is_bot:
-        return Role.READER
-    slack_admin = rules.admin is None and person.is_admin and person.is_member
-    if slack_admin or _named(person, rules.admin or frozenset()):
-        return Role.ADMIN
-    return Role.OPERATOR if _named(person, rules.operator) else Role.READER
+    @property
+    def role(self) -> Role:
+        """The person's role, as far as the channel's limit goes."""
+        granted, limit = self._granted, self.rules.channels.get(self.channel)
+        return limit if isinstance(limit, Role) and granted.includes(limit) else granted
 
+    @property
+    def _granted(self) -> Role:
+        person, admins = self.person, self.rules.admin
+        if person.is_bot:
+            return Role.READER
+        slack_admin = admins is None and person.is_admin and person.is_member
+        if slack_admin or self._is_among(admins or frozenset()):
+            return Role.ADMIN
+        return Role.OPERATOR if self._is_among(self.rules.operator) else Role.READER
 
-def _named(person: Person, who: frozenset[str]) -> bool:
-    return person.id in who or bool(person.groups & who) or (MEMBERS in who and person.is_member)
+    @property
+    def reach(self) -> Reach:
+        if self._granted is not Role.READER or (self.person.is_known and not self.person.is_outsider):
+            return Reach.EVERYTHING
+        return Reach.CHANNEL if self.channel in self.rules.outsiders else Reach.NOTHING
 
+    def _is_among(self, who: frozenset[str]) -> bool:
+        person = self.person
+        return person.id in who or bool(person.groups & who) or (MEMBERS in who and person.is_member)
 
-def is_named(person: Person, name: str, rules: Roles) -> bool:
-    """True where the settings give the command of this name to the person, and not to a role."""
-    return _named(person, rules.commands.get(name, frozenset()))
+    def is_named(self, name: str) -> bool:
+        """True where the settings give the command of this name to the person, and not to a role."""
+        return self._is_among(self.rules.commands.get(name, frozenset()))
 
-
-def may(person: Person, name: str, *, needed: Role, rules: Roles = EVERYBODY, channel: str = "") -> bool:
-    """True if a person, see `with_role`, may give this command, which needs a role unless the settings say whom."""
-    if needed is not Role.READER:
-        limit = rules.channels.get(channel)
-        if person.is_bot or (isinstance(limit, frozenset) and name not in limit):
+    def may(self, name: str) -> bool:
+        """True if the person may give this command; acts on replies, which have no command, have one name together."""
+        needed = COMMANDS[name].role if name in COMMANDS else Role.OPERATOR
+        if needed is not Role.READER:
+            limit = self.rules.channels.get(self.channel)
+            if self.person.is_bot or (isinstance(limit, frozenset) and name not in limit):
+                return False
+        if self.is_named(name):
+            return True
+        is_limited = name in MEMBERS_ONLY and self.person.is_guest and self.role is Role.READER
+        reads = self.reach is Reach.EVERYTHING or (self.reach is Reach.CHANNEL and name in OPEN)
+        if is_limited or not reads:
             return False
-    if _named(person, rules.commands.get(name, frozenset())):
-        return True
-    is_limited = name in MEMBERS_ONLY and person.is_guest and person.role is Role.READER
-    reads = person.reach is Reach.EVERYTHING or (person.reach is Reach.CHANNEL and name in OPEN)
-    if is_limited or not reads:
-        return False
-    wanted = rules.commands.get(name, {needed.value})
-    return any(person.role.includes(role) for role in Role if role.value in wanted)
+        wanted = self.rules.commands.get(name, {needed.value})
+        return any(self.role.includes(role) for role in Role if role.value in wanted)
 
-
-def who_can(name: str, *, needed: Role, rules: Roles) -> frozenset[str]:
-    """The ids, groups and kinds of people that a refusal points to."""
-    wanted = rules.commands.get(name)
-    roles = {needed} if wanted is None else {Role(who) for who in wanted if who in set(Role)}
-    named = frozenset() if wanted is None else frozenset(who for who in wanted if who not in set(Role))
-    if Role.READER in roles or Role.OPERATOR in roles:
-        named |= rules.operator
-    if roles:
-        named |= rules.admin if rules.admin is not None else frozenset({"admins"})
-    return named
-
-
-def refusal(
-    person: Person, act: str, *, needed: Role = Role.OPERATOR, can: str = "", here: bool = False
-) -> Card:
-    """Explain why not, and who can; `here` when it is the channel that forbids it."""
-    why = f"Your role here, {person.role}, doesn't include it."
-    if here:
-        why = "The settings don't allow it in this channel."
-    elif not person.is_known:
-        why = "Slack didn't say who you are. Try again in a minute."
-    elif person.is_bot:
-        why = "Bots can't change anything. Run the command from your own account."
-    elif person.is_outsider:
-        why = _OUTSIDER[person.reach]
-    elif person.is_guest:
-        why = "Guests of this Slack workspace can view most things, but not the audit log, and not change anything."
-    return Card(
-        title=f"You don't have permission to run {act} here",
-        tone=Tone.WARN,
-        text=(why, can or _WHO[needed], "Nothing was changed."),
-    )
+    def refusal(self, name: str, *, act: str = "") -> Card:
+        """Explain why not; `act` is the word that they used, where it isn't the command's name."""
+        person, why = self.person, f"Your role here, {self.role}, doesn't include it."
+        if self.reach is Reach.EVERYTHING and replace(self, channel="").may(name):
+            why = "The settings don't allow it in this channel."
+        elif not person.is_known:
+            why = "Slack didn't say who you are. Try again in a minute."
+        elif person.is_bot:
+            why = "Bots can't change anything. Run the command from your own account."
+        elif person.is_outsider:
+            why = _OUTSIDER[self.reach]
+        elif person.is_guest:
+            why = "Guests of this Slack workspace can view most things, but not the audit log, and not change anything."
+        title = f"You don't have permission to run “{act or name}” here"
+        return Card(title=title, tone=Tone.WARN, text=(why, "Nothing was changed."))
 
 
 _OUTSIDER = {
     Reach.NOTHING: "People from other organizations don't have access in this channel.",
     Reach.CHANNEL: "People from other organizations can view this channel's own workspace, but not change anything.",
     Reach.EVERYTHING: "Your role here doesn't include it.",
-}
-_WHO = {
-    Role.READER: "Everyone can.",
-    Role.OPERATOR: "Ask a full member of this Slack workspace.",
-    Role.ADMIN: "Ask an admin of this Slack workspace.",
 }

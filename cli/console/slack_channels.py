@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cli.console.exit_codes import Refused
 from cli.console.resources import log_to_stderr
-from shared.commands import Invocation, parse
+from shared.commands import Invocation
 from shared.commands.base import InChannel
 from shared.commands.run import UNCHECKED, Place
 from shared.domain.card import Card, Tone
@@ -41,17 +41,16 @@ def place_finder(settings: Settings) -> Callable[[str], Awaitable[Place]]:
 async def with_channel_id(invocation: Invocation, settings: Settings) -> Invocation:
     """The line with the id of the channel that it names, as the database has it; raises `Refused` for an unknown one."""
     named = invocation.arguments
-    channel = named.channel if isinstance(named, InChannel) else ""
-    if not channel.startswith("#") or not settings.slack.bot_token:
+    if not isinstance(named, InChannel) or not named.channel.startswith("#") or not settings.slack.bot_token:
         return invocation
     from bot.slack.directory import UserDirectory
 
     async with open_web_api(settings) as api:
-        line = await UserDirectory(api).with_channels(invocation.line)
-    if line == invocation.line:
-        place = await place_finder(settings)(channel)
+        place = await UserDirectory(api).locate(named.channel)
+    if place.refusal:
         raise Refused(Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN))
-    return replace(parse(line), workspace=invocation.workspace)
+    named = replace(named, channel=place.channel)
+    return replace(invocation, arguments=named, line=named.line)
 
 
 async def with_channel_names(card: Card, settings: Settings) -> Card:

@@ -10,12 +10,11 @@ from collections.abc import AsyncIterator, Awaitable, Collection
 from typing import Any
 
 from bot.app import set_channels
-from bot.slack import permissions
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SCOPES, SPARE
+from bot.slack.permissions import Standing
 from bot.slack.web_api import SlackError, open_web_api
 from cli.doctor.finding import PATIENCE, Finding, bad, doubtful, good
-from shared.commands import Role
 from shared.settings import CLAIM, Settings, SlackSettings
 from shared.text.sanitize import visible
 
@@ -91,8 +90,7 @@ async def _rota(directory: UserDirectory, settings: Settings, person: str, name:
         fix = "Copy the id from the profile's menu in Slack."
         return bad("Rota", f"{who}, whom Slack doesn't know", fix=fix)
     who = f"{who} (@{visible(member.name)})"
-    placed = permissions.with_role(member, rules=rules, channel="")
-    if member.is_deleted or not permissions.may(placed, CLAIM, needed=Role.OPERATOR, rules=rules):
+    if member.is_deleted or not Standing(person=member, rules=rules).may(CLAIM):
         why = "whose account is deactivated" if member.is_deleted else "who can't claim replies"
         return bad("Rota", f"{who}, {why}", fix="Remove them, or see [roles].")
     return good("Rota", f"{who}, who can claim replies")

@@ -90,8 +90,8 @@ class AlertActions:
 
     async def perform(self, asked: OnAlert, caller: Caller) -> Answer:
         """The answer, which only this person sees."""
-        if not caller.may_use(CLAIM):
-            return Answer(card=await caller.refusal(CLAIM, act=asked.verb))
+        if not caller.may(CLAIM):
+            return Answer(card=caller.refusal(CLAIM, act=asked.verb))
         alert = await self.store.alerts.find(asked.alert)
         if alert is None:
             return Answer(card=GONE)
@@ -231,7 +231,7 @@ class AlertActions:
         viewer = Viewer(user=person.id)
         readable = [channel for channel in cards if await self.access.directory.sees(channel, viewer)]
         for channel in readable:
-            if self.access.of(person, channel).may_use(CLAIM):
+            if self.access.of(person, channel).may(CLAIM):
                 return channel, ""
         name = f"@{person.name}"
         if cards and not readable:

@@ -66,9 +66,9 @@ class SlackReplyQueue:
     async def _refusal_of(self, person: Person) -> str:
         """The reason why a person may claim nothing in any channel; a channel may still allow less."""
         caller = self._access.of(person, "")
-        if (reason := never(person)) or caller.may_use(CLAIM):
+        if (reason := never(person)) or caller.may(CLAIM):
             return reason
-        card = await caller.refusal(CLAIM)
+        card = caller.refusal(CLAIM)
         return f"@{person.name} may not claim replies. {' '.join(card.text[:-1])}"
 
     async def read(self) -> QueuedReplies:

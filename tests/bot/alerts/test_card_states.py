@@ -20,8 +20,7 @@ from bot.blockkit.actions import OnAlert
 from bot.blockkit.card_blocks import Message
 from bot.commands import canned_replies
 from bot.commands.alerts import alert_actions
-from bot.slack import permissions
-from bot.slack.permissions import Person
+from bot.slack.permissions import Person, Standing
 from sandbox.slack import blockkit
 from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
@@ -89,7 +88,7 @@ WHOLE: Mapping[str, Callable[[], Card]] = {
     "until when": lambda: alert_actions.snooze_choices(
         OnAlert(verb="snooze", alert="al_1"), now=NOON, zone=UTC
     ),
-    "refused": lambda: permissions.refusal(GUS, "“pause”", can="Who can: @ann, @sales-aes."),
+    "refused": lambda: Standing(person=GUS).refusal("pause"),
     "key refused": lambda: error_card(
         Unauthorized("The API key is missing or revoked.", status=401, endpoint="GET /sequences"), "ref-1"
     ),

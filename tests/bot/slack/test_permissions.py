@@ -12,9 +12,9 @@ import pytest
 
 from bot.slack import directory
 from bot.slack.manifest import manifest
-from bot.slack.permissions import Person, may, who_can, with_role
+from bot.slack.permissions import Person, Standing
 from sandbox.slack import seed
-from shared.commands import COMMANDS, Role
+from shared.commands import Role
 from shared.settings.sections import Roles
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness
@@ -137,13 +137,7 @@ RULED = Roles(
 def test_roles_hold_by_person_group_command_and_channel(
     person: Person, rules: Roles, name: str, channel: str, *, expected: bool
 ) -> None:
-    placed = with_role(person, rules=rules, channel=channel)
-    needed = COMMANDS[name].role
-    assert may(placed, name, needed=needed, rules=rules, channel=channel) is expected
-
-
-def test_a_refusal_names_who_can() -> None:
-    assert who_can("remove", needed=Role.OPERATOR, rules=RULED) == {ANN.id, BEN.id}
+    assert Standing(person=person, rules=rules, channel=channel).may(name) is expected
 
 
 async def test_a_bot_that_mentions_ours_can_read_but_not_change_anything(
