@@ -9,6 +9,7 @@ from datetime import timedelta
 from bot.alerts.wording import show_time
 from shared.commands.guardrails import Guard
 from shared.commands.pause import Pause
+from shared.commands.times import End
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import moment
 from shared.guardrails.rule import Action, Rule, Scope
@@ -79,7 +80,7 @@ def not_paused(incident: Incident, why: str, *, failed: bool) -> Card:
 def suggestion(about: Claim | Incident, rule: Rule, *, target: str, why: str = "") -> Card:
     """The card of a rule that suggests a pause, with the one button that does it."""
     what = "all sequences" if rule.scope is Scope.WORKSPACE else clip(about.label)
-    pause = Pause(target=(target,), duration=rule.duration, reason=f"guardrail {about.rule}")
+    pause = Pause(target=(target,), end=End(duration=rule.duration), reason=f"guardrail {about.rule}")
     button = Button(label=f"Pause {rule.scope}"[:24], action=pause, tone=Tone.BAD)
     return _card(about, f"suggests pausing {what}", why, button=button)
 

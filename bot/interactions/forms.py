@@ -16,6 +16,7 @@ from shared.api.models import Sequence as Campaign
 from shared.commands.base import Arguments, is_email
 from shared.commands.leads import Add
 from shared.commands.pause import Pause
+from shared.commands.times import End
 from shared.domain.card import Card
 from shared.frozen import frozen
 from shared.text.sanitize import visible
@@ -234,7 +235,7 @@ def _read_pause(values: Values) -> Arguments | Errors:
     if not values.get(SEQUENCE):
         return {SEQUENCE: "Choose a sequence."}
     length = parse_duration(values.get("length") or "")
-    return Pause(target=(values[SEQUENCE],), duration=length, reason=values.get("reason") or "")
+    return Pause(target=(values[SEQUENCE],), end=End(duration=length), reason=values.get("reason") or "")
 
 
 def _read_add(values: Values) -> Arguments | Errors:

@@ -56,7 +56,7 @@ async def _serve(settings: Settings) -> None:
                 raise WouldChangeError
             return done
 
-        caller = Caller(actor=actor, records=own.need_records(), now=own.now, settings=settings)
+        caller = Caller(actor=actor, records=own.records, now=own.now, settings=settings)
         await _serve_stdio(_server(AssistantSession(caller, act)))
 
 

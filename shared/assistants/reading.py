@@ -89,6 +89,6 @@ class _ReadingRecords(_Reading):
 
 def reading_only(context: CommandContext) -> CommandContext:
     """Return the same context, in which a change raises `WouldChangeError` instead of being made."""
-    records = context.records and cast("Records", _ReadingRecords(context.records, RECORDS_READS, PARTS))
+    records = cast("Records", _ReadingRecords(context.records, RECORDS_READS, PARTS))
     client = cast("OutreachClient", _Reading(context.client, CLIENT_READS, {}))
     return replace(context, client=client, records=records)

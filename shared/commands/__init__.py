@@ -12,6 +12,7 @@ from shared.commands.base import (
     Arguments,
     Command,
     Face,
+    UsageError,
     discover,
     find_command,
     nearest_of,
@@ -58,15 +59,6 @@ class Invocation:
     @property
     def changes(self) -> bool:
         return self.command.changes and not self.arguments.only_reads
-
-
-class UsageError(Exception):
-    """The line isn't a valid command; the card says what would have been right."""
-
-    def __init__(self, card: Card) -> None:
-        self.card = card
-        title = card.title if card.title.endswith("?") else f"{card.title}."
-        super().__init__(" ".join((title, *card.text)))
 
 
 def parse(line: str) -> Invocation:

@@ -33,7 +33,7 @@ class Whoami(Arguments):
 
 async def _audit(_: Audit, context: CommandContext) -> Result:
     """The newest changes first; what was refused changed nothing, and is shown apart."""
-    records, name, limit = context.need_records(), context.workspace.name, context.limit
+    records, name, limit = context.records, context.workspace.name, context.limit
     # Each by itself: many refused commands, which anybody can type, would hide the changes.
     read = [
         *(await records.audit(name, limit or AUDITED, only="refused"))[: limit or AUDIT_REFUSALS],

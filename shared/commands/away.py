@@ -61,7 +61,7 @@ async def _away(arguments: Away, context: CommandContext) -> Result:
         title = f"{end.until} isn't in the next twelve months"
         here = "You are still here. Nothing was changed."
         return refused(title, here, why=title, argument="until")
-    await context.need_records().turns.leave(context.actor, until=until.timestamp() if until else None)
+    await context.records.turns.leave(context.actor, until=until.timestamp() if until else None)
     shown = f"until {context.show(until)}" if until else "until they are back"
     text = ("Others in the rota get the turns. `back` ends it.",)
     card = Card(f"@{context.actor.name} is away {shown}", text=text)
@@ -70,7 +70,7 @@ async def _away(arguments: Away, context: CommandContext) -> Result:
 
 async def _back(_: Back, context: CommandContext) -> Result:
     """The person gets turns again."""
-    if not await context.need_records().turns.come_back(context.actor.id):
+    if not await context.records.turns.come_back(context.actor.id):
         return Result(Card("You aren't away", text=("Nothing was changed.",)))
     return Result(Card(f"@{context.actor.name} is back", tone=Tone.GOOD), audit="back")
 

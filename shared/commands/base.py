@@ -39,6 +39,15 @@ class ArgumentError(Exception):
         super().__init__(problem)
 
 
+class UsageError(Exception):
+    """The line isn't a valid command; the card says what would have been right."""
+
+    def __init__(self, card: Card) -> None:
+        self.card = card
+        title = card.title if card.title.endswith("?") else f"{card.title}."
+        super().__init__(" ".join((title, *card.text)))
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 class Data:
     """A frozen dataclass that is given by keyword, without what `dataclass` compiles for each class.

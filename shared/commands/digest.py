@@ -89,7 +89,7 @@ async def _run(arguments: Digest, context: CommandContext) -> Result:
     if arguments.action in {"now", "today"}:
         return Result(await digest_card(context, so_far=arguments.action == "today"))
     channel = need_channel(arguments, context)
-    records, name = context.need_records(), context.workspace.name
+    records, name = context.records, context.workspace.name
     before, note = await records.digest_at(name, channel), ""
     if arguments.action == "show":
         several = len(list_workspaces(context)) > 1  # a channel may have the digests of several
@@ -134,7 +134,7 @@ async def show_digests(context: CommandContext, channel: str) -> str:
     names = [one.name for one in list_workspaces(context)]
     texts = []
     for name in names:
-        if at := await context.need_records().digest_at(name, channel):
+        if at := await context.records.digest_at(name, channel):
             whose = f" for {name}" if len(names) > 1 else ""
             following = show_next(at, now=context.now(), zone=context.zone)
             texts.append(f"{show_times(at)}{whose}, next {following}")
@@ -230,7 +230,7 @@ async def _events(days: DayRange, context: CommandContext) -> Fact:
     """The events of the days, posted or not, against those of the days before where these are all known."""
     from shared.domain import evidence
 
-    records, name = context.need_records(), context.workspace.name
+    records, name = context.records, context.workspace.name
     start, end = days.before.moments(UTC)
     heard = await records.guardrails.heard_since(name)
     is_known = heard is not None and heard <= start.timestamp() and days.end < context.today
@@ -246,7 +246,7 @@ async def _events(days: DayRange, context: CommandContext) -> Fact:
 
 async def _unclaimed(context: CommandContext) -> Fact:
     label = "Unclaimed replies"
-    records = context.need_records()
+    records = context.records
     waiting = await records.open_replies(context.workspace.name, most=0)
     if waiting.oldest_at is None:
         if not await records.bot_is_running():
@@ -259,7 +259,7 @@ async def _unclaimed(context: CommandContext) -> Fact:
 
 async def _claims(days: DayRange, context: CommandContext) -> list[Fact]:
     """The time that replies waited until they were claimed in these days, and before."""
-    records, spans = context.need_records(), []
+    records, spans = context.records, []
     for one in (days, days.before):
         waits = await records.claim_times(context.workspace.name, *one.moments(UTC), late=LATE_SECONDS)
         spans.append((waits[0].count, show_span(timedelta(seconds=waits[0].median or 0))) if waits else None)
@@ -273,7 +273,7 @@ async def _claims(days: DayRange, context: CommandContext) -> list[Fact]:
 async def _held(context: CommandContext) -> list[Fact]:
     """The people who have claimed replies that are not done, with how many."""
     since = context.now() - timedelta(days=CLAIM_DAYS)
-    held = await context.need_records().claim_counts(context.workspace.name, since)
+    held = await context.records.claim_counts(context.workspace.name, since)
     counted = [f"@{name} {count:,}" for name, count in held.items()]
     return [Fact("Claimed, not done", show_some(counted, PEOPLE_NAMED))] if held else []
 

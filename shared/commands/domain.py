@@ -122,7 +122,7 @@ async def _recorded(name: str, context: CommandContext) -> Recorded:
     from shared.domain.dns_facts import in_dns
 
     records, now, workspace, asked = (
-        context.need_records(),
+        context.records,
         context.now(),
         context.workspace.name,
         in_dns(name),
@@ -163,7 +163,7 @@ async def _changed(page: Page) -> Mapping[str, AuditEntry]:
     labels = {one.id: one.label for one in page.campaigns if one.label.casefold() in names}
     if not labels or not context.allows(COMMANDS["audit"]):
         return {}
-    found = await read_part(context.need_records().last_changes(context.workspace.name, list(labels)))
+    found = await read_part(context.records.last_changes(context.workspace.name, list(labels)))
     return {labels[name]: entry for name, entry in (found.value or {}).items() if name in labels}
 
 

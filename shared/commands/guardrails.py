@@ -179,7 +179,7 @@ async def _rules(context: CommandContext) -> Mapping[str, NamedRule]:
 
     workspace = context.workspace.name
     configured: Mapping[str, str] = context.settings.guardrails(workspace) if context.settings else {}
-    return catalog(configured, await context.need_records().guardrails.rules(workspace))
+    return catalog(configured, await context.records.guardrails.rules(workspace))
 
 
 # -- the list
@@ -191,7 +191,7 @@ async def _list(rules: Mapping[str, NamedRule], context: CommandContext) -> Resu
     from shared.guardrails.evaluate import is_on, spans_of, standing
     from shared.records.guardrails import ALL
 
-    records, workspace = context.need_records().guardrails, context.workspace.name
+    records, workspace = context.records.guardrails, context.workspace.name
     activity = await _load_activity(context, tuple(spans_of(rule.rule for rule in rules.values())))
     now = context.now().timestamp()
     incidents = await records.incidents(workspace, now - HORIZON)
@@ -296,7 +296,7 @@ class AddRule(Act):
         name, rule, who = self.name, parse(self.sentence), context.actor
         stored = StoredRule(name=name, sentence=self.sentence, added_by=who.id, added_name=who.name)
         # The name was free when it was asked about; someone may have taken it since.
-        if not await context.need_records().guardrails.add_rule(context.workspace.name, stored):
+        if not await context.records.guardrails.add_rule(context.workspace.name, stored):
             title = f"There is already a rule named {name}"
             return refused(title, why="the name is taken", argument="name")
         does = {
@@ -339,7 +339,7 @@ async def _remove(rule: NamedRule, context: CommandContext) -> Result:
         where = "It is in outreach.toml. Remove it there, or" if is_set else "It is built in. To"
         text = f"{where} turn it off: `guardrails off {name}`."
         return refused(f"{name} was not removed", text, why="not added", argument="name")
-    await context.need_records().guardrails.remove_rule(context.workspace.name, name)
+    await context.records.guardrails.remove_rule(context.workspace.name, name)
     again = Button("Add it again", Guard(act="add", rule=str(rule.rule), name=name))
     card = Card(f"Guardrail {name} was removed", tone=Tone.GOOD, buttons=(again,))
     return Result(card, audit=f"guardrail {name} removed", setting=f"guardrail {name}")
@@ -349,7 +349,7 @@ async def _switch_off(name: str, context: CommandContext, *, until: datetime | N
     """Turn a rule off, until a moment where one is given; without a name, all rules of all workspaces."""
     from shared.records.guardrails import Switch
 
-    records, workspace = context.need_records().guardrails, context.workspace.name
+    records, workspace = context.records.guardrails, context.workspace.name
     what = f"Guardrail {name} is" if name else f"All guardrails{_everywhere(context)} are"
     buttons = (Button("Turn on", Guard(act="on", name=name), tone=Tone.GOOD),)
     # What a person turned off stays off: a snooze would turn it on again at its end.
@@ -399,7 +399,7 @@ def _everywhere(context: CommandContext) -> str:
 async def _turn_on(name: str, context: CommandContext) -> Result:
     from shared.records.guardrails import ALL
 
-    records, workspace = context.need_records().guardrails, context.workspace.name
+    records, workspace = context.records.guardrails, context.workspace.name
     changed = await records.switch_on(workspace, name)
     left = [one for one in await records.switches(workspace) if name and one.rule == ALL]
     what = f"Guardrail {name} is" if name else "All guardrails are"
@@ -424,7 +424,7 @@ async def _load_activity(context: CommandContext, spans: Iterable[float] | None 
 
     from shared.guardrails.activity import HORIZON, Activity, days, portions
 
-    records, name, now = context.need_records(), context.workspace.name, context.now().timestamp()
+    records, name, now = context.records, context.workspace.name, context.now().timestamp()
     guard = records.guardrails
     heard, broken = await asyncio.gather(guard.heard_since(name), records.domains.broken(name))
     changed = await records.domains.broken_since(name, moment(now - HORIZON))

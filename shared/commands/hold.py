@@ -1,6 +1,6 @@
 """Pauses or resumes sequences: the request, its timer, and the lock that keeps other changes out meanwhile.
 
-Where the bot's database isn't available, nothing keeps two changes apart: the last request counts.
+Where the bot's database isn't available, nothing keeps two changes apart, and nothing can be undone.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
@@ -132,7 +131,7 @@ class Held:
 async def read_revisions(context: CommandContext) -> Mapping[str, int] | None:
     """Read this before the sequences are listed: later it shows which statuses may be outdated."""
     try:
-        return await context.need_records().changes.revisions(context.workspace.name)
+        return await context.records.changes.revisions(context.workspace.name)
     except RecordsUnavailable:
         return None
 
@@ -140,7 +139,7 @@ async def read_revisions(context: CommandContext) -> Mapping[str, int] | None:
 async def read_timers(context: CommandContext) -> Mapping[str, Timer]:
     """The ends of the timed pauses by sequence; none where the records can't be read."""
     try:
-        timers = await context.need_records().timers(context.workspace.name, RESUME_TIMER)
+        timers = await context.records.timers(context.workspace.name, RESUME_TIMER)
     except RecordsUnavailable:
         return {}
     return {timer.key: timer for timer in timers}
@@ -150,16 +149,6 @@ def target_of(sequence: Campaign, revisions: Mapping[str, int] | None) -> Target
     """A sequence as it was listed after these revisions were read."""
     revision = None if revisions is None else revisions.get(sequence.id, 0)
     return Target(id=sequence.id, label=sequence.label, status=sequence.status or "", revision=revision)
-
-
-async def hold(name: str, status: Status, *, context: CommandContext) -> Held:
-    """Lock a sequence as soon as it is free. Raises `Busy`, `RecordsUnavailable`."""
-    changes = context.need_records().changes
-    for _ in range(round(PATIENCE_SECONDS / LOOK_EVERY_SECONDS)):
-        if change := await changes.begin(context.workspace.name, name, status=status):
-            return Held(change, changes)
-        await asyncio.sleep(LOOK_EVERY_SECONDS)
-    raise Busy(hint="Try again in a minute.")
 
 
 async def change_status(
@@ -176,22 +165,30 @@ async def change_status(
     `keep_longer`: leave a pause as it is that lasts at least as long.
     Raises `OutreachError`, and `RecordsUnavailable` where a timer can't be kept.
     """
-    if context.records is None:
-        return await _set_unlocked(target, status, context)
+    changes = context.records.changes
     try:
-        held = await hold(target.id, status, context=context)
+        for _ in range(round(PATIENCE_SECONDS / LOOK_EVERY_SECONDS)):
+            if change := await changes.begin(context.workspace.name, target.id, status=status):
+                break
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+        else:
+            raise Busy(hint="Try again in a minute.")
     except RecordsUnavailable:
         if status == "paused" and (until or (keep_longer and target.status == "paused")):
             raise  # its timer stands: of several, one can't be said to stay paused
-        return replace(await _set_unlocked(target, status, context), note=MAY_RESUME)
-    async with held:
-        if target.unchanged_since not in {None, held.change.number}:
+        if target.status == status:
+            return Changed(outcome="already", note=MAY_RESUME)
+        await send_status(target.id, status, context=context)
+        return Changed(outcome="changed", note=MAY_RESUME)
+    async with Held(change, changes) as held:
+        if target.unchanged_since not in {None, change.number}:
             await held.end(keep_timer=True, changed=False)
             return Changed(outcome="moved")
-        actor = context.actor
-        who = {"by": actor.name, "face": actor.face, "channel": actor.channel}
-        payload = {"name": target.label, "reason": reason, **who}
-        timer = Timer(kind=RESUME_TIMER, key=target.id, due_at=until, payload=payload) if until else None
+        actor, timer = context.actor, None
+        if until:
+            who = {"by": actor.name, "face": actor.face, "channel": actor.channel}
+            payload = {"name": target.label, "reason": reason, **who}
+            timer = Timer(kind=RESUME_TIMER, key=target.id, due_at=until, payload=payload)
         return await _change(held, target, status, timer, keep_longer=keep_longer, context=context)
 
 
@@ -217,7 +214,7 @@ async def _change(
         # Before the request, so that a crash leaves nothing paused forever. An earlier timer that is due may already be
         # carried out, and deleted with its announcement at any moment.
         held.has_own_timer = True
-        await context.need_records().set_timer(context.workspace.name, timer)
+        await context.records.set_timer(context.workspace.name, timer)
     if not is_so:
         await held.send(lambda name: send_status(name, status, context=context))
     note = FORGOTTEN if is_so and before and not timer else ""
@@ -263,13 +260,6 @@ async def send_status(name: str, status: Status, *, context: CommandContext) -> 
 def ends_earlier(timer: Timer | None, due_at: datetime | None) -> bool:
     """True where a timer ends a pause before `due_at`; None is never."""
     return timer is not None and (due_at is None or timer.due_at < due_at)
-
-
-async def _set_unlocked(target: Target, status: Status, context: CommandContext) -> Changed:
-    if target.status == status:
-        return Changed(outcome="already")
-    await send_status(target.id, status, context=context)
-    return Changed(outcome="changed", before=Before(label=target.label, status=WAS[status]))
 
 
 class Tally(Data):

@@ -180,8 +180,6 @@ async def _bounces(domains: Iterable[str], context: CommandContext) -> dict[str,
     """The bounces of the last 24 hours by domain; without those of which not all 24 hours are recorded."""
     from shared.records.records import RecordsUnavailable
 
-    if context.records is None:
-        return {}
     since, counts = context.now() - BOUNCES_OF, {}
     try:
         for domain in domains:

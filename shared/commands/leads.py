@@ -335,7 +335,7 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
 async def _last_reply(email: str | None, context: CommandContext) -> LeadReply | None:
     from shared.commands.run import read_part
 
-    if context.records is None or not email:
+    if not email:
         return None
     return (await read_part(context.records.last_reply(context.workspace.name, email))).value
 

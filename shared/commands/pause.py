@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -15,7 +14,6 @@ from shared.commands.base import (
     DOMAIN,
     NOTHING_CHANGED,
     Act,
-    ArgumentError,
     ChangingCommand,
     Choice,
     Data,
@@ -23,16 +21,16 @@ from shared.commands.base import (
     Problem,
     Question,
     Result,
+    UsageError,
     Words,
     ask,
     did_you_mean,
     need_target,
-    refusal,
     refused,
     texts,
 )
 from shared.commands.sequences import END_WORDS, Sequences, resolve_sequence, sequence_table
-from shared.commands.times import UNTIL, End, Moment, end_mistake, read_end
+from shared.commands.times import End, end_mistake, read_end
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.formats import clip, show_number, show_some
 from shared.text.tokenize import quote
@@ -53,7 +51,6 @@ NO_BOT = (
 WAS: Mapping[str, Status] = {"paused": "active", "active": "paused"}
 """The status that a sequence has before it gets another."""
 VERB: Mapping[str, str] = {"paused": "pause", "active": "resume"}
-DONE: Mapping[str, str] = {"paused": "paused", "active": "sending again"}
 EFFECT: Mapping[str, Literal["paused", "resumed"]] = {"paused": "paused", "active": "resumed"}
 
 
@@ -61,23 +58,21 @@ class Pause(OnSequences):
     """`pause SEQUENCE [for 2h] [reason …]`."""
 
     verb = "pause"
-    duration: timedelta | None = None
-    until: Moment | None = None
-    """The end as a moment, where no duration is given."""
+    end: End = End()  # frozen
     reason: str = ""
 
     @classmethod
     def read(cls, words: Words) -> Self:
+        """Other words stay with the name, which may contain `for`: the operation knows the names."""
         at = (at for at, word in enumerate(words) if at and word.is_one_of("reason", "reason:"))
         reason = next(at, len(words))
-        is_scope = bool(cls(target=texts(words[:1])).scope)
-        named, end = _split_end(words[:reason], is_scope=is_scope)
-        why = " ".join(texts(words[reason + 1 :]))
-        return cls(target=need_target(named), duration=end.duration, until=end.until, reason=why)
-
-    @property
-    def end(self) -> End:
-        return End(duration=self.duration, until=self.until)
+        named, end = words[:reason], End()
+        for start in range(1, reason):
+            is_quoted = any(word.quoted for word in words[start:reason])
+            if not is_quoted and (told := read_end(texts(words[start:reason]))):
+                named, end = words[:start], told
+                break
+        return cls(target=need_target(named), end=end, reason=" ".join(texts(words[reason + 1 :])))
 
     def write(self) -> Iterable[str]:
         reason = ("reason", quote(self.reason)) if self.reason else ()
@@ -92,43 +87,6 @@ class Resume(OnSequences):
     @classmethod
     def read(cls, words: Words) -> Self:
         return cls(target=need_target(words))
-
-
-def _split_end(words: Words, *, is_scope: bool) -> tuple[Words, End]:
-    """The words that name the sequence, and the end after them.
-
-    Words that only look like an end are refused, never dropped. What a name may contain as well, like the `for` of
-    “Looking for CTOs”, is left to the operation, which knows the names.
-    """
-    for at in range(1, len(words)):
-        if not any(word.quoted for word in words[at:]) and (end := read_end(texts(words[at:]))):
-            return words[:at], end
-    for at in range(1, len(words)):
-        if words[at].is_one_of(*UNTIL) or _is_length(words[at:]):
-            raise _no_end(words[at:])
-    is_named = words and words[0].quoted and not words[0].key
-    is_cut = is_scope and words[1:] and (words[1].is_one_of("for") or re.match("[0-9]+[a-z]", words[1].text))
-    if words[1:] and (is_named or is_cut):
-        raise _no_end(words[1:])
-    return words, End()
-
-
-def _is_length(words: Words) -> bool:
-    """A `for` before an amount: `for 2h30`, `for 2h please`; a name may go on like `for 50 founders`."""
-    if not words[0].is_one_of("for") or not words[1:] or words[1].quoted:
-        return False
-    amount = words[1].text
-    is_amount = amount[:1].isdigit() and (not amount.isdigit() or len(words) == 2)
-    return is_amount or any(read_end(texts(words[:count])) for count in range(2, len(words)))
-
-
-def _no_end(words: Words) -> ArgumentError:
-    mistake = end_mistake(texts(words))
-    hint = "A reason comes after `reason`. If it is part of a name, put the name in quotes."
-    return ArgumentError(mistake.problem, hint=f"{mistake.hint} {hint}")
-
-
-# -- what a command line means, and what is asked about it
 
 
 class Target(Data):
@@ -173,43 +131,36 @@ class SetStatus(Act):
         )
         return await _result(await change_each(self.targets, change), self, context)
 
-    def end(self, context: CommandContext) -> str:
-        """` until 30 Nov 09:00 CET`; empty if the pause has no end."""
-        return f" until {context.show(self.until)}" if self.until else ""
-
 
 def _is_over(end: str) -> Result:
     return refused(f"{end} has passed", "Nothing was paused.", why="the time has passed", argument="until")
 
 
+# -- what a command line means, and what is asked about it
+
+
 class Plan(Data):
-    """The change that is meant, among sequences as the service listed them; `timers` end the pauses of some."""
+    """The change that is meant, among sequences as the service listed them."""
 
     act: SetStatus
+    until: str
+    """` until 30 Nov 09:00 CET`; empty if the pause has no end."""
     sequences: Many[Sequence]
     revisions: Mapping[str, int] | None
     timers: Mapping[str, Timer]
-    context: CommandContext
+    """The ends of timed pauses, by sequence."""
+    able: Many[Sequence] = ()
+    """The sequences whose status would change."""
+    timed: Many[Sequence] = ()
+    """The paused sequences that would resume before the pause ends."""
 
-    @property
-    def until(self) -> str:
-        return self.act.end(self.context)
-
-    @property
-    def able(self) -> Many[Sequence]:
-        """The sequences whose status would change."""
-        return [sequence for sequence in self.sequences if sequence.status == WAS[self.act.status]]
-
-    @property
-    def timed(self) -> Many[Sequence]:
-        """The paused sequences that would resume before the pause ends."""
-        from shared.commands.hold import ends_earlier
-
-        paused = [sequence for sequence in self.sequences if self.act.status == sequence.status == "paused"]
-        return [sequence for sequence in paused if ends_earlier(self.timers.get(sequence.id), self.act.until)]
-
-    def among(self, ids: Container[str]) -> Plan:
-        return replace(self, sequences=[sequence for sequence in self.sequences if sequence.id in ids])
+    def among(self, sequences: Many[Sequence]) -> Plan:
+        """The same change, of some of them."""
+        status, end = self.act.status, self.act.until
+        able = [one for one in sequences if one.status == WAS[status]]
+        paused = [one for one in sequences if status == one.status == "paused" and one.id in self.timers]
+        timed = [one for one in paused if end is None or self.timers[one.id].due_at < end]
+        return replace(self, sequences=sequences, able=able, timed=timed)
 
     def of(self, sequences: Iterable[Sequence], *others: Target) -> SetStatus:
         """The act on these."""
@@ -222,7 +173,7 @@ class Plan(Data):
         """The button names what it changes: `Pause all 12`, `Pause these 3`, `Pause Q3 founders`."""
         able = self.able
         what = f"{word} {len(able)}" if len(able) != 1 else clip(able[0].label, length=40)
-        label = f"{VERB[self.act.status].capitalize()} {what}" if able else "Keep paused"
+        label = f"{self.act.verb.capitalize()} {what}" if able else "Keep paused"
         return Choice(label, self.of([*able, *self.timed]))
 
     def question(
@@ -244,76 +195,78 @@ class Plan(Data):
         return Question(card=card, choices=choices, is_open=is_open)
 
 
-async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Question:
+async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Question:  # noqa: PLR0911 # a scope each
     """Read the meaning of `pause` or `resume` as a question; most are asked only by a face that asks everything."""
     from shared.commands.hold import read_revisions, read_timers
 
     act = SetStatus(status="active")
     if isinstance(arguments, Pause):
-        until = arguments.end.after(context.now(), zone=context.zone)
-        if arguments.until and until is None:
-            return _is_over(f"“{arguments.until}”")
+        end = arguments.end
+        until = end.after(context.now(), zone=context.zone)
+        if end.until and until is None:
+            return _is_over(f"“{end.until}”")
         act = SetStatus(status="paused", until=until, reason=arguments.reason)
     revisions = await read_revisions(context)
     before = await read_timers(context) if act.status == "paused" else {}
     listed = await context.sequences()
     # One that resumes a sequence meanwhile is gone after the list, and one that is set meanwhile was not there before.
     after = await read_timers(context) if act.status == "paused" else {}
-    timers = {**before, **after}
-    plan = Plan(act=act, sequences=listed, revisions=revisions, timers=timers, context=context)
+    shown = f" until {context.show(act.until)}" if act.until else ""
+    plan = Plan(act=act, until=shown, sequences=listed, revisions=revisions, timers={**before, **after})
+    plan = plan.among(listed)
     if arguments.ids:
-        return _chosen(arguments.ids, plan)
-    if arguments.scope:
-        return await _many(arguments.scope, replace(plan, act=replace(act, keep_longer=True)))
-    return _named(arguments, plan)
+        return _chosen(arguments.ids, plan, context)
+    if not arguments.scope:
+        return _named(arguments, plan, context)
+    if not (plan.able or plan.timed):
+        return _nothing_able(act.status)
+    plan = replace(plan, act=replace(act, keep_longer=True))
+    if arguments.scope != ALL:
+        return await _of_domain(arguments.scope.removeprefix(DOMAIN), plan, context)
+    if act.status == "active":
+        return await _resume_all(plan, context)
+    return plan.question(f"Pause {show_number(len(plan.able), 'active sequence')}?", plan.choice("all"))
 
 
-def _named(arguments: OnSequences, plan: Plan) -> Result | Question:
+def _named(arguments: OnSequences, plan: Plan, context: CommandContext) -> Result | Question:
     """The sequence of a name or an id."""
-    pause = arguments if isinstance(arguments, Pause) else None
-    match = resolve_sequence(plan.sequences, arguments.target, greedy=pause is not None)
-    if not match.only:
-        result, words = match.refusal(arguments), arguments.target[1:] if pause else ()
-        # A button would lose the words about the end.
-        if any(word.lower() in END_WORDS or word[:1].isdigit() for word in words):
-            return replace(result, card=replace(result.card, buttons=()))
-        return result
-    if pause and match.after:
-        return _which_end(pause, match.only, match.after)
-    if pause and plan.act.until and plan.context.records is None:
-        endless = replace(pause, target=(match.only.id,), duration=None, until=None)
-        card = Card(
-            f"{clip(match.only.label)} was not paused",
-            tone=Tone.WARN,
-            text=("Only the bot can end a timed pause, and its database isn't reachable from here.",),
-            buttons=(Button("Pause until resumed", endless),),
-        )
-        why = "The bot's database isn't reachable from here."
-        return refusal(card, why=why, argument="until" if pause.until else "duration")
-    return _one(match.only, plan)
+    target, is_pause = arguments.target, isinstance(arguments, Pause)
+    match = resolve_sequence(plan.sequences, target, greedy=is_pause)
+    first, words = target[:1], target[1:] if is_pause else ()
+    if match.only:
+        if match.after:
+            raise _no_end(arguments, (match.only.id,), match.after)
+        return _one(match.only, plan, context)
+    if words and replace(arguments, target=first).scope:
+        raise _no_end(arguments, first, words)
+    result = match.refusal(arguments)
+    # A button would lose the words about the end.
+    if any(word.lower() in END_WORDS or word[:1].isdigit() for word in words):
+        return replace(result, card=replace(result.card, buttons=()))
+    return result
 
 
-def _which_end(arguments: Pause, sequence: Sequence, words: tuple[str, ...]) -> Result:
+def _no_end(arguments: OnSequences, target: tuple[str, ...], words: tuple[str, ...]) -> UsageError:
     """The refusal of words that tell no end; its button has the end that they are near to."""
     mistake = end_mistake(words)
     buttons: tuple[Button, ...] = ()
-    if near := mistake.near:
-        timed = replace(arguments, target=(sequence.id,), duration=near.duration, until=near.until)
-        buttons = (Button(f"Pause {clip(str(near), length=40)}", timed),)
-    text = ("Nothing was paused.", f"{mistake.hint} A reason comes after `reason`.")
-    card = Card(mistake.problem.rstrip("."), tone=Tone.WARN, text=text, buttons=buttons)
-    return refusal(card, why="no duration", argument="duration")
+    if mistake.near:
+        meant = replace(arguments, target=target, end=mistake.near)  # type: ignore[call-arg] # it is a Pause
+        buttons = (Button(f"Pause {clip(str(mistake.near), length=40)}", meant),)
+    hint = f"{mistake.hint} A reason comes after `reason`. If it is part of a name, put the name in quotes."
+    title = mistake.problem.removesuffix(".")
+    return UsageError(Card(title, tone=Tone.WARN, text=("Nothing was paused.", hint), buttons=buttons))
 
 
-def _one(sequence: Sequence, plan: Plan) -> Question:
+def _one(sequence: Sequence, plan: Plan, context: CommandContext) -> Question:
     """One sequence; a pause gets another end only with a question: it never ends earlier without being asked."""
     act, label, until = plan.of([sequence]), clip(sequence.label), plan.act.until
-    verb, does = VERB[act.status].capitalize(), "It continues where it stopped."
+    verb, does = act.verb.capitalize(), "It continues where it stopped."
     if act.status == "paused":
         timer = plan.timers.get(sequence.id)
         is_shorter = until is not None and (timer is None or until < timer.due_at)
         if sequence.status == "paused" and (is_shorter or (timer and until is None)):
-            present = f"until {plan.context.show(timer.due_at)}" if timer else "until resumed"
+            present = f"until {context.show(timer.due_at)}" if timer else "until resumed"
             stands = present if timer else "until someone resumes it"
             wanted = plan.until.strip()
             text = f"Keep it paused {stands}, or {wanted or 'until someone resumes it'} instead?"
@@ -325,38 +278,24 @@ def _one(sequence: Sequence, plan: Plan) -> Question:
     return replace(ask(f"{verb} {label}{plan.until}?", does, label=verb, act=act), asks=False)
 
 
-def _chosen(ids: Many[str], plan: Plan) -> Result | Question:
+def _chosen(ids: Many[str], plan: Plan, context: CommandContext) -> Result | Question:
     """The sequences that were pointed at. One that is missing in the list is asked for by its id all the same."""
-    status, chosen = plan.act.status, plan.among(ids)
+    chosen = plan.among([sequence for sequence in plan.sequences if sequence.id in ids])
     if len(ids) == 1 and chosen.sequences:
-        return _one(chosen.sequences[0], plan)
+        return _one(chosen.sequences[0], plan, context)
     listed = {sequence.id for sequence in chosen.sequences}
     act = plan.of(chosen.able, *(Target(id=name, label=name) for name in ids if name not in listed))
     if not act.targets:
-        return _nothing_able(status)
-    label = f"{VERB[status].capitalize()} {show_number(len(act.targets), 'sequence')}"
+        return _nothing_able(act.status)
+    label = f"{act.verb.capitalize()} {show_number(len(act.targets), 'sequence')}"
     return replace(ask(f"{label}{plan.until}?", names_of(act.targets), label=label, act=act), asks=False)
 
 
-# -- all of them, or those of a domain
-
-
-async def _many(scope: str, plan: Plan) -> Result | Question:
-    if not (plan.able or plan.timed):
-        return _nothing_able(plan.act.status)
-    if scope != ALL:
-        return await _of_domain(scope.removeprefix(DOMAIN), plan)
-    if plan.act.status == "active":
-        return await _resume_all(plan)
-    return plan.question(f"Pause {show_number(len(plan.able), 'active sequence')}?", plan.choice("all"))
-
-
-async def _resume_all(plan: Plan) -> Question:
+async def _resume_all(plan: Plan, context: CommandContext) -> Question:
     """Ask about the sequences that this program paused; the others are left to an explicit choice."""
-    able, own = plan.able, {sequence.id for sequence in plan.able}
-    if records := plan.context.records:
-        changes = await records.last_changes(plan.context.workspace.name, list(own))
-        own = {name for name in own if name in changes and changes[name].effect == "paused"}
+    able = plan.able
+    changes = await context.records.last_changes(context.workspace.name, [one.id for one in able])
+    own = {name for name, change in changes.items() if change.effect == "paused"}
     others = plan.of([sequence for sequence in able if sequence.id not in own]).targets
     title = f"Resume {show_number(len(own or able), 'paused sequence')}?"
     if not others:
@@ -368,17 +307,16 @@ async def _resume_all(plan: Plan) -> Question:
         hint = (elsewhere, "To resume one of them, name it: `resume SEQUENCE`.")
         return plan.question(title, plan.choice("all"), text=hint, is_open=True)
     left = f"{elsewhere} {'It stays' if is_one else 'They stay'} paused."
-    these = plan.among(own)
+    these = plan.among([sequence for sequence in able if sequence.id in own])
     return these.question(title, these.choice("these"), plan.choice("all"), text=(left,))
 
 
-async def _of_domain(domain: str, plan: Plan) -> Result | Question:
+async def _of_domain(domain: str, plan: Plan, context: CommandContext) -> Result | Question:
     """The sequences that were seen on a domain; the service doesn't list them, so that a person may choose all."""
-    context, status = plan.context, plan.act.status
-    verb, since = VERB[status], context.now() - LOOK_BACK
-    names = await context.need_records().domain_sequences(context.workspace.name, domain, since)
+    verb, was, since = plan.act.verb, WAS[plan.act.status], context.now() - LOOK_BACK
+    names = await context.records.domain_sequences(context.workspace.name, domain, since)
     folded = {name.casefold() for name in names}
-    these = plan.among({sequence.id for sequence in plan.sequences if sequence.label.casefold() in folded})
+    these = plan.among([sequence for sequence in plan.sequences if sequence.label.casefold() in folded])
     unknown = "The service doesn't list the sequences of a domain."
     if not these.sequences:
         domains = {one.domain for one in await context.inboxes() if one.domain}
@@ -389,12 +327,11 @@ async def _of_domain(domain: str, plan: Plan) -> Result | Question:
         title = f"Which sequences send from {clip(domain)}?"
         return plan.question(title, plan.choice("all"), text=none, is_open=True)
     if not (these.able or these.timed):
-        title = f"No {WAS[status]} sequence is known to send from {domain}"
+        title = f"No {was} sequence is known to send from {domain}"
         return Result(Card(title, text=(NOTHING_CHANGED,)))
-    counted = show_number(len(these.able), f"{WAS[status]} sequence")
     used = f"{unknown} These used it in the last 30 days. Others may use it too."
     more = () if len(these.able) == len(plan.able) else (plan.choice("all"),)
-    title = f"{verb.capitalize()} {counted} that used {clip(domain)}?"
+    title = f"{verb.capitalize()} {show_number(len(these.able), f'{was} sequence')} that used {clip(domain)}?"
     return these.question(title, these.choice("these"), *more, text=(used,))
 
 
@@ -409,6 +346,7 @@ def _nothing_able(status: Status) -> Result:
 async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Result:
     """The result for the sequences: one by its name, several by their number."""
     from shared.commands.hold import FORGOTTEN
+    from shared.records.records import RecordsUnavailable
 
     status, only = act.status, act.targets[0] if len(act.targets) == 1 else None
     changed, extended = tally.of("changed"), tally.of("extended")
@@ -423,28 +361,28 @@ async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Resu
         touched = [only]  # a reason, or an end that no longer counts, is a change too
     left = leftovers(tally, status) if not only else ()
     if not (touched or failed):
-        return Result(Card(f"Nothing left to {VERB[status]}", text=left))
+        return Result(Card(f"Nothing left to {act.verb}", text=left))
+    until = f" until {context.show(act.until)}" if act.until else ""
     told = changed or touched
-    subject = clip(only.label) if only else show_number(len(told), "sequence")
-    state = f"paused{act.end(context)}" if status == "paused" else "sending again" if changed else "active"
-    is_one = len(told) == 1
-    does = ("is" if is_one else "are") if changed else ("stays" if is_one else "stay")
-    title = f"{subject} {does} {state}" if told else _title_of_failures(tally, status)
+    is_one, title = len(told) == 1, title_of_failures(tally, status)
+    if told:
+        subject = clip(told[0].label) if only else show_number(len(told), "sequence")
+        does = ("is" if is_one else "are") if changed else ("stays" if is_one else "stay")
+        state = f"paused{until}" if status == "paused" else "sending again" if changed else "active"
+        title = f"{subject} {does} {state}"
     facts = [Fact("Reason", act.reason)] if act.reason else []
     resumes = True
     if act.until and told:  # a fact for faces that know each reader's zone
         facts.append(Fact("Until", context.show(act.until), at=act.until))
-        resumes = await _bot_runs(context)
-    names = names_of(changed) if not only else ""
+        try:
+            resumes = await context.records.bot_is_running()
+        except RecordsUnavailable:
+            resumes = False
+    names = () if only else (names_of(changed), _extended(extended, until))
     card = Card(
         title,
         tone=Tone.WARN if failed or not resumes else Tone.GOOD,
-        text=(
-            names,
-            _extended(extended, act.end(context)) if not only else "",
-            *left,
-            "" if resumes else NO_BOT,
-        ),
+        text=(*names, *left, "" if resumes else NO_BOT),
         facts=tuple(facts),
         buttons=(Button("Paused sequences", Sequences(status="paused")),) if tally.of("uncertain") else (),
         footer=note,
@@ -466,22 +404,11 @@ def _rows(targets: Iterable[Target], status: Status) -> tuple[dict[str, str], ..
     return tuple({"id": target.id, "name": target.label, "status": status} for target in targets)
 
 
-async def _bot_runs(context: CommandContext) -> bool:
-    from shared.records.records import RecordsUnavailable
-
-    try:
-        return await context.need_records().bot_is_running()
-    except RecordsUnavailable:
-        return False
-
-
-def _title_of_failures(tally: Tally, status: Status) -> str:
-    failed = tally.of("failed", "gone")
-    uncertain = tally.of("uncertain")
-    if not failed:
-        noun = "pause" if status == "paused" else "resumption"
-        return f"Couldn't confirm {show_number(len(uncertain), noun)}"
-    return f"Couldn't {VERB[status]} {show_number(len(failed) + len(uncertain), 'sequence')}"
+def title_of_failures(tally: Tally, status: Status) -> str:
+    count = len(tally.of("failed", "gone", "uncertain"))
+    if count > len(tally.of("uncertain")):
+        return f"Couldn't {VERB[status]} {show_number(count, 'sequence')}"
+    return f"Couldn't confirm {show_number(count, 'pause' if status == 'paused' else 'resumption')}"
 
 
 def _extended(extended: Many[Target], until: str) -> str:
@@ -502,21 +429,21 @@ def leftovers(tally: Tally, status: Status) -> tuple[str, ...]:
     """A sentence for each kind of sequence that was not changed."""
     same, moved, gone = tally.of("already", "kept"), tally.of("moved"), tally.of("gone")
     failed, uncertain = tally.of("failed"), tally.of("uncertain")
-    refusals = (
-        f"{clip(target.label, length=40)}: {tally.outcomes[target].note}"
-        for target in failed[:FAILURES_SHOWN]
-    )
-    lines = (
-        f"{len(same)} unchanged." if same else "",
-        f"{show_number(len(moved), 'sequence')} changed later and left as is." if moved else "",
-        f"{show_number(len(gone), 'sequence')} no longer {'exists' if len(gone) == 1 else 'exist'}."
-        if gone
-        else "",
-        *(f"Not {DONE[status]}: {one}" for one in refusals),
-        f"and {len(failed) - FAILURES_SHOWN} more" if len(failed) > FAILURES_SHOWN else "",
-        f"Couldn't confirm: {names_of(uncertain)}. Check `sequences paused`." if uncertain else "",
-    )
-    return tuple(filter(None, lines))
+    not_done = "Not paused" if status == "paused" else "Not sending again"
+    lines = [f"{len(same)} unchanged."] if same else []
+    if moved:
+        lines.append(f"{show_number(len(moved), 'sequence')} changed later and left as is.")
+    if gone:
+        lines.append(f"No longer there: {names_of(gone)}.")
+    lines += [
+        f"{not_done}: {clip(one.label, length=40)}: {tally.outcomes[one].note}"
+        for one in failed[:FAILURES_SHOWN]
+    ]
+    if len(failed) > FAILURES_SHOWN:
+        lines.append(f"and {len(failed) - FAILURES_SHOWN} more")
+    if uncertain:
+        lines.append(f"Couldn't confirm: {names_of(uncertain)}. Check `sequences paused`.")
+    return tuple(lines)
 
 
 FAMILY = (

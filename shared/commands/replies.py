@@ -73,7 +73,7 @@ async def _run(arguments: Replies, context: CommandContext) -> Result:
         title = show_number(waiting.count, "unclaimed reply")
         return _listed(title, waiting.replies, context, text=part if count < waiting.count else ())
     # Without a bot nothing is recorded, and "none" would be a claim that nobody can make.
-    if await context.need_records().bot_is_running():
+    if await context.records.bot_is_running():
         return Result(Card("No unclaimed replies", tone=Tone.GOOD))
     why = "No bot is running, so new replies aren't recorded. Start it with `outreach bot`."
     return Result(Card("No unclaimed replies recorded", tone=Tone.UNKNOWN, text=(why,)))
@@ -108,7 +108,7 @@ def _listed(
 
 async def read_unclaimed(context: CommandContext, *, page: int = 0) -> UnclaimedReplies:
     """Unclaimed interested replies, the oldest first: one page, or as many as are listed."""
-    records, name = context.need_records(), context.workspace.name
+    records, name = context.records, context.workspace.name
     if not page:
         return await records.open_replies(name)
     return await records.open_replies(name, first=(page - 1) * PAGE, most=PAGE)
@@ -120,7 +120,7 @@ def own_title(count: int) -> str:
 
 async def own_replies(context: CommandContext) -> Sequence[OpenReply]:
     """The person's own claims that aren't done, the oldest claim first."""
-    claims = await context.need_records().own_replies(context.actor.id or context.actor.name)
+    claims = await context.records.own_replies(context.actor.id or context.actor.name)
     return [reply for workspace, reply in claims if workspace == context.workspace.name]
 
 

@@ -124,7 +124,7 @@ def _spans(asked: DayRange) -> Sequence[DayRange]:
 
 
 async def _recorded(moments: tuple[datetime, datetime], context: CommandContext) -> PeriodRecords:
-    return await context.need_records().period(context.workspace.name, *moments, late=FAST_SECONDS)
+    return await context.records.period(context.workspace.name, *moments, late=FAST_SECONDS)
 
 
 async def _domains(context: CommandContext) -> Domains:
@@ -134,8 +134,8 @@ async def _domains(context: CommandContext) -> Domains:
     from shared.domain.health import roll_up
 
     domains, inboxes = [], await context.inboxes()
-    is_off = context.records is None or (context.settings and not context.settings.dns.enabled)
-    reports = None if is_off else await read_part(context.need_records().domains.reports())
+    is_off = context.settings and not context.settings.dns.enabled
+    reports = None if is_off else await read_part(context.records.domains.reports())
     for health in roll_up(inboxes, thresholds=context.workspace.thresholds):
         dns: dict[str, object] = {"dns": "unknown" if reports else None, "dns_tone": Tone.UNKNOWN}
         if reports and reports.value is not None:

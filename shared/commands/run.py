@@ -40,7 +40,7 @@ from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.roles import Role
 from shared.domain.snapshot import service_day
 from shared.frozen import frozen
-from shared.records.audit import Actor, AuditEntry, Undoable
+from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.settings import DEFAULT, Settings, UnknownWorkspace, Workspace
 from shared.text.formats import show_time
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
     from shared.store.history import Records
 
-NO_RECORDS = "The bot's database isn't reachable from here."
 UNCHECKED = "Not checked with Slack: this channel may not exist, or may not accept messages."
 SILENCE_SECONDS = 3.5
 """A person has an answer within ten seconds, also from a shell that starts on a busy machine: two looks take seven."""
@@ -91,10 +90,9 @@ class CommandContext:
     workspace: Workspace
     client: OutreachClient
     actor: Actor
-    records: Records | None
+    records: Records
+    """The bot's records; where the database can't be opened, each act on them raises `RecordsUnavailable`."""
     now: Callable[[], datetime]
-    session: SessionChanges | None = None
-    """The changes of this process, for an Undo without records."""
     asks_always: bool = False
     """Every change is asked about first: a key is pressed by mistake more easily than a line is typed."""
     unseen: bool = False
@@ -140,17 +138,6 @@ class CommandContext:
     def local_day(self) -> date:
         """The day of the reader."""
         return self.now().astimezone(self.zone).date()
-
-    def need_records(self) -> Records:
-        """The bot's records; raises `RecordsUnavailable` where there are none."""
-        if self.records is None:
-            raise RecordsUnavailable(NO_RECORDS)
-        return self.records
-
-    @property
-    def changes(self) -> Records | SessionChanges:
-        """The changes that can be undone; raises `RecordsUnavailable` where they are nowhere."""
-        return self.session if self.records is None and self.session else self.need_records()
 
     # A person waits for these, so they go before whatever a poll has asked for.
 
@@ -215,48 +202,6 @@ async def open_client(
         ) as client,
     ):
         yield client
-
-
-class SessionChanges:
-    """The changes that one process has made, for its Undo where the bot's database isn't at hand.
-
-    It has the methods of `Records` that an Undo needs; nobody else's changes are in it.
-    """
-
-    def __init__(self) -> None:
-        self._entries: list[AuditEntry] = []
-
-    async def record(self, entry: AuditEntry) -> int:
-        self._entries.append(replace(entry, number=len(self._entries) + 1))
-        return len(self._entries)
-
-    async def last_undoable(self, workspace: str, actor: Actor, since: datetime) -> Undoable | None:
-        for entry in reversed(self._entries):
-            counts = entry.undoable and not entry.undone_by and entry.at >= since
-            if counts and entry.actor == actor and entry.workspace == workspace:
-                return self._with_later(entry)
-        return None
-
-    async def undoable(self, workspace: str, number: int) -> Undoable | None:
-        found = self._entries[number - 1 : number] if number else []
-        return self._with_later(found[0]) if found and found[0].workspace == workspace else None
-
-    async def take_undo(self, number: int, by: str) -> bool:
-        is_free = not self._entries[number - 1].undone_by
-        if is_free:
-            self._change(number, undone_by=by)
-        return is_free
-
-    async def give_back_undo(self, number: int) -> None:
-        self._change(number, undone_by="")
-
-    def _change(self, number: int, *, undone_by: str) -> None:
-        self._entries[number - 1] = replace(self._entries[number - 1], undone_by=undone_by)
-
-    def _with_later(self, entry: AuditEntry) -> Undoable:
-        later = [one for one in self._entries[entry.number :] if not (one.undone_by or one.undoes)]
-        moved = {name: one for one in later for name in one.sequences if name in entry.undoable}
-        return Undoable(entry=entry, moved=moved)
 
 
 class RunCommand(Act):
@@ -382,15 +327,15 @@ async def _write_audit(result: Result, line: str, context: CommandContext) -> tu
         undoes=result.undoes,
     )
     try:
-        return await context.changes.record(entry), ""
+        return await context.records.record(entry), ""
     except RecordsUnavailable as error:
-        return 0, str(error) or NO_RECORDS
+        return 0, str(error)
 
 
 async def _restate(done: Result, context: CommandContext) -> None:
     """Have earlier messages about a setting say how it is now; where that fails, they are out of date, and no more."""
     with contextlib.suppress(RecordsUnavailable):
-        records, workspace = context.need_records(), context.workspace.name
+        records, workspace = context.records, context.workspace.name
         await records.restate(workspace, done.setting, done.card.title, number=done.number)
 
 

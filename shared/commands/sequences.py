@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Many
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
@@ -30,7 +30,7 @@ from shared.text.tokenize import CURLY
 if TYPE_CHECKING:
     from shared.api.models import Sequence
     from shared.commands.run import CommandContext
-    from shared.records.audit import Actor, AuditEntry
+    from shared.records.audit import Actor
     from shared.records.sequence_changes import Timer
 
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
@@ -55,46 +55,54 @@ async def _run(arguments: Sequences, context: CommandContext) -> Result:
     from shared.api.models import as_dict
 
     known, wanted = await context.sequences(), arguments.status
-    shown = [one for one in known if wanted in {None, one.status}]
-    if wanted == "paused" and shown:
-        return await _paused(shown, context)
+    listed = [one for one in known if wanted in {None, one.status}]
+    if wanted == "paused" and listed:
+        return await _paused(listed, context)
     counts = Counter(one.status or "unknown" for one in known)
     noun = f"{wanted} sequence" if wanted else "sequence"
     text = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     others = [word for word in TONES if counts[word] and word != wanted]
     return Result(
         Card(
-            show_number(len(shown), noun) if shown else f"No {plural(noun)}",
+            show_number(len(listed), noun) if listed else f"No {plural(noun)}",
             text=(text,) if known else (),
-            table=sequence_table(shown) if shown else None,
+            table=sequence_table(listed) if listed else None,
             buttons=tuple(Button(word.capitalize(), Sequences(status=word)) for word in others),
         ),
-        rows=tuple(map(as_dict, shown)),
+        rows=tuple(map(as_dict, listed)),
     )
 
 
-async def _paused(shown: Many[Sequence], context: CommandContext) -> Result:
+async def _paused(listed: Many[Sequence], context: CommandContext) -> Result:
     """List who paused each, why, and until when; a pause made elsewhere, or long ago, has no known author."""
     from shared.api.models import as_dict
+    from shared.commands.hold import read_timers
+    from shared.commands.run import read_part
 
-    changes, timers = await _pauses([sequence.id for sequence in shown], context)
-    rows, data = [], []
-    for sequence in shown:
-        timer, entry = timers.get(sequence.id), changes.get(sequence.id)
-        actor, why = (entry.actor, entry.reason) if entry else (None, "")
+    ids = [sequence.id for sequence in listed]
+    changes = await read_part(context.records.last_changes(context.workspace.name, ids))
+    entries, timers = changes.value or {}, await read_timers(context)
+    rows, data, is_known = [], [], True
+    for sequence in listed:
+        timer, entry = timers.get(sequence.id), entries.get(sequence.id)
+        actor, why = None, ""
         if timer:
             actor, why = actor_of(timer), timer.payload.get("reason", "")
-        name, until = actor.name if actor else "", timer.due_at if timer else None
-        who, end = actor.shown if actor and name else None, context.show(until) if until else None
+        elif entry and entry.effect == "paused":
+            actor, why = entry.actor, entry.reason
+        who = actor.shown if actor and actor.name else None
+        is_known = is_known and who is not None
+        end = context.show(timer.due_at) if timer else None
         rows.append(Row((sequence.name, who, end, why or None, sequence.id), tone=Tone.WARN))
-        pause = {"paused_by": name or None, "pause_reason": why or None}
-        data.append({**as_dict(sequence), **pause, "paused_until": until and until.isoformat()})
+        pause = {"paused_by": actor.name or None if actor else None, "pause_reason": why or None}
+        until = timer.due_at.isoformat() if timer else None
+        data.append({**as_dict(sequence), **pause, "paused_until": until})
     heads = columns("Name", Column("Paused by", narrow="by"), Column("Until", narrow="until"), "Reason", "Id")
-    unknown = any(row.cells[1] is None for row in rows)
+    elsewhere = "Pauses made outside this program don't show who made them."
     return Result(
         Card(
-            show_number(len(shown), "paused sequence"),
-            text=("Pauses made outside this program don't show who made them.",) if unknown else (),
+            show_number(len(listed), "paused sequence"),
+            text=("" if is_known else elsewhere,),
             table=Table(heads, tuple(rows)),
             buttons=(Button("Active", Sequences(status="active")),),
         ),
@@ -107,21 +115,6 @@ def actor_of(timer: Timer) -> Actor:
     from shared.records.audit import Actor
 
     return Actor(name=timer.payload.get("by", ""), face=timer.payload.get("face", "slack"))
-
-
-async def _pauses(
-    ids: list[str], context: CommandContext
-) -> tuple[Mapping[str, AuditEntry], Mapping[str, Timer]]:
-    """The last pause of each that this program made, and the timers that end them; empty without records."""
-    from shared.commands.hold import read_timers
-    from shared.records.records import RecordsUnavailable
-
-    try:
-        changes = await context.need_records().last_changes(context.workspace.name, ids)
-    except RecordsUnavailable:
-        return {}, {}
-    pauses = {name: one for name, one in changes.items() if one.effect == "paused"}
-    return pauses, await read_timers(context)
 
 
 def sequence_table(sequences: Many[Sequence]) -> Table:
@@ -170,23 +163,18 @@ class Match(Data):
             text = "Did you mean one of these?" if offered else "`sequences` lists all of them."
             text = text if self.known else "This workspace has no sequences."
         count = Counter(sequence.label for sequence in offered)
-        rows = tuple(
-            Row((sequence.id, sequence.name, sequence.status, sequence.steps)) for sequence in offered
-        )
+        rows, buttons = [], []
+        for one in offered:
+            rows.append(Row((one.id, one.name, one.status, one.steps)))
+            name = f" ({one.id})" if count[one.label] > 1 else ""
+            buttons.append(Button(clip(one.label, length=40) + name, choice(one.id)))
         heads = columns("Id", "Name", "Status", number("Steps"))
-        buttons = tuple(
-            Button(
-                clip(sequence.label, length=40) + (f" ({sequence.id})" if count[sequence.label] > 1 else ""),
-                choice(sequence.id),
-            )
-            for sequence in offered
-        )
         return Card(
             title,
             tone=Tone.WARN,
             text=(f"{NOTHING_CHANGED} {text}" if changes else text,),
-            table=Table(heads, rows, total=several or len(rows)) if rows else None,
-            buttons=buttons or (Button("All sequences", Sequences()),),
+            table=Table(heads, tuple(rows), total=several or len(rows)) if rows else None,
+            buttons=tuple(buttons) or (Button("All sequences", Sequences()),),
         )
 
     def refusal(self, arguments: OnSequence) -> Result:
@@ -210,7 +198,8 @@ def resolve_sequence(sequences: Many[Sequence], words: Many[str], *, greedy: boo
         before_end = words[count].lower() in END_WORDS or words[count][:1].isdigit()
         fitting = (_fitting if before_end else _named)(sequences, " ".join(words[:count]))
         after = tuple(words[count:])
-    nearest = () if fitting else _nearest(sequences, query)
+    by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences} if not fitting else {}
+    nearest = tuple(by_name[name] for name in nearest_of(_fold(query), by_name))
     after = after if len(fitting) == 1 else ()
     return Match(query=query, fitting=fitting, after=after, nearest=nearest, known=len(sequences))
 
@@ -246,15 +235,6 @@ def _fold(text: str) -> str:
     from shared.text.sanitize import visible
 
     return " ".join(visible(text).translate(CURLY).casefold().split())
-
-
-def _nearest(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
-    folded = _fold(query)
-    by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences}
-    near = nearest_of(folded, by_name)
-    first = folded.partition(" ")[0]
-    others = [name for name in by_name if first and name.startswith(first) and name not in near]
-    return tuple(by_name[name] for name in (*near, *others)[:3])
 
 
 COMMAND = Command(

@@ -265,7 +265,7 @@ async def _by_person(period: Period, context: CommandContext) -> Result:
     from shared.records.replies import Waits
 
     asked = period.on(context.local_day)
-    records, name, span = context.need_records(), context.workspace.name, asked.moments(context.zone)
+    records, name, span = context.records, context.workspace.name, asked.moments(context.zone)
     claims = {one.name: one for one in await records.claim_times(name, *span, by="person", late=LATE_SECONDS)}
     (total,) = await records.claim_times(name, *span, late=LATE_SECONDS) or [Waits()]
     done = await records.done_counts(name, *span)

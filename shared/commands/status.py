@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shared.commands.base import COMMANDS, Arguments, Command, Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from shared.domain_health.report import DomainReport
     from shared.records.audit import Absence
     from shared.records.records import AlertsSummary
-    from shared.store.history import Records
 
 REJECTIONS = {
     "is_archived": "archived",
@@ -99,23 +98,18 @@ async def _look(context: CommandContext) -> Overview:
     async def today() -> StatsRow:
         return totals(await context.stats(context.today, context.today))
 
-    async def recorded(read: Callable[[Records], Awaitable[Any]]) -> Any:
-        return await read(context.need_records())
-
-    reads: tuple[Callable[[Records], Awaitable[Any]], ...] = (
-        lambda records: records.summary(context.workspace.name),
-        lambda records: records.bot_is_running(),
-        lambda records: records.domains.reports(),
-        lambda records: records.turns.absences(),
+    records = context.records
+    service, recorded = await asyncio.gather(
+        asyncio.gather(read_part(context.sequences()), read_part(context.inboxes()), read_part(today())),
+        asyncio.gather(
+            read_part(records.summary(context.workspace.name)),
+            read_part(records.bot_is_running()),
+            read_part(records.domains.reports()),
+            read_part(records.turns.absences()),
+        ),
     )
-    return Overview(
-        *await asyncio.gather(
-            read_part(context.sequences()),
-            read_part(context.inboxes()),
-            read_part(today()),
-            *(read_part(recorded(read)) for read in reads),
-        )
-    )
+    parts = (*service, *recorded)
+    return Overview(*parts)
 
 
 def _service(seen: Overview, verdict: WorkspaceVerdict) -> Iterator[Fact]:

@@ -177,7 +177,7 @@ async def list_sources(context: CommandContext, channel: str) -> tuple[Line, ...
     lines: list[Line] = []
     for workspace in list_workspaces(context):
         name = workspace.name
-        typed = await context.need_records().subscriptions(name, channel)
+        typed = await context.records.subscriptions(name, channel)
         asked = [
             *(Line(workspace=name, subscription=one) for one in typed),
             *_rules(context, workspace, channel),
@@ -332,7 +332,7 @@ async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     """Exactly what is listed."""
     from shared.records.records import Subscription
 
-    records, name, channel = context.need_records(), context.workspace.name, need_channel(arguments, context)
+    records, name, channel = context.records, context.workspace.name, need_channel(arguments, context)
     sequence, inbox = "", arguments.inbox
     if arguments.sequence:
         match = await context.find_sequence([arguments.sequence])
@@ -374,7 +374,7 @@ def _changed(card: Card, channel: str, what: str) -> Result:
 
 async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result:
     """`all` without a filter ends every one."""
-    records, name, channel = context.need_records(), context.workspace.name, need_channel(arguments, context)
+    records, name, channel = context.records, context.workspace.name, need_channel(arguments, context)
     where = mention_channel(channel)
     ended = [one for one in await records.subscriptions(name, channel) if _is_meant(one, arguments)]
     count = await records.unsubscribe(name, ended) if ended else 0
@@ -407,7 +407,7 @@ def _is_meant(subscription: Subscription, arguments: Unsubscribe) -> bool:
 
 async def forget_if_unused(context: CommandContext, channel: str) -> None:
     """Drop the rejected messages of a channel that gets nothing any more, and clear its error."""
-    records = context.need_records()
+    records = context.records
     digests = [await records.digest_at(one.name, channel) for one in list_workspaces(context)]
     if not any(digests) and not await list_sources(context, channel):
         await records.give_up_channel(channel)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -20,12 +20,12 @@ from shared.commands.base import (
     not_done,
     refused,
 )
-from shared.domain.card import Button, Card, Tone
+from shared.domain.card import Card, Tone
 from shared.domain.wall_clock import moment
 from shared.text.formats import clip, show_number, show_some
 
 if TYPE_CHECKING:
-    from shared.commands.hold import Changed, Tally
+    from shared.commands.hold import Changed
     from shared.commands.pause import Status, Target
     from shared.commands.run import CommandContext
     from shared.records.audit import Before, Undoable
@@ -52,7 +52,7 @@ class UndoChange(Act):
     change: int
 
     async def carry_out(self, context: CommandContext) -> Result:
-        records = context.changes
+        records = context.records
         found = await records.undoable(context.workspace.name, self.change)
         if found is None or found.entry.at < context.now() - KEPT:
             return not_done("It's too late to undo this", "`audit` shows all changes.", why="nothing to undo")
@@ -67,24 +67,20 @@ class UndoChange(Act):
         finally:  # one that failed or changed nothing can be tried again
             if result is None or not result.sequences:
                 await records.give_back_undo(self.change)
-        return await _with_rest(result, self.change, context) if result.sequences else result
-
-
-async def _with_rest(result: Result, change: int, context: CommandContext) -> Result:
-    """The result of an Undo; that of a guardrail's pause also lets its rule rest."""
-    if context.records is None:
-        return result
-    rests = await context.records.guardrails.rest_undone(change, context.actor.name)
-    if rests is None or rests.until is None:
-        return result
-    text = f"Guardrail {rests.rule} is snoozed until {context.show(moment(rests.until))}."
-    return replace(result, card=replace(result.card, text=(*result.card.text, text)))
+        if not result.sequences:
+            return result
+        # That of a guardrail's pause also lets its rule rest.
+        rests = await records.guardrails.rest_undone(self.change, context.actor.name)
+        if rests is None or rests.until is None:
+            return result
+        text = f"Guardrail {rests.rule} is snoozed until {context.show(moment(rests.until))}."
+        return replace(result, card=replace(result.card, text=(*result.card.text, text)))
 
 
 async def _run(_: Undo, context: CommandContext) -> Result | Question:
     """Ask about the person's newest change that is not undone: which it was, and what undoing it does."""
     name, since = context.workspace.name, context.now() - WITHIN
-    found = await context.changes.last_undoable(name, context.actor, since)
+    found = await context.records.last_undoable(name, context.actor, since)
     if found is None:
         return not_done(
             "Nothing to undo",
@@ -95,15 +91,20 @@ async def _run(_: Undo, context: CommandContext) -> Result | Question:
     if refusal := _refusal(found, context):
         return refusal
     entry, left = found.entry, _left(found)
+    labels: dict[str, list[str]] = {}
+    for one in sorted(left.values(), key=lambda one: one.status):
+        labels.setdefault(_end(one, context), []).append(one.label)
+    does = [f"This {'pauses' if end else 'resumes'} {_listed(named)}{end}." for end, named in labels.items()]
     # The question names only what it will change; what others changed since stays theirs.
-    kept = (_changed_since(found, context),) if len(left) < len(entry.undoable) else ()
+    if len(left) < len(entry.undoable):
+        does.append(_changed_since(found, context))
     statuses = {one.status for one in left.values()}
-    verb = "Resume" if statuses == {"active"} else "Pause"
-    label = f"{verb} {show_number(len(left), 'sequence')}"
+    verb, noun = "Resume" if statuses == {"active"} else "Pause", "sequence"
     if len(statuses) > 1:
-        label = f"Undo {show_number(len(left), 'change')}"
+        verb, noun = UNDO, "change"
     title = f"Undo “{clip(entry.command)}” of {context.show(entry.at)}?"
-    return ask(title, *_does(left, context), *kept, label=label, act=UndoChange(change=entry.number))
+    label = f"{verb} {show_number(len(left), noun)}"
+    return ask(title, *does, label=label, act=UndoChange(change=entry.number))
 
 
 def _refusal(undoable: Undoable, context: CommandContext) -> Result | None:
@@ -130,15 +131,6 @@ def _left(undoable: Undoable) -> Mapping[str, Before]:
     return {name: one for name, one in undoable.entry.undoable.items() if name not in undoable.moved}
 
 
-def _does(left: Mapping[str, Before], context: CommandContext) -> Iterable[str]:
-    """The effect of the Undo on each sequence, with the end that a pause had."""
-    labels: dict[str, list[str]] = {}
-    for one in sorted(left.values(), key=lambda one: one.status):
-        labels.setdefault(_end(one, context), []).append(one.label)
-    for end, named in labels.items():
-        yield f"This {'pauses' if end else 'resumes'} {_listed(named)}{end}."
-
-
 def _end(before: Before, context: CommandContext) -> str:
     """` until 16:30 UTC`, or that a pause had no end; empty for what was active."""
     if before.status == "active":
@@ -153,11 +145,11 @@ def _listed(labels: list[str]) -> str:
 async def _take_back(undoable: Undoable, context: CommandContext) -> Result:
     """Make each sequence what it was before, under its lock, where it is unchanged."""
     from shared.commands.hold import change_each, change_status
-    from shared.commands.pause import Target
+    from shared.commands.pause import EFFECT, Target, leftovers
 
     left, now = _left(undoable), context.now().timestamp()
     # A pause whose end has passed meanwhile would be resumed at once: it is left alone.
-    due = {name for name, one in left.items() if one.ends_at is not None and one.ends_at <= now}
+    due = [name for name, one in left.items() if one.ends_at is not None and one.ends_at <= now]
 
     async def change(target: Target) -> Changed:
         before = left[target.id]
@@ -170,28 +162,19 @@ async def _take_back(undoable: Undoable, context: CommandContext) -> Result:
         if name not in due
     ]
     tally = await change_each(targets, change)
-    return _result(undoable, tally, due=[left[name].label for name in left if name in due], context=context)
-
-
-def _result(undoable: Undoable, tally: Tally, *, due: list[str], context: CommandContext) -> Result:
-    from shared.commands.pause import EFFECT, leftovers
-    from shared.commands.sequences import Sequences
-
-    done = {one.id: undoable.entry.undoable[one.id] for one in tally.of("changed", "extended")}
-    statuses = {one.status for one in done.values()}
-    status: Status = "paused" if statuses == {"paused"} else "active"
-    over = f"The pause would be over by now: {_listed(due)}. Nothing was changed there." if due else ""
-    moved = _changed_since(undoable, context) if undoable.moved else ""
-    text = (over, moved, *leftovers(tally, status))
-    uncertain, failed = tally.of("uncertain"), tally.of("failed", "uncertain")
+    done = {one.id: left[one.id] for one in tally.of("changed", "extended")}
+    status: Status = "paused" if {one.status for one in done.values()} == {"paused"} else "active"
+    text = [*leftovers(tally, status)]
+    if undoable.moved:
+        text.insert(0, _changed_since(undoable, context))
+    if due:
+        names = _listed([left[name].label for name in due])
+        text.insert(0, f"The pause would be over by now: {names}. Nothing was changed there.")
+    failed = bool(tally.of("failed", "uncertain"))
     if not done:
-        card = Card(
-            "Couldn't undo this" if failed else "Nothing left to undo",
-            tone=Tone.BAD if failed else Tone.WARN,
-            text=text,
-            buttons=(Button("Sequences", Sequences()),) if uncertain else (),
-        )
-        audit = f"failed: {' '.join(card.text)}" if failed else ""
+        title, tone = ("Couldn't undo this", Tone.BAD) if failed else ("Nothing left to undo", Tone.WARN)
+        card = Card(title, tone=tone, text=tuple(text))
+        audit = f"failed: {' '.join(text)}" if failed else ""
         return Result(card, audit=audit, effect="failed" if failed else "")
     ends = {_end(one, context) for one in done.values()}
     labels = [one.label for one in done.values()]
@@ -199,7 +182,7 @@ def _result(undoable: Undoable, tally: Tally, *, due: list[str], context: Comman
     state = "sending again" if ends == {""} else f"paused again{min(ends)}"
     title = f"{what} {state if len(ends) == 1 else 'as before'}"
     return Result(
-        Card(title, tone=Tone.WARN if failed else Tone.GOOD, text=text),
+        Card(title, tone=Tone.WARN if failed else Tone.GOOD, text=tuple(text)),
         rows=tuple({"id": name, "name": one.label, "status": one.status} for name, one in done.items()),
         audit=f"{title} ({', '.join(done)})",
         effect=EFFECT[status],

@@ -9,7 +9,11 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from shared import settings as shared_settings
+from shared.settings import Settings
+from shared.store import open_store
+from shared.store.history import Records
 from tests.kit.clock import moment
+from tests.kit.databases import migrated_file
 from tests.kit.service import Account
 from tests.kit.waiting import until
 from tui.app.dashboard import DashboardApp
@@ -54,15 +58,25 @@ class Screen:
 
 
 @contextlib.asynccontextmanager
+async def _open_records(settings: Settings) -> AsyncIterator[Records]:
+    async with open_store(settings.database, clock=lambda: moment().timestamp()) as store:
+        yield store.records
+
+
+@contextlib.asynccontextmanager
 async def open_screen(
     account: Account, folder: Path, *, size: tuple[int, int] = (160, 48)
 ) -> AsyncIterator[Screen]:
     """A dashboard of the account, without a bot."""
-    environ = {**account.environ, "OUTREACH_STATE_DIR": str(folder), "XDG_STATE_HOME": str(folder)}
-
+    environ = {
+        **account.environ,
+        "OUTREACH_STATE_DIR": str(folder),
+        "XDG_STATE_HOME": str(folder),
+        "OUTREACH_DATABASE_URL": migrated_file(folder / "bot.db"),
+    }
     settings = shared_settings.load(environ=environ)
     workspace = next(iter(settings.workspaces))
-    feed = ServiceFeed(settings, workspace=workspace, open_records=None, now=moment)
+    feed = ServiceFeed(settings, workspace=workspace, open_records=_open_records, now=moment)
     changes = PendingChanges(feed.run, now=moment, read_only=False)
     state = WorkspaceState(workspace=workspace, feed=feed, pending_changes=changes)
     app = DashboardApp([state], now=moment, folder=folder)

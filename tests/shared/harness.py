@@ -183,7 +183,7 @@ class CommandHarness:
 
     service: Service
     client: OutreachClient
-    records: Records | None = None
+    records: Records = DOWN
     opened: Store | None = None
     now: datetime = NOW
     actor: Actor = field(default_factory=lambda: Actor(name="ann", face="slack", channel="C1"))

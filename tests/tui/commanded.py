@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from shared.api.client import OutreachClient
 from shared.api.models import Sequence
 from shared.commands.base import Question, Result
-from shared.commands.run import CommandContext, SessionChanges
+from shared.commands.run import CommandContext
 from shared.domain.card import Card, Tone
 from shared.records.audit import Actor
 from shared.settings import Workspace
@@ -23,7 +23,7 @@ from shared.storage.database import parse_url
 from shared.store import open_store
 from shared.store.history import Records
 from tests.kit.databases import migrated_file
-from tests.shared.harness import BASE, KEY
+from tests.shared.harness import BASE, DOWN, KEY
 from tests.tui.accounts import account
 from tui.feed.pending_changes import Asked, Yes, run_command
 
@@ -63,7 +63,7 @@ async def own_records(now: Callable[[], datetime]) -> AsyncIterator[Records]:
 class Commanded:
     """Remembers the lines that were carried out, not those that were only asked about."""
 
-    def __init__(self, now: Callable[[], datetime], records: Records | None = None) -> None:
+    def __init__(self, now: Callable[[], datetime], records: Records = DOWN) -> None:
         self.lines: list[str] = []
         self.broken = False
         self.context = CommandContext(
@@ -71,7 +71,6 @@ class Commanded:
             client=cast("OutreachClient", Account()),
             actor=Actor(name="ann", face="dashboard"),
             records=records,
-            session=SessionChanges(),
             now=now,
             asks_always=True,
         )

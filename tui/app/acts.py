@@ -17,7 +17,7 @@ from textual.worker import Worker
 from shared.commands import UsageError, invocation, parse
 from shared.commands.base import DOMAIN, Act, Arguments, Problem, Question, Result
 from shared.commands.pause import Pause, Resume, SetStatus
-from shared.commands.times import read_end
+from shared.commands.times import End, read_end
 from shared.commands.undo import Undo
 from shared.domain.card import Card, Tone
 from shared.text.formats import short_duration
@@ -64,8 +64,7 @@ class Acts:
             arguments = Pause(
                 target=target,
                 ids=() if domain else ids,
-                duration=pause_end.duration if pause_end else None,
-                until=pause_end.until if pause_end else None,
+                end=pause_end or End(),
             )
         elif ids:
             arguments = Resume(ids=ids)

@@ -44,7 +44,7 @@ async def _run_until_exit(app: DashboardApp) -> None:
 async def run_dashboard(
     load: Callable[[], Settings],
     *,
-    open_records: OpenRecords | None = None,
+    open_records: OpenRecords,
     open_replies: OpenReplies | None = None,
     environ: Mapping[str, str] = os.environ,
     wall: bool = False,
@@ -117,7 +117,7 @@ def _state(
     *,
     load: Callable[[], Settings],
     read_only: bool,
-    open_records: OpenRecords | None,
+    open_records: OpenRecords,
     open_replies: OpenReplies | None,
 ) -> WorkspaceState:
     feed = ServiceFeed(settings, workspace=workspace, open_records=open_records, now=utc_now)

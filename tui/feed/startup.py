@@ -69,7 +69,7 @@ class ServiceFeed:
         settings: Settings,
         *,
         workspace: str,
-        open_records: OpenRecords | None,
+        open_records: OpenRecords,
         now: Callable[[], datetime],
     ) -> None:
         self._settings = settings
@@ -198,14 +198,11 @@ class ServiceFeed:
 
         Where the bot's database is shared they are opened anyway: it knows who has claimed which reply.
         """
-        from shared.commands.run import CommandContext, SessionChanges  # late, likewise
+        from shared.commands.run import CommandContext  # late, likewise
 
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._is_wanted.wait(), SETTLE_SECONDS if self.has_bot else None)
-        opened: AbstractAsyncContextManager[Records | None] = contextlib.nullcontext()
-        if self._open_records:
-            opened = self._open_records(self._settings)
-        async with opened as self._records:
+        async with self._open_records(self._settings) as self._records:
             self._context = CommandContext(
                 workspace=self._place,
                 client=client,
@@ -214,14 +211,12 @@ class ServiceFeed:
                 now=self._now,
                 settings=self._settings,
                 zone=local_zone(),
-                session=SessionChanges(),
                 asks_always=True,
             )
             self._is_equipped.set()
-            while self._records:
+            while True:
                 await self._read_records(self._records, poller)
                 await asyncio.sleep(RECORDS_EVERY_SECONDS)
-            await asyncio.Event().wait()
 
     async def _read_records(self, records: Records, poller: Poller) -> None:
         """Show what the bot has recorded; pauses and firings of which nothing can be read now stay."""

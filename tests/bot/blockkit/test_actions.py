@@ -25,7 +25,7 @@ from shared.commands.base import Arguments
 from shared.commands.leads import Leads
 from shared.commands.pause import Pause
 from shared.commands.replies import Replies
-from shared.commands.times import Moment
+from shared.commands.times import End, Moment
 from shared.commands.undo import UndoChange
 from shared.domain.card import Action, Typed
 from tests.pure.commands.test_commands import arguments as any_arguments
@@ -66,7 +66,7 @@ def test_the_arguments_of_every_command_are_written_and_read(arguments: Argument
 
 
 def test_a_moment_is_written_and_read() -> None:
-    pause = Pause(target=("sq_1",), until=Moment(month_day=(2, 29)))
+    pause = Pause(target=("sq_1",), end=End(until=Moment(month_day=(2, 29))))
     assert read_value(write_value(pause)) == invocation(pause)
 
 

@@ -112,7 +112,7 @@ def test_a_submitted_form_round_trips_through_its_line(reason: str, company: str
     }
     pause = forms.read_form(view)
     assert isinstance(pause, Pause)
-    assert (pause.target, pause.duration) == (("sq_1",), timedelta(hours=4))
+    assert (pause.target, pause.end.duration) == (("sq_1",), timedelta(hours=4))
     values_ = {"email": field("a@b.example"), "sequence": chosen, "company": field(company)}
     add = forms.read_form({"callback_id": "form:add", "state": {"values": values_}})
     assert isinstance(add, Add)

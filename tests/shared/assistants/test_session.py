@@ -32,7 +32,7 @@ def session(
     *,
     seconds: float = 60.0,
 ) -> AssistantSession:
-    caller = Caller(actor=ANN, records=harness.context.need_records(), now=lambda: NOW, settings=Settings())
+    caller = Caller(actor=ANN, records=harness.context.records, now=lambda: NOW, settings=Settings())
     return AssistantSession(caller, act, seconds=seconds)
 
 

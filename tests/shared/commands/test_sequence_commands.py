@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.commands import parse
-from shared.commands.pause import Pause
-from shared.commands.run import NO_RECORDS
+from shared.commands import UsageError
 from shared.domain.card import Tone
 from shared.records.records import RecordsUnavailable
 from tests.shared.harness import DOWN, CommandHarness, facts, text
@@ -36,16 +34,31 @@ async def test_automatic_resumption_is_promised_only_where_a_bot_runs(
     assert facts(several)["Reason"] == "bounces"
 
 
-async def test_without_records_a_pause_with_a_duration_is_refused_and_without_one_works(
-    harness: CommandHarness,
-) -> None:
-    harness.records = None
-    card = await harness.say("pause sq_1 for 2h")
-    assert card.tone is Tone.WARN
-    assert [parse(button.line).arguments for button in card.buttons] == [Pause(target=("sq_1",))]
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("pause sq_1 for a while", "“a while” isn't a duration"),
+        ("pause sq_1 for", "For how long?"),
+        ("pause sq_1 until", "Until when?"),
+        ("pause sq_1 for 2x", "“2x” isn't a duration"),
+        ("pause sq_1 for 99999d", "1h30m"),
+        ("pause sq_1 bounces", "A reason comes after `reason`"),
+        ("pause sq_1 for two days please", "`for 2d`"),
+        ("pause sq_1 tomorrow", "`until tomorrow`"),
+        ("pause sq_1 til tomorow morning", "`until tomorrow 09:00`"),
+        ("pause sq_1 until mondy", "`until monday`"),
+        ("pause all for a while", "“a while” isn't a duration"),
+        ("pause domain:acme.com for soon", "“soon” isn't a duration"),
+    ],
+)
+async def test_words_that_tell_no_end_pause_nothing(harness: CommandHarness, line: str, says: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        await harness.say(line)
+    card = refused.value.card
+    assert says in "\n".join((card.title, *card.text))
+    for button in card.buttons:  # with the end that was nearly said
+        assert button.line.endswith(says.strip("`"))
     assert harness.service.asked("PATCH") == []
-    assert NO_RECORDS in (await harness.say("pause sq_1")).footer
-    assert harness.service.sequences[0]["status"] == "paused"
 
 
 async def test_a_timer_that_cannot_be_set_leaves_nothing_paused(harness: CommandHarness) -> None:
