@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from bot.alerts.notes import write_note
-from bot.alerts.wording import facts_of, footer
+from bot.alerts.cards import facts_of, footer, span
 from bot.blockkit.actions import ACK, OnAlert
 from shared.api.event_kinds import DNS
 from shared.api.models import Inbox
@@ -23,46 +22,45 @@ from shared.commands.domain import Domain
 from shared.commands.inboxes import Inboxes
 from shared.commands.pause import Pause
 from shared.domain.alert import Alert, domain_of
-from shared.domain.card import Action, Button, Card, Fact, Tone
+from shared.domain.card import Button, Card, Tone
 from shared.domain.dns_facts import advice_of, change_of, headline
 from shared.domain.health import Thresholds, verdict
 from shared.domain.paused_domains import advice, pause_reason
 from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value, decode, encode
-from shared.store.messages import INCIDENT, PlannedPost
 from shared.text.formats import clip, show_exact_span, show_number
 
 SENDING = "sending"
 """The stage of a domain that sends again and is not well yet."""
 RECOVERED = "recovered"
 """The stage of a domain whose inboxes are all active and healthy."""
-NAMED, MOST_PAUSES = 2, 3
-"""Sequences that the card names, and those that its menu pauses one by one."""
-REASON, LINE, RECORD, DNS_FACT = 80, 300, 2_000, 600
-"""Characters of the reason in the title, of a line, of a record to copy, and of a record in a fact."""
+NAMED = 2
+"""Sequences that the card names."""
+REASON, LINE, RECORD, RECORD_FACT = 80, 300, 2_000, 600
+"""Characters of the reason in the title, of a line, of a record to copy, and of one in a fact."""
 UNKNOWN_STATUS = "of unknown status"
 _STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
 
 
 def paused_card(alert: Alert) -> Card:
     """Red while it is paused or its DNS is broken, amber while it warms up, green when it has recovered."""
-    name, standing = clip(domain_of(alert.event) or "A domain"), alert.subject
-    problems, stage = problems_in(standing), standing.get("stage")
-    why = clip(pause_reason(alert.event), length=REASON)
-    sends = bool(alert.recovered) or stage in {SENDING, RECOVERED}
+    name, stage = clip(domain_of(alert.event) or "A domain"), alert.subject.get("stage")
+    problems, why = problems_in(alert.subject), clip(pause_reason(alert.event), length=REASON)
     title, tone, back = f"{name} is paused: {why}" if why else f"{name} is paused", Tone.BAD, ""
-    if sends:
-        is_well = bool(alert.recovered) or stage == RECOVERED
+    is_well = alert.recovered_at is not None or stage == RECOVERED
+    if sends := is_well or stage == SENDING:
         title, tone = _sending(name, is_well=is_well, is_broken=bool(problems))
-    if alert.recovered:
-        back = f"It recovered after {show_exact_span(alert.recovered - alert.received)}."
+    if alert.recovered_at is not None:
+        back = f"It recovered after {span(alert.received_at, alert.recovered_at)}."
     elif stage == SENDING:
         back = "It is warming up: its daily limits start small and grow each day."
-    lines = (_repairs(problems), back, _facts(alert), "" if sends else f"Next: {_advice(alert)}")
+    counts: Mapping[str, int] = alert.subject.get("counts", {})
+    bounced, left = counts.get("lead.bounced", 0), counts.get("lead.unsubscribed", 0)
+    next_step = "" if sends else f"Next: {advice(alert.event.reason or '', bounced=bounced, left=left)}"
     return Card(
         title=title,
         tone=tone,
         notifies=True,
-        text=tuple(filter(None, lines)),
+        text=(_repairs(problems), back, _facts(alert), next_step),
         code=_records_to_publish(problems),
         buttons=_buttons(alert, sends=sends),
         footer=footer(alert),
@@ -131,36 +129,27 @@ def _facts(alert: Alert) -> str:
         _summary(rows) if rows else clip(alert.event.inbox or ""),
         ", ".join(clip(name, length=40) for name in names[:NAMED]) + more,
         clip(rules, length=LINE),
-        f"acknowledged by @{alert.acknowledged.name}" if alert.acknowledged else "",
+        f"acknowledged by @{alert.acked_name}" if alert.acked_at is not None else "",
     )
     return " · ".join(filter(None, facts))
-
-
-def _advice(alert: Alert) -> str:
-    counts: Mapping[str, int] = alert.subject.get("counts", {})
-    bounced, left = counts.get("lead.bounced", 0), counts.get("lead.unsubscribed", 0)
-    return advice(alert.event.reason or "", bounced=bounced, left=left)
 
 
 def _buttons(alert: Alert, *, sends: bool) -> tuple[Button, ...]:
     """To take care of it, to pause what still sends, by the number that the question names, and to look."""
     domain, names, here = domain_of(alert.event), alert.subject.get("active"), alert.workspace
     buttons = []
-    if not (alert.acknowledged or alert.recovered):
+    if alert.acked_at is None and alert.recovered_at is None:
         acknowledge = OnAlert(verb=ACK, alert=alert.id)
         buttons.append(Button(label="Acknowledge", action=acknowledge, tone=Tone.GOOD))
     if not domain:
         return tuple(buttons)
-    menu: dict[str, Action] = {}
     if not sends and names != []:
         label = f"Pause {show_number(len(names), 'sequence')}" if names else "Pause its sequences"
         every = Pause(target=(f"{DOMAIN}{domain}",))
         buttons.append(Button(label=label, action=every, workspace=here, tone=Tone.BAD))
-        single = names[:MOST_PAUSES] if names and len(names) > 1 else ()
-        menu = {f"Pause {clip(name, length=40)}": Pause(target=(name,)) for name in single}
-    menu |= {"Show domain": Domain(name=domain.lower()), "Show inboxes": Inboxes(filter=domain)}
-    looks = (Button(label=label, action=act, workspace=here, menu=True) for label, act in menu.items())
-    return (*buttons, *looks)
+    looks = {"Show domain": Domain(name=domain.lower()), "Show inboxes": Inboxes(filter=domain)}
+    buttons += [Button(label=label, action=act, workspace=here, menu=True) for label, act in looks.items()]
+    return tuple(buttons)
 
 
 def domain_state(
@@ -180,19 +169,12 @@ def domain_state(
     return {"inboxes": rows, "troubled": troubled, "rested": rested, "stage": stage}
 
 
-def recovery_note(alert: Alert, now: Mapping[str, Any], *, at: float) -> PlannedPost:
+def recovery_card(alert: Alert, now: Mapping[str, Any], *, at: float) -> Card:
     """The message for thread and channel about a domain that is sending again or has recovered."""
     is_broken = bool(problems_in(now))
     title, tone = _sending(clip(alert.domain), is_well=now["stage"] == RECOVERED, is_broken=is_broken)
-    took = show_exact_span(timedelta(seconds=at - alert.received_at))
-    return PlannedPost(
-        dedupe=f"{alert.id}:{now['stage']}",
-        channel="",
-        kind="recovered",
-        urgency=INCIDENT,
-        note=write_note(Card(title=title, tone=tone, text=(f"After {took}: {_summary(now['inboxes'])}.",))),
-        condensed=True,
-        alert_id=alert.id,
+    return Card(
+        title=title, tone=tone, text=(f"After {span(alert.received_at, at)}: {_summary(now['inboxes'])}.",)
     )
 
 
@@ -209,45 +191,41 @@ def dns_card(alert: Alert) -> Card:
 
     The delivery has what was first noticed; `Alert.subject` has how it stands now, once that is another.
     """
-    domain = clip(domain_of(alert.event) or "A domain")
+    domain, told = clip(domain_of(alert.event) or "A domain"), alert.event.raw.get("changes")
     if alert.subject.get("moved"):
         return Card(title=f"DNS of {domain}: see the card of its pause", notifies=True)
-    told = alert.event.raw.get("changes")
     read = [decode(DomainChange, json.dumps(change)) for change in (told if isinstance(told, list) else ())]
     changes = [change for change in read if change is not None]
     problems = problems_in(alert.subject)
     if "dns" not in alert.subject:
-        problems = _causes([one.after for one in changes if one.after.value is Value.PROBLEM])
-    facts: list[Fact] = []
-    is_good = bool(alert.recovered) or (bool(changes) and all(change.recovered for change in changes))
-    tone = Tone.GOOD if is_good else Tone.INFO
-    title, text = f"DNS of {domain} {'is good again' if is_good else 'changed'}", ""
-    if alert.recovered:
-        problems, text = (), f"It was broken for {show_exact_span(alert.recovered - alert.received)}."
-    elif problems:
+        problems = _causes([change.after for change in changes if change.after.value is Value.PROBLEM])
+    title, tone, text = f"DNS of {domain} changed", Tone.INFO, "\n".join(map(change_of, changes))
+    seen = [
+        *(("before", change.before) for change in changes),
+        *(("now", change.after) for change in changes),
+    ]
+    if alert.recovered_at is not None:
+        seen, problems, text = [], (), f"It was broken for {span(alert.received_at, alert.recovered_at)}."
+    if problems:
+        seen = [("now", problem) for problem in problems]
         title, tone = f"DNS of {domain} is broken", Tone.BAD
         text = f"Receivers may reject or junk its mail.\n{_repairs(problems)}"
-        facts = [fact for problem in problems for fact in _record("now", problem)]
-    else:
-        text = "\n".join(map(change_of, changes))
-        for change in changes:
-            facts += [*_record("before", change.before), *_record("now", change.after)]
+    elif alert.recovered_at is not None or (changes and all(change.recovered for change in changes)):
+        title, tone = f"DNS of {domain} is good again", Tone.GOOD
     return Card(
         title=title,
         tone=tone,
         notifies=True,
-        text=(text,) if text else (),
+        text=(text,),
+        facts=facts_of(*(_record(time, check) for time, check in seen)),
         code=_records_to_publish(problems),
-        facts=tuple(facts),
         buttons=(Button(label="Show domain", action=Domain(name=domain.lower()), workspace=alert.workspace),),
         footer=footer(alert),
     )
 
 
-def _record(when: str, check: CheckReport) -> Sequence[Fact]:
-    """The record that was found, where there is one."""
-    record = clip(" · ".join(check.records), length=DNS_FACT)
-    return facts_of((f"{check.check.upper()} {when}", record))
+def _record(time: str, check: CheckReport) -> tuple[str, str]:
+    return f"{check.check.upper()} {time}", clip(" · ".join(check.records), length=RECORD_FACT)
 
 
 def dns_update(

@@ -1,29 +1,70 @@
-"""Renders stored posts as Slack messages. Pure."""
+"""Renders stored posts as Slack messages: the card of an alert, or the texts that the store keeps with a post. Pure.
+
+An alert's card depends only on the alert, so any process can render it at any time, and an update renders the same way
+as the first post.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
-from bot.alerts import changes, kinds, notes
+from pydantic import PlainValidator, TypeAdapter
+from pydantic_core import to_json
+
+from bot.alerts import changes, domains
+from bot.alerts.cards import (
+    LISTED_CHARACTERS,
+    answer_link,
+    brief_card,
+    first_act,
+    listed,
+    reply_card,
+    status,
+    when,
+)
 from bot.alerts.links import Links
-from bot.alerts.notes import read_note
-from bot.alerts.wording import answer_link
 from bot.blockkit import card_blocks
-from shared.domain.alert import Alert
-from shared.domain.card import Card
+from bot.blockkit.actions import Perform, read_value, write_value
+from bot.blockkit.card_blocks import EXCERPT, Message
+from bot.blockkit.elements import cut
+from shared.api.event_kinds import kind_of
+from shared.commands import Invocation, UsageError
+from shared.domain.alert import Alert, domain_of
+from shared.domain.card import Action, Button, Card, Tone, Typed
 from shared.domain.wall_clock import moment
+from shared.frozen import frozen
 from shared.store import post_kinds
 from shared.store.messages import Post
 from shared.store.post_kinds import ALERT
+from shared.text.formats import clip, show_number
 from shared.text.slack_ids import is_user
 
 MOST_OWNERS = 6
 """People that a list mentions: with them, the longest one is still short enough for Slack."""
-
-
 NO_LINKS = Links()
+_CARDS: Mapping[str, Callable[[Alert], Card]] = {
+    "reply": reply_card,
+    "paused domain": domains.paused_card,
+    "dns": domains.dns_card,
+    "brief": brief_card,
+}
+
+
+def card(alert: Alert) -> Card:
+    """The card of an alert, as the table of kinds of events names it."""
+    return _CARDS[kind_of(alert.event.kind).card](alert)
+
+
+def condensed(alert: Alert) -> Card:
+    """An alert in one line: what it is called, and the first thing that can be done with it."""
+    whole = card(alert)
+    quote = cut(" ".join(whole.quote.split()), EXCERPT)
+    brief = (fact.value for fact in (*whole.facts, *whole.details) if fact.brief)
+    text = " · ".join(filter(None, (*whole.text[:1], *brief, f"“{quote}”" if quote else "")))
+    return Card(title=whole.title, tone=whole.tone, text=(text,), buttons=first_act(whole))
 
 
 def on_card(alert: Alert, *, several: bool, links: Links = NO_LINKS) -> Alert:
@@ -36,28 +77,6 @@ def on_card(alert: Alert, *, several: bool, links: Links = NO_LINKS) -> Alert:
         lead_link=links.to_lead(alert.event.lead.email),
         mail_link=links.to_mail(alert.id, since=since) if answer_link(alert.event) else "",
     )
-
-
-def card_of(post: Post, *, several: bool, links: Links = NO_LINKS) -> Card:
-    """The card that a post shows."""
-    kind = post_kinds.kind_of(post.kind)
-    if kind.draws == "note":
-        card = read_note(post.note)
-        if post.alert is None or not is_settled(post):
-            return card
-        acknowledged = (
-            f"✓ Acknowledged by @{post.alert.acked_name}." if post.alert.acked_at else "It has recovered."
-        )
-        text = acknowledged if kind.settled_by == "acknowledgement" else _settled(post.alert)
-        return Card(title=card.title, text=(text,))
-    # One whose body was pruned still shows what was kept.
-    kept = post.alert or Alert(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
-    alert = on_card(kept, several=several, links=links)
-    if kind.draws == "updated":
-        return kinds.turned(alert)
-    if kind.draws == "again":
-        return kinds.again(alert, at=moment(post.created_at))
-    return kinds.condensed(alert) if post.condensed else kinds.card(alert)
 
 
 def is_settled(post: Post) -> bool:
@@ -74,24 +93,47 @@ def is_settled(post: Post) -> bool:
 
 
 def _settled(alert: Alert) -> str:
-    """The sentence of a reminder whose reply was claimed, done or snoozed."""
-    if alert.handled_at is not None and alert.closed_reason:
-        return f"Closed by @{alert.handled_name}: not interested ({alert.closed_reason})."
-    if alert.handled_at is not None:
-        return f"✓ Done by @{alert.handled_name}."
-    if alert.claimed_at is not None and alert.assigned_name:
-        return f"✓ Assigned to @{alert.claimed_name} by @{alert.assigned_name}."
-    if alert.claimed_at is not None:
-        return f"✓ Claimed by @{alert.claimed_name}."
-    if alert.waiting_since is None:
-        return f"Snoozed by @{alert.snoozed_name}." if alert.snoozed_until else "No action needed."
-    name = alert.owner_name or alert.owner
-    return f"Passed on to @{name}." if name else "Passed on: anyone can claim it."
+    """The sentence of a reminder that asks for nothing any more."""
+    if alert.acked_at is not None:
+        return f"✓ Acknowledged by @{alert.acked_name}."
+    if alert.recovered_at is not None:
+        return "It has recovered."
+    stands = status(alert) or "No action needed"
+    return f"{stands[0].upper()}{stands[1:]}."
 
 
-def message(posts: Sequence[Post], *, several: bool, links: Links = NO_LINKS) -> card_blocks.Message:
+def card_of(post: Post, *, several: bool, links: Links = NO_LINKS, in_list: bool = False) -> Card:
+    """The card that a post shows."""
+    draws = post_kinds.kind_of(post.kind).draws
+    if draws == "note":
+        note = read_note(post.note)
+        return (
+            Card(title=note.title, text=(_settled(post.alert),)) if post.alert and is_settled(post) else note
+        )
+    # One whose body was pruned still shows what was kept.
+    kept = post.alert or Alert(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
+    alert = on_card(kept, several=several, links=links)
+    if draws == "updated":  # for thread and channel, when the card of a reply shows more than it did
+        whole = card(alert)
+        quote = clip(whole.quote, length=LISTED_CHARACTERS)
+        text = ("Updated on the card above.",)
+        return replace(whole, text=text, quote=quote, details=(), buttons=first_act(whole))
+    if draws == "again":
+        again = when("Reported again", moment(post.created_at))
+        return Card(
+            title=f"Paused again: {domain_of(alert.event) or 'a domain'}",
+            tone=Tone.BAD,
+            facts=(again, when("First reported", alert.received)),
+        )
+    if in_list:
+        is_reply = kind_of(alert.event.kind).card == "reply"
+        return listed(reply_card(alert, in_list=True) if is_reply else card(alert))
+    return condensed(alert) if post.condensed else card(alert)
+
+
+def message(posts: Sequence[Post], *, several: bool, links: Links = NO_LINKS) -> Message:
     """One post as a whole card, or several as a list in which each keeps its own button."""
-    first = posts[0]
+    first, in_list = posts[0], bool(posts[0].bundle) or len(posts) > 1
     draws = post_kinds.kind_of(first.kind).draws
     if first.change and draws == "history":
         return changes.history(first.change)
@@ -99,39 +141,45 @@ def message(posts: Sequence[Post], *, several: bool, links: Links = NO_LINKS) ->
         workspace = first.workspace if several else ""
         return changes.message(first.change, read_note(first.note), workspace=workspace)
     if draws == "answer":
-        return notes.read_answer(first.note)
-    cards = [card_of(post, several=several, links=links) for post in posts]
-    is_list = bool(first.bundle) or len(posts) > 1
-    if is_list:
-        drawn = card_blocks.render_list([kinds.listed(card) for card in cards])
-    elif first.condensed or cards[0] == Card(title=cards[0].title, notifies=cards[0].notifies):
-        drawn = card_blocks.render_condensed(cards[0])
+        stored = json.loads(first.note)
+        return Message(text=stored["text"], blocks=stored["blocks"])
+    drawn = [card_of(post, several=several, links=links, in_list=in_list) for post in posts]
+    if in_list:
+        content = card_blocks.render_list(_summary([post.alert or Alert(id="") for post in posts]), drawn)
+    elif first.condensed or drawn[0] == Card(title=drawn[0].title, notifies=drawn[0].notifies):
+        content = card_blocks.render_condensed(drawn[0])
     else:
-        drawn = card_blocks.render(cards[0])
-    called = filter(None, (_mention(post, is_list=is_list) for post in posts))
+        content = card_blocks.render(drawn[0])
+    called = filter(None, (_mention(post, in_list=in_list) for post in posts))
     mentions = " ".join(list(dict.fromkeys(called))[:MOST_OWNERS])
-    return with_mention(drawn, mentions) if mentions else drawn
+    return with_mention(content, mentions) if mentions else content
 
 
-def _mention(post: Post, *, is_list: bool) -> str:
+def _summary(alerts: Sequence[Alert]) -> str:
+    """`12 interested replies, 9 unclaimed`: what a list has, once for all."""
+    if not all(kind_of(alert.event.kind).claimable for alert in alerts):
+        return show_number(len(alerts), "alert")
+    unclaimed = sum(alert.state == "unclaimed" for alert in alerts)
+    return f"{show_number(len(alerts), 'interested reply')}, {unclaimed or 'none'} unclaimed"
+
+
+def _mention(post: Post, *, in_list: bool) -> str:
     """The people that the post calls, only while it needs them; in a list only those whose turn it still is."""
     alert = post.alert
-    if not post.mention:
+    if post.kind != ALERT:
+        return "" if is_settled(post) else post.mention
+    if alert is None or alert.waiting_since is None:
         return ""
-    if post.kind == ALERT:
-        if alert is None or alert.waiting_since is None:
-            return ""
-        passed_on = is_list and is_user(post.mention) and alert.owner != post.mention
-        return "" if passed_on else post.mention
-    return "" if is_settled(post) else post.mention
+    passed_on = in_list and is_user(post.mention) and alert.owner != post.mention
+    return "" if passed_on else post.mention
 
 
-def with_mention(drawn: card_blocks.Message, mention: str) -> card_blocks.Message:
+def with_mention(drawn: Message, mention: str) -> Message:
     """The message with a mention, or several with spaces between; they come from the settings and Slack, never from a lead."""
     forms = {who: f"<!subteam^{who}>" for who in mention.split() if who[0] == "S"} | {"here": "<!here>"}
     call = " ".join(forms.get(who, f"<@{who}>") for who in mention.split())
     context = {"type": "context", "elements": [{"type": "mrkdwn", "text": call}]}
-    return card_blocks.Message(text=f"{call} {drawn.text}", blocks=[*drawn.blocks, context])
+    return Message(text=f"{call} {drawn.text}", blocks=[*drawn.blocks, context])
 
 
 def payload(posts: Sequence[Post]) -> dict[str, Any]:
@@ -146,3 +194,53 @@ def payload(posts: Sequence[Post]) -> dict[str, Any]:
     if of_alert[0] == "again":
         named["again_of"] = posts[0].alert_id
     return named
+
+
+def _read_action(stored: dict[str, Any] | None) -> Action | None:
+    """The action of a button; one whose line no longer means anything still shows it."""
+    if stored is None:
+        return None
+    try:
+        action = read_value(stored["line"])
+    except UsageError:
+        return Typed(stored["line"])
+    if isinstance(action, Perform):
+        return action.act
+    return action.arguments if isinstance(action, Invocation) else action
+
+
+@frozen
+class _Button(Button):
+    action: Annotated[Action | None, PlainValidator(_read_action)] = None
+
+
+@frozen
+class _Card(Card):
+    buttons: tuple[_Button, ...] = ()
+
+
+_CARD = TypeAdapter(_Card)
+
+
+def write_note(card: Card) -> str:
+    """The card as JSON, its buttons' actions as their values."""
+    buttons = (
+        replace(button, action=Typed(write_value(button.action)) if button.action else None)
+        for button in card.buttons
+    )
+    return to_json(replace(card, buttons=tuple(buttons))).decode()
+
+
+def read_note(note: str) -> Card:
+    """The Card of `write_note`."""
+    return _CARD.validate_json(note)
+
+
+def write_answer(message: Message) -> str:
+    return json.dumps({"text": message.text, "blocks": message.blocks})
+
+
+def restated(note: str) -> Card | None:
+    """The Card of a message about a setting that was changed again; None: it stays as it was."""
+    title = json.loads(note).get("title")
+    return Card(title=title) if title else None

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import timedelta
+from typing import Protocol
 
-from bot.alerts import kinds, rota
-from bot.alerts.notes import write_note
-from bot.alerts.rota import People
+from bot.alerts.cards import about, turn_card
+from bot.alerts.rendering import write_note
 from shared.api.event_kinds import DNS, kind_of
 from shared.api.events import Event, read_event
 from shared.domain.alert import domain_of
@@ -21,6 +21,15 @@ from shared.store.deliveries import Decision, PendingDelivery, TurnPlan
 from shared.store.messages import INCIDENT, PlannedPost
 from shared.store.people import Candidates
 from shared.store.post_kinds import TURN
+
+LATE_TURN = "It came in the quiet hours, and is unclaimed."
+
+
+class People(Protocol):
+    """Tells about the people in rotas; someone unknown has no name and can take turns."""
+
+    def name(self, person: str) -> str: ...
+    def is_gone(self, person: str) -> bool: ...
 
 
 @frozen
@@ -99,7 +108,7 @@ class Routes:
         if own and (kind.at_once or _opens_incident(event)):
             asked[own] = []
         for subscription, mention in rules:
-            if kinds.matches(subscription, event):
+            if matches(subscription, event):
                 asked.setdefault(subscription.channel, []).append((subscription, mention))
         targets = []
         for channel, wanted in asked.items():
@@ -150,7 +159,7 @@ class Routes:
             channel=first.channel,
             kind=TURN,
             urgency=2,
-            note=write_note(rota.late_card(event, pending.alert_id)),
+            note=write_note(turn_card(f"Your turn: {about(event)}", LATE_TURN, pending.alert_id)),
             condensed=True,
             held_until=until,
         )
@@ -159,6 +168,16 @@ class Routes:
             channels=quiet,
             late=late if until else None,
         )
+
+
+def matches(subscription: Subscription, event: Event) -> bool:
+    """True where an event matches a subscription."""
+    wanted, inbox = subscription.inbox.casefold(), (event.inbox or "").casefold()
+    return (
+        subscription.event in {event.kind, "*"}
+        and subscription.sequence.casefold() in {"", (event.sequence or "").casefold()}
+        and wanted in {"", inbox, (domain_of(event) or "").casefold()}
+    )
 
 
 def _opens_incident(event: Event) -> bool:

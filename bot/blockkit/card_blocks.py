@@ -239,14 +239,14 @@ def render_condensed(card: Card) -> Message:
     return Message(text=fallback(card), blocks=_item(card, 0, sizes=LINE))
 
 
-def render_list(cards: Sequence[Card]) -> Message:
-    """Many Cards in one message, a paragraph each, with its first buttons."""
-    blocks: list[Block] = []
+def render_list(title: str, cards: Sequence[Card]) -> Message:
+    """Many Cards in one message under a title, a paragraph each, with its first buttons."""
+    named, blocks = rich(section(text_element(title, bold=True))), []
     for sizes in LIST_SIZES:
-        blocks = [block for n, card in enumerate(cards) for block in _item(card, n, sizes=sizes)]
+        blocks = [named, *(block for n, card in enumerate(cards) for block in _item(card, n, sizes=sizes))]
         if size(blocks) <= TOTAL:
             break
-    text = f"{len(cards)} alerts: {'; '.join(card.title for card in cards)}"
+    text = f"{title}: {'; '.join(card.title for card in cards)}"
     return Message(text=escape(cut(visible(text), FALLBACK)), blocks=blocks)
 
 
@@ -270,7 +270,8 @@ def render_with(card: Card, items: Sequence[Card]) -> Message:
 def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block]:
     """The Card as a paragraph of a list, with its first buttons."""
     title, details, quoted = sizes
-    values = (fact.value for fact in (*card.facts, *card.details)[:3])
+    some = (*card.facts, *card.details)[:3]
+    values = (f"{fact.label} {fact.value}" if fact.at else fact.value for fact in some)
     facts = " · ".join(visible(part) for part in (*card.text, *values) if part)
     words = [text_element(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
     if card.quote and quoted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from bot.alerts import kinds
+from bot.alerts.cards import reply_card
 from bot.alerts.links import Links
 from bot.blockkit.actions import ShowSample
 from shared.api.event_kinds import INTERESTED, PAUSED
@@ -77,7 +77,7 @@ SAMPLE_PRESSED = Card(
 def sample(now: datetime, links: Links) -> Card:
     """The card of an interested reply as it is drawn for real ones, with buttons that change nothing."""
     link = links.to_mail("al_sample", since=now.timestamp())
-    card = kinds.card(Alert(id="al_sample", event=SAMPLE, received_at=now.timestamp(), mail_link=link))
+    card = reply_card(Alert(id="al_sample", event=SAMPLE, received_at=now.timestamp(), mail_link=link))
     pressed = ShowSample(pressed=True)
     buttons = tuple(
         Button(label=one.label, action=pressed, tone=one.tone, menu=one.menu) for one in card.buttons

@@ -15,7 +15,8 @@ from typing import Any
 
 import structlog
 
-from bot.alerts import interested, rendering
+from bot.alerts import rendering
+from bot.alerts.cards import details_card
 from bot.alerts.links import links_of
 from bot.blockkit.actions import (
     LEAD,
@@ -212,7 +213,7 @@ class CommandDispatcher:
         if await caller.readable(looking) is None:
             return await caller.refuse(looking.command, looking.line, looking.workspace)
         described = rendering.on_card(alert, several=self._several, links=self._links)
-        return Answer(card=interested.details(described))
+        return Answer(card=details_card(described))
 
     async def _command(self, asked: Invocation, caller: Caller) -> Answer:
         located = await caller.located(asked.arguments)

@@ -11,7 +11,7 @@ from secrets import token_hex
 
 import structlog
 
-from bot.alerts import notes, rendering
+from bot.alerts import rendering
 from bot.alerts.links import links_of
 from bot.alerts.routing import Routes
 from bot.blockkit import card_blocks
@@ -99,12 +99,12 @@ class Outbox:
         else:
             return None
         dedupe = f"note:{event}:{broken}:{lease.token}:{token_hex(4)}"
-        post = PlannedPost(dedupe=dedupe, channel=channel, kind=NOTE, note=notes.write_note(card))
+        post = PlannedPost(dedupe=dedupe, channel=channel, kind=NOTE, note=rendering.write_note(card))
         return post if channel else None
 
     async def _draw(self, posts: Sequence[Post]) -> Message:
         first = posts[0]
-        card = notes.restated(first.note) if first.kind == ANSWER and not first.change else None
+        card = rendering.restated(first.note) if first.kind == ANSWER and not first.change else None
         if card:
             viewer = Viewer(channel=first.channel)  # everybody there reads it
             named = {one: await self._directory.shown_name(one, viewer) for one in channels_in(card)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from bot.alerts import notes
+from bot.alerts.rendering import write_note
 from bot.commands.context import CommandContexts
 from bot.guardrails import cards
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
@@ -277,7 +277,7 @@ def note_of(contexts: CommandContexts, workspace: str, card: Card) -> str:
     """The card for the store; it names its workspace where there are several."""
     if len(contexts.clients) > 1:
         card = replace(with_workspace(card, workspace=workspace), footer=workspace)
-    return notes.write_note(card)
+    return write_note(card)
 
 
 def post_of(contexts: CommandContexts, workspace: str, key: str, card: Card) -> PlannedPost:

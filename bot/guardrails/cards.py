@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.alerts.wording import show_time
+from bot.alerts.cards import show_time
 from shared.commands.guardrails import Guard
 from shared.commands.pause import Pause
 from shared.commands.times import End

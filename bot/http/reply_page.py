@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bot.alerts.cards import about, answer_link
 from bot.alerts.links import PATH, Links
-from bot.alerts.wording import about, answer_link
 from bot.http.webhook import Receive, Scope, Send, answer
 from shared.domain.alert import Alert
 from shared.domain.reply_states import State

@@ -19,7 +19,7 @@ import structlog
 from slack_bolt.async_app import AsyncRespond
 
 from bot.alerts import changes
-from bot.alerts.notes import write_answer, write_note
+from bot.alerts.rendering import write_answer, write_note
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import Cancel, Confirm, change_of
 from bot.blockkit.card_blocks import Message

@@ -14,6 +14,7 @@ from typing import Any
 import structlog
 
 from bot.alerts import domains
+from bot.alerts.rendering import write_note
 from bot.commands.context import CommandContexts
 from bot.runtime.pacing import visit
 from bot.runtime.wakeup import Wakeup
@@ -30,6 +31,7 @@ from shared.guardrails.rule import subject_key
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.alerts import CARDS_AT_ONCE, NAME_LETTERS, ShownSequence
+from shared.store.messages import INCIDENT, PlannedPost
 
 EVERY = 10.0
 """Seconds between two checks."""
@@ -138,7 +140,14 @@ class CardRefresher:
             return False
         note = None
         if stage and stage != before.get("stage"):
-            note = domains.recovery_note(alert, state, at=at)
+            note = PlannedPost(
+                dedupe=f"{alert.id}:{stage}",
+                channel="",
+                kind="recovered",
+                urgency=INCIDENT,
+                note=write_note(domains.recovery_card(alert, state, at=at)),
+                condensed=True,
+            )
         return await self._store.alerts.update(alert.id, standing, note=note, recovered=recovered)
 
     async def _guardrails_state(self, workspace: str, domain: str) -> Mapping[str, Any]:

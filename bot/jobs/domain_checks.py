@@ -13,7 +13,8 @@ from secrets import SystemRandom
 
 import structlog
 
-from bot.alerts import domains, notes
+from bot.alerts import domains
+from bot.alerts.rendering import write_note
 from shared.api.models import Inbox
 from shared.domain.wall_clock import moment
 from shared.domain_health.following import Followed
@@ -121,7 +122,7 @@ class DomainChecks:
                 channel="",
                 kind=DNS,
                 urgency=2,
-                note=notes.write_note(card),
+                note=write_note(card),
                 condensed=True,
             ),
             recovered=not report.problems,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
-from bot.alerts import notes
 from bot.alerts.links import links_of
 from bot.alerts.reminders import Reminders
+from bot.alerts.rendering import write_note
 from bot.alerts.routing import Routes
 from bot.commands.context import CommandContexts
 from bot.delivery.outbox import MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS, Outbox
@@ -141,7 +141,7 @@ class DueJobs:
                 continue
             if len(self._contexts.clients) > 1:
                 card = with_workspace(card, workspace=due.workspace)
-            if await self._store.digests.give(job, due, notes.write_note(card)):
+            if await self._store.digests.give(job, due, write_note(card)):
                 self._planned()
         return ends
 
@@ -200,7 +200,7 @@ class DueJobs:
                 dedupe=f"note:resume:{first.id}:{timer_of(first).due_at.timestamp()}",
                 channel=channel,
                 kind=NOTE,
-                note=notes.write_note(card),
+                note=write_note(card),
                 condensed=True,
             )
             return entry, post if channel else None

@@ -17,14 +17,6 @@ PRUNED = Event(kind="pruned")
 
 
 @frozen
-class Mark:
-    """A person who did something with an alert, and when; for a snooze, when it ends."""
-
-    name: str
-    at: datetime
-
-
-@frozen
 class Alert:
     """An alert as it is stored, with the event of its delivery. Times are Unix seconds.
 
@@ -101,35 +93,10 @@ class Alert:
         return moment(self.received_at)
 
     @property
-    def recovered(self) -> datetime | None:
-        return moment(self.recovered_at)
-
-    @property
-    def claim(self) -> Mark | None:
-        return _mark(self.claimed_name, self.claimed_at)
-
-    @property
-    def handled(self) -> Mark | None:
-        return _mark(self.handled_name, self.handled_at)
-
-    @property
-    def snooze(self) -> Mark | None:
-        return _mark(self.snoozed_name, self.snoozed_until)
-
-    @property
-    def acknowledged(self) -> Mark | None:
-        """The person who takes care of a paused domain."""
-        return _mark(self.acked_name, self.acked_at)
-
-    @property
     def subject(self) -> Mapping[str, Any]:
         """The state of its sequence or domain, as last read."""
         subject: Mapping[str, Any] = json.loads(self.standing or "{}")
         return subject
-
-
-def _mark(name: str, at: float | None) -> Mark | None:
-    return None if at is None else Mark(name=name, at=moment(at))
 
 
 def domain_of(event: Event) -> str | None:

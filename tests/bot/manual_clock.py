@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 from bot.alerts import rendering
 from bot.alerts.reminders import Reminders
-from bot.alerts.rota import People
-from bot.alerts.routing import Routes
+from bot.alerts.routing import People, Routes
 from shared.domain.card import Card
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy, Routing

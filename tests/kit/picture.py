@@ -7,7 +7,7 @@ from typing import Any
 
 
 def picture(text: str, blocks: Sequence[Mapping[str, Any]]) -> str:
-    """The notification, then each block: `>` quotes, `·` is small print, `[…]` a button, `⋯` a menu."""
+    """The notification, then each block: `>` quotes, `|` is text to copy, `·` is small print, `[…]` a button, `⋯` a menu."""
     return "\n".join([f"notification: {text}", *(line for block in blocks for line in _lines(block))])
 
 
@@ -21,9 +21,13 @@ def _lines(block: Mapping[str, Any]) -> Iterator[str]:
         yield " ".join(map(_element, block["elements"]))
     elif kind == "rich_text":
         for part in block["elements"]:
-            start = "> " if part["type"] == "rich_text_quote" else ""
+            start = {"rich_text_quote": "> ", "rich_text_preformatted": "| "}.get(part["type"], "")
             words = "".join(_leaf(leaf) for leaf in part["elements"])
             yield from (f"{start}{line}" for line in words.splitlines())
+    elif kind == "section":
+        yield " ".join(
+            [block["text"]["text"], *([_element(block["accessory"])] if "accessory" in block else [])]
+        )
     else:
         yield f"({kind})"
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from bot.alerts import changes, kinds
+from bot.alerts import changes, rendering
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.interactions import home
@@ -64,7 +64,7 @@ CLAIMED = replace(MAYA, claimed_by="U1", claimed_name="ann", claimed_at=NOW.time
 
 
 def _drawn(alert: Alert) -> Message:
-    return card_blocks.render(kinds.card(alert))
+    return card_blocks.render(rendering.card(alert))
 
 
 def _pause(*, undone_by: str = "") -> Message:

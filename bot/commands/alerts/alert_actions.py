@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import partial
 
-from bot.alerts import interested, notes, rendering
+from bot.alerts import rendering
+from bot.alerts.cards import about, answer_link, crm_button, reply_card
 from bot.alerts.links import Links
-from bot.alerts.wording import about, answer_link
 from bot.blockkit.actions import ACK, ASSIGN, Cancel, OnAlert
 from bot.commands.answer import Answer
 from bot.commands.callers import Access, Caller
@@ -175,8 +175,8 @@ class AlertActions:
         """The result of a claim away from the alert's card, with the address to write to and what comes next."""
         alert = rendering.on_card(claimed, several=False, links=self.links)
         email, link = alert.event.lead.email, "" if alert.mail_link else answer_link(alert.event)
-        acts = [button for button in interested.buttons(alert) if not button.menu]
-        page = [interested.crm_button(alert.lead_link)] if alert.lead_link else []
+        acts = [button for button in reply_card(alert).buttons if not button.menu]
+        page = [crm_button(alert.lead_link)] if alert.lead_link else []
         facts = (Fact(label="Reply to", value=email, url=link),) if email else ()
         return Card(title=said, tone=Tone.GOOD, facts=facts, buttons=(*acts, *page))
 
@@ -307,7 +307,7 @@ def _note(before: Alert, *, verb: str, actor: Actor, assignee: _Assignee | None)
             text.append(f"@{before.claimed_name} had claimed it.")
     if verb == "release" and kind_of(before.kind).claimable:
         text.append("It is unclaimed again.")
-    note = notes.write_note(Card(title=title, text=(" ".join(text),) if text else ()))
+    note = rendering.write_note(Card(title=title, text=(" ".join(text),) if text else ()))
     return Trace(note=note, mention=" ".join(mentions), channel=assignee.channel if assignee else "")
 
 

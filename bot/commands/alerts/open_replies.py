@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 
-from bot.alerts.interested import crm_button
+from bot.alerts.cards import crm_button
 from bot.blockkit.actions import OnAlert
 from bot.commands.answer import Answer
 from bot.slack.directory import UserDirectory

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.alerts.wording import about
+from bot.alerts.cards import about
 from bot.blockkit.actions import ALERT, ASSIGN, CLAIMING, LOOKS, OnAlert, read_person
 from shared.api.event_kinds import kind_of
 from shared.commands import times

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.alerts import kinds
+from bot.alerts import rendering
 from bot.blockkit import card_blocks
 from bot.blockkit import tables as drawing
 from bot.blockkit.card_blocks import Message
@@ -106,7 +106,7 @@ items = st.builds(
 @settings(thorough, max_examples=15)
 @given(st.builds(lambda card, n: [card] * n, items, st.integers(1, 20)))
 def test_no_list_of_cards_breaks_a_limit(many: list[Card]) -> None:
-    message = card_blocks.render_list(many)
+    message = card_blocks.render_list("Many", many)
     assert blockkit.problems(message.blocks) == []
     assert len(json.dumps(message.blocks)) <= 13_200
     assert len(message.blocks) <= 50
@@ -123,7 +123,7 @@ def test_no_list_below_a_card_breaks_a_limit(card: Card, listed: list[Card]) -> 
 
 def test_a_cards_words_are_all_shown_as_they_are_when_they_fit() -> None:
     event = Event(kind="reply.interested", lead=EventLead(first_name="Ada"), reply="*no* <!channel>")
-    card = kinds.card(Alert(id="al_1", event=event, received_at=NOON.timestamp()))
+    card = rendering.card(Alert(id="al_1", event=event, received_at=NOON.timestamp()))
     shown = json.dumps(card_blocks.render(card).blocks)
     assert '"*no* <!channel>"' in shown
 

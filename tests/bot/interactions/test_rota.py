@@ -67,7 +67,7 @@ async def test_everybody_away_is_the_groups_turn(bot: BotHarness) -> None:
         await until(lambda: asked(bot))
         message = await card(bot)
         assert "<!subteam^S0SALESAES>" in mentions(message)
-        assert "Everyone in the rota is away" in json.dumps(message["blocks"])
+        assert "everyone in the rota is away" in json.dumps(message["blocks"])
 
 
 async def test_a_guest_cannot_be_away(bot: BotHarness) -> None:

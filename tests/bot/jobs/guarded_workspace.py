@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from bot.alerts import notes
+from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.guardrails.samples import GuardrailSampler
 from bot.guardrails.watch import GuardrailWatch
@@ -76,14 +76,14 @@ class GuardedWorkspace:
 
     async def posted_cards(self) -> list[Card]:
         posts = await post_all(self.store, self.clock)
-        return [notes.read_note(post.note) for post in posts if post.note]
+        return [rendering.read_note(post.note) for post in posts if post.note]
 
     async def titles(self) -> set[str]:
         """What the messages in the channel say now, after their edits."""
         stored = await self.store.database.read(
             lambda tx: tx.execute(sa.select(schema.posts.c.note)).scalars().all()
         )
-        return {notes.read_note(note).title for note in stored if note}
+        return {rendering.read_note(note).title for note in stored if note}
 
     async def audit(self) -> list[AuditEntry]:
         return list(await self.store.records.audit("default"))

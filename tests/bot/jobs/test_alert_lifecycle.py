@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.alerts import notes
-from bot.alerts.domains import recovery_note
+from bot.alerts import rendering
 from bot.alerts.reminders import Reminders, times_of
 from bot.alerts.routing import Routes
 from bot.commands.alerts import alert_actions
@@ -20,6 +19,7 @@ from shared.settings.sections import AlertPolicy, RouteRule, Routing
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.jobs import DIGEST, REMIND, Job
+from shared.store.messages import PlannedPost
 from shared.store.subscriptions import DueDigest
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
@@ -101,7 +101,7 @@ async def test_a_recovered_domain_turns_green_and_its_thread_is_notified(
 ) -> None:
     await arrive(store, PAUSED)
     (post,) = await post_all(store, clock)
-    (open_,) = await store.alerts.paused_domains("default")
+    assert await store.alerts.paused_domains("default")
     rows = [
         {"address": "sam@mail.example", "health": 62, "health_before": 91, "limit": 30, "status": "resting"}
     ]
@@ -115,7 +115,7 @@ async def test_a_recovered_domain_turns_green_and_its_thread_is_notified(
     assert "verify the addresses" in red.text[1]
     clock.now += 3 * 24 * HOUR
     well = {"stage": "recovered", "inboxes": [{**rows[0], "status": "active", "health": 90}]}
-    recovery = recovery_note(open_, well, at=clock.now)
+    recovery = PlannedPost(dedupe="well", channel="", kind="recovered")
     assert await store.alerts.update(post.alert_id, json.dumps(well), note=recovery, recovered=True)
     green = await shown(store)
     assert (green.title, green.tone) == ("mail.example has recovered", Tone.GOOD)
@@ -152,7 +152,7 @@ async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
     assert await digests_due(store) == []
     clock.now += HOUR
     ((job, due),) = await digests_due(store)
-    note = notes.write_note(Card(title="Digest"))
+    note = rendering.write_note(Card(title="Digest"))
     assert [await store.digests.give(job, due, note) for _ in range(2)] == [True, False]
     assert [post.kind for post in await post_all(store, clock)] == ["digest"]
     clock.now += 47 * HOUR

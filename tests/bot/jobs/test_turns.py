@@ -9,8 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts import rendering
-from bot.alerts.rota import People
-from bot.alerts.routing import Routes
+from bot.alerts.routing import People, Routes
 from shared.domain.alert import Alert
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy, ChannelPolicy, Rota, Routing
@@ -131,7 +130,7 @@ async def test_all_away_is_the_groups_and_the_card_says_so(store: Store, clock: 
     await arrive(store, interested(1), by=routes(people=nobody))
     (post,) = await post_all(store, clock)
     assert post.mention == GROUP
-    assert "Everyone in the rota is away" in words(post)
+    assert "everyone in the rota is away" in words(post)
 
 
 async def test_an_unclaimed_reply_passes_to_the_next_then_to_the_group(
@@ -149,15 +148,15 @@ async def test_an_unclaimed_reply_passes_to_the_next_then_to_the_group(
     clock.now += 10 * MINUTE
     (last,) = await pass_on(store, clock)
     assert last.mention == GROUP
-    assert "Nobody in the rota claimed it: anyone can." in words(last)
+    assert "Anyone's turn: Ada 1 at Acme" in words(last)
     clock.now += 60 * MINUTE
     assert await pass_on(store, clock) == []
     painted = {one.id: one for message in await claim_repaints(store, limit=10) for one in message}
     assert painted[card.id].mention == GROUP
-    assert "Nobody in the rota claimed it" in words(painted[card.id])
+    assert "nobody in the rota claimed it" in words(painted[card.id])
     before = words(painted[note.id])
     assert "<@" not in before, "it was somebody's turn"
-    assert "Passed on: anyone can claim it." in before
+    assert "Nobody in the rota claimed it." in before
 
 
 async def test_two_processes_pass_a_turn_once(store: Store, clock: ManualClock) -> None:

@@ -96,6 +96,6 @@ async def test_the_return_of_an_absent_lead_is_announced_once(store: Store, cloc
     card = rendering.card_of(back, several=False)
     assert (back.kind, back.mention) == ("returned", "")
     assert card.title == "Ada is back"
-    assert [button.line for button in card.buttons] == ["lead ada@acme.example"]
+    assert [button.line for button in card.buttons] == [f"lead {post.alert_id}"]
     clock.now += 2 * HOUR
     assert await sweep(store, clock) == []

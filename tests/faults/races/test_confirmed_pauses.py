@@ -12,7 +12,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from bot.alerts import notes
+from bot.alerts import rendering
 from shared.api.errors import OutreachError, Uncertain
 from shared.commands import parse
 from shared.commands.run import run
@@ -303,23 +303,24 @@ async def test_an_undo_leaves_a_pause_that_begins_while_it_runs(
 
 @pytest.mark.parametrize("line", ["pause sq_0001", "pause sq_0001 for 2h"])
 async def test_a_timer_that_is_replaced_after_it_was_claimed_resumes_nothing(
-    ours: Process, theirs: Process, remote: Remote, clock: ManualClock, line: str
+    ours: Process, theirs: Process, remote: Remote, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remote.statuses = {ONE: "paused"}
     await ours.plan([ONE], seconds=-1)
+    begin = SequenceChanges.begin
 
-    async def first_the_pause(request: Request) -> None:
-        if request.by == "ours" and request.method == "GET":
-            remote.before = pass_on
-            await theirs.say(line)
+    async def first_the_pause(*given: Any, **named: Any) -> Any:
+        monkeypatch.setattr(SequenceChanges, "begin", begin)
+        await theirs.say(line)
+        return await begin(*given, **named)
 
-    remote.before = first_the_pause
+    monkeypatch.setattr(SequenceChanges, "begin", first_the_pause)
     await ours.fire()
-    clock.now += 60
+    ours.clock.now += 60
     await ours.fire()
     assert remote.statuses == {ONE: "paused"}
     assert (ONE, "active") not in remote.applied
-    assert await post_all(ours.store, clock) == [], "nothing was resumed, and nothing is said"
+    assert await post_all(ours.store, ours.clock) == [], "nothing was resumed, and nothing is said"
 
 
 async def test_a_sequence_that_is_paused_before_its_resumption_is_told_is_not_told(
@@ -339,7 +340,7 @@ async def test_a_sequence_that_is_paused_before_its_resumption_is_told_is_not_to
     assert paused == [f"Name of {ONE} is paused"]
     assert remote.statuses == {ONE: "paused", "sq_0002": "active"}
     (post,) = await post_all(ours.store, clock)
-    assert notes.read_note(post.note).title == "▶ Name of sq_0002 is sending again"
+    assert rendering.read_note(post.note).title == "▶ Name of sq_0002 is sending again"
 
 
 @pytest.mark.parametrize("refused", [False, True], ids=["unanswered", "refused"])

@@ -10,7 +10,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from bot.alerts import notes
+from bot.alerts import rendering
 from shared.domain.card import Card
 from shared.guardrails import sentence
 from shared.store.guardrails import Claim
@@ -44,7 +44,7 @@ async def fire(process: Process, duration: str = "for 4h ") -> None:
 
 async def posted(process: Process, clock: ManualClock) -> Card:
     (post,) = await post_all(process.store, clock)
-    return notes.read_note(post.note)
+    return rendering.read_note(post.note)
 
 
 async def hours_left(process: Process) -> dict[str, int]:

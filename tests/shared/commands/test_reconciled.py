@@ -14,7 +14,7 @@ import pytest
 import time_machine
 from pydantic import SecretStr
 
-from bot.alerts import kinds
+from bot.alerts import rendering
 from shared.api import OutreachClient
 from shared.api.event_kinds import EVENTS
 from shared.api.events import Event, EventLead
@@ -132,7 +132,7 @@ async def test_a_card_of_every_kind_finds_its_lead(
         listed = await reader.get("/leads", params={"status": kind.lead_status, "limit": "100"})
         for lead in listed.raise_for_status().json()["data"][-3:]:
             event = Event(kind=kind.name, lead=EventLead(email=lead["email"]), sequence="Q3")
-            card = kinds.card(Alert(id="al_1", event=event, received_at=NOW.timestamp()))
+            card = rendering.card(Alert(id="al_1", event=event, received_at=NOW.timestamp()))
             for action in (one.action for one in card.buttons if isinstance(one.action, Lead | Remove)):
                 found = await say(few, action.line)
                 assert lead["id"] in str((found.data, found.question)), (kind.name, action.line)

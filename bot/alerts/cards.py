@@ -1,0 +1,300 @@
+"""The cards of replies and of what happened to leads, and whose turn a reply is, as functions of the alert. Pure.
+
+A menu takes five entries, of 75 characters and with a value of 150 at most
+(https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element/#fields,
+https://docs.slack.dev/reference/block-kit/composition-objects/option-object#fields). A reply has more acts than that, so
+the last entry opens its details, where each act has a button.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+
+from bot.blockkit.actions import DETAILS, LEAD, LOOKS, OnAlert
+from bot.blockkit.elements import MENU
+from shared.api.event_kinds import kind_of
+from shared.api.events import Event
+from shared.commands.leads import Remove
+from shared.commands.pause import Pause, Resume
+from shared.domain.alert import Alert
+from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.reply_states import AFTER, State
+from shared.domain.wall_clock import moment
+from shared.text import links
+from shared.text.formats import clip, show_exact_span
+from shared.text.quotations import without_quotation
+
+LATE = "arrived late (no webhook)"
+TITLE_CHARACTERS, NAME_CHARACTERS, LISTED_CHARACTERS = 150, 100, 120
+SIGNATURE_CHARACTERS = 40
+"""Less quoted mail or signature than that is shown."""
+_LABELS = {
+    "mail": "Claim & reply",
+    "claim": "Claim",
+    "assign": "Assign …",
+    "snooze": "Snooze until …",
+    "wake": "Unsnooze",
+    "remind": "Remind me in 2 h",
+    "takeover": "Take over",
+    "release": "Release",
+    "dismiss": "Not interested …",
+    "done": "Mark done",
+    "reopen": "Reopen",
+}
+_IN_ROW: Mapping[State, frozenset[str]] = {
+    State.UNCLAIMED: frozenset({"mail", "claim"}),
+    State.SNOOZED: frozenset({"mail", "claim"}),
+    State.CLAIMED: frozenset({"mail", "done"}),
+    State.DONE: frozenset({"reopen"}),
+}
+
+
+def about(event: Event) -> str:
+    """`Ada Lovelace at Acme`, as far as it is known."""
+    name = clip(event.lead.name or event.domain or event.inbox or "Someone")
+    return f"{name} at {clip(event.lead.company, length=40)}" if event.lead.company else name
+
+
+def facts_of(*pairs: tuple[str, str | None], brief: bool = False) -> tuple[Fact, ...]:
+    """The facts whose value is known."""
+    return tuple(Fact(label=label, value=value, brief=brief) for label, value in pairs if value)
+
+
+def show_time(at: datetime) -> str:
+    return f"{at:%-d %b %H:%M} UTC"
+
+
+def when(label: str, at: datetime, *, brief: bool = False) -> Fact:
+    return Fact(label=label, value=show_time(at), at=at, brief=brief)
+
+
+def span(since: float, until: float) -> str:
+    """The time between two Unix times, as text."""
+    return show_exact_span(timedelta(seconds=until - since))
+
+
+def answer_link(event: Event) -> str:
+    """Opens an answer to the reply, under its own subject where the delivery tells it."""
+    subject = event.raw.get("subject")
+    own = subject if isinstance(subject, str) else ""
+    return links.answer_link(event.lead.email, event.reply or "", subject=own) if event.lead.email else ""
+
+
+def footer(alert: Alert) -> str:
+    """The workspace where there are several, and whether it was found later than it should have come."""
+    is_late = alert.found and not kind_of(alert.event.kind).own
+    return " · ".join(filter(None, (alert.workspace, LATE if is_late else "")))
+
+
+def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
+    """The card of a reply: its author, owner and words, where it came from, and what can be done."""
+    event, tone = alert.event, Tone.INFO
+    if alert.state is State.UNCLAIMED and kind_of(event.kind).claimable:
+        tone = Tone.WARN if alert.nudges else Tone.GOOD
+    # Without a public address of the bot, the address has a link that answers.
+    email, link = event.lead.email, "" if alert.mail_link else answer_link(event)
+    address = Fact(label="Reply by email" if link else "Email", value=email or "", url=link)
+    whole, words = (event.reply or "").strip(), without_quotation(event.reply or "")
+    return Card(
+        title=_title(alert, in_list=in_list),
+        tone=tone,
+        quote=whole if len(whole) <= len(words) + SIGNATURE_CHARACTERS else words,
+        details=(
+            *facts_of(("Workspace", alert.workspace)),
+            *facts_of(("Sequence", _sequence_name(alert)), brief=True),
+            *((address,) if email else ()),
+            *_snooze_end(alert),
+            *facts_of(("Delivery", LATE if alert.found else "")),
+        ),
+        buttons=_buttons(alert),
+        notifies=True,
+    )
+
+
+def details_card(alert: Alert) -> Card:
+    """The whole reply, everything that is known of it, and every act that its state allows."""
+    event, (row, menu) = alert.event, _acts(alert)
+    page = (crm_button(alert.lead_link),) if alert.lead_link else ()
+    stands, step = status(alert), "" if event.step is None else str(event.step)
+    return Card(
+        title=about(event),
+        text=(stands[:1].upper() + stands[1:], LATE.capitalize() if alert.found else ""),
+        quote=(event.reply or "").strip(),
+        facts=(
+            *facts_of(("Role", event.lead.title), ("Email", event.lead.email)),
+            *facts_of(("Sequence", _sequence_name(alert)), ("Step", step), ("Inbox", event.inbox)),
+            when("Received", alert.received),
+            *_snooze_end(alert),
+        ),
+        buttons=(*row, *(replace(button, menu=False) for button in menu), *page),
+    )
+
+
+def _title(alert: Alert, *, in_list: bool) -> str:
+    """The author, and the state of the reply: `Ada at Acme · claimed by @ann after 3 min`.
+
+    A list says what its replies are in its own title, and of each only what is more than that.
+    """
+    state, end = status(alert), ""
+    if alert.state is State.UNCLAIMED and not in_list:
+        end = " is interested" if kind_of(alert.event.kind).claimable else " replied"
+        state = state or ("", "still unclaimed", "still unclaimed, escalated")[min(alert.nudges, 2)]
+    end += f" · {state}" if state else ""
+    # The state is what a reader looks for: a long name is cut, and never its end.
+    return f"{clip(about(alert.event), length=TITLE_CHARACTERS - len(end) - 2)}{end}"
+
+
+def status(alert: Alert) -> str:
+    """The owner of a reply and the time it took, or whose turn it is; empty where it is unclaimed."""
+    if alert.handled_at is not None:
+        if alert.closed_reason:
+            return f"not interested ({clip(alert.closed_reason)}), says @{alert.handled_name}"
+        return f"done by @{alert.handled_name} after {span(alert.received_at, alert.handled_at)}"
+    if alert.claimed_at is not None:
+        by = f"claimed by @{alert.claimed_name}"
+        if alert.assigned_name:
+            by = f"assigned to @{alert.claimed_name} by @{alert.assigned_name}"
+        return f"{by} after {span(alert.received_at, alert.claimed_at)}"
+    if alert.snoozed_until is not None:
+        return f"snoozed by @{alert.snoozed_name}"
+    if not alert.rota or alert.waiting_since is None:
+        return ""
+    nobody = "nobody in the rota claimed it" if alert.passed else "everyone in the rota is away"
+    return f"@{alert.owner_name or alert.owner}'s turn" if alert.owner else nobody
+
+
+def _sequence_name(alert: Alert) -> str:
+    name = clip(alert.event.sequence or "", length=NAME_CHARACTERS)
+    return f"{name} (paused)" if name and _is_paused(alert) else name
+
+
+def _is_paused(alert: Alert) -> bool:
+    """True where its sequence is paused, as last read; a done reply isn't looked at any more."""
+    return alert.state is not State.DONE and alert.subject.get("sequence") == "paused"
+
+
+def _snooze_end(alert: Alert) -> tuple[Fact, ...]:
+    if alert.snoozed_until is None or alert.state is State.DONE:
+        return ()
+    label = "Reminder" if alert.claimed_by else "Snoozed until"
+    return (when(label, moment(alert.snoozed_until), brief=True),)
+
+
+def _buttons(alert: Alert) -> tuple[Button, ...]:
+    """The first acts of the alert's state, and the menu with the next ones and the details."""
+    row, menu = _acts(alert)
+    details = Button(label="Details …", action=OnAlert(verb=DETAILS, alert=alert.id), menu=True)
+    return (*row, *menu[: MENU - 1], details)
+
+
+def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
+    """The buttons of a card, and what belongs in its menu or its details, by weight."""
+    state, event, here = alert.state, alert.event, alert.workspace
+    left_out = {"wake" if alert.snoozed_until is None else "remind", "" if alert.mail_link else "mail"}
+    offered = [_act(alert, verb) for verb in AFTER[state] if verb not in left_out]
+    row = [button for button in offered if not button.menu]
+    menu = [button for button in offered if button.menu]
+    if event.sequence and state is not State.DONE:
+        act = (Resume if _is_paused(alert) else Pause)(target=(event.sequence,))
+        pause = Button(label=f"{act.verb.capitalize()} sequence", action=act, workspace=here, menu=True)
+        menu.insert(MENU - 2, pause)  # in the menu itself, before what is rarer
+    if email := event.lead.email:
+        menu += [
+            Button(label="View lead", action=OnAlert(verb=LEAD, alert=alert.id), menu=True),
+            replace(_removal(alert, email), tone=Tone.INFO, menu=True),
+        ]
+    return row, menu
+
+
+def _act(alert: Alert, verb: str) -> Button:
+    """The button of an act that the alert's state allows."""
+    in_row, label, url, tone = verb in _IN_ROW[alert.state], _LABELS[verb], "", Tone.INFO
+    if verb == "mail":
+        label, url = "Reply" if alert.claimed_by else label, alert.mail_link
+    if verb == "wake" and alert.claimed_by:
+        label = "Cancel reminder"
+    if url or (in_row and not alert.mail_link and verb != "reopen"):
+        tone = Tone.GOOD
+    action = OnAlert(verb=verb, alert=alert.id, detail="2h" if verb == "remind" else "")
+    return Button(label=label, action=action, url=url, tone=tone, menu=not in_row)
+
+
+def _removal(alert: Alert, email: str) -> Button:
+    """It asks first."""
+    remove = Remove(who=email, status=kind_of(alert.event.kind).lead_status)
+    return Button(label="Remove lead …", action=remove, workspace=alert.workspace, tone=Tone.BAD)
+
+
+def crm_button(link: str) -> Button:
+    return Button(label="Open in CRM", url=link)
+
+
+def brief_card(alert: Alert) -> Card:
+    """The card of an event that happened to a lead, with what can be done about it."""
+    event, kind, back = alert.event, kind_of(alert.event.kind), _day(alert.event.return_date or "")
+    email, buttons, reminder = event.lead.email, list[Button](), list[Fact]()
+    if kind.offers == "removal" and email:
+        buttons.append(_removal(alert, email))
+    if kind.offers == "reminder" and alert.snoozed_until is not None:
+        reminder.append(when("Reminder", moment(alert.snoozed_until)))
+        buttons.append(Button(label="Cancel reminder", action=OnAlert(verb="wake", alert=alert.id)))
+    elif kind.offers == "reminder":
+        if back and back > alert.received.date():
+            on_return = OnAlert(verb="snooze", alert=alert.id, detail=str(back))
+            buttons.append(Button(label=f"Remind on {back.day} {back:%b}", action=on_return))
+        buttons.append(Button(label="Remind me …", action=OnAlert(verb="snooze", alert=alert.id)))
+    if kind.offers and email:
+        buttons.append(Button(label="View lead", action=OnAlert(verb=LEAD, alert=alert.id)))
+    return Card(
+        title=f"{kind.title or kind.label}: {about(event)}",
+        tone=Tone(kind.tone),
+        facts=(
+            *facts_of(("Back on", f"{back:%a %-d %b %Y}" if back else event.return_date), brief=True),
+            *facts_of(("Bounce", event.bounce_type)),
+            *facts_of(("Reason", event.reason), brief=True),
+            *reminder,
+        ),
+        quote=event.reply or "",
+        buttons=tuple(buttons),
+        details=(
+            *facts_of(("Email", event.lead.email)),
+            *facts_of(("Sequence", event.sequence), brief=True),
+            *facts_of(("Step", f"step {event.step}" if event.step else None), ("Inbox", event.inbox)),
+            when("Received", alert.received),
+        ),
+        footer=footer(alert),
+        notifies=True,
+    )
+
+
+def _day(text: str) -> date | None:
+    """The day of `2026-12-01` or of a moment that begins so; None for anything else."""
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return None
+
+
+def first_act(card: Card) -> tuple[Button, ...]:
+    """The first thing that can be done with a card in the message itself."""
+    return tuple(button for button in card.buttons if not (button.url or button.menu))[:1]
+
+
+def listed(card: Card) -> Card:
+    """The card in a list of many: the beginning of its quote, the first thing to do, and a look at the rest."""
+    buttons = first_act(card)
+    for button in card.buttons[::-1]:
+        is_look = isinstance(button.action, OnAlert) and button.action.verb in LOOKS
+        if is_look and button not in buttons:
+            buttons += (replace(button, label="Details" if button.menu else "View", menu=False),)
+            break
+    where = tuple(fact for fact in card.details if fact.brief)
+    return replace(card, quote=clip(card.quote, length=LISTED_CHARACTERS), details=where, buttons=buttons)
+
+
+def turn_card(title: str, text: str, alert: str) -> Card:
+    """Whose turn a reply is, and why."""
+    claim = Button(label="Claim", action=OnAlert(verb="claim", alert=alert), tone=Tone.GOOD)
+    return Card(title=title, tone=Tone.WARN, text=(text,), buttons=(claim,))

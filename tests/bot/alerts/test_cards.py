@@ -1,0 +1,370 @@
+"""What people see of every alert, pause, guardrail and domain in each state: `--snapshot-update` accepts a change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
+
+from bot.alerts import changes, domains, reminders, rendering
+from bot.alerts.cards import details_card
+from bot.alerts.links import Links
+from bot.blockkit import card_blocks
+from bot.blockkit.actions import OnAlert
+from bot.blockkit.card_blocks import Message
+from bot.commands import canned_replies
+from bot.commands.alerts import alert_actions
+from bot.guardrails import cards
+from bot.jobs.due import ended_card
+from bot.slack import permissions
+from bot.slack.permissions import Person
+from sandbox.slack import blockkit
+from shared import commands
+from shared.api.errors import NotFound, Unauthorized
+from shared.api.event_kinds import DNS, PAUSED
+from shared.api.events import Event, EventLead
+from shared.api.models import Inbox
+from shared.commands.errors import error_card
+from shared.domain.alert import Alert
+from shared.domain.card import Card
+from shared.domain.health import DEFAULT
+from shared.domain_health.report import (
+    Action,
+    Advice,
+    Check,
+    CheckReport,
+    Code,
+    DomainChange,
+    DomainReport,
+    Value,
+    encode,
+)  # fmt: skip
+from shared.guardrails import sentence
+from shared.records.audit import Actor, AuditEntry, Before, Now
+from shared.records.guardrails import Incident
+from shared.store.alerts import Due
+from shared.store.jobs import Job
+from shared.store.messages import Post
+from tests.kit.picture import notification, picture
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+END = (NOON + timedelta(hours=4, minutes=31)).timestamp()
+MONDAY = (NOON + timedelta(days=3)).timestamp()
+HOSTILE = "<!here> *Fintech* :tada: `ops` <https://bank.example|a form>"
+TELLS = "notify about domain when bounces > 5 in 1h"
+RULE = "pause sequence for 4h when bounces > 10 in 1h"
+BEN = Actor(name="ben", id="U1", face="slack")
+
+
+REPLY = "Yes, Thursday works.\n\n<!channel> <https://bank.example|a form> *bold*\n\nOn Tue, Sam wrote:\n> Do you have time?\n> Sam"
+AT = (NOON + timedelta(minutes=3)).timestamp()
+CLAIMED: dict[str, Any] = {"claimed_by": "U1", "claimed_name": "ann", "claimed_at": AT}
+DONE: dict[str, Any] = {"handled_name": "ann", "handled_at": AT}
+SNOOZED: dict[str, Any] = {"snoozed_name": "ben", "snoozed_until": AT}
+LINK = Links(public_url="https://bot.example.com", secrets=("secret",)).to_mail(
+    "al_1", since=NOON.timestamp()
+)
+STATES: dict[str, dict[str, Any]] = {
+    "unclaimed": {},
+    "unclaimed, without a public address": {"mail_link": ""},
+    "its turn is somebody's": {"rota": "sales", "owner": "U1", "owner_name": "ann", "waiting_since": 1.0},
+    "reminded": {"nudges": 1},
+    "escalated, found late, of a workspace": {"nudges": 2, "found": True, "workspace": "emea"},
+    "snoozed": SNOOZED,
+    "claimed": CLAIMED,
+    "assigned, with a reminder, sequence paused": {
+        **CLAIMED,
+        **SNOOZED,
+        "assigned_name": "ben",
+        "standing": '{"sequence": "paused"}',
+    },
+    "done": {**CLAIMED, **DONE},
+    "not interested": {**DONE, "closed_reason": "no budget"},
+}
+GUS = Person(id="U1", name="gus", is_guest=True)
+
+
+def alert(kind: str = "reply.interested", **state: Any) -> Alert:
+    """An alert of a lead, and what has become of it; the fields of the event as `event=…`."""
+    lead = EventLead(
+        email="ada@acme.example", first_name="Ada", last_name="Lovelace", company="Acme", title="CTO"
+    )
+    given = {"reply": REPLY, **state.pop("event", {})}
+    event = Event(kind=kind, lead=lead, sequence="Q3 founders", step=2, inbox="s@mail.example", **given)
+    return Alert(
+        **{"id": "al_1", "event": event, "received_at": NOON.timestamp(), "mail_link": LINK, **state}
+    )
+
+
+def whole(kind: str = "reply.interested", **state: Any) -> Message:
+    return card_blocks.render(rendering.card(alert(kind, **state)))
+
+
+def posted(kind: str, *alerts: Alert, note: Card | None = None, mention: str = "S1") -> Message:
+    """A message of the bot about these alerts."""
+    posts = [
+        Post(
+            id=n, dedupe="", tried_until=None, workspace="default", channel="C1", kind=kind, alert_id=one.id,
+            note=rendering.write_note(note) if note else "", bundle="", thread_ts="1.0", ts="2.0", version=0,
+            attempts=1, lookups=0, created_at=0.0, condensed=note is not None, mention=mention, alert=one,
+        )
+        for n, one in enumerate(alerts)
+    ]  # fmt: skip
+    return rendering.message(posts, several=False)
+
+
+def reminder(what: str, kind: str, **state: Any) -> Message:
+    """A reminder that mentions somebody, and what became of its alert since."""
+    due = Due(alert=alert(waiting_since=1.0, snoozed_name="ben"), channel="C1", what=what, mention="S1")
+    card = reminders.reminder_card(due, now=NOON.timestamp() + 360)
+    return posted(kind, alert(**{"waiting_since": 1.0, **state}), note=card)
+
+
+def entry(*labels: str, by: Actor = BEN, until: float | None = END, **more: Any) -> AuditEntry:
+    """A pause of sequences with these names."""
+    before = {
+        f"sq_{n}": Before(label=label, status="active", new_end=until) for n, label in enumerate(labels)
+    }
+    given = {"effect": "paused", "undoable": before, "number": 7, **more}
+    return AuditEntry(at=NOON, actor=by, workspace="default", command="pause", result="", **given)
+
+
+def later(one: AuditEntry, *states: Now | None) -> AuditEntry:
+    """The change, after its sequences were changed again."""
+    pairs = zip(one.undoable.items(), states, strict=True)
+    undoable = {name: replace(before, later=state) for (name, before), state in pairs}
+    return replace(one, undoable=undoable, overtaken_by="" if None in states else "ann")
+
+
+def line(one: AuditEntry, **card: Any) -> Message:
+    return changes.message(one, Card(title="", **card))
+
+
+INCIDENT = Incident(
+    id=1, workspace="default", rule="many", sentence=RULE, action="act", subject="fintech", label="Fintech",
+    note="12 bounces in 1 h. Limit: 10", began_at=0.0, held_at=0.0, resumes_at=END,
+)  # fmt: skip
+MANY = Actor(name="guardrail many", face="bot")
+ENDED = Job(
+    id=1,
+    kind="resume",
+    key="sq_1",
+    token=1,
+    payload={"name": "Fintech", "by": "dev", "face": "shell", "ends_at": END},
+)
+
+
+def guarded(one: AuditEntry) -> Message:
+    return changes.message(one, cards.paused(INCIDENT, ["Fintech"]))
+
+
+def broken(code: Code = Code.MISSING) -> CheckReport:
+    advice = Advice(action=Action.ADD, name="_dmarc.mail.example", value="v=DMARC1; p=none")
+    return CheckReport(check=Check.DMARC, value=Value.PROBLEM, code=code, advice=advice, confirmed=True)
+
+
+def dns(*problems: CheckReport) -> dict[str, Any]:
+    return {"dns": json.loads(encode(DomainReport(domain="", checks=problems)))}
+
+
+def domain(*statuses: str, dns: Any = "good", guardrails: Any = (), **changed: Any) -> Message:
+    """A paused domain after its inboxes were seen so, one after another."""
+    event = Event(kind=PAUSED, domain="mail.example", reason="bounce_rate", raw={"rate": 0.083})
+    seen: dict[str, Any] = {}
+    for status in statuses:
+        health = 91.0 if status == "active" else 62.0
+        inboxes = [
+            Inbox(email=f"{name}@mail.example", health_score=health, status=status) for name in ("a", "b")
+        ]
+        seen = domains.domain_state(inboxes, before=seen, thresholds=DEFAULT)
+    names = ["Webinar follow-up", "E-commerce", "Fintech"]
+    state = {**seen, "sequences": names, "active": names[:2], "dns": dns, "guardrails": guardrails}
+    standing = state if statuses else {}
+    return card_blocks.render(
+        rendering.card(
+            Alert(
+                id="al_1", event=event, received_at=NOON.timestamp(), standing=json.dumps(standing), **changed
+            )
+        )
+    )
+
+
+def records(**changed: Any) -> Message:
+    """The card of broken DNS, and what became of it."""
+    good = CheckReport(check=Check.DMARC, value=Value.GOOD, code=Code.FINE, records=("v=DMARC1; p=none",))
+    change = DomainChange(
+        domain="mail.example", check=Check.DMARC, at=NOON, before=good, after=changed.pop("after", broken())
+    )
+    body = json.loads(domains.dns_body("mail.example", [change], NOON.timestamp()))
+    event = Event(kind=DNS, domain="mail.example", raw=body)
+    return card_blocks.render(
+        rendering.card(Alert(id="al_2", event=event, received_at=NOON.timestamp(), **changed))
+    )
+
+
+BY_ANN = Now(status="active", by="@ann")
+REPLIES: dict[str, Callable[[], Message]] = {
+    **{f"reply, {name}": partial(whole, **state) for name, state in STATES.items()},
+    "reply, not known to be interested": lambda: whole("lead.replied"),
+    "reply, turned": lambda: posted("turned", alert()),
+    "out of office": lambda: whole("reply.ooo", event={"return_date": "2026-12-01"}),
+    "out of office, with a reminder": lambda: whole("reply.ooo", **SNOOZED),
+    "opt-out": lambda: whole("lead.unsubscribed"),
+}
+OTHERS: dict[str, Callable[[], Message]] = {
+    "bundle": lambda: posted(
+        "alert", *(alert(id=f"al_{n}", **state) for n, state in enumerate(({}, CLAIMED, SNOOZED, DONE)))
+    ),
+    "bounce": lambda: whole("lead.bounced", event={"reply": None, "bounce_type": "hard", "reason": "550"}),
+    "unknown kind": lambda: whole("brand.new", event={"reply": None}),
+    "condensed": lambda: card_blocks.render_condensed(rendering.condensed(alert("reply.ooo"))),
+    "reminder": lambda: reminder("remind", "reminder"),
+    "escalation": lambda: reminder("escalate", "escalation"),
+    "back from a snooze": lambda: reminder("back", "back"),
+    "reminder, claimed": lambda: reminder("remind", "reminder", waiting_since=None, **CLAIMED),
+    "reminder, handled": lambda: reminder("remind", "reminder", waiting_since=None, **DONE),
+    "reminder, snoozed": lambda: reminder("remind", "reminder", waiting_since=None, **SNOOZED),
+    "many wait": lambda: card_blocks.render(
+        reminders.summary_card([Due(alert=alert(), channel="C1", what="remind")] * 12, now=NOON.timestamp())
+    ),
+    "until when": lambda: card_blocks.render(
+        alert_actions.snooze_choices(OnAlert(verb="snooze", alert="al_1"), now=NOON, zone=UTC)
+    ),
+    "refused": lambda: card_blocks.render(permissions.refusal(GUS, "“pause”", can="Who can: @ann.")),
+    "key refused": lambda: card_blocks.render(
+        error_card(Unauthorized("The API key is missing.", status=401, endpoint="GET /sequences"), "ref-1")
+    ),
+    "gone": lambda: card_blocks.render(
+        error_card(NotFound("No such sequence.", status=404, endpoint="PATCH /sequences"), "ref-2")
+    ),
+    "greeting": lambda: card_blocks.render(canned_replies.GREETING),
+    "old button": lambda: card_blocks.render(canned_replies.UNKNOWN),
+    "pause": lambda: line(entry("Fintech")),
+    "pause, until resumed, with a reason": lambda: line(
+        entry("Fintech", until=None), text=("Reason: a storm",)
+    ),
+    "pause, until another day": lambda: line(entry("Fintech", until=MONDAY)),
+    "pause, of a hostile name": lambda: line(entry(HOSTILE)),
+    "pause of several": lambda: line(entry("Fintech", "Retail"), text=("Fintech, Retail",)),
+    "pause of several, one resumed": lambda: line(later(entry("Fintech", "Retail"), BY_ANN, None)),
+    "pause, undone": lambda: line(entry("Fintech", undone_by="@ann")),
+    "pause, ended": lambda: line(later(entry("Fintech"), Now(status="active"))),
+    "pause, resumed by another": lambda: line(later(entry("Fintech"), BY_ANN)),
+    "pause, paused longer by another": lambda: line(
+        later(entry("Fintech"), Now(status="paused", ends_at=MONDAY, by="@ann"))
+    ),
+    "resumption": lambda: line(entry("Fintech", until=None, effect="resumed")),
+    "history, undone": lambda: changes.history(entry("Fintech", undoes=7)),
+    "history, ended": lambda: changes.history(
+        entry("Fintech", by=Actor(name="outreach", face="bot"), effect="resumed")
+    ),
+    "history, paused until another time": lambda: changes.history(entry("Fintech", reason="a storm")),
+    "end of a pause that no message told": lambda: card_blocks.render(ended_card({ENDED: False})),
+    "guardrail, paused": lambda: guarded(entry("Fintech", by=MANY)),
+    "guardrail, undone": lambda: guarded(entry("Fintech", by=MANY, undone_by="@ann")),
+    "guardrail, ended": lambda: guarded(later(entry("Fintech", by=MANY), Now(status="active"))),
+    "guardrail, refused": lambda: card_blocks.render(
+        cards.not_paused(INCIDENT, "The service did not confirm the pause.", failed=True)
+    ),
+    "guardrail, suggests": lambda: card_blocks.render(
+        cards.suggestion(INCIDENT, sentence.parse(RULE), target="sq_1")
+    ),
+    "guardrail, tells": lambda: card_blocks.render(
+        cards.notice(replace(INCIDENT, sentence=TELLS, label="mail.example"), sentence.parse(TELLS))
+    ),
+    "guardrail, over": lambda: card_blocks.render(cards.over(INCIDENT)),
+    "guardrails wait": lambda: card_blocks.render(
+        cards.waiting(["many"], "the bot has not read the service yet")
+    ),
+    "domain, not looked at yet": domain,
+    "domain, resting": lambda: domain("resting"),
+    "domain, acknowledged, with a rule's finding": lambda: domain(
+        "resting",
+        guardrails=[["many", "12 bounces in 1 h"]],
+        acked_name="ben",
+        acked_at=(NOON + timedelta(minutes=3)).timestamp(),
+    ),
+    "domain, with broken DNS": lambda: domain("resting", **dns(broken())),
+    "domain, sends again": lambda: domain("resting", "warming"),
+    "domain, sends again with broken DNS": lambda: domain("resting", "warming", **dns(broken())),
+    "domain, recovered": lambda: domain(
+        "resting", "active", recovered_at=(NOON + timedelta(days=3)).timestamp()
+    ),
+    "DNS, broken": records,
+    "DNS, good again": lambda: records(recovered_at=(NOON + timedelta(hours=2)).timestamp()),
+    "DNS, told by the card of a pause": lambda: records(standing='{"moved": true}'),
+}
+
+
+PICTURES = REPLIES | OTHERS
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_message_is_as_it_was(name: str, snapshot: SnapshotAssertion) -> None:
+    drawn = PICTURES[name]()
+    assert blockkit.problems(drawn.blocks) == []
+    assert picture(drawn.text, drawn.blocks) == snapshot
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_both_notifications_of_a_reply_say_who_from_where_and_what(name: str) -> None:
+    drawn = PICTURES[name]()
+    for text in notification(drawn.text, drawn.blocks).values():
+        assert text.index("Ada") < text.index("Acme") < text.index("Yes, Thursday works")
+
+
+@pytest.mark.parametrize("name", ["unclaimed", "claimed", "done"])
+def test_the_details_show_the_whole_reply_and_every_act(name: str, snapshot: SnapshotAssertion) -> None:
+    given_alert = alert(**STATES[name])
+    details = details_card(given_alert)
+    assert picture("", card_blocks.render_view(details)) == snapshot
+    # Nothing that the card offers is missing.
+    offered = {one.label for one in rendering.card(given_alert).buttons}
+    assert offered - {"Details …"} <= {one.label for one in details.buttons}
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    reply=st.text(max_size=80) | st.text(min_size=1, max_size=30).map(lambda t: t * 400),
+    name=st.text(max_size=40) | st.text(min_size=1, max_size=9).map(lambda t: t * 300),
+    state=st.sampled_from(list(STATES)),
+)
+def test_nothing_that_a_lead_writes_breaks_a_limit_in_any_state(reply: str, name: str, state: str) -> None:
+    lead = EventLead(email=f"{name}@x.example", first_name=name, company=name)
+    event = Event(kind="reply.interested", lead=lead, sequence=name, reply=reply, inbox=name)
+    hostile = replace(alert(**STATES[state]), event=event)
+    card = rendering.card(hostile)
+    assert hostile.state == "unclaimed" or {"@ann", "@ben"} & {*card.title.split()}, (
+        "a long name hides nobody"
+    )
+    many = [replace(hostile, id=f"al_{n:016}") for n in range(13)]
+    condensed = card_blocks.render_condensed(rendering.condensed(hostile))
+    for message in (card_blocks.render(card), condensed, posted("alert", *many)):
+        called = rendering.with_mention(message, "S0SALES")
+        assert blockkit.problems(called.blocks) == []
+        assert card_blocks.size(called.blocks) <= 13_200
+        assert "<!channel>" not in called.text
+
+
+@pytest.mark.parametrize(
+    "name", ["Q3 founders", "it's 2h", '"quoted"', "@other", "for 2h", "x\ny", "--yes", "“curly”"]
+)
+def test_the_pause_buttons_line_is_read_back_as_that_sequence(name: str) -> None:
+    card = rendering.card(replace(alert(), event=replace(alert().event, sequence=name)))
+    line = next(button.line for button in card.buttons if button.label == "Pause sequence")
+    assert commands.parse(line).command.name == "pause"
+    assert commands.parse(line).workspace is None
+
+
+def test_with_several_workspaces_every_button_names_its_own() -> None:
+    card = rendering.card(alert(workspace="emea"))
+    lines = [button.line for button in card.buttons if " al_1" not in button.line]
+    assert {commands.parse(line).workspace for line in lines} == {"emea"}

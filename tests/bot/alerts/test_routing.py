@@ -1,0 +1,34 @@
+"""Which channels get an event."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.alerts.routing import Routes
+from shared.api.events import Event
+from shared.records.records import Subscription
+
+
+@pytest.mark.parametrize(
+    ("wanted", "matches"),
+    [
+        ({}, True),
+        ({"event": "*"}, True),
+        ({"sequence": "q3 FOUNDERS"}, True),
+        ({"inbox": "mail.example"}, True),
+        ({"inbox": "sam@mail.example"}, True),
+        ({"event": "lead.replied"}, False),
+        ({"sequence": "Q3"}, False),
+        ({"inbox": "mail"}, False),
+    ],
+)
+def test_a_subscription_matches_exactly_and_posts_once_per_channel(
+    wanted: dict[str, str], *, matches: bool
+) -> None:
+    event = Event(kind="lead.bounced", sequence="Q3 founders", inbox="sam@mail.example")
+    given = {"channel": "C2", "event": "lead.bounced", **wanted}
+    subscription = Subscription(**given)  # type: ignore[arg-type] # texts alone
+    targets = Routes(alert_channels={"w": "C1"}).targets(
+        event, workspace="w", subscriptions=[subscription, subscription]
+    )
+    assert [target.channel for target in targets] == (["C2"] if matches else [])
