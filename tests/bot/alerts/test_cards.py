@@ -24,8 +24,7 @@ from bot.commands import canned_replies
 from bot.commands.alerts import alert_actions
 from bot.guardrails import cards
 from bot.jobs.due import ended_card
-from bot.slack import permissions
-from bot.slack.permissions import Person
+from bot.slack.permissions import Person, Standing
 from sandbox.slack import blockkit
 from shared import commands
 from shared.api.errors import NotFound, Unauthorized
@@ -238,7 +237,7 @@ OTHERS: dict[str, Callable[[], Message]] = {
     "until when": lambda: card_blocks.render(
         alert_actions.snooze_choices(OnAlert(verb="snooze", alert="al_1"), now=NOON, zone=UTC)
     ),
-    "refused": lambda: card_blocks.render(permissions.refusal(GUS, "“pause”", can="Who can: @ann.")),
+    "refused": lambda: card_blocks.render(Standing(person=GUS).refusal("pause")),
     "key refused": lambda: card_blocks.render(
         error_card(Unauthorized("The API key is missing.", status=401, endpoint="GET /sequences"), "ref-1")
     ),
