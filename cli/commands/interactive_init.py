@@ -20,7 +20,7 @@ from cli.commands.manifest import slack_address
 from cli.commands.webhooks import PATH
 from cli.console import exit_codes
 from cli.console.interactive import attended
-from cli.doctor import configuration, run
+from cli.doctor import run
 from cli.doctor.finding import Finding
 from shared.domain.card import Tone
 from shared.settings import DEFAULT, Settings, SettingsError, load
@@ -59,7 +59,7 @@ def ask_settings() -> tuple[Mapping[SettingPath, str], str]:
     _until_good(
         answers,
         ("OUTREACH_DATABASE_URL",),
-        lambda settings: run.listed(configuration.database(settings)),
+        run.database_findings,
     )
     _say("Slack (for alerts and commands; the shell and the dashboard work without it)")
     public = _ask_address()

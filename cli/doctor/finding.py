@@ -5,8 +5,8 @@ from __future__ import annotations
 from shared.domain.card import Tone
 from shared.frozen import frozen
 
-PATIENCE = 60
-"""Seconds that a check waits for the other side: a Raspberry Pi, or a busy machine, takes many for what others do in one."""
+PATIENCE_SECONDS = 60
+"""A check waits so long for the other side: a Raspberry Pi, or a busy machine, takes many for what others do in one."""
 
 
 @frozen

@@ -6,7 +6,7 @@ machine, would use up the time that the other checks have.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Collection
+from collections.abc import Awaitable, Collection
 from typing import Any
 
 from bot.app import set_channels
@@ -14,7 +14,7 @@ from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SCOPES, SPARE
 from bot.slack.permissions import Standing
 from bot.slack.web_api import SlackError, open_web_api
-from cli.doctor.finding import PATIENCE, Finding, bad, doubtful, good
+from cli.doctor.finding import PATIENCE_SECONDS, Finding, bad, doubtful, good
 from shared.settings import CLAIM, Settings, SlackSettings
 from shared.text.sanitize import visible
 
@@ -22,26 +22,28 @@ NETWORK = "Check the network, SLACK_API_URL and the proxy."
 UPDATE = "Update the app from manifest.yml and install it again."
 
 
-async def examine(settings: Settings) -> AsyncIterator[Finding]:
+async def examine(settings: Settings) -> list[Finding]:
     """Token, scopes, every channel, the rotas, and the way in."""
     slack = settings.slack
     if slack.bot_token is None:
-        return
+        return []
     async with open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "") as api:
         fix = "Set SLACK_BOT_TOKEN to the app's xoxb-… token."
-        if refusal := await _refusal("Slack token", api.check(seconds=PATIENCE), fix=fix):
-            yield refusal
-            return
+        if refusal := await _refusal("Slack token", api.check(seconds=PATIENCE_SECONDS), fix=fix):
+            return [refusal]
         who, where = (visible(str(api.identity.get(name) or "?")) for name in ("user", "team"))
-        yield good("Slack token", f"{who} in {where}")
-        yield scopes(api.scopes)
         directory = UserDirectory(api, groups=settings.roles.groups)
-        for channel in sorted(set_channels(settings)):
-            yield await _channel(directory, channel)
-        for rota in settings.routes.rotas.values():
-            for person in rota.people:
-                yield await _rota(directory, settings, person, rota.name)
-    yield await _way_in(slack)
+        return [
+            good("Slack token", f"{who} in {where}"),
+            scopes(api.scopes),
+            *[await _channel(directory, channel) for channel in sorted(set_channels(settings))],
+            *[
+                await _rota(directory, settings, person, rota.name)
+                for rota in settings.routes.rotas.values()
+                for person in rota.people
+            ],
+            await _way_in(slack),
+        ]
 
 
 async def _refusal(check: str, call: Awaitable[Any], *, fix: str) -> Finding | None:
@@ -102,7 +104,7 @@ async def _way_in(slack: SlackSettings) -> Finding:
             "SLACK_APP_TOKEN must be an xapp-… token with connections:write. Turn on Socket Mode in the app."
         )
         async with open_web_api(slack.app_token.get_secret_value(), base_url=slack.api_url or "") as api:
-            opening = api.call("apps.connections.open", seconds=PATIENCE)
+            opening = api.call("apps.connections.open", seconds=PATIENCE_SECONDS)
             refusal = await _refusal("Slack Socket Mode", opening, fix=fix)
         return refusal or good("Slack Socket Mode", "a connection can be opened")
     if slack.signing_secret is None:

@@ -14,7 +14,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import open_web_api
-from cli.doctor import service as doctor
+from cli.doctor import run as doctor
 from cli.doctor.finding import Finding
 from shared.domain.card import Tone
 from shared.settings import load
@@ -66,8 +66,8 @@ async def while_connected(bot: BotHarness) -> dict[str, Any] | None:
 async def diagnosed(bot: BotHarness) -> Finding:
     """Ask `outreach doctor` about the running bot's connection."""
     settings = load(environ=bot.environ)
-    (found,) = [one async for one in doctor.deliveries(settings) if one.check == "Slack connection"]
-    return found
+    findings = await doctor.delivery_findings(settings)
+    return next(finding for finding in findings if finding.check == "Slack connection")
 
 
 async def answers(bot: BotHarness) -> bool:
