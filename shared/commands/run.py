@@ -18,7 +18,7 @@ from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError, Unreachable
 from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
-from shared.api.pace import Priority, SharedBudget, budget_key
+from shared.api.pace import Priority
 from shared.api.pipeline import failed_attempts
 from shared.api.words import Grouping
 from shared.commands import Invocation, misused
@@ -43,6 +43,7 @@ from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.settings import DEFAULT, Settings, UnknownWorkspace, Workspace
+from shared.storage.budget import SharedBudget, budget_key
 from shared.text.formats import show_time
 
 if TYPE_CHECKING:

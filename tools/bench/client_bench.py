@@ -17,7 +17,7 @@ from sqlalchemy.engine import make_url
 
 from sandbox.service import Service
 from shared.api import OutreachClient, Priority
-from shared.api.pace import SharedBudget
+from shared.storage.budget import SharedBudget
 
 Row = tuple[str, float, str, str, bool]
 

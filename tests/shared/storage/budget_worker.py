@@ -12,7 +12,7 @@ import sys
 from sqlalchemy.engine import make_url
 
 from shared.api import OutreachClient, Priority
-from shared.api.pace import SharedBudget
+from shared.storage.budget import SharedBudget
 from tests.shared.storage.grant_log import VARIABLE, write_grants
 
 

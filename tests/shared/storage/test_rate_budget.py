@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import stat
-import threading
 import time
 from pathlib import Path
 
@@ -14,7 +13,8 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from shared.api import Priority
-from shared.api.pace import ALONE_SHARE, DEFAULT_RATE, Pace, SharedBudget, budget_key, row_at
+from shared.api.pace import DEFAULT_RATE
+from shared.storage.budget import ALONE_SHARE, SharedBudget, budget_key
 
 
 @pytest.fixture
@@ -55,7 +55,8 @@ async def test_a_database_that_is_lost_costs_all_but_a_fifth_of_the_rate(
         started = time.monotonic()
         for _ in range(3):
             await budget.reserve(priority=Priority.NORMAL, deadline=None)
-        assert time.monotonic() - started >= 2 * ALONE_SHARE / DEFAULT_RATE - 0.05
+        # A second of waiting, since nothing is known of what others sent; then the intervals of its share.
+        assert time.monotonic() - started >= 1.0 + 2 * ALONE_SHARE / DEFAULT_RATE
         assert sum(waits) <= 4.0
         assert budget.state().rate == pytest.approx(DEFAULT_RATE / ALONE_SHARE)
     assert "a fifth of the rate" in caplog.text
@@ -104,29 +105,6 @@ async def test_a_database_that_hangs_delays_a_request_by_seconds(fresh_postgresq
         try:
             async with asyncio.timeout(30):
                 await budget.reserve(priority=Priority.NORMAL, deadline=None)
-            assert budget.state().rate == pytest.approx(DEFAULT_RATE / ALONE_SHARE)
+            assert budget.state().rate == pytest.approx(DEFAULT_RATE), "another connection is used"
         finally:
             os.kill(pid, signal.SIGCONT)
-
-
-def test_a_row_of_a_database_is_closed_only_between_two_changes(fresh_postgresql: str) -> None:
-    """Two threads on one connection end the process with a segmentation fault."""
-    row = row_at(make_url(fresh_postgresql), "k")
-    begun, go_on = threading.Event(), threading.Event()
-
-    def slow(pace: Pace, _now: float) -> tuple[Pace, float]:
-        begun.set()
-        go_on.wait(10)
-        return pace, 0.0
-
-    changing = threading.Thread(target=row.change, args=(slow,))
-    changing.start()
-    begun.wait(10)
-    closing = threading.Thread(target=row.close)
-    closing.start()
-    closing.join(0.1)
-    assert closing.is_alive()
-    go_on.set()
-    changing.join(10)
-    closing.join(10)
-    assert not closing.is_alive()

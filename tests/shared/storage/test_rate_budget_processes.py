@@ -17,7 +17,8 @@ import pytest
 from sqlalchemy.engine import URL, make_url
 
 from shared.api import Priority
-from shared.api.pace import BURST, EARLY_SECONDS, SharedBudget, boot_time
+from shared.api.pace import BURST, EARLY_SECONDS, boot_time
+from shared.storage.budget import SharedBudget
 from tests.client.scripted_server import ScriptedServer
 from tests.processes import running_async
 from tests.shared.storage import grant_log
@@ -97,7 +98,7 @@ DOOMED = """
 import asyncio, sys
 from sqlalchemy.engine import make_url
 from shared.api import OutreachClient
-from shared.api.pace import SharedBudget
+from shared.storage.budget import SharedBudget
 
 async def main():
     async with (
