@@ -31,6 +31,11 @@ class Actor:
     """`assistant` where an assistant reads in this name."""
 
     @property
+    def key(self) -> str:
+        """The id of a user of Slack, or a name where there is none."""
+        return self.id or self.name
+
+    @property
     def shown(self) -> str:
         """`@ann`, as cards and threads call people of Slack; others by their names."""
         is_of_slack = self.face == "slack" or (self.face == "dashboard" and self.id)

@@ -32,7 +32,7 @@ from shared.store.db.engine import Repository, Transaction, method, portions, re
 from shared.store.db.schema import alerts, deliveries, posts
 from shared.store.facts import TIMES
 from shared.store.jobs import REMIND, Job, look_now
-from shared.store.messages import PlannedPost
+from shared.store.messages import Planned, PlannedPost
 from shared.store.messages import State as PostState
 from shared.store.people import Candidates, Turn, take
 from shared.store.post_kinds import ALERT, TRACE, TURN, UNACKNOWLEDGED, UNFINISHED
@@ -108,10 +108,6 @@ class Passed:
     """The alert as it was."""
     turn: Turn
     candidates: Candidates
-
-
-Planned = Sequence[tuple[str, PlannedPost]]
-"""Messages to come, with their workspaces."""
 
 
 @frozen
@@ -216,7 +212,7 @@ def update_subject(
             alert_id=alert,
             held_until=held_until(card.channel),
         )
-        messages.plan(tx, card.workspace, in_channel)
+        messages.plan(tx, [(card.workspace, in_channel)])
     return True
 
 
@@ -247,7 +243,7 @@ class Alerts(Repository):
         """
         owner = person or actor
         which = sa.or_(*(IN_STATE[state] for state in states_for(verb))) & _whose(
-            verb, _person(actor), owner=_person(owner), instead_of=instead_of
+            verb, actor.key, owner=owner.key, instead_of=instead_of
         )
         values = _values(tx, verb, actor, owner=owner, until=until, reason=reason)
         before = find(tx, alert) if trace else None
@@ -266,24 +262,20 @@ class Alerts(Repository):
     @writes
     def acknowledge(self, tx: Transaction, alert: str, actor: Actor) -> AlertChange | None:
         """Put a person's name on a paused domain unless it has one; None if the paused domain doesn't exist."""
-        which = (_c.id == alert) & (_c.kind.in_(ACKNOWLEDGED))
-        free = which & _c.acked_at.is_(None) & _c.recovered_at.is_(None)
+        free = (
+            (_c.id == alert) & _c.kind.in_(ACKNOWLEDGED) & _c.acked_at.is_(None) & _c.recovered_at.is_(None)
+        )
         changed = tx.update(alerts, free, acked_name=actor.name, acked_at=tx.now, ack_due_at=None) == 1
         if changed:
             messages.repaint(tx, [alert], clicked=True)
             look_now(tx, [alert])
-        return next(
-            (
-                AlertChange(alert=row, changed=changed)
-                for row in read_alerts(tx, sa.select(*OWN).where(which))
-            ),
-            None,
-        )
+        row = find(tx, alert)
+        return AlertChange(alert=row, changed=changed) if row and row.kind in ACKNOWLEDGED else None
 
     @writes
     def expect_visit(self, tx: Transaction, alert: str, actor: Actor) -> bool:
         """Have the next visit of who clicked `Claim & reply` open their mail program; False if it isn't theirs."""
-        own = (_c.id == alert) & (_c.claimed_by == _person(actor)) & IN_STATE[State.CLAIMED]
+        own = (_c.id == alert) & (_c.claimed_by == actor.key) & IN_STATE[State.CLAIMED]
         return tx.update(alerts, own, mail_until=tx.now + MAIL_SECONDS) == 1
 
     @writes
@@ -371,8 +363,7 @@ class Alerts(Repository):
         )
         reminders = [card for what, names in due.items() for card in _posted_cards(tx, what, names)]
         planned = [*words.due(reminders, tx.now), *words.passed(passed, tx.now)]
-        for workspace, post in planned:
-            messages.plan(tx, workspace, post)
+        messages.plan(tx, planned)
         _put_off(tx, claimed, sent, words.times)
         return len(planned)
 
@@ -416,11 +407,6 @@ class Alerts(Repository):
         return len(turned)
 
 
-def _person(actor: Actor) -> str:
-    """The key of an alert's owner: the id of a user of Slack, or a name where there is none."""
-    return actor.id or actor.name
-
-
 def _whose(verb: str, person: str, *, owner: str, instead_of: str) -> sa.ColumnElement[bool]:
     """The owners from whom an act may take an alert."""
     if verb == "wake":  # nobody loses anything, and there may be no reminder
@@ -438,7 +424,7 @@ def _values(
     """The values that an act gives an alert that allows it."""
     snoozed = {"snoozed_until": until, "snoozed_name": actor.name, "snoozed_by": actor.id}
     claimed = {
-        "claimed_by": _person(owner),
+        "claimed_by": owner.key,
         "claimed_name": owner.name,
         "claimed_at": tx.now,
         "assigned_name": "",
@@ -528,7 +514,7 @@ def _leave(tx: Transaction, before: Alert, trace: Trace) -> None:
             mention=trace.mention if card.channel == mentions else "",
             alert_id=before.id,
         )
-        messages.plan(tx, card.workspace, planned)
+        messages.plan(tx, [(card.workspace, planned)])
 
 
 def looks(alert: Alert, times: ReminderTimes) -> Mapping[str, float]:

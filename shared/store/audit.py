@@ -236,23 +236,19 @@ def is_told(tx: Transaction, entry: AuditEntry) -> bool:
     told: set[str] = set()
     for row in _followed(tx, entry.workspace, _kept_true(tx)):
         names = set(entry.sequences) & read_undoable(row.undoable).keys()
-        if names and tx.scalar(sa.select(posts.c.id).where(_lines(row.id)).limit(1)):
+        if names and tx.scalar(sa.select(posts.c.id).where(messages.tells_of(row.id)).limit(1)):
             told |= names
     return told == set(entry.sequences)
 
 
-def _lines(change: int) -> sa.ColumnElement[bool]:
-    """The messages that tell of a change."""
-    told = (posts.c.undo == change) & (posts.c.undo != sa.literal(0, literal_execute=True))
-    return told & (posts.c.kind != HISTORY)
-
-
 def _repaint(tx: Transaction, change: int, *, history: int) -> None:
     """Queue a repaint of the message of a change; what entry `history` tells of it, if there is one, goes to its thread."""
-    messages.redraw(tx, _lines(change), clicked=True)
+    messages.redraw(tx, messages.tells_of(change), clicked=True)
     if not history:
         return
-    for post in tx.execute(sa.select(posts).where(_lines(change), posts.c.state == State.SENT)).all():
+    for post in tx.execute(
+        sa.select(posts).where(messages.tells_of(change), posts.c.state == State.SENT)
+    ).all():
         told = PlannedPost(
             dedupe=f"{HISTORY}:{post.id}:{history}",
             channel=post.channel,
@@ -260,7 +256,7 @@ def _repaint(tx: Transaction, change: int, *, history: int) -> None:
             thread_ts=post.thread_ts or post.ts,
             undo=history,
         )
-        messages.plan(tx, post.workspace, told)
+        messages.plan(tx, [(post.workspace, told)])
 
 
 class Verdict(StrEnum):

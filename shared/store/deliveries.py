@@ -42,7 +42,7 @@ from shared.store.db.engine import (
 from shared.store.db.schema import NOW, alembic_version, alerts, deliveries, known_leads, posts, sightings
 from shared.store.facts import SUBSCRIPTION
 from shared.store.jobs import DOMAIN, look_now
-from shared.store.messages import PlannedPost, State
+from shared.store.messages import Planned, PlannedPost, State
 from shared.store.people import Candidates, Turn, take
 from shared.store.post_kinds import ALERT, REPLACED, TURNED
 
@@ -67,9 +67,9 @@ _BEGUN = ""
 """The row that says that a first look at a workspace's leads has been taken."""
 
 _INTO = """INSERT INTO deliveries
-    (seen, pending, dkey, workspace, body, received_at, last_at)"""
+    (seen, pending, found, dkey, workspace, body, received_at, last_at)"""
 _POSTGRESQL = f"""{_INTO}
-    SELECT 1, true, dkey, workspace, body, at, at
+    SELECT 1, true, %s, dkey, workspace, body, at, at
     FROM unnest(%s::bytea[], %s::text[], %s::bytea[], %s::float8[]) AS new(dkey, workspace, body, at)"""  # noqa: S608 constants alone
 # It stays as it is, and the database has to write it.
 _REWRITTEN = (
@@ -146,19 +146,19 @@ class Arrivals(Repository):
         await self.database.write(lambda tx: tx.execute(sa.schema.DropTable(_PROBE, if_exists=True)))
 
 
-def _insert(tx: Transaction, batch: Sequence[Arrival]) -> None:
+def _insert(tx: Transaction, batch: Sequence[Arrival], *, found: bool = False) -> None:
     rows = [(arrival.dkey, arrival.workspace, arrival.body, arrival.at) for arrival in batch]
     if tx.is_postgresql:
-        columns = tuple(list(column) for column in zip(*rows, strict=True))
-        tx.connection.exec_driver_sql(_POSTGRESQL, columns)
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        tx.connection.exec_driver_sql(_POSTGRESQL, (found, *columns))
     else:
-        tx.connection.exec_driver_sql(_sqlite(len(batch)), tuple(chain.from_iterable(rows)))
+        tx.connection.exec_driver_sql(_sqlite(len(batch), found=found), tuple(chain.from_iterable(rows)))
 
 
 @lru_cache(maxsize=512)
-def _sqlite(size: int) -> str:
+def _sqlite(size: int, *, found: bool) -> str:
     """Four values a row; the moment of the arrival is also that of the newest."""
-    rows = (f"(1,1,?{n},?{n + 1},?{n + 2},?{n + 3},?{n + 3})" for n in range(1, 1 + 4 * size, 4))
+    rows = (f"(1,1,{found:d},?{n},?{n + 1},?{n + 2},?{n + 3},?{n + 3})" for n in range(1, 1 + 4 * size, 4))
     return f"{_INTO} VALUES {','.join(rows)}"
 
 
@@ -173,21 +173,8 @@ def heard_since(tx: Transaction, workspace: str) -> float | None:
 
 def store_own(tx: Transaction, arrivals: Sequence[Arrival]) -> None:
     """Write what the bot found out itself, as deliveries that never came: no count of the service's has them."""
-    rows = [
-        {
-            "dkey": arrival.dkey,
-            "workspace": arrival.workspace,
-            "body": arrival.body,
-            "received_at": arrival.at,
-            "last_at": arrival.at,
-            "found": True,
-            "seen": 1,
-            "pending": True,
-        }
-        for arrival in arrivals
-    ]
-    if rows:
-        tx.execute(tx.insert_once(deliveries), rows)
+    if arrivals:
+        _insert(tx, arrivals, found=True)
 
 
 class Compared(NamedTuple):
@@ -479,11 +466,6 @@ _SETTLED = (
 )
 
 
-def _settled(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
-    counted = {f"new_{name}": getattr(row, name) for name in _COUNTED}
-    return {"row": row.id, **{f"new_{name}": getattr(decision, name) for name in _READ}, **counted}
-
-
 def _settle(tx: Transaction, decided: Decided) -> None:
     """Write what was decided: the deliveries, their alerts, and their posts."""
     if not decided:
@@ -493,7 +475,13 @@ def _settle(tx: Transaction, decided: Decided) -> None:
     _lock(tx, leads | {(row.workspace, decision.domain) for row, decision in incidents})
     # In one order, lest two processes lock each other out.
     ordered = sorted(decided, key=lambda pair: pair[0].alert_id)
-    tx.execute(_SETTLED, [_settled(row, decision) for row, decision in ordered])
+    settled = [
+        {"row": row.id}
+        | {f"new_{name}": getattr(row, name) for name in _COUNTED}
+        | {f"new_{name}": getattr(decision, name) for name in _READ}
+        for row, decision in ordered
+    ]
+    tx.execute(_SETTLED, settled)
     adopted, late = _join(tx, decided)
     joined = _join_incidents(tx, incidents)
     # A paused domain is looked up before all that are merely due: its DNS may be why.
@@ -502,7 +490,7 @@ def _settle(tx: Transaction, decided: Decided) -> None:
     # A repeat of what stands on a card already changes nothing that people see, so the card isn't edited.
     changed = [cards[row.id] for row, _ in decided if row.is_new or row.ended or row.id in joined]
     messages.repaint(tx, [name for name in changed if name])
-    raised, planned, replies = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, ReplyCard]()
+    raised, planned, replies = list[dict[str, Any]](), list[tuple[str, PlannedPost]](), dict[str, ReplyCard]()
     for row, decision in decided:
         name, own_posts = row.alert_id, decision.posts
         if row.id in joined:
@@ -524,16 +512,14 @@ def _settle(tx: Transaction, decided: Decided) -> None:
                 kind=decision.kind,
                 reply=decision.reply,
             )
-        planned += [
-            messages.post_row(post, workspace=row.workspace, alert=name, now=tx.now) for post in own_posts
-        ]
+        planned += [(row.workspace, replace(post, alert_id=name)) for post in own_posts]
     if raised:
         tx.execute(tx.insert_once(alerts), raised)
     for row, _ in decided:
         if row.is_new and row.id in joined:  # the card says what was reported last
             tx.update(alerts, alerts.c.id == joined[row.id], delivery_id=row.id)
     jobs.hurry(tx, DOMAIN, hurried)
-    messages.plan_rows(tx, _merge(tx, planned, replies))
+    messages.plan(tx, _merge(tx, planned, replies))
 
 
 def _alert(row: PendingDelivery, decision: Decision, turn: Turn | None, *, now: float) -> dict[str, Any]:
@@ -699,32 +685,30 @@ class ReplyCard:
         return REPLIES[self.kind]
 
 
-def _merge(
-    tx: Transaction, planned: Sequence[dict[str, Any]], replies: Mapping[str, ReplyCard]
-) -> Sequence[dict[str, Any]]:
+def _merge(tx: Transaction, planned: Planned, replies: Mapping[str, ReplyCard]) -> Planned:
     """The posts that are still to be planned, as a card of each reply may be there; `replies` by alert."""
-    mine = [post for post in planned if post["alert_id"] in replies and post["kind"] == ALERT]
+    mine = [post for _, post in planned if post.alert_id in replies and post.kind == ALERT]
     if not mine:
         return planned
-    names = {post["alert_id"] for post in mine}
+    names = {post.alert_id for post in mine}
     # One of each lead, which has the cards of all its alerts.
     leads = {(replies[name].workspace, replies[name].email): name for name in names}
     query = _CARDS_POSTGRESQL if tx.is_postgresql else _CARDS_SQLITE
     cards = tx.read(ReplyCard, query, {"names": [*leads.values()], "now": tx.now})
     # A repeat of what took over a card: the card has the name of the event that it was planned for.
     posted = {(row.alert_id, row.channel) for row in tx.execute(_SHOWN, {"names": [*names]})}
-    merged = {post["dedupe"] for post in mine if (post["alert_id"], post["channel"]) in posted}
-    for post in sorted(mine, key=lambda post: -replies[post["alert_id"]].detail):
-        if post["dedupe"] in merged:
+    merged = {post.dedupe for post in mine if (post.alert_id, post.channel) in posted}
+    for post in sorted(mine, key=lambda post: -replies[post.alert_id].detail):
+        if post.dedupe in merged:
             continue
-        card = replace(replies[post["alert_id"]], channel=post["channel"])
+        card = replace(replies[post.alert_id], channel=post.channel)
         same = [other for other in cards if other.detail != card.detail and other.shows(card)]
         if same:
-            merged.add(post["dedupe"])
+            merged.add(post.dedupe)
         if same and all(other.detail < card.detail for other in same):
             _take_over(tx, same[-1], post)
         cards.append(card)
-    return [post for post in planned if post["dedupe"] not in merged]
+    return [(workspace, post) for workspace, post in planned if post.dedupe not in merged]
 
 
 _NAMES: sa.BindParameter[Any] = sa.bindparam("names", expanding=True)
@@ -763,28 +747,30 @@ _CARDS_POSTGRESQL = _cards_of(_NEW.join(_EACH, sa.true()).join(alerts, alerts.c.
 _CARDS_SQLITE = _cards_of(_NEW.join(alerts, alerts.c.id.in_(_NEWEST)))
 
 
-def _take_over(tx: Transaction, card: ReplyCard, post: Mapping[str, Any]) -> None:
+def _take_over(tx: Transaction, card: ReplyCard, post: PlannedPost) -> None:
     """Have a card show another event of its reply, and announce it if it would go unnoticed."""
-    values = {name: post[name] for name in ("alert_id", "urgency", "condensed", "mention")}
-    _keep_claim(tx, of=card.alert, on=post["alert_id"])
-    if card.state == State.HELD and post["held_until"] is None:
+    values: dict[str, Any] = {
+        name: getattr(post, name) for name in ("alert_id", "urgency", "condensed", "mention")
+    }
+    _keep_claim(tx, of=card.alert, on=post.alert_id)
+    if card.state == State.HELD and post.held_until is None:
         values |= {"state": State.READY, "held_until": None}
         messages.wake(tx, [card.channel])
     if card.state not in {State.READY, State.HELD}:  # Slack may have it as it was
-        values |= {"turned": True, "held_until": post["held_until"]}
-    messages.redraw(tx, posts.c.id == card.id, values=values)
-    if card.sent_at is not None and (post["mention"] or tx.now - card.sent_at > UNNOTICED_SECONDS):
+        values |= {"turned": True, "held_until": post.held_until}
+    messages.redraw(tx, posts.c.id == card.id, **values)
+    if card.sent_at is not None and (post.mention or tx.now - card.sent_at > UNNOTICED_SECONDS):
         note = PlannedPost(
-            dedupe=f"{post['dedupe']}:turned",
+            dedupe=f"{post.dedupe}:turned",
             channel=card.channel,
             kind=TURNED,
-            urgency=post["urgency"],
-            mention=post["mention"],
-            alert_id=post["alert_id"],
+            urgency=post.urgency,
+            mention=post.mention,
+            alert_id=post.alert_id,
         )
-        messages.plan(tx, card.workspace, note)
+        messages.plan(tx, [(card.workspace, note)])
     messages.renew_unsure(tx, [card.id])
-    look_now(tx, [post["alert_id"]])
+    look_now(tx, [post.alert_id])
 
 
 def _keep_claim(tx: Transaction, *, of: str, on: str) -> None:

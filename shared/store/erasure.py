@@ -6,7 +6,9 @@ Texts go early and hashes late, because a hash is the only protection against a 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -143,17 +145,17 @@ class Erasure(Repository):
 
     async def erase(self, traces: Traces) -> None:
         """Erase it in portions; doing it again after a crash finishes it."""
-        for posted in portions(traces.posts):
-            await self._erase_posts(posted)
-        for told in portions(traces.alerts):
-            await self._delete(alerts.c.id, told)
-        for bodies in portions(traces.deliveries):
-            await self._erase_bodies(bodies)
-        for asked in portions(traces.questions):
-            await self._delete(questions.c.id, asked)
-        for lines in portions(traces.audit):
-            await self._erase_lines(lines)
-        await self._delete(known_leads.c.lead, [lead_key(traces.email)])
+        steps: tuple[tuple[Any, Sequence[Any]], ...] = (
+            (_erase_posts, traces.posts),
+            (partial(_delete, alerts.c.id), traces.alerts),
+            (_erase_bodies, traces.deliveries),
+            (partial(_delete, questions.c.id), traces.questions),
+            (_erase_lines, traces.audit),
+            (partial(_delete, known_leads.c.lead), [lead_key(traces.email)]),
+        )
+        for erase, ids in steps:
+            for some in portions(ids):
+                await self.database.write(partial(erase, ids=some))
 
     @writes
     def redraw(self, tx: Transaction, ids: Sequence[int]) -> None:
@@ -161,31 +163,31 @@ class Erasure(Repository):
         changed = sa.select(alerts.c.id).where(alerts.c.delivery_id.in_(ids))
         messages.redraw(tx, posts.c.alert_id.in_(changed) & (posts.c.ts != ""))
 
-    @writes
-    def _delete(self, tx: Transaction, key: sa.Column[str], values: Sequence[str]) -> None:
-        tx.execute(sa.delete(key.table).where(key.in_(values)))
 
-    @writes
-    def _erase_posts(self, tx: Transaction, ids: Sequence[int]) -> None:
-        """Delete them, and have the messages that they share with others drawn again, without them."""
-        gone = sa.select(posts.c.channel, posts.c.ts).where(posts.c.id.in_(ids), posts.c.ts != "").distinct()
-        shared = sa.tuple_(posts.c.channel, posts.c.ts).in_(gone) & posts.c.id.not_in(ids)
-        messages.redraw(tx, shared)
-        tx.execute(sa.delete(posts).where(posts.c.id.in_(ids)))
+def _delete(key: sa.Column[Any], tx: Transaction, ids: Sequence[Any]) -> None:
+    tx.execute(sa.delete(key.table).where(key.in_(ids)))
 
-    @writes
-    def _erase_bodies(self, tx: Transaction, ids: Sequence[int]) -> None:
-        """The hash stays: the same delivery, sent again, must not bring the person back."""
-        other = deliveries.alias()
-        before = sa.not_(other.c.pending) | (other.c.id < deliveries.c.id)
-        repeats = deliveries.c.pending & sa.exists().where(other.c.dkey == deliveries.c.dkey, before)
-        tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(ids), repeats))
-        tx.update(deliveries, deliveries.c.id.in_(ids), body=None, pending=False, problem=ERASED)
 
-    @writes
-    def _erase_lines(self, tx: Transaction, ids: Sequence[int]) -> None:
-        """Leave who did something, and when."""
-        tx.update(audit, audit.c.id.in_(ids), command=REDACTED, result=REDACTED)
+def _erase_posts(tx: Transaction, ids: Sequence[int]) -> None:
+    """Delete them, and have the messages that they share with others drawn again, without them."""
+    gone = sa.select(posts.c.channel, posts.c.ts).where(posts.c.id.in_(ids), posts.c.ts != "").distinct()
+    shared = sa.tuple_(posts.c.channel, posts.c.ts).in_(gone) & posts.c.id.not_in(ids)
+    messages.redraw(tx, shared)
+    _delete(posts.c.id, tx, ids)
+
+
+def _erase_bodies(tx: Transaction, ids: Sequence[int]) -> None:
+    """The hash stays: the same delivery, sent again, must not bring the person back."""
+    other = deliveries.alias()
+    before = sa.not_(other.c.pending) | (other.c.id < deliveries.c.id)
+    repeats = deliveries.c.pending & sa.exists().where(other.c.dkey == deliveries.c.dkey, before)
+    tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(ids), repeats))
+    tx.update(deliveries, deliveries.c.id.in_(ids), body=None, pending=False, problem=ERASED)
+
+
+def _erase_lines(tx: Transaction, ids: Sequence[int]) -> None:
+    """Leave who did something, and when."""
+    tx.update(audit, audit.c.id.in_(ids), command=REDACTED, result=REDACTED)
 
 
 def _naming(
@@ -220,12 +222,12 @@ def _bodies(tx: Transaction, email: str) -> set[int]:
 
 def _messages(tx: Transaction, ids: Collection[int]) -> tuple[PostedMessage, ...]:
     """The messages in Slack that these posts are, or have a part in."""
-    c, places = posts.c, set[tuple[str, str]]()
+    c, ours = posts.c, Counter[tuple[str, str]]()
     for some in portions(sorted(ids)):
-        own = sa.select(c.channel, c.ts).where(c.id.in_(some), c.ts != "").distinct()
-        places.update((row.channel, row.ts) for row in tx.execute(own))
+        own = tx.execute(sa.select(c.channel, c.ts).where(c.id.in_(some), c.ts != ""))
+        ours.update((row.channel, row.ts) for row in own)
     posted: list[PostedMessage] = []
-    for channel, ts in sorted(places):
-        there: Any = tx.scalars(sa.select(c.id).where(c.channel == channel, c.ts == ts))
-        posted.append(PostedMessage(channel=channel, ts=ts, shared=not {*there} <= {*ids}))
+    for (channel, ts), number in sorted(ours.items()):
+        there = tx.scalar(sa.select(sa.func.count()).where(c.channel == channel, c.ts == ts)) or 0
+        posted.append(PostedMessage(channel=channel, ts=ts, shared=there > number))
     return tuple(posted)

@@ -28,12 +28,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 _c = facts.c
 _OF_KIND = _c.kind == sa.bindparam("kind_")
-_NAMED = sa.and_(*(_c[name] == sa.bindparam(f"{name}_") for name in ("kind", "workspace", "key")))
-_READ = sa.select(facts).where(_NAMED)
-_LOCKED = _READ.with_for_update()
-_DROP = sa.delete(facts).where(_NAMED)
 _LISTED = sa.select(facts).where(_OF_KIND).order_by(_c.workspace, _c.key)
-_OF_WORKSPACES = _LISTED.where(_c.workspace.in_(sa.bindparam("workspaces", expanding=True)))
 _SINCE = sa.select(facts).where(_OF_KIND, _c.at >= sa.bindparam("since")).order_by(_c.at, _c.key)
 _OLD = sa.delete(facts).where(_OF_KIND, _c.at < sa.bindparam("before"))
 
@@ -50,21 +45,19 @@ class Fact:
 
 def find(tx: Transaction, kind: str, key: str, *, workspace: str = "", locked: bool = False) -> Fact | None:
     """A fact, `locked` until the end of the transaction."""
-    named = {"kind_": kind, "workspace_": workspace, "key_": key}
-    facts_ = _facts(tx, _LOCKED if locked else _READ, named)
-    return facts_[0] if facts_ else None
+    row = tx.find(facts, locked=locked, kind=kind, workspace=workspace, key=key)
+    return _fact(row) if row else None
 
 
 def since(tx: Transaction, kind: str, at: float) -> list[Fact]:
     """The facts of a kind whose time is this one or later, the first first."""
-    return _facts(tx, _SINCE, {"kind_": kind, "since": at})
+    return [*map(_fact, tx.execute(_SINCE, {"kind_": kind, "since": at}))]
 
 
 def listed(tx: Transaction, kind: str, *, workspaces: Collection[str] | None = None) -> list[Fact]:
     """All of a kind, or those of these workspaces, by workspace and key."""
-    if workspaces is None:
-        return _facts(tx, _LISTED, {"kind_": kind})
-    return _facts(tx, _OF_WORKSPACES, {"kind_": kind, "workspaces": [*workspaces]})
+    mine = sa.true() if workspaces is None else _c.workspace.in_(workspaces)
+    return [*map(_fact, tx.execute(_LISTED.where(mine), {"kind_": kind}))]
 
 
 def add(
@@ -109,7 +102,7 @@ def _make(dialect: Any) -> Any:
 
 def drop(tx: Transaction, kind: str, key: str, *, workspace: str = "") -> bool:
     """Forget a fact; returns whether there was one."""
-    return tx.execute(_DROP, {"kind_": kind, "workspace_": workspace, "key_": key}).rowcount > 0
+    return tx.delete(facts, kind=kind, workspace=workspace, key=key)
 
 
 def forget(tx: Transaction, kind: str, *, before: float) -> None:
@@ -135,8 +128,5 @@ def _row(kind: str, workspace: str, key: str, value: Mapping[str, Any], at: floa
     return {"kind": kind, "workspace": workspace, "key": key, "value": json.dumps(dict(value)), "at": at}
 
 
-def _facts(tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any]) -> list[Fact]:
-    return [
-        Fact(workspace=row.workspace, key=row.key, value=read(row.value), at=row.at)
-        for row in tx.execute(query, values)
-    ]
+def _fact(row: sa.Row[Any]) -> Fact:
+    return Fact(workspace=row.workspace, key=row.key, value=read(row.value), at=row.at)

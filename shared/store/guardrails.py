@@ -377,7 +377,7 @@ class Incidents(Repository):
             left = {"left": [*claim.left]}
             jobs.put(tx, ACT, str(row.id), workspace=claim.workspace, at=tx.now, payload=left, how="keep")
         if post and post.channel:
-            messages.plan(tx, claim.workspace, post)
+            messages.plan(tx, [(claim.workspace, post)])
         elif told and together:
             _redraw(tx, told, together(_read(tx, _told_by(claim.workspace, told))))
         return Begun(incident=_incident(row))
@@ -420,7 +420,7 @@ class Incidents(Repository):
         """
         if _is_off(tx, incident.workspace, incident.rule):
             return False
-        if not jobs.hold(tx, job):
+        if not jobs.held(tx, job):
             return False
         jobs.note(tx, job, {**job.payload, "asked": [*sequences]}, due_at=None)
         return True
@@ -430,7 +430,7 @@ class Incidents(Repository):
         self, tx: Transaction, job: Job, incident: Incident, entry: AuditEntry, post: PlannedPost
     ) -> bool:
         """End an act: its entry in the audit, its Undo and its message, together and once; False: another did."""
-        if not (jobs.hold(tx, job) and jobs.done(tx, job)):
+        if not (jobs.held(tx, job) and jobs.done(tx, job)):
             return False
         number = add_entry(tx, entry)
         undo = number if entry.undoable else 0
@@ -438,7 +438,7 @@ class Incidents(Repository):
         values = {"state": state, "sequences": json.dumps(entry.sequences), "change": undo}
         tx.update(incidents, incidents.c.id == incident.id, **values)
         if post.channel:
-            messages.plan(tx, incident.workspace, replace(post, undo=undo))
+            messages.plan(tx, [(incident.workspace, replace(post, undo=undo))])
         return True
 
     @writes
@@ -483,7 +483,7 @@ def _told_by(workspace: str, told: str) -> sa.ColumnElement[bool]:
 
 def _redraw(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:
     news = (posts.c.dedupe == dedupe) & (posts.c.note != note)
-    return messages.redraw(tx, news, values={"note": note, **values}) == 1
+    return messages.redraw(tx, news, note=note, **values) == 1
 
 
 _INCIDENT = tuple(field.name for field in fields(Incident) if field.name in incidents.c)

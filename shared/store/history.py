@@ -33,7 +33,7 @@ from shared.records.replies import (
 from shared.store import messages
 from shared.store.alerts import CLAIMED_BY, IN_STATE, count_unclaimed, is_unclaimed
 from shared.store.audit import AuditLog, changes_between
-from shared.store.db.engine import Transaction, method, probes, reads, reports
+from shared.store.db.engine import Database, Transaction, method, probes, reads, reports
 from shared.store.db.schema import alerts, deliveries, jobs, posts, sightings
 from shared.store.deliveries import address, heard_since
 from shared.store.domains import Domains
@@ -140,24 +140,15 @@ def domain_counts(tx: Transaction, workspace: str, domain: str, since: float) ->
 class Records(AuditLog, Subscriptions, Timers):
     """The records for commands. Each method raises `RecordsUnavailable` when the database does not answer."""
 
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.changes = SequenceChanges(database)
+        self.domains = Domains(database)
+        self.guardrails = Guardrails(database)
+        self.turns = Turns(database)
+
     backlogs, refusals = probes(method(backlogs)), probes(method(refusals))
     domain_counts = reads(method(domain_counts))
-
-    @property
-    def guardrails(self) -> Guardrails:
-        return Guardrails(self.database)
-
-    @property
-    def domains(self) -> Domains:
-        return Domains(self.database)
-
-    @property
-    def changes(self) -> SequenceChanges:
-        return SequenceChanges(self.database)
-
-    @property
-    def turns(self) -> Turns:
-        return Turns(self.database)
 
     @reads
     def bot_is_running(self, tx: Transaction) -> bool:

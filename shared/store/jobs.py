@@ -258,31 +258,27 @@ def _lower(workspaces: Collection[str]) -> dict[str, list[str]]:
 def put(
     tx: Transaction,
     kind: str,
-    key: str,
-    *,
+    *keys: str,
     at: float,
     how: How,
     workspace: str = "",
     rank: int = ORDINARY,
     payload: Mapping[str, Any] = facts.NOTHING,
 ) -> None:
-    """Have something looked at.
+    """Have something looked at, or several, in one order for all processes.
 
     Where the job is there already, `keep` only wakes it if it sleeps, so that its pace and its trouble stay;
     `sooner` brings it forward; both have whoever does it just now do it again. `replace` makes it another job:
     whoever does the former one has lost it.
     """
-    values = {"kind": kind, "workspace": workspace, "key": key, "rank": rank, "due_at": at}
-    tx.execute(_put(tx.dialect, how), {**values, "payload": json.dumps(dict(payload))})
-
-
-def put_all(
-    tx: Transaction, kind: str, keys: Collection[str], *, at: float, how: How, rank: int = ORDINARY
-) -> None:
-    """Have several looked at, in one order for all processes."""
-    same = {"kind": kind, "workspace": "", "rank": rank, "due_at": at, "payload": "{}"}
-    rows = [{**same, "key": key} for key in sorted({*keys})]
-    if rows:
+    same = {
+        "kind": kind,
+        "workspace": workspace,
+        "rank": rank,
+        "due_at": at,
+        "payload": json.dumps({**payload}),
+    }
+    if rows := [{**same, "key": key} for key in sorted({*keys})]:
         tx.execute(_put(tx.dialect, how), rows)
 
 
@@ -306,7 +302,7 @@ def _put(dialect: Any, how: How) -> Any:
 
 def look_now(tx: Transaction, alerts: Collection[str]) -> None:
     """Have someone look when reminders of these alerts are due: their card stands, or an act changed them."""
-    put_all(tx, REMIND, alerts, at=tx.now, how="sooner")
+    put(tx, REMIND, *alerts, at=tx.now, how="sooner")
 
 
 def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
@@ -354,11 +350,6 @@ def held(tx: Transaction, job: Job) -> Job | None:
     """A job that is still ours, as it stands, locked until the end of the transaction."""
     row = tx.find(jobs, id=job.id, token=job.token, locked=True)
     return _read(row) if row else None
-
-
-def hold(tx: Transaction, job: Job) -> bool:
-    """Lock a job until the end of the transaction; False: it was replaced, dropped or claimed by another."""
-    return held(tx, job) is not None
 
 
 def note(tx: Transaction, job: Job, payload: Mapping[str, Any], *, due_at: float | None) -> None:

@@ -36,7 +36,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, field, fields, replace
 from enum import StrEnum
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
@@ -60,7 +59,7 @@ from shared.store.db.schema import NOW, alerts, audit, deliveries, posts
 from shared.store.db.schema import jobs as job_rows
 from shared.store.facts import DIGEST, SUBSCRIPTION
 from shared.store.jobs import ASKED_FOR, LOOKUP, ORDINARY, PAINT, POST, RELEASE, Job, look_now
-from shared.store.post_kinds import ALERT, CURRENT, HISTORY, POSTS, REPLACED, TURNED, kind_of, names
+from shared.store.post_kinds import ALERT, CURRENT, HISTORY, REPLACED, TURNED, kind_of, names
 from shared.store.slack_limits import UPDATE
 
 INCIDENT = 3
@@ -101,7 +100,6 @@ PAUSE_SECONDS = 5.0
 """The pause until a message that could not be repainted is tried again."""
 LONGEST_SECONDS = 600.0
 """The longest time for which a repaint is put off."""
-EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class State(StrEnum):
@@ -168,14 +166,9 @@ class Post:
     """Its alert; None where it belongs to none."""
 
     @property
-    def mark(self) -> str:
-        """A short name of the post, the same in all processes."""
-        return hashlib.sha256(self.dedupe.encode()).hexdigest()[:20]
-
-    @property
     def key(self) -> str:
-        """The key in the message's metadata, by which it is found again."""
-        return self.bundle or f"p{self.mark}"
+        """The key in the message's metadata, by which it is found again: the same in all processes."""
+        return self.bundle or f"p{hashlib.sha256(self.dedupe.encode()).hexdigest()[:20]}"
 
 
 _OWN = tuple(_c[field.name] for field in fields(Post) if field.name in _c)
@@ -229,39 +222,35 @@ class PlannedPost:
 
 
 _PLANNED = tuple(field.name for field in fields(PlannedPost))
+Planned = Sequence[tuple[str, PlannedPost]]
+"""Messages to come, with their workspaces."""
 
 
-def plan(tx: Transaction, workspace: str, planned: PlannedPost) -> None:
-    """Have a message posted, once for all that plan it."""
-    plan_rows(tx, [post_row(planned, workspace=workspace, alert=planned.alert_id, now=tx.now)])
+def plan(tx: Transaction, planned: Planned) -> None:
+    """Have messages posted, each once for all that plan it.
 
-
-def post_row(planned: PlannedPost, *, workspace: str, alert: str, now: float) -> dict[str, Any]:
-    """The row of a message to come, about an alert."""
-    return {
-        **{name: getattr(planned, name) for name in _PLANNED},
-        "kind": POSTS[planned.kind].name,
-        "workspace": workspace,
-        "alert_id": alert,
-        "state": (State.READY if planned.held_until is None else State.HELD).value,
-        "created_at": now,
-    }
-
-
-def plan_rows(tx: Transaction, planned: Sequence[dict[str, Any]]) -> None:
-    """Insert them and give their channels a turn; one that is pacing itself or in trouble keeps its time."""
-    if not planned:
-        return
-    tx.execute(tx.insert_once(posts), planned)
-    wake(tx, [row["channel"] for row in planned])
-    held = {row["channel"]: row["held_until"] for row in planned if row["held_until"] is not None}
+    Their channels get a turn; one that is pacing itself or in trouble keeps its time.
+    """
+    rows = [
+        {
+            **{name: getattr(post, name) for name in _PLANNED},
+            "workspace": workspace,
+            "state": (State.READY if post.held_until is None else State.HELD).value,
+            "created_at": tx.now,
+        }
+        for workspace, post in planned
+    ]
+    if rows:
+        tx.execute(tx.insert_once(posts), rows)
+    wake(tx, [post.channel for _, post in planned])
+    held = {post.channel: post.held_until for _, post in planned if post.held_until is not None}
     for channel, until in sorted(held.items()):
         jobs.put(tx, RELEASE, channel, at=until, how="sooner")
 
 
 def wake(tx: Transaction, channels: Iterable[str]) -> None:
     """Give these channels a turn to post."""
-    jobs.put_all(tx, POST, {*channels}, at=tx.now, how="keep")
+    jobs.put(tx, POST, *channels, at=tx.now, how="keep")
 
 
 @frozen
@@ -302,37 +291,22 @@ _AGAIN = {
     "version": _c.version + 1,
     "clicked": sa.or_(_c.clicked, sa.bindparam("by_click", type_=sa.Boolean)),
 }
-_SHOWS = (_c.channel, _c.ts, _c.state)
-_REPAINT = (
-    sa.update(posts)
-    .where(_c.alert_id.in_(sa.bindparam("names", expanding=True)))
-    .where(_c.kind.in_(names(repainted=True)), sa.not_(_c.frozen))
-    .values(_AGAIN)
-    .returning(*_SHOWS)
-)
+_REPAINTED = _c.kind.in_(names(repainted=True)) & sa.not_(_c.frozen)
 
 
 def repaint(tx: Transaction, alerts: Sequence[str], *, clicked: bool = False) -> None:
     """Have every message of these alerts drawn again; `clicked`: ahead of those that no person waits for."""
     if alerts:
-        _draw(tx, tx.execute(_REPAINT, {"names": alerts, "by_click": clicked}), clicked=clicked)
+        redraw(tx, _c.alert_id.in_(alerts) & _REPAINTED, clicked=clicked)
 
 
-def redraw(
-    tx: Transaction,
-    which: sa.ColumnElement[bool],
-    *,
-    clicked: bool = False,
-    values: Mapping[str, Any] = EMPTY,
-) -> int:
-    """Have these posts drawn again, with other values; returns how many there are."""
-    again = sa.update(posts).where(which).values({**_AGAIN, **values}).returning(*_SHOWS)
-    return _draw(tx, tx.execute(again, {"by_click": clicked}), clicked=clicked)
+def redraw(tx: Transaction, which: sa.ColumnElement[bool], *, clicked: bool = False, **values: Any) -> int:
+    """Have these posts drawn again, with other values; returns how many there are.
 
-
-def _draw(tx: Transaction, changed: Iterable[Any], *, clicked: bool) -> int:
-    """Have changed posts repainted; what isn't in Slack yet is drawn as it is when it is sent."""
-    drawn = [*changed]
+    What isn't in Slack yet is drawn as it is when it is sent.
+    """
+    changed = sa.update(posts).where(which).values({**_AGAIN, **values})
+    drawn = tx.execute(changed.returning(_c.channel, _c.ts, _c.state), {"by_click": clicked}).all()
     put_paint(tx, {(row.channel, row.ts) for row in drawn if row.state == State.SENT}, clicked=clicked)
     return len(drawn)
 
@@ -340,15 +314,10 @@ def _draw(tx: Transaction, changed: Iterable[Any], *, clicked: bool) -> int:
 def put_paint(tx: Transaction, messages: Collection[tuple[str, str]], *, clicked: bool = False) -> None:
     """Have messages, by channel and `ts`, updated."""
     keys = [f"{channel}/{ts}" for channel, ts in messages]
-    jobs.put_all(tx, PAINT, keys, at=tx.now, how="sooner", rank=ASKED_FOR if clicked else ORDINARY)
+    jobs.put(tx, PAINT, *keys, at=tx.now, how="sooner", rank=ASKED_FOR if clicked else ORDINARY)
 
 
-async def give_up(database: Database, channel: str) -> None:
-    """Drop what a broken channel never took, and then its trouble; a channel that works keeps all."""
-    await database.drain(lambda tx: _drop_some(tx, channel))
-
-
-def _drop_some(tx: Transaction, channel: str) -> int:
+def drop_some(tx: Transaction, channel: str) -> int:
     """Drop a portion of what a broken channel never took; returns how many."""
     if not channel_of(tx, channel)[1].trouble:
         return 0
@@ -556,17 +525,10 @@ _MINE = _IDS & (_c.token == sa.bindparam("held"))
 _TRIED = _MINE & _c.state.in_([State.SENDING, State.UNCERTAIN])
 _MARK, _DOUBTED = sa.update(posts).where(_TRIED), _doubted(_TRIED)
 _REFUSED_ITSELF = _MARK.values(state=State.DEAD, refusals=_c.refusals + 1)
-# Also when another process has given it up meanwhile, as long as none has tried it again.
-_MARK_SENT = (
-    sa.update(posts)
-    .where(_MINE, _c.state.in_([State.SENDING, State.UNCERTAIN, State.READY, State.DEAD]))
-    .values(state=State.SENT, unsure=False, error="")
-    .returning(_c.alert_id, _c.kind)
-)
-_DRAWN = sa.select(_c.id, _c.version, _c.clicked).where(_IDS, _c.state == State.SENT)
 # In the order of their index: without it, PostgreSQL reads all that waits there for each portion.
 _PORTION = sa.select(_c.id).where(READY_IN).order_by(*_BY_URGENCY).limit(AT_ONCE)
 _REFUSED = sa.update(posts).where(_c.id.in_(_PORTION)).values(state=State.DEAD)
+_UNTOLD = (State.SENDING, State.UNCERTAIN, State.READY, State.DEAD)
 _TRIED_AT = sa.func.coalesce(_c.tried_until, _c.created_at)
 
 
@@ -591,15 +553,15 @@ class Posting(Repository):
             jobs.again(tx, job, after=wait or None, changed_after=wait, attempts=0)
             return None
         # The token makes the key new for each attempt's set of alerts: one that is tried again may have others.
-        bundle = f"b{job.token}-{chosen[0].mark}" if len(chosen) > 1 else ""
-        shared: dict[str, Any] = {"bundle": bundle, "thread_ts": _thread_of(tx, chosen[0])}
+        bundle = f"b{job.token}-{chosen[0].id}" if len(chosen) > 1 else ""
+        thread, first = chosen[0].thread_ts, chosen[0]
+        if first.alert_id and kind_of(first.kind).in_thread:  # what follows an alert belongs under its card
+            thread = tx.scalar(_THREAD, {"alert": first.alert_id, "of": job.key}) or ""
         until = (job.due_at or tx.now) + self.timings.doubt
-        values = {"ids": [post.id for post in chosen], "token": job.token, "tried_until": until, **shared}
-        tx.execute(_SENDING, values)
-        taken = tuple(replace(post, **shared) for post in chosen)
-        return ChannelLease(
-            channel=job.key, token=job.token, job=job, posts=taken, thread_ts=shared["thread_ts"]
-        )
+        values = {"ids": [post.id for post in chosen], "token": job.token, "tried_until": until}
+        tx.execute(_SENDING, {**values, "bundle": bundle, "thread_ts": thread})
+        taken = tuple(replace(post, bundle=bundle, thread_ts=thread) for post in chosen)
+        return ChannelLease(channel=job.key, token=job.token, job=job, posts=taken, thread_ts=thread)
 
     broken = probes(method(broken_channels))
 
@@ -623,7 +585,8 @@ class Posting(Repository):
         """Write the outcome. A turn whose lease was lost changes only what it knows for sure: that it was sent."""
         state = _held(tx, turn.job) if turn.job else None
         if isinstance(outcome, Sent):
-            _mark_sent(tx, turn, outcome.ts)
+            drawn = {post.id: post.version for post in turn.posts}
+            _mark_sent(tx, _c.token == turn.token, dict.fromkeys(drawn, outcome.ts), drawn)
         settled = Settled(held=False)
         if turn.job and state:
             settled = self._settle_held(tx, turn, turn.job, state, outcome)
@@ -639,51 +602,50 @@ class Posting(Repository):
     ) -> Settled:
         ours = {"ids": [post.id for post in turn.posts], "held": turn.token}
         trial = min(LONGEST_TRIAL, max(FIRST_TRIAL, tx.now - (state.trouble_since or tx.now)))
+        settled, after, slot = Settled(held=True), trial, 0.0
         match outcome:
             case Sent():
-                recovered = bool(state.trouble)
+                settled = Settled(held=True, recovered=bool(state.trouble))
                 state = replace(state, trouble="", trouble_since=0.0)
-                self._go_on(tx, job, state)
-                return Settled(held=True, recovered=recovered)
+            case Unpostable():
+                keyless = {"unsure": True, "keyless": True} if outcome.keyless else {}
+                tx.execute(_REFUSED_ITSELF, {**ours, "error": outcome.error, **keyless})
+                is_last = turn.posts[0].refusals + 1 == MOST_REFUSALS
+                settled = Settled(held=True, gave_up=is_last and not outcome.keyless)
             case NotSent():
                 tx.execute(_MARK, {**ours, "state": State.READY, "error": outcome.error})
-                _free(tx, job, state, after=outcome.after)
+                after = outcome.after
             case Unknown():
                 over = {"tried_until": tx.now} if outcome.answered else {}
                 pause = self.timings.read_pause / 2
                 _look_for(tx, _DOUBTED, {**ours, "error": outcome.error, **over}, after=pause)
-                # With each uncertain message it is likelier that Slack is down.
-                longer = min(LONGEST_DOUBT_SECONDS, pause * 2.0 ** (_uncertain(tx, turn.channel) - 1))
-                _free(tx, job, state, after=trial if state.trouble else longer)
-            case Unpostable():
-                keyless = {"unsure": True, "keyless": True} if outcome.keyless else {}
-                tx.execute(_REFUSED_ITSELF, {**ours, "error": outcome.error, **keyless})
-                if outcome.keyless:
-                    _free(tx, job, state, after=0.0)
-                    return Settled(held=True)
-                self._go_on(tx, job, state, trial=trial)
-                return Settled(held=True, gave_up=turn.posts[0].refusals + 1 == MOST_REFUSALS)
+                if not state.trouble:  # with each uncertain message it is likelier that Slack is down
+                    after = min(LONGEST_DOUBT_SECONDS, pause * 2.0 ** (_uncertain(tx, turn.channel) - 1))
             case ChannelRefused():
                 tx.execute(_MARK, {**ours, "state": State.DEAD, "error": outcome.error})
-                since = state.trouble_since if state.trouble else tx.now
-                _free(tx, job, replace(state, trouble=outcome.error, trouble_since=since), after=trial)
-                return Settled(held=True, broke=not state.trouble)
-        return Settled(held=True)
+                settled = Settled(held=True, broke=not state.trouble)
+                state = replace(state, trouble=outcome.error, trouble_since=state.trouble_since or tx.now)
+        sleeps = False
+        if isinstance(outcome, Sent | Unpostable):  # Slack answered: the channel keeps its pace
+            state = replace(state, tat=max(state.tat, tx.now) + self.timings.period)
+            slot = self._wait(state, tx.now)
+            if not state.trouble:
+                after = slot
+                sleeps = tx.scalar(sa.select(_c.id).where(READY_IN).limit(1), {"of": job.key}) is None
+        after = min(after, FARTHEST_SECONDS)
+        jobs.again(
+            tx,
+            job,
+            after=None if sleeps else after,
+            changed_after=slot if sleeps else after,
+            attempts=0,
+            payload=asdict(state),
+        )
+        return settled
 
     def _wait(self, state: ChannelState, now: float) -> float:
         """Seconds until the channel may have its next message, its burst considered."""
         return max(0.0, state.tat - self.timings.burst * self.timings.period - now)
-
-    def _go_on(self, tx: Transaction, job: Job, state: ChannelState, *, trial: float = 0.0) -> None:
-        """Pace the channel after an answer; it sleeps where nothing waits."""
-        state = replace(state, tat=max(state.tat, tx.now) + self.timings.period)
-        slot = self._wait(state, tx.now)
-        after: float | None = slot
-        if state.trouble:
-            after = trial
-        elif tx.scalar(sa.select(_c.id).where(READY_IN).limit(1), {"of": job.key}) is None:
-            after = None
-        _free(tx, job, state, after=after, slot=slot)
 
     async def close_channel(self, channel: str, error: str, *, report: Report, used: bool) -> None:
         """Slack says that a channel takes nothing any more, before anything was posted there.
@@ -717,7 +679,7 @@ class Posting(Repository):
         kept = {*used, *await self.database.read(_named)}
         for channel, trouble in (await self.broken()).items():
             if channel not in kept and trouble in errors:
-                await give_up(self.database, channel)
+                await self.database.drain(partial(drop_some, channel=channel))
 
     async def open_channel(self, channel: str, *, report: Report) -> None:
         """Slack says that a channel takes posts again: what was refused there is posted and repainted now."""
@@ -759,7 +721,7 @@ class Posting(Repository):
     @writes
     def place(self, tx: Transaction, job: Job) -> Lookup | None:
         """Take what is to be looked for in a place; None for nothing now, or where someone else has it."""
-        if not jobs.hold(tx, job):
+        if not jobs.held(tx, job):
             return None
         channel, _, thread_ts = job.key.partition("/")
         mine = _uncertain_at(channel, thread_ts)
@@ -775,7 +737,8 @@ class Posting(Repository):
                 jobs.finish(tx, job)
                 return None
             group = _group(tx, mine, around)
-        if closed := slack_limits.closed_for(slack_limits.read(tx, _method(thread_ts)), now=tx.now):
+        closed = slack_limits.read(tx, _method(thread_ts)).closed_until - tx.now
+        if closed > 0:
             wait = min(closed, FARTHEST_LOOKUP)
             jobs.again(tx, job, after=wait, changed_after=wait, attempts=0)
             return None
@@ -812,8 +775,9 @@ class Posting(Repository):
     @writes
     def _settle_lookup(self, tx: Transaction, lookup: Lookup, look: Look, report: Report | None) -> Settled:
         there = {post.id: look.found[post.key] for post in lookup.posts if post.key in look.found}
-        _mark_found(tx, there)
-        held = jobs.hold(tx, lookup.job)
+        # As long as none has tried them again; what they showed at the attempt is not known any more.
+        _mark_sent(tx, _c.state != State.SENDING, there, {})
+        held = jobs.held(tx, lookup.job) is not None
         if held:
             missing = [post.id for post in lookup.posts if post.id not in there]
             _mark_missing(tx, lookup, look, missing)
@@ -870,18 +834,11 @@ def _next(tx: Transaction, channel: str, state: ChannelState) -> tuple[Post, ...
     return fresh if len(fresh) > 1 else (fresh or alerts)[:1]
 
 
-def _thread_of(tx: Transaction, post: Post) -> str:
-    """The thread of a post: what follows an alert belongs under its card, the history of a change under its message."""
-    if not (kind_of(post.kind).in_thread and post.alert_id):
-        return post.thread_ts
-    return tx.scalar(_THREAD, {"alert": post.alert_id, "of": post.channel}) or ""
-
-
 def _report(
     tx: Transaction, report: Report | None, lease: ChannelLease, outcome: Outcome, settled: Settled
 ) -> None:
     if report and (planned := report(lease, outcome, settled)):
-        plan(tx, lease.posts[0].workspace if lease.posts else "", planned)
+        plan(tx, [(lease.posts[0].workspace if lease.posts else "", planned)])
 
 
 def _refuse_some(tx: Transaction, channel: str) -> int:
@@ -907,15 +864,6 @@ def _named(tx: Transaction) -> set[str]:
     return subscribed | {fact.key.partition("/")[2] for fact in facts.listed(tx, DIGEST)}
 
 
-def _free(tx: Transaction, job: Job, state: ChannelState, *, after: float | None, slot: float = 0.0) -> None:
-    """Give the channel back; it has its next turn after so many seconds, or when something is planned for it.
-
-    `slot`: where something was planned meanwhile, it waits so long: for its pace.
-    """
-    at = None if after is None else min(after, FARTHEST_SECONDS)
-    jobs.again(tx, job, after=at, changed_after=slot if at is None else at, attempts=0, payload=asdict(state))
-
-
 def _raise_some(tx: Transaction, ids: Sequence[int], **anew: Any) -> int:
     these = _c.id.in_(ids) & _DEAD
     sure = sa.update(posts).where(these, sa.not_(_c.unsure)).values(state=State.READY, **anew)
@@ -935,12 +883,19 @@ def _uncertain(tx: Transaction, channel: str) -> int:
     return len(tx.scalars(which).all())
 
 
-def _mark_sent(tx: Transaction, lease: ChannelLease, ts: str) -> None:
-    drawn = {post.id: post.version for post in lease.posts}
-    sent = tx.execute(_MARK_SENT, {"ids": [*drawn], "held": lease.token, "ts": ts, "sent_at": tx.now}).all()
-    stale = [row for row in tx.execute(_DRAWN, {"ids": [*drawn]}) if row.version != drawn[row.id]]
-    if stale:  # it was changed while it was posted
-        put_paint(tx, {(lease.channel, ts)}, clicked=any(row.clicked for row in stale))
+def _mark_sent(
+    tx: Transaction, which: sa.ColumnElement[bool], there: Mapping[int, str], drawn: Mapping[int, int]
+) -> None:
+    """Mark posts as sent, also those that another process has given up meanwhile; `drawn`: the versions that are there."""
+    if not there:
+        return
+    values = {"state": State.SENT, "sent_at": tx.now, "unsure": False, "error": "", "failed_lookups": 0}
+    marked = sa.update(posts).where(_c.id.in_(there), _c.state.in_(_UNTOLD), which)
+    marked = marked.values(ts=sa.case({**there}, value=_c.id), **values)
+    shown = (_c[name] for name in ("id", "version", "clicked", "channel", "ts", "alert_id", "kind"))
+    sent = tx.execute(marked.returning(*shown)).all()
+    stale = [row for row in sent if row.version != drawn.get(row.id)]  # it was changed while it was posted
+    put_paint(tx, {(row.channel, row.ts) for row in stale}, clicked=any(row.clicked for row in stale))
     look_now(tx, [row.alert_id for row in sent if row.kind == ALERT])
 
 
@@ -948,7 +903,7 @@ def _look_for(tx: Transaction, doubted: Any, values: Mapping[str, Any], *, after
     """Have posts looked for `after` so many seconds, or as soon as others there; returns their channels."""
     rows = tx.execute(doubted, {**values, "now": tx.now}).all()
     keys = [f"{row.channel}/{row.thread_ts}" for row in rows]
-    jobs.put_all(tx, LOOKUP, keys, at=tx.now + after, how="sooner")
+    jobs.put(tx, LOOKUP, *keys, at=tx.now + after, how="sooner")
     return [row.channel for row in rows]
 
 
@@ -963,19 +918,6 @@ def _group(tx: Transaction, mine: sa.ColumnElement[bool], around: float) -> tupl
 
 def _method(thread_ts: str) -> str:
     return slack_limits.REPLIES if thread_ts else slack_limits.HISTORY
-
-
-def _mark_found(tx: Transaction, there: Mapping[int, str]) -> None:
-    """Mark posts as sent, also those that another process has given up meanwhile, as long as none has tried them again."""
-    if not there:
-        return
-    untried = _c.id.in_(there) & _c.state.in_([State.UNCERTAIN, State.READY, State.DEAD])
-    values = {"state": State.SENT, "sent_at": tx.now, "unsure": False, "error": "", "failed_lookups": 0}
-    marked = sa.update(posts).where(untried).values(ts=sa.case({**there}, value=_c.id), **values)
-    sent = tx.execute(marked.returning(_c.alert_id, _c.kind, _c.channel, _c.ts)).all()
-    # It shows the state at the attempt, which is not known any more: repaint it.
-    put_paint(tx, {(row.channel, row.ts) for row in sent})
-    look_now(tx, [row.alert_id for row in sent if row.kind == ALERT])
 
 
 def _mark_missing(tx: Transaction, lookup: Lookup, look: Look, missing: Collection[int]) -> None:
@@ -1016,7 +958,10 @@ _NEXT_HELD = (
 class Outbox(Repository):
     """Messages to come."""
 
-    plan = writes(method(plan))
+    @writes
+    def plan(self, tx: Transaction, workspace: str, planned: PlannedPost) -> None:
+        """Have a message posted."""
+        plan(tx, [(workspace, planned)])
 
     @writes
     def release(self, tx: Transaction, job: Job) -> bool:
@@ -1064,7 +1009,7 @@ def _renew(tx: Transaction, row: sa.Row[Any]) -> bool:
         urgency=row.urgency,
         alert_id=row.alert_id,
     )
-    plan(tx, row.workspace, successor)
+    plan(tx, [(row.workspace, successor)])
     return True
 
 
@@ -1082,7 +1027,7 @@ def _plan_card(tx: Transaction, row: sa.Row[Any]) -> None:
         held_until=row.held_until if row.held_until and row.held_until > tx.now else None,
         alert_id=row.alert_id,
     )
-    plan(tx, row.workspace, card)
+    plan(tx, [(row.workspace, card)])
 
 
 _MESSAGE = (
@@ -1093,9 +1038,13 @@ _SHOWN = (
     .where(_c.id == sa.bindparam("post"), _c.version == sa.bindparam("drawn"))
     .values(clicked=False, turned=False)
 )
-_TELLS = sa.select(_c.id).where(
-    _c.undo == sa.bindparam("change"), _c.undo != sa.literal(0, literal_execute=True), _c.kind != HISTORY
-)
+
+
+def tells_of(change: int) -> sa.ColumnElement[bool]:
+    """The messages that tell of a change of sequences, and say what becomes of it."""
+    # In the words of the index.
+    told = (_c.undo == change) & (_c.undo != sa.literal(0, literal_execute=True))
+    return told & (_c.kind != HISTORY)
 
 
 class Repaints(Repository):
@@ -1157,7 +1106,7 @@ class Repaints(Repository):
     @reads
     def shows(self, tx: Transaction, change: int) -> bool:
         """True if a message of the bot tells of this change, and says what becomes of it."""
-        return tx.scalar(_TELLS.limit(1), {"change": change}) is not None
+        return tx.scalar(sa.select(_c.id).where(tells_of(change)).limit(1)) is not None
 
     @reads
     def covers(self, tx: Transaction, places: Collection[str], ts: str) -> bool:

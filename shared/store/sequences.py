@@ -54,7 +54,7 @@ class Timers(Repository):
         entry, post = tell(ours)
         add_entry(tx, entry)
         if post and not (len(entry.sequences) == len(ours) and is_told(tx, entry)):
-            messages.plan(tx, entry.workspace, post)
+            messages.plan(tx, [(entry.workspace, post)])
         return True
 
     @writes
@@ -76,11 +76,6 @@ def _put(tx: Transaction, workspace: str, timer: Timer) -> None:
     ends_at = timer.due_at.timestamp()
     payload = {**timer.payload, ENDS_AT: ends_at}
     jobs.put(tx, timer.kind, timer.key, workspace=workspace, at=ends_at, payload=payload, how="replace")
-
-
-def _find(tx: Transaction, workspace: str, kind: str, key: str) -> Timer | None:
-    job = jobs.find(tx, kind, workspace, key)
-    return timer_of(job) if job else None
 
 
 def timer_of(job: Job) -> Timer:
@@ -146,7 +141,7 @@ class SequenceChanges(Repository):
         tx.execute(tx.insert_once(sequence_changes), names)
         row = tx.execute(_LOCKED, names).one()
         # Looked up under the row's lock: from here on nobody else can replace it.
-        if firing and not jobs.hold(tx, firing):
+        if firing and not jobs.held(tx, firing):
             raise TimerReplaced
         if row.locked_until is not None and tx.now < row.locked_until <= tx.now + LOCK_SECONDS:
             return None
@@ -162,6 +157,7 @@ class SequenceChanges(Repository):
             values |= _doubt(tx, row.asked)
             _look_later(tx, workspace, sequence)
         tx.execute(sa.update(sequence_changes).where(_which(workspace, sequence)).values(values))
+        end = jobs.find(tx, RESUME, workspace, sequence)
         return SequenceChange(
             workspace=workspace,
             sequence=sequence,
@@ -169,7 +165,7 @@ class SequenceChanges(Repository):
             token=row.token + 1,
             revision=UNDER_WAY if died or _is_doubtful(row, now=tx.now) else row.revision,
             number=row.revision + died,
-            timer=_find(tx, workspace, RESUME, sequence),
+            timer=timer_of(end) if end else None,
             confirmed=row.confirmed or "",
         )
 

@@ -28,8 +28,9 @@ SAME_TIME_SECONDS = 10.0
 """The time within which two channels that are throttled are throttled together."""
 CHANNEL_WAIT_SECONDS = 3.0
 """A longer `Retry-After` is not the single second of a channel."""
-FARTHEST_SECONDS = 3600.0
-"""A time further ahead was written before the clock was set back."""
+FARTHEST_SECONDS = 4200.0
+"""A time further ahead was written before the clock was set back: it counts as past."""
+TIMES = ("tat", "closed_until", "slow_until")
 
 
 @frozen
@@ -55,26 +56,13 @@ _FIELDS = tuple(field.name for field in fields(Limit))
 def read(tx: Transaction, key: str, *, lock: bool = True) -> Limit:
     """The limit, locked unless it is only looked at."""
     fact = facts.find(tx, LIMIT, key, locked=lock)
-    return Limit(**{name: fact.value[name] for name in _FIELDS if name in fact.value}) if fact else Limit()
+    kept = fact.value if fact else {}
+    past = [name for name in TIMES if kept.get(name, 0.0) > tx.now + FARTHEST_SECONDS]
+    return Limit(**{name: kept[name] for name in _FIELDS if name in kept and name not in past})
 
 
 def _write(tx: Transaction, key: str, limit: Limit) -> None:
     facts.put(tx, LIMIT, key, asdict(limit))
-
-
-def _until(at: float, *, now: float) -> float:
-    """Seconds until a time of the schedule; 0 where it is past, or further ahead than it can be."""
-    return at - now if 0.0 < at - now <= FARTHEST_SECONDS else 0.0
-
-
-def closed_for(limit: Limit, *, now: float) -> float:
-    """Seconds for which nothing may be called."""
-    return _until(limit.closed_until, now=now)
-
-
-def is_slow(limit: Limit, *, now: float) -> bool:
-    """True for a method that was throttled lately."""
-    return now < limit.slow_until <= now + FARTHEST_SECONDS + SLOW_SECONDS
 
 
 @frozen
@@ -93,18 +81,18 @@ class Pace:
     def free(self, tx: Transaction) -> tuple[int, int] | None:
         """The numbers of calls that may begin now: for what a person waits for, and for the rest; None for any number."""
         limit = read(tx, self.method)
-        if self.only_slow and not is_slow(limit, now=tx.now):
+        if self.only_slow and limit.slow_until <= tx.now:
             return None
-        if closed_for(limit, now=tx.now):
+        if limit.closed_until > tx.now:
             return 0, 0
-        taken = _until(limit.tat, now=tx.now) / self.period - 1e-6
+        taken = max(0.0, limit.tat - tx.now) / self.period - 1e-6
         return max(0, math.floor(self.burst - taken)), max(0, math.floor(self.background - taken))
 
     def take(self, tx: Transaction, count: int) -> None:
         """Note so many calls."""
         limit = read(tx, self.method)
-        if not self.only_slow or is_slow(limit, now=tx.now):
-            tat = tx.now + _until(limit.tat, now=tx.now) + count * self.period
+        if not self.only_slow or limit.slow_until > tx.now:
+            tat = max(limit.tat, tx.now) + count * self.period
             _write(tx, self.method, replace(limit, tat=tat))
 
 
@@ -118,8 +106,7 @@ POSTS = Pace(method=POST, period=0.2, burst=5, background=5, only_slow=True)
 def close(tx: Transaction, key: str, seconds: float) -> None:
     """Slack asked to wait with a method, whatever the channel."""
     limit = read(tx, key)
-    until = tx.now + max(seconds, closed_for(limit, now=tx.now))
-    _write(tx, key, replace(limit, closed_until=until))
+    _write(tx, key, replace(limit, closed_until=max(limit.closed_until, tx.now + seconds)))
 
 
 def fail(tx: Transaction, key: str, *, first: float = FIRST_PAUSE, longest: float = LONGEST_PAUSE) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -83,7 +84,7 @@ class Subscriptions(Repository):
         earlier = posts.c.dedupe.startswith(about, autoescape=True)
         # In the very words of the index of what isn't an alert, else all posts are read.
         earlier &= posts.c.kind != sa.literal("alert", literal_execute=True)
-        messages.redraw(tx, (posts.c.kind == ANSWER) & earlier, clicked=True, values={"note": _titled(title)})
+        messages.redraw(tx, (posts.c.kind == ANSWER) & earlier, clicked=True, note=_titled(title))
 
     @writes
     def plan_about(
@@ -93,11 +94,11 @@ class Subscriptions(Repository):
         newest = facts.lock(tx, SETTING, about_setting(workspace, setting))
         if newest.get("number", 0) > number > 0:
             post = replace(post, note=_titled(str(newest["title"])))
-        messages.plan(tx, workspace, post)
+        messages.plan(tx, [(workspace, post)])
 
     async def give_up_channel(self, channel: str) -> None:
         """Nothing is posted to the channel any more: messages that it rejected are dropped."""
-        await messages.give_up(self.database, channel)
+        await self.database.drain(partial(messages.drop_some, channel=channel))
 
 
 def _titled(title: str) -> str:
@@ -168,7 +169,7 @@ class Digests(Repository):
         facts.put(tx, DIGEST, job.key, rhythm.value, workspace=due.workspace, at=due.due_at)
         dedupe = f"digest:{due.workspace}:{due.channel}:{due.every}:{due.due_at:.0f}"
         planned = PlannedPost(dedupe=dedupe, channel=due.channel, kind="digest", note=note)
-        messages.plan(tx, due.workspace, planned)
+        messages.plan(tx, [(due.workspace, planned)])
         _put_off(tx, job, rhythm.value["at"])
         return True
 

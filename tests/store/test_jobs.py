@@ -92,7 +92,7 @@ async def test_a_replaced_job_is_lost_to_whoever_does_it(store: Store) -> None:
     await put(store)
     (lost,) = await claim(store)
     await put(store, how="replace", after=60.0)
-    held = await store.database.write(lambda tx: job_rows.hold(tx, lost))
+    held = await store.database.write(lambda tx: job_rows.held(tx, lost))
     assert not held
     await store.jobs.end({lost: Done()})
     (row,) = await rows(store)

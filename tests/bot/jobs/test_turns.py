@@ -106,15 +106,15 @@ async def test_turns_go_on_after_a_restart_and_in_another_process(url: sa.URL, c
 async def test_a_choice_whose_transaction_fails_is_made_again(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned = messages.plan_rows
+    planned = messages.plan
 
     def dies(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(messages, "plan_rows", dies)
+    monkeypatch.setattr(messages, "plan", dies)
     with pytest.raises(MemoryError):
         await arrive(store, interested(1), by=routes())
-    monkeypatch.setattr(messages, "plan_rows", planned)
+    monkeypatch.setattr(messages, "plan", planned)
     await store.deliveries.route(routes().decide)
     assert [post.mention for post in await post_all(store, clock)] == [ANN]
     assert await owners(store, clock, 1, routes(), first=2) == [BEN]
