@@ -223,7 +223,7 @@ def _act(alert: Alert, verb: str) -> Button:
 
 def _removal(alert: Alert, email: str) -> Button:
     """It asks first."""
-    remove = Remove(who=email, status=kind_of(alert.event.kind).lead_status)
+    remove = Remove(who=email)
     return Button(label="Remove lead …", action=remove, workspace=alert.workspace, tone=Tone.BAD)
 
 

@@ -44,7 +44,6 @@ from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
 from shared import commands
 from shared.api.errors import OutreachError
-from shared.api.event_kinds import kind_of
 from shared.commands import COMMANDS, Invocation, UsageError, invocation
 from shared.commands.base import ALIASES, Act, Arguments, Question, Result
 from shared.commands.errors import error_card, failed_card
@@ -206,7 +205,7 @@ class CommandDispatcher:
         alert = await self._store.alerts.find(asked.alert)
         if alert is None or not alert.event.lead.email:
             return Answer(card=GONE)
-        look = Lead(who=alert.event.lead.email, status=kind_of(alert.event.kind).lead_status)
+        look = Lead(who=alert.event.lead.email)
         looking = invocation(look, workspace=alert.workspace if self._several else None)
         if asked.verb == LEAD:
             return await self._command(looking, caller)

@@ -29,8 +29,6 @@ class KindOfEvent:
     """The tone of a brief card."""
     offers: Literal["", "removal", "reminder"] = ""
     """A brief card offers this besides the lead: to remove it, or a reminder of its return."""
-    lead_status: str = ""
-    """The status under which the service lists its lead from then on; empty: any."""
     own: bool = False
     """The bot notices it itself: the service delivers none, and its counts have none."""
     at_once: bool = False
@@ -57,7 +55,6 @@ _TABLE = (
         label="Reply",
         words=("replies", "reply"),
         card="reply",
-        lead_status="replied",
         detail=1,
     ),
     KindOfEvent(
@@ -67,7 +64,6 @@ _TABLE = (
         label="Interested reply",
         words=("interested", "interested-replies", "interested-reply"),
         card="reply",
-        lead_status="interested",
         at_once=True,
         urgency=2,
         claimable=True,
@@ -89,7 +85,6 @@ _TABLE = (
         label="Bounce",
         words=("bounces", "bounce"),
         title="Bounced",
-        lead_status="bounced",
         tone="warn",
         offers="removal",
         trouble=True,
@@ -101,7 +96,6 @@ _TABLE = (
         label="Opt-out",
         words=("opt-outs", "opt-out", "unsubscribes"),
         title="Opted out",
-        lead_status="unsubscribed",
         tone="warn",
         offers="removal",
         detail=4,
@@ -114,7 +108,6 @@ _TABLE = (
         noun="completed sequence",
         label="Sequence completed",
         words=("completed-sequences", "completed-sequence", "completions"),
-        lead_status="completed",
     ),
     KindOfEvent(
         name=PAUSED,

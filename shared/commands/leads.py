@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from shared.api.words import LEAD_STATUSES, LeadStatus
@@ -40,12 +39,10 @@ if TYPE_CHECKING:
     from shared.records.replies import LeadReply
 
 STANDARD = ("id", "email", "status", "first_name", "last_name", "company")
-PLACED = frozenset({"sequenceid", "step", "createdat"})
-"""Fields of the service, folded, that are shown by name, or as a time."""
 MOST_OTHER_FIELDS, MOST_BUTTONS = 12, 10
 PAGE = 100
-PAGES_FIRST = 20
-"""Pages of a search with priority; later pages must not delay other requests."""
+MOST_PAGES_FIRST = 20
+"""Pages of a search that goes before polls; a longer one must not delay other requests."""
 PAGES_LIKELY = 5
 """Pages of each list that likely has the lead, before or after all leads are gone through."""
 FINAL: tuple[LeadStatus, ...] = ("interested", "replied", "bounced", "unsubscribed", "completed")
@@ -80,36 +77,31 @@ class OnLead(Arguments):
 
     who: str
     """An address, an id, or the words of a name."""
-    status: str = ""
-    """The status to search first; with an address or an id only."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
         if not words or not words[0].text.strip():
             raise ArgumentError("Which lead?", hint="Enter an email address or an id (ld_…).")
-        status = words[1].text.lower() if len(words) > 1 else ""
-        status = status if status in LEAD_STATUSES else ""
-        none_left(words[2 if status else 1 :])
-        return cls(who=words[0].text, status=status)
+        none_left(words[1:])
+        return cls(who=words[0].text)
 
     def write(self) -> Iterable[str]:
-        return (quote(self.who), *filter(None, (self.status,)))
+        return (quote(self.who),)
 
 
 class Lead(OnLead):
-    """`lead EMAIL|NAME|ld_… [STATUS]`."""
+    """`lead EMAIL|NAME|ld_…`."""
 
     verb = "lead"
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        with_status = len(words) == 2 and words[1].text.lower() in LEAD_STATUSES
-        is_name = len(words) > 1 and "@" not in words[0].text and not with_status
+        is_name = words[1:] and "@" not in words[0].text
         return cls(who=" ".join(texts(words))) if is_name else super().read(words)
 
 
 class Remove(OnLead):
-    """`remove EMAIL|ld_… [STATUS]`."""
+    """`remove EMAIL|ld_…`."""
 
     verb = "remove"
 
@@ -209,24 +201,27 @@ class Search(NamedTuple):
     """All leads were searched."""
 
 
-async def search(
-    who: str, context: CommandContext, *, sequence_id: str | None = None, status: str = ""
-) -> Search:
+async def search(who: str, context: CommandContext, *, sequence_id: str | None = None) -> Search:
     """Look for an address, an id or a name; ends with the page that has it.
 
-    The leads of the status come first, as far as the search reaches at all, or the interested ones; then those of the
-    sequence, the newest of all, and where these aren't all, the newest of each status.
+    The interested leads come first, then those of the sequence, the newest of all, and where these aren't all, the
+    newest of each status.
     """
-    first = next((known for known in LEAD_STATUSES if known == status), FINAL[0])
-    lists: list[tuple[LeadStatus | None, str | None]] = [(first, None)]
-    lists += [(None, sequence_id)] if sequence_id else []
-    lists += [(None, None), *((one, None) for one in FINAL if one != first)]
+    from shared.api.pace import Priority
+
+    lists: list[tuple[LeadStatus | None, str | None]] = [(FINAL[0], None), (None, None)]
+    lists += [(status, None) for status in FINAL[1:]]
+    if sequence_id:
+        lists.insert(1, (None, sequence_id))
     seen: set[str] = set()
     names: list[str] = []
-    for listed, sequence in lists:
-        is_all = not listed and not sequence
-        left = context.pages_searched if is_all or (listed == first and status) else PAGES_LIKELY
-        async for page in _pages(context, status=listed, sequence_id=sequence, is_all=is_all):
+    for status, sequence in lists:
+        is_all = not status and not sequence
+        left = context.pages_searched if is_all else PAGES_LIKELY
+        urgency = Priority.NORMAL if left > MOST_PAGES_FIRST else Priority.INTERACTIVE
+        async for page in context.client.iter_pages(
+            sequence_id=sequence, status=status, page_size=PAGE, priority=urgency
+        ):
             left -= 1
             seen.update(lead.id for lead in page.items)
             context.progress(len(seen))
@@ -236,28 +231,9 @@ async def search(
                 return Search(leads, f"Searched all {len(seen):,} leads.", complete)
             if not left:
                 break
-        names += [] if is_all else [listed or "its sequence's"]
+        names += [] if is_all else [status or "its sequence's"]
     newest = f"the newest of all, and of the {', '.join(names[:-1])} and {names[-1]} ones"
     return Search((), f"Searched {len(seen):,} leads: {newest}. The service doesn't offer a search.")
-
-
-async def _pages(
-    context: CommandContext, *, status: LeadStatus | None, sequence_id: str | None, is_all: bool
-) -> AsyncIterator[models.Page[models.Lead]]:
-    """The pages of a list; of all leads, those after the first ones without priority."""
-    from shared.api.pace import Priority
-
-    cursor, count = None, 0
-    for urgency in (Priority.INTERACTIVE, Priority.NORMAL):
-        async for page in context.client.iter_pages(
-            sequence_id=sequence_id, status=status, page_size=PAGE, cursor=cursor, priority=urgency
-        ):
-            count, cursor = count + 1, page.next_cursor
-            yield page
-            if is_all and count == PAGES_FIRST:
-                break
-        if cursor is None:
-            return
 
 
 def _is(lead: models.Lead, who: str) -> bool:
@@ -277,11 +253,11 @@ def _not_found(who: str, result: Search) -> Result:
 def _several(who: str, leads: Sequence[models.Lead], action: type[OnLead]) -> Card:
     """Which of them is meant."""
     is_removal = action is Remove
+    tone = Tone.BAD if is_removal else Tone.INFO
     buttons = []
     for lead in leads[:MOST_BUTTONS]:
         label = f"Remove {lead.id}" if is_removal else f"Show {lead_name(lead) or lead.id}"
-        again = action(who=lead.id, status=lead.status or "")
-        buttons.append(Button(clip(label, length=46), again, tone=Tone.BAD if is_removal else Tone.INFO))
+        buttons.append(Button(clip(label, length=46), action(who=lead.id), tone=tone))
     return Card(
         f"{len(leads)} leads match “{clip(who)}”",
         tone=Tone.WARN if is_removal else Tone.INFO,
@@ -296,34 +272,43 @@ def _several(who: str, leads: Sequence[models.Lead], action: type[OnLead]) -> Ca
 
 async def _lead(arguments: Lead, context: CommandContext) -> Result:
     """The lead as the service has it, and the last reply as it was delivered."""
-    from shared.text.links import answer_link
+    from shared.text.links import answer_link, lead_link
     from shared.text.quotations import without_quotation
 
     who = arguments.who
     reply = await _last_reply(who, context) if "@" in who else None
-    home = await _named_sequence(reply.sequence, context) if reply else None
-    result = await search(who, context, sequence_id=home.id if home else None, status=arguments.status)
+    home = (await context.find_sequence((reply.sequence,))).only if reply and reply.sequence else None
+    result = await search(who, context, sequence_id=home.id if home else None)
     if len(result.leads) > 1:
         return Result(_several(who, result.leads, Lead), rows=tuple(map(record_of, result.leads)))
     lead = result.leads[0] if result.leads else None
-    reply = reply or (await _last_reply(lead.email, context) if lead else None)
+    if lead and lead.email and not reply:
+        reply = await _last_reply(lead.email, context)
     # A lead that isn't listed any more may still have written: its reply is shown all the same.
     if lead is None and reply is None:
         return _not_found(who, result)
     email, words = (lead.email if lead else who) or "", reply.text if reply else ""
     facts = [Fact("Email", email, url=answer_link(email, words))] if email else []
-    buttons = await _links(email, reply, context)
+    facts += _own_facts(lead) if lead else ()
+    links = {}
+    if reply:
+        links["Open card"] = await context.permalink(reply.alert_id)
+        told = {"Sequence": reply.sequence, "Step": str(reply.step or ""), "Reply": reply.status}
+        facts += [Fact(label, value) for label, value in told.items() if value]
+        facts.append(Fact("Replied", f"{reply.received_at:%-d %b %H:%M} UTC", at=reply.received_at))
+    if context.settings and context.actor.face == "slack":  # faces that can lead to a page
+        links["Open in CRM"] = lead_link(context.settings.links.lead, email)
+    buttons = [Button(label, url=url) for label, url in links.items() if url]
+    title, tone = who, Tone.UNKNOWN
     if lead:
-        title = lead_name(lead) or lead.email or lead.id
-        facts += (*_own_facts(lead), *_reply_facts(reply))
-        facts += (*await _place(lead, reply, context), *_other_facts(lead))
-        buttons.append(Button("Remove", Remove(who=lead.id, status=lead.status or ""), tone=Tone.BAD))
-    else:
-        title = " at ".join(filter(None, (reply.lead or who, reply.company))) if reply else who
-        facts += _reply_facts(reply)
+        title, tone = lead_name(lead) or lead.email or lead.id, TONES.get(lead.status or "", Tone.UNKNOWN)
+        facts += _other_facts(lead)
+        buttons.append(Button("Remove", Remove(who=lead.id), tone=Tone.BAD))
+    elif reply:
+        title = " at ".join(filter(None, (reply.lead or who, reply.company)))
     card = Card(
         title,
-        tone=TONES.get(lead.status or "", Tone.UNKNOWN) if lead else Tone.UNKNOWN,
+        tone=tone,
         text=() if lead else (result.searched,),
         facts=tuple(facts),
         quote=without_quotation(words),
@@ -332,75 +317,26 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
     return Result(card, rows=(record_of(lead),) if lead else ())
 
 
-async def _last_reply(email: str | None, context: CommandContext) -> LeadReply | None:
+async def _last_reply(email: str, context: CommandContext) -> LeadReply | None:
     from shared.commands.run import read_part
 
-    if not email:
-        return None
     return (await read_part(context.records.last_reply(context.workspace.name, email))).value
 
 
-async def _named_sequence(name: str, context: CommandContext) -> models.Sequence | None:
-    """The sequence of a name or an id, where only one has it."""
-    return (await context.find_sequence((name,))).only if name else None
+def _own_facts(lead: models.Lead) -> list[Fact]:
+    company = [Fact("Company", lead.company)] if lead.company else []
+    return [*company, Fact("Status", lead.status or "unknown")]
 
 
-async def _links(email: str, reply: LeadReply | None, context: CommandContext) -> list[Button]:
-    """Buttons to the alert's card and to the lead's own page, for faces that can lead there."""
-    from shared.text.links import lead_link
-
-    card = await context.permalink(reply.alert_id) if reply else ""
-    template = context.settings.links.lead if context.settings else ""
-    page = lead_link(template, email) if context.actor.face == "slack" else ""
-    return [Button(label, url=url) for label, url in (("Open card", card), ("Open in CRM", page)) if url]
-
-
-def _facts(**named: str | None) -> tuple[Fact, ...]:
-    """A fact for each of these that is known."""
-    return tuple(Fact(label, value) for label, value in named.items() if value)
-
-
-def _own_facts(lead: models.Lead) -> tuple[Fact, ...]:
-    return _facts(Company=lead.company, Status=lead.status or "unknown")
-
-
-def _reply_facts(reply: LeadReply | None) -> tuple[Fact, ...]:
-    if reply is None:
-        return ()
-    step = "" if reply.step is None else str(reply.step)
-    when = Fact("Replied", f"{reply.received_at:%-d %b %H:%M} UTC", at=reply.received_at)
-    return (*_facts(Sequence=reply.sequence, Step=step, Reply=reply.status), when)
-
-
-async def _place(lead: models.Lead, reply: LeadReply | None, context: CommandContext) -> tuple[Fact, ...]:
-    """The sequence by its name, the step, and since when, where the service tells and the reply doesn't."""
-    from shared.api.values import fold
-
-    told = {fold(key): value for key, value in lead.raw.items()}
-    name, step, label = told.get("sequenceid"), told.get("step"), ""
-    if isinstance(name, str) and not (reply and reply.sequence):
-        home = await _named_sequence(name, context)
-        label = home.label if home else name
-    has_step = isinstance(step, int) and not (reply and reply.step is not None)
-    facts = _facts(Sequence=label, Step=str(step) if has_step else "")
-    try:
-        added = datetime.fromisoformat(str(told.get("createdat")))
-    except ValueError:
-        return facts
-    return (*facts, Fact("Added", context.show(added), at=added)) if added.tzinfo else facts
-
-
-def _other_facts(lead: models.Lead) -> tuple[Fact, ...]:
+def _other_facts(lead: models.Lead) -> list[Fact]:
     """The other fields that the service sends, wherever: custom fields have no documented place."""
-    from shared.api.values import fold
-
     others = {name: value for name, value in record_of(lead).items() if name not in STANDARD}
-    told = (
+    told = [
         Fact(name, str(value))
         for name, value in others.items()
-        if fold(name) not in PLACED and isinstance(value, str | int | float) and value != ""
-    )
-    return tuple(told)[:MOST_OTHER_FIELDS]
+        if isinstance(value, str | int | float) and value != ""
+    ]
+    return told[:MOST_OTHER_FIELDS]
 
 
 def record_of(lead: models.Lead) -> dict[str, Any]:
@@ -487,13 +423,14 @@ async def _remove(arguments: Remove, context: CommandContext) -> Result | Questi
     who, is_address = arguments.who, "@" in arguments.who
     if context.unseen and not is_address:
         return _question(who, who)
-    result = await search(who, context, status=arguments.status)
+    result = await search(who, context)
     if len(result.leads) > 1:
         return refusal(_several(who, result.leads, Remove), why="several leads", argument="who")
     if result.leads:
         (one,) = result.leads
-        facts = (*_facts(Email=one.email), *_own_facts(one), *_other_facts(one))
+        email = [Fact("Email", one.email)] if one.email else []
         question = _question(one.id, one.email or one.id, name=lead_name(one))
+        facts = (*email, *_own_facts(one), *_other_facts(one))
         return replace(question, card=replace(question.card, facts=facts))
     if is_address:
         missing = _not_found(who, result)
@@ -522,7 +459,7 @@ FAMILY = (
         arguments=Lead,
         run=_lead,
         rank=100,
-        usage="EMAIL|NAME|ld_… [STATUS]",
+        usage="EMAIL|NAME|ld_…",
         summary="Show a lead and its last reply, by email, name or id",
         own_fields=("id", "status"),
         examples=("lead ann@acme.com", "lead Ada Lovelace", "lead ld_1"),
@@ -539,7 +476,7 @@ FAMILY = (
         arguments=Remove,
         run=_remove,
         rank=120,
-        usage="EMAIL|ld_… [STATUS]",
+        usage="EMAIL|ld_…",
         summary="Remove a lead from all sequences, after confirmation",
         own_fields=("id",),
         asks=True,

@@ -29,8 +29,8 @@ from shared.commands.base import (
     refused,
     texts,
 )
-from shared.commands.sequences import END_WORDS, Sequences, resolve_sequence, sequence_table
-from shared.commands.times import End, end_mistake, read_end
+from shared.commands.sequences import Sequences, resolve_sequence, sequence_table
+from shared.commands.times import END_WORDS, End, end_mistake, read_end
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.formats import clip, show_number, show_some
 from shared.text.tokenize import quote

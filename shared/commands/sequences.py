@@ -23,6 +23,7 @@ from shared.commands.base import (
     one_of,
     refusal,
 )
+from shared.commands.times import END_WORDS
 from shared.domain.card import Action, Button, Card, Column, Row, Table, Tone, columns, number
 from shared.text.formats import clip, plural, show_number
 from shared.text.tokenize import CURLY
@@ -135,8 +136,6 @@ SHORTEST_BEGINNING = 4
 """Letters of a name that are enough to name it where they fit only one."""
 NO_NAMES = frozenset({ALL, "it"})
 """Words that mean something else, also where a name contains them."""
-END_WORDS = frozenset({"for", "until", "till", "til"})
-"""Words with which the end of a pause begins."""
 
 
 class Match(Data):

@@ -32,16 +32,13 @@ class Moment(Data):
     """A day, a time of day, or both."""
 
     day: str = ""
-    """`monday`, `tomorrow` or `2026-12-01`; empty: any day."""
-    month_day: tuple[int, int] | None = None
-    """The month and the day of a date without its year."""
+    """`monday`, `tomorrow`, `1 dec` or `2026-12-01`; empty: any day."""
     at: time | None = None
     not_today: bool = False
     """`next monday`, said on a Monday."""
 
     def __str__(self) -> str:
-        day = f"{self.month_day[1]} {MONTHS[self.month_day[0] - 1]}" if self.month_day else self.day
-        parts = (NEXT if self.not_today else "", day, f"{self.at:%H:%M}" if self.at else "")
+        parts = (NEXT if self.not_today else "", self.day, f"{self.at:%H:%M}" if self.at else "")
         return " ".join(filter(None, parts))
 
     def after(self, now: datetime, *, zone: tzinfo = UTC) -> datetime | None:
@@ -63,9 +60,10 @@ class Moment(Data):
 
     def _days(self, today: date) -> Sequence[date]:
         """The days around today that may be meant, in order."""
-        if self.month_day:
+        number, _, month = self.day.partition(" ")
+        if month:
             years = range(max(today.year - LEAP_CYCLE_YEARS, 1), today.year + 2)
-            return [day for year in years if (day := _date(year, *self.month_day))]
+            return [day for year in years if (day := _date(year, MONTHS.index(month) + 1, int(number)))]
         if self.day in DAYS:
             first = today + timedelta(days=DAYS.index(self.day) - today.weekday())
             days = [first + timedelta(weeks=week) for week in (-2, -1, 0, 1)]
@@ -98,32 +96,30 @@ def _moment(words: list[str]) -> Moment | None:
     words = words[:-1] if at is not None else words
     if not words:
         return Moment(at=at) if at is not None else None
-    month_day = _month_day(*words[:2]) if len(words) in {2, 3} else None
-    if month_day and len(words) == 2:
-        return Moment(month_day=month_day, at=at)
-    text = f"{words[2]}-{month_day[0]:02}-{month_day[1]:02}" if month_day else " ".join(words)
-    day = _day(text)
+    day = _day(" ".join(words))
     return Moment(day=day, at=at, not_today=not_today and day in DAYS) if day else None
 
 
+_ORDINAL = r"([0-9]{1,2})(?:st|nd|rd|th)?"
+_DATE = rf"(?:{_ORDINAL} ([a-z]{{3,}})|([a-z]{{3,}}) {_ORDINAL})(?: ([0-9]{{4}}))?"
+
+
 def _day(text: str) -> str:
+    """The day as a `Moment` has it; empty: the text names none."""
     if text in NEAR_DAYS:
         return text
     if (weekday := parse_weekday(text)) is not None:
         return DAYS[weekday]
+    if named := re.fullmatch(_DATE, text):
+        number, month, year = int(named[1] or named[4]), (named[2] or named[3])[:3], named[5]
+        if month not in MONTHS or not _date(2024, MONTHS.index(month) + 1, number):
+            return ""
+        if not year:
+            return f"{number} {month}"
+        text = f"{year}-{MONTHS.index(month) + 1:02}-{number:02}"
     numbers = re.fullmatch(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", text)
     day = _date(*map(int, numbers.groups())) if numbers else None
-    return day.isoformat() if day and day.year in YEARS else ""
-
-
-def _month_day(one: str, other: str) -> tuple[int, int] | None:
-    """`1 dec`, `december 1st`."""
-    number, name = (one, other) if one[:1].isdigit() else (other, one)
-    digits = re.fullmatch(r"([0-9]{1,2})(?:st|nd|rd|th)?", number)
-    if not digits or not re.fullmatch(r"[a-z]{3,}", name) or name[:3] not in MONTHS:
-        return None
-    month, day = MONTHS.index(name[:3]) + 1, int(digits[1])
-    return (month, day) if _date(2024, month, day) else None
+    return text if day and day.year in YEARS else ""
 
 
 def _date(year: int, month: int, day: int) -> date | None:
@@ -136,13 +132,11 @@ def _date(year: int, month: int, day: int) -> date | None:
 # -- ends: of a pause, of an absence
 
 UNTIL = ("until", "till", "til")
+END_WORDS = frozenset({"for", *UNTIL})
+"""Words with which the end of a pause begins."""
 END_HINT = (
     "Use `for 2h`, `for 1h30m`, `for a week`, `until monday 09:00` or `until 2026-12-01`; at most one year."
 )
-_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_COUNTS = {"a": "1", "an": "1", **{word: str(n) for n, word in enumerate(_NUMBERS, 1)}}
-_LENGTHS = {"half an hour": timedelta(minutes=30), "half a day": timedelta(hours=12)}
-_PART = rf"\b(?:({'|'.join(_COUNTS)})\s+|([0-9]+)\s*)(s|m|h|d|w|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
 _FORMS = (
     "for the weekend",
     *(f"for {length}" for length in ("an hour", "a day", "a week", "two hours", "two days", "two weeks")),
@@ -185,19 +179,10 @@ def read_end(words: Sequence[str]) -> End | None:
     if first in UNTIL:
         moment, count = read_moment(words[1:]) or (None, 0)
         return End(until=moment) if moment and count == len(words) - 1 else None
-    if first == "for":
-        return _WEEKEND if length in {"the weekend", "weekend"} else _length(length)
-    return _length(" ".join(words).lower()) if first[:1].isdigit() else None
-
-
-def _length(text: str) -> End | None:
-    """`2h`, `1h30m`, `2 hours`, `an hour`, `1 day and 2 hours`, `half an hour`."""
-    length = _LENGTHS.get(text) or parse_duration(text)
-    if length is None and not re.sub(_PART, "", text).replace("and", "").strip():
-        parts = re.findall(_PART, text)
-        spelled = "".join(f"{_COUNTS.get(word, number)}{unit[0]}" for word, number, unit in parts)
-        length = parse_duration(spelled)
-    return End(duration=length) if length else None
+    if first == "for" and length.removeprefix("the ") == "weekend":
+        return _WEEKEND
+    duration = parse_duration(length if first == "for" else f"{first} {length}")
+    return End(duration=duration) if duration and (first == "for" or first[:1].isdigit()) else None
 
 
 class EndMistake(Data):
@@ -217,13 +202,10 @@ def end_mistake(words: Sequence[str]) -> EndMistake:
     if near := read_end(("until", *words)):
         return EndMistake(problem=f"“{clip(given)}” needs an “until”.", near=near)
     is_until, is_length = first in UNTIL, first == "for" or first[:1].isdigit()
-    named = clip(" ".join(words[1:]) if is_until or first == "for" else given)
-    if is_until:
-        problem = f"“{named}” isn't a day or time." if named else "Until when?"
-    elif is_length:
-        problem = f"“{named}” isn't a duration." if named else "For how long?"
-    else:
-        problem = f"“{named}” isn't a duration, a day or a time."
+    named = " ".join(words[1:]) if first in END_WORDS else given
+    what = "a day or time" if is_until else "a duration" if is_length else "a duration, a day or a time"
+    empty = "Until when?" if is_until else "For how long?"
+    problem = f"“{clip(named)}” isn't {what}." if named else empty
     return EndMistake(problem=problem, near=_nearest_end(words))
 
 

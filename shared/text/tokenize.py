@@ -20,6 +20,11 @@ OPENING = r"(?:(?P<key>[^\W\d][\w.-]*)=)?(?P<mark>[\"']?)"
 """Compiled where it is used, as the others: `outreach --help` needs none of them."""
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 LONGEST_DURATION = timedelta(days=366)
+_HALVES = {"half an hour": timedelta(minutes=30), "half a day": timedelta(hours=12)}
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_COUNTS = {"a": 1, "an": 1, **{word: number for number, word in enumerate(_NUMBERS, 1)}}
+_UNIT = r"(s|m|h|d|w|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?)(?![a-z])"
+_PART = rf"(?:\b({'|'.join(_COUNTS)})\s+|([0-9]{{1,6}})\s*){_UNIT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +109,16 @@ def join(*words: str) -> str:
 
 
 def parse_duration(text: str) -> timedelta | None:
-    """`2h`, `30m`, `1d`, `1h30m`; None where it is none, or not between a second and a year."""
-    parts = re.findall(r"([0-9]{1,6})([smhdw])", text.lower())
-    if not parts or "".join(map("".join, parts)) != text.lower():
+    """`2h`, `1h30m`, `2 hours`, `an hour`, `1 day and 2 hours`; None where it is none, or not between a second and a year."""
+    text = text.strip().lower()
+    if text in _HALVES:
+        return _HALVES[text]
+    parts = re.findall(_PART, text)
+    if not parts or re.sub(rf"{_PART}|\band\b", "", text).strip():
         return None
-    total = sum((timedelta(**{UNITS[unit]: int(count)}) for count, unit in parts), timedelta())
+    total = timedelta()
+    for word, number, unit in parts:
+        total += timedelta(**{UNITS[unit[0]]: _COUNTS.get(word) or int(number)})
     return total if timedelta() < total <= LONGEST_DURATION else None
 
 

@@ -66,7 +66,7 @@ def test_the_arguments_of_every_command_are_written_and_read(arguments: Argument
 
 
 def test_a_moment_is_written_and_read() -> None:
-    pause = Pause(target=("sq_1",), end=End(until=Moment(month_day=(2, 29))))
+    pause = Pause(target=("sq_1",), end=End(until=Moment(day="29 feb")))
     assert read_value(write_value(pause)) == invocation(pause)
 
 

@@ -69,7 +69,7 @@ def test_a_weekday_is_today_while_its_time_is_ahead(typed: str, meant: str) -> N
     ],
 )
 def test_a_leap_day_is_the_next_one_within_a_year(now: str, meant: str) -> None:
-    moment, at = Moment(month_day=(2, 29)), datetime.fromisoformat(now).replace(tzinfo=UTC)
+    moment, at = Moment(day="29 feb"), datetime.fromisoformat(now).replace(tzinfo=UTC)
     assert moment.after(at) == datetime.fromisoformat(f"{meant} 09:00").replace(tzinfo=UTC)
 
 
