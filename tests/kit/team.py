@@ -30,8 +30,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.app import Bot, open_bot
-from bot.jobs.scheduler import Job, JobScheduler
-from bot.runtime.supervisor import Supervisor
+from bot.jobs.scheduler import JobScheduler
 from bot.server import Server, server_config
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
@@ -64,29 +63,21 @@ sys.exit(run(load(), pace={pace!r}, load=load))
 
 
 class _Jobs(JobScheduler):
-    """The bot's jobs, so that those that are due by a clock that was moved can be run at once."""
+    """The scheduler of the bot that was opened last."""
 
     opened: _Jobs | None = None
 
-    def __init__(self, supervisor: Supervisor) -> None:
-        super().__init__(supervisor)
-        self.at_work = 0
+    async def run(self) -> None:
         _Jobs.opened = self
-
-    def every(self, seconds: float, job: Job, *, name: str, at_once: bool = False) -> None:
-        async def run() -> None:
-            self.at_work += 1
-            try:
-                await job()
-            finally:
-                self.at_work -= 1
-
-        super().every(seconds, run, name=name, at_once=at_once)
+        await super().run()
 
     def wake(self) -> None:
-        """Have each job look at the clock again."""
-        for *_, wakeup in self.ticking.values():
-            wakeup.set()
+        """Have the scheduler look at the clock again."""
+        self.scheduler.wakeup()
+
+    @property
+    def at_work(self) -> bool:
+        return bool(self._running)
 
 
 @dataclass(frozen=True)

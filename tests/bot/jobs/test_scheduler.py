@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from bot.jobs.scheduler import JobScheduler
+from bot.jobs.scheduler import Interval, JobScheduler
 from bot.runtime.supervisor import Supervisor
 from shared.records.sequence_changes import Timer
 from shared.store import Store
@@ -29,6 +29,16 @@ async def test_a_job_that_failed_runs_again_and_others_wait_for_their_time() -> 
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert runs == [*range(len(runs))]
+
+
+def test_the_times_that_a_sleeping_machine_missed_are_one() -> None:
+    before = datetime(2026, 3, 1, tzinfo=UTC)
+    trigger = Interval(seconds=1.0, timezone=UTC, start_date=before)
+    awake = before + timedelta(days=30, seconds=0.25)
+    assert trigger.get_next_fire_time(before, awake) == awake + timedelta(seconds=0.75)
+    on_time = before + timedelta(seconds=0.25)
+    assert trigger.get_next_fire_time(before, on_time) == before + timedelta(seconds=1)
+    assert trigger.get_next_fire_time(before, before - timedelta(days=1)) == before + timedelta(seconds=1)
 
 
 async def test_timers_of_a_workspace_that_left_the_settings_are_deleted_after_30_days(
