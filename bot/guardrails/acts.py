@@ -16,7 +16,7 @@ from bot.commands.context import CommandContexts
 from bot.guardrails import cards
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
 from shared.api.models import Sequence as Campaign
-from shared.commands.hold import Busy, change_status, ends_earlier, read_revisions, read_timers, target_of
+from shared.commands.hold import Busy, change_status, read_revisions, target_of
 from shared.commands.pause import Target
 from shared.commands.run import CommandContext, with_workspace
 from shared.domain.card import Card
@@ -39,8 +39,8 @@ TOO_LATE_SECONDS = 3600.0
 TURNED_OFF = "Guardrails were turned off before it had paused everything."
 TOO_LATE = "The bot was down for more than an hour: the decision was too old."
 _LIMITS = {
-    "per day": "Only a suggestion: the rule has reached its limit of {rule.per_day} a day.",
-    "at once": "Only a suggestion: the rule already keeps as many sequences paused as it may ({rule.at_once}).",
+    "per day": "the rule has reached its limit of {rule.per_day} a day",
+    "at once": "the rule already keeps as many sequences paused as it may ({rule.at_once})",
 }
 
 log = structlog.get_logger("guardrails")
@@ -48,20 +48,31 @@ log = structlog.get_logger("guardrails")
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """The progress of an act: labels of sequences by their ids, and errors by the labels of the others."""
+    """The progress of an act, by the ids of sequences; errors by their labels."""
 
     job: Job
     incident: Incident
     asked: list[str]
     """The sequences whose pause was asked of the service: only these can be paused by the rule."""
-    paused: dict[str, str] = field(default_factory=dict)
-    extended: dict[str, str] = field(default_factory=dict)
-    """The sequences that were paused until earlier."""
+    paused: dict[str, Before] = field(default_factory=dict)
+    """The former states of the sequences that it paused, for Undo."""
     failed: dict[str, OutreachError] = field(default_factory=dict)
-    undoable: dict[str, Before] = field(default_factory=dict)
-    """The former states of the sequences that it changed."""
     why: str = ""
     """The reason for which it isn't carried out any further."""
+
+
+async def sequences_about(
+    store: Store, workspace: str, rule: Rule, subject: str, sequences: Sequence[Campaign]
+) -> Sequence[Campaign]:
+    """The sequences that a rule's finding is about; of a domain those with most events first."""
+    if rule.scope is Scope.SEQUENCE:
+        return [one for one in sequences if subject_key(one.label) == subject]
+    if rule.scope is not Scope.DOMAIN:
+        return sequences
+    # The service does not tell who sends from a domain: those are, whose deliveries named it.
+    counts = await store.guardrails.seen_on(workspace, subject, store.database.clock() - HORIZON)
+    named = [one for one in sequences if subject_key(one.label) in counts]
+    return sorted(named, key=lambda one: -counts[subject_key(one.label)])
 
 
 class GuardrailActs:
@@ -72,34 +83,26 @@ class GuardrailActs:
 
     async def act(self, claim: Claim, rule: Rule) -> str:
         """Decide to pause the claim's sequences; returns the reason if a suggestion is due instead."""
-        now = self.store.database.clock()
-        resumes_at = now + rule.duration.total_seconds() if rule.duration else None
-        context = self._context(claim)
-        earlier = await _ending_earlier(context, resumes_at)
         try:
-            listed = await context.client.list_sequences()
+            listed = await self._context(claim).client.list_sequences()
         except OutreachError as error:
             log.warning("nothing paused", workspace=claim.workspace, error=type(error).__name__)
             return ""  # nothing was decided: the next check tries again
-        if not listed:  # an empty list may be wrong
+        if not listed:  # one empty list is no fact
             log.warning("nothing paused", workspace=claim.workspace, error="an empty list of sequences")
             return ""
-        able = [one for one in listed if not rule.excepts(one.label)]
-        active = await self._in_scope(claim, rule, [one for one in able if one.status == "active"])
-        paused = [one for one in able if one.status == "paused" and one.id in earlier]
-        # A rule about more than one sequence makes shorter pauses last as long as its own.
-        timed = [] if rule.scope is Scope.SEQUENCE else await self._in_scope(claim, rule, paused)
+        about = await sequences_about(self.store, claim.workspace, rule, claim.subject, listed)
+        active = [one for one in about if one.status == "active" and not rule.excepts(one.label)]
         if rule.scope is Scope.SEQUENCE and len(active) > 1:
-            return "Only a suggestion: several active sequences share this name."
-        if not (active or timed):
+            return "several active sequences share this name"
+        if not active:
             which = "has this name" if rule.scope is Scope.SEQUENCE else "is known to send from there"
-            return f"Only a suggestion: no active sequence {which}."
-        most = rule.at_once or len(active)
+            return f"no active sequence {which}"
+        now, most = self.store.database.clock(), rule.at_once or len(active)
         claim = replace(
             claim,
             sequences=tuple(one.id for one in active[:most]),
-            extended=tuple(one.id for one in timed),
-            resumes_at=resumes_at,
+            resumes_at=now + rule.duration.total_seconds() if rule.duration else None,
             at_once=rule.at_once,
             left=tuple(one.label for one in active[most:]),
             paused_now=frozenset(one.id for one in listed if one.status == "paused"),
@@ -111,23 +114,11 @@ class GuardrailActs:
         self._planned()
         return ""
 
-    async def _in_scope(self, claim: Claim, rule: Rule, able: Sequence[Campaign]) -> Sequence[Campaign]:
-        """The sequences that the claim is about; of a domain those with most events first."""
-        if rule.scope is Scope.SEQUENCE:
-            return [one for one in able if subject_key(one.label) == claim.subject]
-        if rule.scope is not Scope.DOMAIN:
-            return able
-        # The service does not tell who sends from a domain: those are, whose deliveries named it.
-        since = self.store.database.clock() - HORIZON
-        counts = await self.store.guardrails.seen_on(claim.workspace, claim.subject, since)
-        named = [one for one in able if subject_key(one.label) in counts]
-        return sorted(named, key=lambda one: -counts[subject_key(one.label)])
-
     async def __call__(self, decided: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
         """Carry out what was decided, or go on with what was interrupted."""
-        return {job: end for job in decided if (end := await self._act_on(job))}
+        return {job: end for job in decided if (end := await self._carry_out(job))}
 
-    async def _act_on(self, job: Job) -> End | None:
+    async def _carry_out(self, job: Job) -> End | None:
         """Carry one out; None where the end of the job is written with the outcome, or someone else has it now."""
         incident = await self.store.incidents.decided(job)
         if incident is None:
@@ -153,54 +144,42 @@ class GuardrailActs:
 
     async def _pause_all(self, progress: Progress) -> None:
         """Pause each that is active. One that is paused is the rule's only if the rule asked for it before."""
-        incident = progress.incident
+        incident, store = progress.incident, self.store
         context = self._context(incident)
         revisions = await read_revisions(context)
-        earlier = await _ending_earlier(context, incident.resumes_at)
         listed = {one.id: one for one in await context.client.list_sequences()}
-        resumed = await self._resumed_since(incident)
+        changes = await store.records.last_changes(incident.workspace, incident.sequences)
+        began = moment(incident.began_at)
+        resumed = {name for name, one in changes.items() if one.effect == "resumed" and one.at > began}
         for name in incident.sequences:
-            if name in listed:
-                target = target_of(listed[name], revisions)
-            else:
-                # A list without it may be wrong: only the service's 404 says that it is gone.
-                label = incident.label if len(incident.sequences) == 1 else name
-                target = Target(id=name, label=label, status="active")
             if name in resumed:  # the rule doesn't insist
                 continue
-            if target.status == "active" or (name in earlier and name not in progress.asked):
+            # A list without it may be wrong: only the service's 404 says that it is gone.
+            label = incident.label if len(incident.sequences) == 1 else name
+            target = Target(id=name, label=label, status="active")
+            if name in listed:
+                target = target_of(listed[name], revisions)
+            if target.status == "active":
                 await self._pause(progress, target, context)
             elif name in progress.asked:
                 revision = None if target.revision == UNDER_WAY else target.revision
-                progress.paused[name] = target.label
-                progress.undoable[name] = Before(
+                progress.paused[name] = Before(
                     label=target.label, status="active", revision=revision, new_end=incident.resumes_at
                 )
-        if resumed and not (progress.paused or progress.extended or progress.why):
+        if resumed and not (progress.paused or progress.why):
             progress.why = "Someone resumed it after the rule fired."
 
-    async def _resumed_since(self, incident: Incident) -> frozenset[str]:
-        """The sequences that someone has resumed since the incident began."""
-        changes = await self.store.records.last_changes(incident.workspace, incident.sequences)
-        began = moment(incident.began_at)
-        return frozenset(name for name, one in changes.items() if one.effect == "resumed" and one.at > began)
-
     async def _pause(self, progress: Progress, target: Target, context: CommandContext) -> None:
-        """Pause one, or make its pause longer, after it was written down that this is asked of the service."""
-        before = [*progress.asked]
-        asked = [*before, target.id] if target.status == "active" else before
-        if not await self.store.incidents.asking(progress.job, progress.incident, asked):
+        """Pause one, after it was written down that this is asked of the service: a process may die in between."""
+        before, incident = progress.asked, progress.incident
+        if not await self.store.incidents.asking(progress.job, incident, [*before, target.id]):
             progress.why = TURNED_OFF
             return
-        progress.asked = asked
+        progress.asked = [*before, target.id]
+        end, reason = moment(incident.resumes_at), f"guardrail {incident.rule}"
         try:
             done = await change_status(
-                target,
-                "paused",
-                until=moment(progress.incident.resumes_at),
-                reason=f"guardrail {progress.incident.rule}",
-                context=context,
-                keep_longer=True,
+                target, "paused", until=end, reason=reason, context=context, keep_longer=True
             )
         except OutreachError as error:  # the others are still paused
             if isinstance(error, (Refused, RateLimited, Unreachable, Busy)):  # it is not paused by us
@@ -209,32 +188,22 @@ class GuardrailActs:
                 progress.failed[target.label] = error
             return
         if done.before:
-            progress.undoable[target.id] = done.before
-        if done.outcome == "changed":
-            progress.paused[target.id] = target.label
-            return
-        progress.asked = before  # someone else has paused it
-        if done.outcome == "extended":
-            progress.extended[target.id] = target.label
+            progress.paused[target.id] = done.before
+        else:  # someone else has paused it
+            progress.asked = before
 
     async def _finish(self, progress: Progress) -> None:
         """Write audit, Undo and message together; only the first process does."""
-        incident, failed = progress.incident, tuple(progress.failed)
-        done = {**progress.paused, **progress.extended}
-        why = progress.why
-        if done:
-            card = cards.paused(
-                incident,
-                tuple(progress.paused.values()),
-                extended=tuple(progress.extended.values()),
-                left=progress.job.payload.get("left", ()),
-                failed=failed,
-                cut=why if why == TURNED_OFF else "",
-            )
-            result = f"{', '.join(f'{label} ({name})' for name, label in done.items())} paused"
+        incident, paused, why = progress.incident, progress.paused, progress.why
+        if paused:
+            labels = [before.label for before in paused.values()]
+            left, failed = progress.job.payload.get("left", ()), tuple(progress.failed)
+            cut = why if why == TURNED_OFF else ""
+            card = cards.paused(incident, labels, left=left, failed=failed, cut=cut)
+            result = f"{', '.join(f'{before.label} ({name})' for name, before in paused.items())} paused"
         else:
             why = why or "Someone else had already paused it."
-            card = cards.not_paused(incident, why, failed=bool(failed))
+            card = cards.not_paused(incident, why, failed=bool(progress.failed))
             result = f"failed: {why}"
         entry = AuditEntry(
             at=moment(self.store.database.clock()),
@@ -242,9 +211,9 @@ class GuardrailActs:
             workspace=incident.workspace,
             command=f"pause: {incident.sentence}",
             result=result,
-            effect="paused" if done else "failed",
-            sequences=tuple(done),
-            undoable={name: before for name, before in progress.undoable.items() if name in done},
+            effect="paused" if paused else "failed",
+            sequences=tuple(paused),
+            undoable=paused,
         )
         post = post_of(self._contexts, incident.workspace, f"guard:{incident.id}", card)
         if await self.store.incidents.finish(progress.job, incident, entry, post):
@@ -253,13 +222,6 @@ class GuardrailActs:
     def _context(self, about: Claim | Incident) -> CommandContext:
         actor = replace(actor_of(about), channel=place_of(self._contexts, about.workspace))
         return self._contexts.at(self._contexts.settings.workspace(about.workspace), actor)
-
-
-async def _ending_earlier(context: CommandContext, resumes_at: float | None) -> frozenset[str]:
-    """The sequences that are paused, and would resume before the rule's pause ends."""
-    end = moment(resumes_at)
-    timers = await read_timers(context)
-    return frozenset(name for name, timer in timers.items() if ends_earlier(timer, end))
 
 
 def actor_of(about: Claim | Incident) -> Actor:

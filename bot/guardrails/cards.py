@@ -15,7 +15,7 @@ from shared.domain.wall_clock import moment
 from shared.guardrails.rule import Action, Rule, Scope
 from shared.records.guardrails import Incident
 from shared.store.guardrails import Claim
-from shared.text.formats import clip, show_number
+from shared.text.formats import clip, show_number, show_some
 
 MOST_NAMES = 5
 
@@ -46,30 +46,23 @@ def _sentence(note: str) -> str:
 
 
 def paused(
-    incident: Incident,
-    names: Sequence[str],
-    *,
-    extended: Sequence[str] = (),
-    left: Sequence[str] = (),
-    failed: Sequence[str] = (),
-    cut: str = "",
+    incident: Incident, names: Sequence[str], *, left: Sequence[str], failed: Sequence[str], cut: str
 ) -> Card:
-    """The card of a rule that paused. `extended` were paused until earlier.
-
-    Its message is drawn by `bot.alerts.changes`, which says how the sequences are now.
-    """
-    done = (*names, *extended)
-    what = clip(done[0]) if len(done) == 1 else show_number(len(done), "sequence")
+    """The card of a rule that paused these. Its message is drawn by `bot.alerts.changes`, which says how they are now."""
+    what = clip(names[0]) if len(names) == 1 else show_number(len(names), "sequence")
     until = f" until {show_time(moment(incident.resumes_at))}" if incident.resumes_at else ""
     return _card(
         incident,
         f"paused {what}{until}",
-        f"{_listed(done)}." if len(done) > 1 else "",
-        f"Paused before, but for less long: {_listed(extended)}." if extended else "",
+        f"{_listed(names)}." if len(names) > 1 else "",
         f"Left running because of the rule's limit: {_listed(left)}." if left else "",
         f"Not paused because the service refused: {_listed(failed)}." if failed else "",
         cut,
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return show_some([clip(name, length=40) for name in names], MOST_NAMES)
 
 
 def not_paused(incident: Incident, why: str, *, failed: bool) -> Card:
@@ -77,29 +70,24 @@ def not_paused(incident: Incident, why: str, *, failed: bool) -> Card:
     return _card(incident, f"didn't pause {clip(incident.label)}", why, failure=failed)
 
 
-def suggestion(about: Claim | Incident, rule: Rule, *, target: str, why: str = "") -> Card:
-    """The card of a rule that suggests a pause, with the one button that does it."""
-    what = "all sequences" if rule.scope is Scope.WORKSPACE else clip(about.label)
-    pause = Pause(target=(target,), end=End(duration=rule.duration), reason=f"guardrail {about.rule}")
-    button = Button(label=f"Pause {rule.scope}"[:24], action=pause, tone=Tone.BAD)
-    return _card(about, f"suggests pausing {what}", why, button=button)
+def finding(about: Claim | Incident, rule: Rule, *, target: str = "", is_paused: bool = False) -> Card:
+    """The card of a rule that suggests a pause or notifies; `target` is what its button pauses.
 
-
-def at_rest(about: Claim | Incident, rule: Rule) -> Card:
-    """The card of a rule whose sequences are paused: it offers no pause."""
-    what = {Scope.WORKSPACE: "all sequences are", Scope.DOMAIN: f"the sequences of {clip(about.label)} are"}
-    return _card(about, f"fired: {what.get(rule.scope, f'{clip(about.label)} is')} paused")
-
-
-def notice(about: Claim | Incident, rule: Rule) -> Card:
-    """The card of a rule that notifies."""
-    if rule.scope is Scope.WORKSPACE:
-        return _card(about, "fired for the outreach workspace")
-    button = None
-    if rule.scope is Scope.DOMAIN:
-        pause = Pause(target=(target_of(rule, about.label),), reason=f"guardrail {about.rule}")
-        button = Button(label="Pause domain", action=pause, tone=Tone.BAD)
-    return _card(about, f"fired for {rule.scope} {clip(about.label)}", button=button)
+    It offers no pause while everything is paused.
+    """
+    label, only_tells = clip(about.label), rule.action is Action.TELL
+    if is_paused:
+        these = {Scope.WORKSPACE: "all sequences are", Scope.DOMAIN: f"the sequences of {label} are"}
+        return _card(about, f"fired: {these.get(rule.scope, f'{label} is')} paused")
+    offers = rule.scope is Scope.DOMAIN or not only_tells
+    duration = None if only_tells else rule.duration
+    pause = Pause(target=(target,), end=End(duration=duration), reason=f"guardrail {about.rule}")
+    button = Button(label=f"Pause {rule.scope}"[:24], action=pause, tone=Tone.BAD) if offers else None
+    if only_tells:
+        what = "the outreach workspace" if rule.scope is Scope.WORKSPACE else f"{rule.scope} {label}"
+        return _card(about, f"fired for {what}", button=button)
+    what = "all sequences" if rule.scope is Scope.WORKSPACE else label
+    return _card(about, f"suggests pausing {what}", button=button)
 
 
 def together(cards: Sequence[tuple[Incident, Card]]) -> Card:
@@ -122,28 +110,3 @@ def over(incident: Incident) -> Card:
 def handed_over(domain: str) -> Card:
     """The card that points to that of the domain's pause, which shows the findings by now."""
     return Card(title=f"Guardrails on {clip(domain)}: see the card of its pause")
-
-
-def waiting(names: Sequence[str], why: str) -> Card:
-    """The card that says that rules don't act, because their data is stale or incomplete."""
-    return Card(
-        title="Guardrails can't pause right now",
-        tone=Tone.WARN,
-        text=(_sentence(why), f"Rules: {_listed(names)}."),
-        buttons=(Button(label="Show guardrails", action=Guard()),),
-    )
-
-
-def trusted_again() -> Card:
-    """The card that says that data is fresh and complete again."""
-    return Card(title="Guardrails can pause again", tone=Tone.GOOD)
-
-
-def target_of(rule: Rule, label: str) -> str:
-    """The target of the command with which a person pauses a subject of the rule."""
-    return {Scope.DOMAIN: f"domain:{label.casefold()}", Scope.WORKSPACE: "all"}.get(rule.scope, label)
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(clip(name, length=40) for name in names[:MOST_NAMES])
-    return f"{shown} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else shown

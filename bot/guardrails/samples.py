@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
 import structlog
 
 from bot.commands.context import CommandContexts
-from bot.guardrails.account import Account
+from bot.guardrails.account import NEVER, Account
 from bot.runtime.pacing import visit
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
@@ -47,7 +49,8 @@ class GuardrailSampler:
     ) -> None:
         self._store, self._contexts = store, contexts
         self._accounts, self._watch = accounts, watch
-        self._written: dict[tuple[str, str, str, int], tuple[object, ...]] = {}
+        self._written: dict[tuple[str, str, str, int], CountSample] = {}
+        """The last sample of each subject that this process has stored: only what differs is stored again."""
 
     async def sample(self) -> None:
         """Read every workspace; one that fails is read next time. Raises `RecordsUnavailable`."""
@@ -59,49 +62,43 @@ class GuardrailSampler:
             sequences, inboxes = await asyncio.gather(client.list_sequences(), client.list_inboxes())
             if self._watch:
                 await self._watch(workspace, inboxes)
-            now = self._store.database.clock()
-            today = service_day(client, now=moment(now))
-            samples = await _read_day(client, today, sequences, inboxes, at=now)
+            at = self._store.database.clock()
+            today = service_day(client, now=moment(at))
+            day = number_of(today)
+            samples = await _read_day(client, today, sequences, inboxes, at=at)
             for inbox in inboxes:
-                if inbox.health_score is not None:
-                    key, health = inbox.email.casefold(), inbox.health_score
-                    samples.append(
-                        CountSample(scope=HEALTH, key=key, day=number_of(today), at=now, health=health)
-                    )
-            samples.append(CountSample(scope=POLL, key="", day=number_of(today), at=now))
-            await self._keep(workspace, [one for one in samples if self._is_new(workspace, one)])
+                if (health := inbox.health_score) is not None:
+                    key = inbox.email.casefold()
+                    samples.append(CountSample(scope=HEALTH, key=key, day=day, at=at, health=health))
+            new = [one for one in samples if self._is_new(workspace, one)]
+            poll = CountSample(scope=POLL, key="", day=day, at=at)
+            await self._store.guardrails.keep(workspace, [*new, poll])
             self._accounts[workspace].sequences = sequences
-            await self._fill_in(workspace, today, sequences, inboxes)
+            await self._fill_in(workspace, day, sequences, inboxes)
         except OutreachError as error:
             log.warning("counts not read", workspace=workspace, error=type(error).__name__)
 
     def _is_new(self, workspace: str, sample: CountSample) -> bool:
-        """True for what has changed since this process wrote it last."""
-        place = (workspace, sample.scope, sample.key, sample.day if sample.scope != HEALTH else 0)
-        values = (sample.sends, sample.replies, sample.positive, sample.health)
-        if sample.scope != POLL and self._written.get(place) == values:
-            return False
-        self._written[place] = values
-        return True
-
-    async def _keep(self, workspace: str, samples: Sequence[CountSample]) -> None:
-        await self._store.guardrails.keep(workspace, samples)
-        self._accounts[workspace].learned += samples
+        """True for what has changed since this process wrote it last; a score lasts from one day to the next."""
+        place = (workspace, sample.scope, sample.key, 0 if sample.scope == HEALTH else sample.day)
+        last = self._written.get(place)
+        self._written[place] = sample
+        return last is None or replace(sample, at=last.at, day=last.day) != last
 
     async def _fill_in(
-        self, workspace: str, today: date, sequences: Sequence[Campaign], inboxes: Sequence[Inbox]
+        self, workspace: str, today: int, sequences: Sequence[Campaign], inboxes: Sequence[Inbox]
     ) -> None:
         """The whole counts of days that are over, the newest first."""
-        client, last = self._contexts.clients[workspace], number_of(today) - 1
+        self._written = {place: last for place, last in self._written.items() if place[3] in {0, today}}
         closed = await self._store.guardrails.closed_days(workspace)
-        missing = [day for day in range(last, last - BACKFILL, -1) if day not in closed]
-        self._written = {
-            place: values for place, values in self._written.items() if place[3] in {0, last + 1}
-        }
+        missing = [day for day in range(today - 1, today - 1 - BACKFILL, -1) if day not in closed]
         for day in missing[:DAYS_READ_AT_ONCE]:
             at = (day + 1) * DAY - 1
+            client = self._contexts.clients[workspace]
             samples = await _read_day(client, day_of(day), sequences, inboxes, at=at)
-            await self._keep(workspace, [*samples, CountSample(scope=CLOSED, key="", day=day, at=at)])
+            closing = CountSample(scope=CLOSED, key="", day=day, at=at)
+            await self._store.guardrails.keep(workspace, [*samples, closing])
+            self._accounts[workspace].loaded_at = NEVER
 
 
 async def _read_day(
@@ -111,35 +108,26 @@ async def _read_day(
         client.stats(group_by="sequence", start=day, end=day),
         client.stats(group_by="inbox", start=day, end=day),
     )
-    names = {one.id: one.label for one in sequences}
-    addresses = {one.id: one.email for one in inboxes if one.id}
-    return [
-        *_summed("sequence", names, by_sequence, day=day, at=at),
-        *_summed("inbox", addresses, by_inbox, day=day, at=at),
-    ]
-
-
-def _summed(
-    scope: str, names: Mapping[str, str], rows: Sequence[StatsRow], *, day: date, at: float
-) -> list[CountSample]:
-    """Rows by name, as deliveries have no other; a count that one of several rows doesn't have is unknown."""
-    by_key: dict[str, list[StatsRow]] = {}
-    written: dict[str, str] = {}
-    for row in rows:
-        name = names.get(row.group, row.group)
-        key = name.casefold() if scope == "inbox" else written.setdefault(subject_key(name), name)
-        by_key.setdefault(key, []).append(row)
+    labels = {one.id: one.label for one in sequences}
+    addresses = {one.id: one.email.casefold() for one in inboxes if one.id}
     samples = []
-    for key, same in by_key.items():
-        sums = totals(same)
-        sample = CountSample(
-            scope=scope,
-            key=key,
-            day=number_of(day),
-            at=at,
-            sends=sums.sends,
-            replies=sums.replies,
-            positive=sums.positive_replies,
-        )
-        samples.append(sample)
+    for scope, names, rows in (("sequence", labels, by_sequence), ("inbox", addresses, by_inbox)):
+        # By name, as deliveries have no other. Names that people can't tell apart are one subject.
+        written: dict[str, str] = {}
+        same: defaultdict[str, list[StatsRow]] = defaultdict(list)
+        for row in rows:
+            name = names.get(row.group, row.group)
+            same[written.setdefault(subject_key(name), name)].append(row)
+        for name, group in same.items():
+            sums = totals(group)  # a count that one of several rows doesn't have is unknown
+            sample = CountSample(
+                scope=scope,
+                key=name,
+                day=number_of(day),
+                at=at,
+                sends=sums.sends,
+                replies=sums.replies,
+                positive=sums.positive_replies,
+            )
+            samples.append(sample)
     return samples

@@ -154,8 +154,8 @@ class CardRefresher:
         """The findings of guardrails that still hold against a domain; empty where there are none."""
         held = [
             [one.rule, one.note]
-            for one in await self._store.incidents.open()
-            if one.workspace == workspace and one.domain == subject_key(domain)
+            for one in await self._store.incidents.open(workspace)
+            if one.domain == subject_key(domain)
         ]
         return {"guardrails": held} if held else {}
 

@@ -57,7 +57,7 @@ PARTS = {
     "changes": frozenset({"revisions"}),
     "domains": frozenset({"reports", "changes", "broken", "broken_since"}),
     "guardrails": frozenset(
-        ["rules", "switches", "incidents", "happenings", "samples", "heard_since", "counted_since"]
+        ["rules", "switches", "incidents", "happenings", "samples", "heard_since", "past"]
     ),
     "turns": frozenset({"absences"}),
 }

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from shared.guardrails.evaluate import Standing
     from shared.guardrails.rule import Rule
     from shared.records.guardrails import Switch
+    from shared.store.history import Records
 
 GuardAct = Literal["list", "add", "test", "remove", "snooze", "off", "on"]
 ACTS: tuple[GuardAct, ...] = get_args(GuardAct)
@@ -192,8 +193,9 @@ async def _list(rules: Mapping[str, NamedRule], context: CommandContext) -> Resu
     from shared.records.guardrails import ALL
 
     records, workspace = context.records.guardrails, context.workspace.name
-    activity = await _load_activity(context, tuple(spans_of(rule.rule for rule in rules.values())))
     now = context.now().timestamp()
+    spans = spans_of(rule.rule for rule in rules.values())
+    activity = await load_activity(context.records, workspace, now, spans)
     incidents = await records.incidents(workspace, now - HORIZON)
     switches = await records.switches(workspace)
     stands = [
@@ -415,34 +417,22 @@ def _off_text(switch: Switch, context: CommandContext) -> str:
 # -- the backtest: when a rule would have fired in the stored history, and what it would have prevented
 
 
-async def _load_activity(context: CommandContext, spans: Iterable[float] | None = None) -> Activity:
-    """The stored past, as far as it matters to windows that begin so many seconds ago; None: to all windows.
-
-    It is read in portions: of a large account it is millions of rows.
-    """
+async def load_activity(
+    records: Records, workspace: str, now: float, spans: Iterable[float] | None = None
+) -> Activity:
+    """The stored past, as far as it matters to windows that are so many seconds long; None: to all windows."""
     import asyncio
 
-    from shared.guardrails.activity import HORIZON, Activity, days, portions
+    from shared.guardrails.activity import HORIZON, Activity
 
-    records, name, now = context.records, context.workspace.name, context.now().timestamp()
-    guard = records.guardrails
-    heard, broken = await asyncio.gather(guard.heard_since(name), records.domains.broken(name))
-    changed = await records.domains.broken_since(name, moment(now - HORIZON))
-    activity = Activity()
-    activity.heard_since = float("inf") if heard is None else heard
-    for at, domains in (*changed, (now, broken)):
-        activity.saw_broken(at, domains)
-    for start, end in days(now, since=activity.heard_since):
-        happenings = await guard.happenings(name, start, end)
-        await asyncio.to_thread(activity.add, happenings)
-    since = await guard.counted_since()
-    if spans is None:
-        times = portions(now, (HORIZON,), since=since, serves=HORIZON)
-    else:
-        times = portions(now, spans, since=since, begins=(activity.heard_since,))
-    for start, end, is_edge in times:
-        samples = await guard.samples(name, start, end, last_only=not is_edge)
-        await asyncio.to_thread(activity.add, (), samples)
+    heard = await records.guardrails.heard_since(workspace)
+    activity = Activity(heard_since=float("inf") if heard is None else heard)
+    for at, broken in await records.domains.broken_since(workspace, moment(now - HORIZON)):
+        activity.saw_broken(at, broken)
+    activity.saw_broken(now, await records.domains.broken(workspace))
+    async for happenings, samples in records.guardrails.past(workspace, now, spans):
+        # In a thread: it takes a while for a large account.
+        await asyncio.to_thread(activity.add, happenings, samples)
     return activity
 
 
@@ -454,8 +444,8 @@ async def _backtest(name: str, rule: Rule, context: CommandContext) -> Result:
     from shared.guardrails.catalog import free_name
     from shared.guardrails.rule import Action
 
-    activity = await _load_activity(context)
     end = context.now().timestamp()
+    activity = await load_activity(context.records, context.workspace.name, end)
     start = end - LOOK_BACK.total_seconds()
     # In a thread: thirty days of a large account take seconds.
     result = await asyncio.to_thread(backtest, rule, activity, start=start, end=end)

@@ -9,16 +9,17 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import pairwise
+from typing import Any, TypeVar
 
 from shared.domain.wall_clock import DAY
 from shared.guardrails.rule import EVENT_OF, Metric, Scope, subject_key
 from shared.records.guardrails import CLOSED, HEALTH, POLL, CountSample, Happening
 
+T = TypeVar("T")
 HORIZON = 32 * DAY
 """Seconds of the past that any window can reach, with a day to spare."""
-HOURS, QUARTER, HOUR = 24, 6, 3600.0
 WORKSPACE_KEY = "workspace"
 COUNTED = ("sends", Metric.REPLIES, Metric.POSITIVE)
 """The counts of the readings."""
@@ -27,8 +28,7 @@ NEXT_READING = 900.0
 """Seconds until the next reading of the service, at most, while it is read regularly."""
 UNKNOWN = 2**32 - 1
 """The value in the place of a count that the service left out."""
-LARGEST = UNKNOWN - 1
-"""The largest count that is kept."""
+NEVER = float("inf")
 
 
 class Daily:
@@ -43,61 +43,45 @@ class Daily:
         self.days, self.at = array("I"), array("d")
         self.values = {name: array("I") for name in COUNTED}
 
-    def add(self, day: int, at: float, values: Iterable[int | None]) -> None:
+    def add(self, day: int, at: float, counts: Iterable[int | None]) -> None:
         """Take in a reading, the counts in the order of `COUNTED`; usually it is the newest."""
-        if not self.days or (day, at) > (self.days[-1], self.at[-1]):
-            place = len(self.days)
-        else:
+        place = len(self.days)
+        if place and (day, at) <= (self.days[-1], self.at[-1]):
             first, end = bisect_left(self.days, day), bisect_right(self.days, day)
             place = bisect_left(self.at, at, first, end)
-            if place < end and self.at[place] == at:
-                for column, value in zip(self.values.values(), values, strict=True):
-                    column[place] = _kept(value)
+            if place < end and self.at[place] == at:  # it is known already
                 return
         self.days.insert(place, day)
         self.at.insert(place, at)
-        for column, value in zip(self.values.values(), values, strict=True):
-            column.insert(place, _kept(value))
+        for column, count in zip(self.values.values(), counts, strict=True):
+            column.insert(place, UNKNOWN if count is None else min(max(count, 0), UNKNOWN - 1))
 
     def between(self, metric: Metric | str, start: float, end: float, *, generous: bool) -> int | None:
         """The count within a window; where the readings are sparse the largest that can be true, or the smallest.
 
-        None where the reading that ends a day, or the window, doesn't have it.
+        None where the reading at an end of the window, or of a day, doesn't have it.
         """
-        days, at, values = self.days, self.at, self.values[metric]
         total = first = 0
-        while first < len(days):
-            day = days[first]
-            after = bisect_right(days, day, first)
-            on_its_day = day * DAY <= at[first] <= (day + 1) * DAY
-            begins = day * DAY if on_its_day else at[first]  # a service in a test has its own clock
-            if begins <= end and at[after - 1] > start:
-                last = after - 1
-                if at[last] > end:
-                    last = self._place(first, after, end, late=generous)
-                upper = values[last] if last >= first else 0
-                if upper == UNKNOWN:
+        while first < len(self.days):
+            day = self.days[first]
+            after = bisect_right(self.days, day, first)
+            on_its_day = day * DAY <= self.at[first] <= (day + 1) * DAY
+            begins = day * DAY if on_its_day else self.at[first]  # a service in a test has its own clock
+            if begins <= end and self.at[after - 1] > start:
+                upper = self._count(metric, first, after, end, late=generous)
+                lower = self._count(metric, first, after, start, late=not generous) if begins < start else 0
+                if UNKNOWN in {upper, lower}:
                     return None
-                place = first - 1
-                if begins < start:
-                    place = self._place(first, after, start, late=not generous)
-                # A count that is unknown when the window begins is taken for the next one that makes it so large or small.
-                while first <= place <= last and values[place] == UNKNOWN:
-                    place += -1 if generous else 1
-                total += max(0, upper - (values[place] if place >= first else 0))
+                total += max(0, upper - lower)
             first = after
         return total
 
-    def _place(self, first: int, after: int, when: float, *, late: bool) -> int:
-        """The last reading of a day until then, or the first one after it; `first` - 1: there is none."""
+    def _count(self, metric: Metric | str, first: int, after: int, when: float, *, late: bool) -> int:
+        """The count of the last reading of a day until then, or of the first one after it; zero before all."""
         place = bisect_right(self.at, when, first, after)
         if late and not (place > first and self.at[place - 1] == when):
-            return min(place, after - 1)
-        return place - 1
-
-
-def _kept(value: int | None) -> int:
-    return UNKNOWN if value is None else min(max(value, 0), LARGEST)
+            place = min(place + 1, after)
+        return self.values[metric][place - 1] if place > first else 0
 
 
 class Scores:
@@ -110,10 +94,9 @@ class Scores:
 
     def add(self, at: float, value: float) -> None:
         place = bisect_right(self.times, at)
-        if place and self.values[place - 1] == value:
-            return
-        self.times.insert(place, at)
-        self.values.insert(place, value)
+        if not place or self.values[place - 1] != value:
+            self.times.insert(place, at)
+            self.values.insert(place, value)
 
     def at(self, when: float) -> float | None:
         place = bisect_right(self.times, when)
@@ -126,35 +109,59 @@ Counter = Mapping[str, int]
 class Activity:
     """Everything known of one workspace. Counts for a moment are computed once and shared by all rules."""
 
-    def __init__(self) -> None:
-        self._times: defaultdict[tuple[str, Scope], dict[str, list[float]]] = defaultdict(dict)
-        self._counts: dict[Scope, dict[str, Daily]] = defaultdict(dict)
-        self._scores: dict[str, Scores] = {}
-        self._broken: dict[str, list[tuple[float, frozenset[str]]]] = {}
+    def __init__(self, *, heard_since: float = -NEVER) -> None:
+        self._times: defaultdict[tuple[str, Scope], defaultdict[str, list[float]]]
+        self._times = defaultdict(lambda: defaultdict(list))
+        self._counts: dict[Scope, defaultdict[str, Daily]]
+        self._counts = {Scope.SEQUENCE: defaultdict(Daily), Scope.INBOX: defaultdict(Daily)}
+        self._scores = defaultdict[str, Scores](Scores)
+        self._broken = defaultdict[str, list[tuple[float, frozenset[str]]]](list)
         self._keys: dict[str, str] = {}
-        self._cache: dict[object, object] = {}
+        self._cache: dict[object, Any] = {}
         self._now = 0.0
-        self.heard_since = float("-inf")
-        """The time of the first delivery: before it, no event is known. Never: infinity."""
+        self.heard_since = heard_since
+        """The time of the first delivery: before it, no event is known. Infinity: none came."""
         self.polls: list[float] = []
         self.labels: dict[tuple[Scope, str], str] = {}
 
     def add(self, happenings: Iterable[Happening] = (), samples: Iterable[CountSample] = ()) -> None:
-        """Take in what is new; a sample that is known already replaces itself."""
+        """Take in what is new; a sample that is known already changes nothing."""
         self._cache.clear()
         for happening in happenings:
-            self._add_happening(happening)
+            places = (
+                (Scope.SEQUENCE, happening.sequence),
+                (Scope.INBOX, happening.inbox),
+                (Scope.DOMAIN, happening.domain or domain_of(happening.inbox)),
+                (Scope.WORKSPACE, WORKSPACE_KEY),
+            )
+            for scope, name in places:
+                if name:
+                    insort(self._times[happening.kind, scope][self._key(scope, name)], happening.at)
         for sample in samples:
-            self._add_sample(sample)
+            if sample.scope == POLL:
+                if sample.at not in self.polls[-1:]:
+                    insort(self.polls, sample.at)
+            elif sample.scope == HEALTH and sample.health is not None:
+                self._scores[self._key(Scope.INBOX, sample.key)].add(sample.at, sample.health)
+            elif sample.scope not in {HEALTH, CLOSED}:
+                scope = Scope(sample.scope)
+                daily = self._counts[scope][self._key(scope, sample.key)]
+                daily.add(sample.day, sample.at, (sample.sends, sample.replies, sample.positive))
+
+    def forget(self, since: float) -> None:
+        """Forget the deliveries since then, which are taken in again."""
+        for by_key in self._times.values():
+            for times in by_key.values():
+                del times[bisect_left(times, since) :]
 
     def saw_broken(self, at: float, broken: Mapping[str, Collection[str]]) -> None:
         """Take in which domains' DNS is broken, with the checks that say so; the others' isn't. `at` only grows."""
         self._cache.clear()
-        for domain in {*broken, *self._broken}:
-            key, checks = self._key(Scope.DOMAIN, domain), frozenset(broken.get(domain, ()))
-            known = self._broken.setdefault(key, [])
-            if checks != (known[-1][1] if known else frozenset()):
-                known.append((at, checks))
+        now = {self._key(Scope.DOMAIN, domain): frozenset(checks) for domain, checks in broken.items()}
+        for key in {*now, *self._broken}:
+            states, checks = self._broken[key], now.get(key, frozenset())
+            if checks != (states[-1][1] if states else frozenset()):
+                states.append((at, checks))
 
     def broken(self, *, at: float) -> Mapping[str, Collection[str]]:
         """The domains whose DNS was broken then, and the checks that said so."""
@@ -171,40 +178,11 @@ class Activity:
             self._now = now
             self._cache.clear()
 
-    def _add_happening(self, happening: Happening) -> None:
-        places = (
-            (Scope.SEQUENCE, happening.sequence),
-            (Scope.INBOX, happening.inbox),
-            (Scope.DOMAIN, happening.domain or domain_of(happening.inbox)),
-            (Scope.WORKSPACE, WORKSPACE_KEY),
-        )
-        for scope, name in places:
-            if name:
-                insort(
-                    self._times[happening.kind, scope].setdefault(self._key(scope, name), []), happening.at
-                )
-
-    def _add_sample(self, sample: CountSample) -> None:
-        if sample.scope == CLOSED:
-            return
-        if sample.scope == POLL:
-            if not self.polls or sample.at > self.polls[-1]:
-                self.polls.append(sample.at)
-            elif sample.at not in self.polls:
-                insort(self.polls, sample.at)
-            return
-        if sample.scope == HEALTH:
-            if sample.health is not None:
-                key = self._key(Scope.INBOX, sample.key)
-                if (scores := self._scores.get(key)) is None:
-                    scores = self._scores[key] = Scores()
-                scores.add(sample.at, sample.health)
-            return
-        scope = Scope(sample.scope)
-        key, by_key = self._key(scope, sample.key), self._counts[scope]
-        if (daily := by_key.get(key)) is None:
-            daily = by_key[key] = Daily()
-        daily.add(sample.day, sample.at, (sample.sends, sample.replies, sample.positive))
+    def _once(self, place: object, count: Callable[[], T]) -> T:
+        if place not in self._cache:
+            self._cache[place] = count()
+        counted: T = self._cache[place]
+        return counted
 
     def _key(self, scope: Scope, name: str) -> str:
         if (key := self._keys.get(name)) is None:
@@ -217,14 +195,13 @@ class Activity:
 
     def happened(self, kind: str, scope: Scope, *, start: float, end: float) -> Counter:
         """Count the deliveries of a kind that came after `start`, until `end`, by subject."""
-        place = ("happened", kind, scope, start, end)
-        if place not in self._cache:
-            self._cache[place] = {
-                key: count
-                for key, times in self._times[kind, scope].items()
-                if (count := bisect_right(times, end) - bisect_right(times, start))
-            }
-        return self._cache[place]  # type: ignore[return-value] # only this method writes under this place
+
+        def count() -> Counter:
+            by_key = self._times[kind, scope].items()
+            counts = {key: bisect_right(times, end) - bisect_right(times, start) for key, times in by_key}
+            return {key: count for key, count in counts.items() if count}
+
+        return self._once((kind, scope, start, end), count)
 
     def counted(
         self, metric: Metric | str, scope: Scope, *, start: float, end: float, generous: bool = False
@@ -233,106 +210,54 @@ class Activity:
 
         A subject is left out where the service left out its count, or that of one of its inboxes or sequences.
         """
-        place = ("counted", metric, scope, start, end, generous)
-        if place not in self._cache:
-            counts = self._counted(metric, scope, start=start, end=end, generous=generous)
-            self._cache[place] = {key: count for key, count in counts.items() if count is not None}
-        return self._cache[place]  # type: ignore[return-value] # only this method writes under this place
 
-    def _counted(
-        self, metric: Metric | str, scope: Scope, *, start: float, end: float, generous: bool
-    ) -> Mapping[str, int | None]:
-        if scope not in {Scope.DOMAIN, Scope.WORKSPACE}:
-            known = self._counts.get(scope, {}) if metric in COUNTED else {}
-            return {key: one.between(metric, start, end, generous=generous) for key, one in known.items()}
-        finer = Scope.INBOX if scope is Scope.DOMAIN else Scope.SEQUENCE
-        summed: dict[str, int | None] = {}
-        for key, count in self._counted(metric, finer, start=start, end=end, generous=generous).items():
-            whole = domain_of(key) if scope is Scope.DOMAIN else WORKSPACE_KEY
-            so_far = summed.get(whole, 0)
-            summed[whole] = None if so_far is None or count is None else so_far + count
-        return summed
+        def count() -> Counter:
+            sums: dict[str, int | None] = {}
+            finer = Scope.INBOX if scope in {Scope.INBOX, Scope.DOMAIN} else Scope.SEQUENCE
+            for key, daily in self._counts[finer].items() if metric in COUNTED else ():
+                whole = {Scope.DOMAIN: domain_of(key), Scope.WORKSPACE: WORKSPACE_KEY}.get(scope, key)
+                part, so_far = daily.between(metric, start, end, generous=generous), sums.get(whole, 0)
+                sums[whole] = None if so_far is None or part is None else so_far + part
+            return {key: count for key, count in sums.items() if count is not None}
+
+        return self._once((metric, scope, start, end, generous), count)
 
     def health(self, scope: Scope, *, at: float) -> Mapping[str, float]:
         """The score of each inbox, or the lowest of each domain, or of all."""
-        place = ("health", scope, at)
-        if place not in self._cache:
-            lowest: dict[str, float] = {}
-            for inbox, scores in self._scores.items():
-                if (score := scores.at(at)) is not None:
+
+        def lowest() -> Mapping[str, float]:
+            scores: dict[str, float] = {}
+            for inbox, known in self._scores.items():
+                if (score := known.at(at)) is not None:
                     key = {Scope.INBOX: inbox, Scope.DOMAIN: domain_of(inbox)}.get(scope, WORKSPACE_KEY)
-                    lowest[key] = min(score, lowest.get(key, score))
-            self._cache[place] = lowest
-        return self._cache[place]  # type: ignore[return-value] # only this method writes under this place
+                    scores[key] = min(score, scores.get(key, score))
+            return scores
+
+        return self._once((HEALTH, scope, at), lowest)
 
     def outage(self, *, start: float, end: float) -> tuple[float, float] | None:
         """The longest time between two readings of the service that overlaps the window; None: there are no two."""
         place = bisect_right(self.polls, start)
         inside = self.polls[max(0, place - 1) : bisect_right(self.polls, end)]
-        gaps = [(later - earlier, earlier, later) for earlier, later in pairwise(inside)]
-        if not gaps:
-            return None
-        _, earlier, later = max(gaps)
-        return earlier, later
+        return max(pairwise(inside), key=lambda gap: gap[1] - gap[0], default=None)
 
     def known_since(self, metric: Metric) -> float:
-        """Since when a metric is known: an event from the first delivery on, the others from their first reading; infinity: it isn't."""
+        """The time from which a metric is known; infinity: it isn't. An event is from the first delivery on."""
         if metric in EVENT_OF:
-            return self._heard_and_read_since()
+            # From the reading of the service soon after it, sends are known to the minute too.
+            place = bisect_left(self.polls, self.heard_since)
+            soon = place < len(self.polls) and self.polls[place] - self.heard_since <= NEXT_READING
+            return self.polls[place] if soon else self.heard_since
         if metric is Metric.HEALTH:
-            return min((one.times[0] for one in self._scores.values()), default=float("inf"))
+            return min((one.times[0] for one in self._scores.values()), default=NEVER)
         if metric is Metric.DNS:
-            return min((states[0][0] for states in self._broken.values() if states), default=float("inf"))
+            return min((states[0][0] for states in self._broken.values() if states), default=NEVER)
         days = (one.days[0] * DAY for by_key in self._counts.values() for one in by_key.values())
-        return min(days, default=float("inf"))
-
-    def _heard_and_read_since(self) -> float:
-        """The first delivery, or the reading of the service soon after it, from which sends are known to the minute too."""
-        place = bisect_left(self.polls, self.heard_since)
-        soon = place < len(self.polls) and self.polls[place] - self.heard_since <= NEXT_READING
-        return self.polls[place] if soon else self.heard_since
+        return min(days, default=NEVER)
 
     def last_poll(self, *, at: float) -> float | None:
         place = bisect_right(self.polls, at)
         return self.polls[place - 1] if place else None
-
-
-def days(now: float, *, since: float) -> Iterator[tuple[float, float]]:
-    """The days that any window can reach and of which something is kept, each with its end; what is newer is of the last."""
-    today = now // DAY
-    day = min(max(since, now - HORIZON), now) // DAY
-    while day < today:
-        yield day * DAY, (day + 1) * DAY
-        day += 1
-    yield today * DAY, float("inf")
-
-
-def portions(
-    now: float, spans: Iterable[float], *, since: float, begins: Iterable[float] = (), serves: float = 0.0
-) -> Iterator[tuple[float, float, bool]]:
-    """The times to read readings of one after another, and whether a window may begin or end there.
-
-    Elsewhere only the last reading of the time matters: a quarter of a day with such a time, or a whole day. `begins` are
-    first deliveries, from which windows begin where they would begin earlier; what is read serves windows for so many seconds.
-    Nothing is kept of what was before `since`.
-    """
-    edges = [(now - age, now - age + serves) for age in (0.0, *spans)]
-    reached = min(start for start, _ in edges)
-    edges += [(one, one + NEXT_READING) for one in begins if reached <= one <= now]
-    # One hour more: where a window begins, its next reading may count.
-    hours = {hour for start, end in edges for hour in range(int(start // HOUR), int(end // HOUR) + 2)}
-    finer = {hour // HOURS for hour in hours}
-    for start, end in days(now, since=since):
-        first = int(start // HOUR)
-        if first // HOURS not in finer:
-            yield start, end, False
-            continue
-        whole_day = range(first, first + HOURS)
-        cuts = {*whole_day[::QUARTER]} | {
-            cut for hour in hours for cut in (hour, hour + 1) if cut in whole_day
-        }
-        for hour, later in pairwise([*sorted(cuts), first + HOURS]):
-            yield hour * HOUR, later * HOUR if later < first + HOURS else end, hour in hours
 
 
 def domain_of(inbox: str) -> str:

@@ -34,9 +34,6 @@ class Happening:
     sequence: str = ""
     inbox: str = ""
     domain: str = ""
-    workspace: str = ""
-    delivery_id: int = 0
-    """The number of the delivery."""
 
 
 @frozen

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -73,7 +71,7 @@ class Checked:
 
 
 _BROKEN = (
-    sa.select(fact_rows.c.workspace, domains.c.domain, domains.c.broken)
+    sa.select(domains.c.domain, domains.c.broken)
     .join(fact_rows, (fact_rows.c.kind == SENDER) & (fact_rows.c.key == domains.c.domain))
     .where(domains.c.broken != sa.literal("", literal_execute=True))  # in the words of the index
 )
@@ -151,12 +149,8 @@ class Domains(Repository):
     @reads
     def broken(self, tx: Transaction, workspace: str) -> Mapping[str, Sequence[str]]:
         """The domains of a workspace with a confirmed problem, and which of its checks have one."""
-        return _broken(tx, _BROKEN.where(fact_rows.c.workspace == workspace)).get(workspace, {})
-
-    @reads
-    def all_broken(self, tx: Transaction) -> Mapping[str, Mapping[str, Sequence[str]]]:
-        """The broken domains of every workspace that has any."""
-        return _broken(tx, _BROKEN)
+        rows = tx.execute(_BROKEN.where(fact_rows.c.workspace == workspace))
+        return {row.domain: tuple(row.broken.split()) for row in rows}
 
     @reads
     def broken_since(
@@ -191,13 +185,6 @@ def _changes(tx: Transaction, names: Collection[str], since: datetime) -> list[D
     kept = [fact.value for fact in facts.since(tx, CHANGE, since.timestamp())]
     changes = [decode(DomainChange, str(value["change"])) for value in kept if value.get("domain") in names]
     return [change for change in changes if change is not None]
-
-
-def _broken(tx: Transaction, query: sa.Select[Any]) -> dict[str, dict[str, Sequence[str]]]:
-    broken: defaultdict[str, dict[str, Sequence[str]]] = defaultdict(dict)
-    for row in tx.execute(query):
-        broken[row.workspace][row.domain] = tuple(row.broken.split())
-    return broken
 
 
 def _tell(tx: Transaction, due: DueDomain, news: News) -> Mapping[str, str]:

@@ -8,10 +8,10 @@ only one of them can complete it, in the transaction that reports it.
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from itertools import chain
+from itertools import pairwise
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
 from shared.frozen import frozen
-from shared.guardrails.activity import domain_of
+from shared.guardrails.activity import HORIZON, domain_of
 from shared.guardrails.rule import EVENT_OF, subject_key
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import ALL, CLOSED, POLL, CountSample, Happening, Incident, StoredRule, Switch
@@ -39,6 +39,8 @@ THIN_SECONDS, KEPT_SECONDS = 3 * DAY, 40 * DAY
 SLOTS_OF_HOUR = int(HOUR // SLOT_SECONDS)
 LEFT_OUT = -1
 """The number in the place of a count that the service left out."""
+PORTION_SECONDS = 6 * HOUR
+"""The time of which all counts are read at once."""
 HELD_EVERY = 300.0
 """Seconds between two notes that a condition still holds."""
 LOOK_BACK_SECONDS = 30 * DAY
@@ -51,12 +53,7 @@ class Guardrails(Repository):
     @reads
     def rules(self, tx: Transaction, workspace: str) -> Sequence[StoredRule]:
         """The rules of one workspace, by name."""
-        return _rules(tx, [workspace])[workspace]
-
-    @reads
-    def all_rules(self, tx: Transaction) -> Mapping[str, Sequence[StoredRule]]:
-        """The rules of every workspace that has any."""
-        return _rules(tx)
+        return [StoredRule(**fact.value) for fact in facts.listed(tx, RULE, workspaces=[workspace])]
 
     @writes
     def add_rule(self, tx: Transaction, workspace: str, rule: StoredRule) -> bool:
@@ -75,12 +72,8 @@ class Guardrails(Repository):
     @reads
     def switches(self, tx: Transaction, workspace: str) -> Sequence[Switch]:
         """The switches that count in a workspace."""
-        return [*chain.from_iterable(_switches(tx, {workspace, ALL}).values())]
-
-    @reads
-    def all_switches(self, tx: Transaction) -> Mapping[str, Sequence[Switch]]:
-        """The switches of every workspace; that of all under `ALL`."""
-        return _switches(tx)
+        switches = facts.listed(tx, SWITCH, workspaces={workspace, ALL})
+        return [Switch(rule=fact.key, until=fact.at, **fact.value) for fact in switches]
 
     @writes
     def switch_off(self, tx: Transaction, workspace: str, switch: Switch) -> None:
@@ -113,13 +106,13 @@ class Guardrails(Repository):
 
     @reads
     def happenings(
-        self, tx: Transaction, workspace: str | None, since: float, until: float = FOREVER
+        self, tx: Transaction, workspace: str, since: float, until: float = FOREVER
     ) -> list[Happening]:
-        """The deliveries of a workspace, or of all, in this time, the first first."""
+        """The deliveries of a workspace in this time, the first first."""
         c = sightings.c
         query = sa.select(*(c[field.name] for field in fields(Happening))).where(c.at >= since, c.at < until)
-        query = query.where(c.kind.in_([*EVENT_OF.values()])).order_by(c.at)
-        return tx.read(Happening, query if workspace is None else query.where(c.workspace == workspace))
+        query = query.where(c.workspace == workspace, c.kind.in_([*EVENT_OF.values()]))
+        return tx.read(Happening, query.order_by(c.at))
 
     @reads
     def seen_on(self, tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
@@ -142,20 +135,18 @@ class Guardrails(Repository):
     def samples(
         self,
         tx: Transaction,
-        workspace: str | None,
+        workspace: str,
         since: float,
         until: float = FOREVER,
         *,
         last_only: bool = False,
     ) -> list[CountSample]:
-        """The counts of a workspace, or of all, within a time; or the last of each day in it, and every poll.
+        """The counts of a workspace within a time; or the last of each day in it, and every poll.
 
         The last ones are enough where no window begins; between polls lie outages.
         """
         c = samples.c
-        query = sa.select(*_SAMPLE).where(c.at >= since, c.at < until)
-        if workspace is not None:
-            query = query.where(c.workspace == workspace)
+        query = sa.select(*_SAMPLE).where(c.workspace == workspace, c.at >= since, c.at < until)
         if last_only:
             of_day = [key for key in samples.primary_key.columns if key.name != "slot"]
             newest_first = sa.func.row_number().over(partition_by=of_day, order_by=c.slot.desc())
@@ -164,11 +155,29 @@ class Guardrails(Repository):
             query = sa.select(*(ranked.c[column.name] for column in _SAMPLE)).where(last)
         return tx.read(_sample, query.order_by(query.selected_columns.at))
 
-    @reads
-    def counted_since(self, tx: Transaction) -> float:
-        """The time of the oldest count that is kept; infinity where none is."""
-        oldest: float | None = tx.scalar(sa.select(sa.func.min(samples.c.at)))
-        return FOREVER if oldest is None else oldest
+    async def past(
+        self, workspace: str, now: float, spans: Iterable[float] | None = None
+    ) -> AsyncIterator[tuple[list[Happening], list[CountSample]]]:
+        """What is stored of a workspace, in portions: of a large account it is millions of rows.
+
+        Every count is there of days on which a window begins that is so many seconds long; None: of all days. Of the
+        others the last ones are.
+        """
+        edges = set[float]()
+        if spans is not None:
+            heard = await self.heard_since(workspace)
+            # Where a window begins, its next count may matter; the windows move on until all is read again.
+            ages = (now - age + late for age in (0.0, *spans) for late in (0.0, 2 * HOUR))
+            edges = {at // DAY for at in (*ages, heard or now)}
+        day, last = (now - HORIZON) // DAY, now // DAY
+        while day <= last:
+            is_whole = spans is None or day in edges
+            cuts = range(0, int(DAY), int(PORTION_SECONDS if is_whole else DAY))
+            for start, end in pairwise([*(day * DAY + cut for cut in cuts), (day + 1) * DAY]):
+                until = FOREVER if end > last * DAY + DAY - 1 else end
+                counts = await self.samples(workspace, start, until, last_only=not is_whole)
+                yield await self.happenings(workspace, start, until), counts
+            day += 1
 
     @reads
     def closed_days(self, tx: Transaction, workspace: str) -> frozenset[int]:
@@ -253,20 +262,6 @@ def _values_of(sample: CountSample) -> dict[str, Any]:
     return {name: LEFT_OUT if value is None else value for name, value in values.items()}
 
 
-def _rules(tx: Transaction, workspaces: Collection[str] | None = None) -> defaultdict[str, list[StoredRule]]:
-    rules = defaultdict[str, list[StoredRule]](list)
-    for fact in facts.listed(tx, RULE, workspaces=workspaces):
-        rules[fact.workspace].append(StoredRule(**fact.value))
-    return rules
-
-
-def _switches(tx: Transaction, workspaces: Collection[str] | None = None) -> defaultdict[str, list[Switch]]:
-    switches = defaultdict[str, list[Switch]](list)
-    for fact in facts.listed(tx, SWITCH, workspaces=workspaces):
-        switches[fact.workspace].append(Switch(rule=fact.key, until=fact.at, **fact.value))
-    return switches
-
-
 def _put_switch(tx: Transaction, workspace: str, switch: Switch) -> None:
     """Turn a rule off until a moment; None: until a person turns it on."""
     value = {"by": switch.by, "at": switch.at}
@@ -311,8 +306,6 @@ class Claim:
     label: str
     note: str
     sequences: tuple[str, ...] = ()
-    extended: tuple[str, ...] = ()
-    """Sequences that are paused until earlier: the rule's limit is about what it pauses itself."""
     resumes_at: float | None = None
     per_day: int = 0
     at_once: int = 0
@@ -333,26 +326,15 @@ class Begun:
     refusal: str = ""
 
 
-Draw = Callable[[Sequence[Incident]], str]
-"""Words the note of a message from the incidents of which it tells, which may be none."""
-
-
 class Incidents(Repository):
     """The incidents, and who works on them."""
 
     @writes
-    def begin(
-        self,
-        tx: Transaction,
-        claim: Claim,
-        post: PlannedPost | None = None,
-        *,
-        together: Draw | None = None,
-    ) -> Begun:
+    def begin(self, tx: Transaction, claim: Claim, post: PlannedPost | None = None) -> Begun:
         """Begin an incident that is not under way yet, within its rule's limits.
 
         `post` tells it at once, without an act. Where its domain's trouble is told already, nothing new is
-        posted: the card of its pause shows it, or the message about it is drawn again by `together`.
+        posted: the card of its pause shows it, or the message about it when it is drawn again.
         """
         # Two who evaluate a workspace begin one after the other: limits hold, and one trouble of a domain is told once.
         jobs.find(tx, EVALUATE, claim.workspace, "", locked=True)
@@ -364,7 +346,7 @@ class Incidents(Repository):
         same = ("workspace", "rule", "sentence", "action", "subject", "label", "note", "resumes_at", "domain")
         new = tx.insert(incidents).values(
             **{name: getattr(claim, name) for name in same},
-            sequences=json.dumps([*claim.sequences, *claim.extended]),
+            sequences=json.dumps([*claim.sequences]),
             state="done" if post else "decided",
             began_at=tx.now,
             held_at=tx.now,
@@ -378,14 +360,12 @@ class Incidents(Repository):
             jobs.put(tx, ACT, str(row.id), workspace=claim.workspace, at=tx.now, payload=left, how="keep")
         if post and post.channel:
             messages.plan(tx, [(claim.workspace, post)])
-        elif told and together:
-            _redraw(tx, told, together(_read(tx, _told_by(claim.workspace, told))))
         return Begun(incident=_incident(row))
 
     @reads
-    def open(self, tx: Transaction) -> Sequence[Incident]:
-        """The incidents whose condition lasts, the oldest first."""
-        return _read(tx, _IS_OPEN)
+    def open(self, tx: Transaction, workspace: str) -> Sequence[Incident]:
+        """The incidents of a workspace whose condition lasts, the oldest first."""
+        return _read(tx, (incidents.c.workspace == workspace) & _IS_OPEN)
 
     @writes
     def hand_over(self, tx: Transaction, incident: Incident, note: str) -> bool:
@@ -399,12 +379,11 @@ class Incidents(Repository):
         return _redraw(tx, incident.told, note, condensed=True)
 
     @writes
-    def restate(self, tx: Transaction, workspace: str, told: str, note: str) -> bool:
+    def restate(self, tx: Transaction, incident: Incident, note: str) -> bool:
         """Have the message of open incidents say how what they are about is now; returns whether it changed."""
-        is_open = bool(
-            _read(tx, _told_by(workspace, told))
-        )  # else it says where they went, or that they ended
-        return is_open and _redraw(tx, told, note)
+        # One without an open incident says where they went, or that they ended.
+        is_open = bool(_read(tx, _told_by(incident.workspace, incident.told)))
+        return is_open and _redraw(tx, incident.told, note)
 
     @reads
     def decided(self, tx: Transaction, job: Job) -> Incident | None:
@@ -447,14 +426,9 @@ class Incidents(Repository):
         tx.update(incidents, incidents.c.id.in_(ids), held_at=tx.now)
 
     @writes
-    def end(self, tx: Transaction, incident: Incident, draw: Draw) -> bool:
-        """End an incident: the next one about its subject is a new one. Returns whether its message changed."""
-        still = (incidents.c.id == incident.id) & _IS_OPEN
-        ended = tx.update(incidents, still, ended_at=tx.now) == 1
-        if not (ended and incident.told):
-            return False
-        told = _read(tx, _told_by(incident.workspace, incident.told))
-        return _redraw(tx, incident.told, draw(told))
+    def end(self, tx: Transaction, ids: Collection[int]) -> None:
+        """End incidents: the next one about their subject is a new one."""
+        tx.update(incidents, incidents.c.id.in_(ids) & _IS_OPEN, ended_at=tx.now)
 
 
 _IS_OPEN = incidents.c.ended_at.is_(None)

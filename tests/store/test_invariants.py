@@ -41,7 +41,7 @@ async def test_a_rules_limits_hold_with_two_evaluators(url: sa.URL, clock: Manua
             )
         )
         assert sorted(result.refusal for result in begun) == ["", "per day"]
-        assert len(await one.incidents.open()) == 1
+        assert len(await one.incidents.open("default")) == 1
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ ENDED = Job(
 
 
 def guarded(one: AuditEntry) -> Message:
-    return changes.message(one, cards.paused(INCIDENT, ["Fintech"]))
+    return changes.message(one, cards.paused(INCIDENT, ["Fintech"], left=(), failed=(), cut=""))
 
 
 def broken(code: Code = Code.MISSING) -> CheckReport:
@@ -274,15 +274,16 @@ OTHERS: dict[str, Callable[[], Message]] = {
         cards.not_paused(INCIDENT, "The service did not confirm the pause.", failed=True)
     ),
     "guardrail, suggests": lambda: card_blocks.render(
-        cards.suggestion(INCIDENT, sentence.parse(RULE), target="sq_1")
+        cards.finding(INCIDENT, sentence.parse(RULE), target="sq_1")
     ),
     "guardrail, tells": lambda: card_blocks.render(
-        cards.notice(replace(INCIDENT, sentence=TELLS, label="mail.example"), sentence.parse(TELLS))
+        cards.finding(
+            replace(INCIDENT, sentence=TELLS, label="mail.example"),
+            sentence.parse(TELLS),
+            target="domain:mail.example",
+        )
     ),
     "guardrail, over": lambda: card_blocks.render(cards.over(INCIDENT)),
-    "guardrails wait": lambda: card_blocks.render(
-        cards.waiting(["many"], "the bot has not read the service yet")
-    ),
     "domain, not looked at yet": domain,
     "domain, resting": lambda: domain("resting"),
     "domain, acknowledged, with a rule's finding": lambda: domain(

@@ -72,9 +72,7 @@ async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_
     await guarded.advance(10 * MINUTE)
     guarded.clock.now += 5 * HOUR
     await guarded.bounce(6)
-    cards = await guarded.advance()
-    assert [card.title for card in cards] == ["Guardrails can't pause right now"]
-    assert cards[0].text[0].startswith("The bot has no data from ")
+    assert await guarded.advance() == []
     assert guarded.remote.patched == []
 
 
@@ -93,5 +91,5 @@ async def test_a_rule_only_suggests_when_its_author_lost_the_permission(
     await evaluate(strict)
     (card,) = await guarded.posted_cards()
     assert card.title == "Guardrail rule suggests pausing Q3 founders"
-    assert "@ann, who added the rule, no longer has permission to pause sequences" in card.text[1]
+    assert "Only a suggestion: @ann, who added the rule, no longer has permission to pause" in card.text[0]
     assert guarded.remote.patched == []

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import pytest
 import sqlalchemy as sa
 
-from bot.guardrails.account import EVERY, RELOAD_SECONDS
-from shared.guardrails.activity import HORIZON, Activity, portions
+from bot.guardrails.account import RELOAD_SECONDS
+from shared.guardrails.activity import Activity
 from shared.guardrails.rule import Metric, Scope
 from shared.records.guardrails import CountSample, Happening
 from shared.store import Store, open_store
@@ -53,10 +53,10 @@ async def test_a_reload_counts_in_every_window_as_if_all_readings_were_there(
         store_counts(store, 2, now=clock.now)
         whole, reloaded, read = Activity(), Activity(), 0
         whole.add((), await store.guardrails.samples("default", 0.0))
-        for start, end, is_edge in portions(clock.now, SPANS, since=0.0, serves=RELOAD_SECONDS + EVERY):
-            found = await store.guardrails.samples(None, start, end, last_only=not is_edge)
+        async for _, found in store.guardrails.past("default", clock.now, SPANS):
             reloaded.add((), found)
             read += len(found)
+            assert len(found) <= 2 * 24 + 10, "a quarter of a day of each inbox"
     assert read < len(readings(whole)) / 2
     for later in (0.0, 1234.0, RELOAD_SECONDS):
         for span in SPANS:
@@ -75,46 +75,20 @@ def readings(activity: Activity) -> Sequence[float]:
     return [at for daily in activity._counts[Scope.INBOX].values() for at in daily.at]
 
 
-async def test_readings_are_taken_in_beside_the_event_loop_and_in_portions(
+async def test_readings_are_taken_in_beside_the_event_loop(
     guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: set[int] = set()
-    portion: list[int] = []
-    add, samples_of = Activity.add, guarded.store.guardrails.samples
+    add = Activity.add
 
     def added(self: Activity, happenings: Iterable[Happening] = (), new: Iterable[CountSample] = ()) -> None:
         threads.add(threading.get_ident())
         add(self, happenings, new)
 
-    async def counted(
-        workspace: str | None, since: float, until: float = float("inf"), *, last_only: bool = False
-    ) -> list[CountSample]:
-        found = await samples_of(workspace, since, until, last_only=last_only)
-        portion.append(len(found))
-        return found
-
     monkeypatch.setattr(Activity, "add", added)
-    monkeypatch.setattr(guarded.store.guardrails, "samples", counted)
     await guarded.rule(ACTS)
     store_counts(guarded.store, 20, now=guarded.clock.now)
     await guarded.sampler.sample()
     await evaluate(guarded.watch)
-    assert max(portion) <= 4 * 20 + 10  # an hour of each inbox, and of the workspace
     assert threads
     assert threading.get_ident() not in threads
-
-
-async def test_a_rule_with_a_longer_window_reads_the_readings_where_it_begins(
-    guarded: GuardedWorkspace,
-) -> None:
-    await guarded.rule(ACTS)
-    store_counts(guarded.store, 1, now=guarded.clock.now)
-    await evaluate(guarded.watch)
-    await guarded.rule("notify about inbox when replies < 1% of at least 50 sends in 12d", name="later")
-    await evaluate(guarded.watch)
-    daily = guarded.watch.accounts["default"].activity._counts[Scope.INBOX]["sam0@mail.example"]
-    edge = guarded.clock.now - 12 * DAY
-    assert len([at for at in daily.at if abs(at - edge) < HOUR]) == 2
-    assert list(daily.days).count(int(edge // DAY)) < 10
-    assert list(daily.days).count(int(edge // DAY) - 1) == 1
-    assert min(daily.at) >= guarded.clock.now - HORIZON - DAY

@@ -33,7 +33,7 @@ async def test_all_rules_that_find_one_trouble_share_one_message(guarded: Guarde
     await guarded.advance()
     await guarded.bounce(12)
     said = await guarded.advance(10 * MINUTE)
-    open_ = await guarded.store.incidents.open()
+    open_ = await guarded.store.incidents.open("default")
     assert {one.rule for one in open_} == ALL_THAT_FIRE
     assert len({one.told for one in open_}) == 1, "the sequence's bounces came from the domain"
     assert len(said) == 1
@@ -55,7 +55,7 @@ async def test_a_message_leaves_its_trouble_to_the_card_of_the_pause_that_comes_
     ((is_line, card),) = await messages(guarded)
     assert is_line
     assert card.title == "Guardrails on mail.example: see the card of its pause"
-    assert not any(one.told for one in await guarded.store.incidents.open())
+    assert not any(one.told for one in await guarded.store.incidents.open("default"))
     assert await guarded.advance(HOUR) == []
 
 

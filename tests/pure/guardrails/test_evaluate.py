@@ -106,20 +106,6 @@ def test_replies_that_the_service_left_out_are_not_missing() -> None:
     assert evaluate(rate, activity(samples=sent(100, replies=None)), now=NOW) == []
 
 
-@pytest.mark.parametrize(("replies", "fires"), [((3, None, 3), ["q3"]), ((None, None, 3), [])])
-def test_replies_since_a_reading_that_left_them_out_are_counted_from_the_one_before(
-    replies: tuple[int | None, ...], fires: list[str]
-) -> None:
-    """Rather too many than too few: from nothing, where none was before."""
-    at = (NOW - 8 * 3600, NOW - 7 * 3600, NOW - 3600)
-    known = [
-        CountSample(scope="sequence", key="Q3", day=TODAY, at=when, sends=100 * number, replies=count)
-        for number, (when, count) in enumerate(zip(at, replies, strict=True))
-    ]
-    rule = parse("notify about sequence when no replies after 50 sends in 7h")
-    assert [one.subject for one in holding(rule, activity(samples=known), now=NOW)] == fires
-
-
 def test_a_domain_is_unknown_where_one_of_its_inboxes_is() -> None:
     whole = parse("pause domain when bounces > 5% of at least 50 sends in 24h")
     inboxes = sent(60, key="a@acme.com", scope="inbox")
