@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
-from bot.blockkit.actions import DETAILS, LEAD, LOOKS, OnAlert
+from bot.blockkit.actions import ACK, DETAILS, LEAD, LOOKS, OnAlert
 from bot.blockkit.elements import MENU
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
@@ -30,7 +30,7 @@ LATE = "arrived late (no webhook)"
 TITLE_CHARACTERS, NAME_CHARACTERS, LISTED_CHARACTERS = 150, 100, 120
 SIGNATURE_CHARACTERS = 40
 """Less quoted mail or signature than that is shown."""
-_LABELS = {
+LABELS: Mapping[str, str] = {
     "mail": "Claim & reply",
     "claim": "Claim",
     "assign": "Assign …",
@@ -42,7 +42,10 @@ _LABELS = {
     "dismiss": "Not interested …",
     "done": "Mark done",
     "reopen": "Reopen",
+    ACK: "Acknowledge",
+    LEAD: "View lead",
 }
+"""The buttons of acts on alerts."""
 _IN_ROW: Mapping[State, frozenset[str]] = {
     State.UNCLAIMED: frozenset({"mail", "claim"}),
     State.SNOOZED: frozenset({"mail", "claim"}),
@@ -105,7 +108,7 @@ def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
             *facts_of(("Workspace", alert.workspace)),
             *facts_of(("Sequence", _sequence_name(alert)), brief=True),
             *((address,) if email else ()),
-            *_snooze_end(alert),
+            *snooze_end(alert),
             *facts_of(("Delivery", LATE if alert.found else "")),
         ),
         buttons=_buttons(alert),
@@ -117,16 +120,16 @@ def details_card(alert: Alert) -> Card:
     """The whole reply, everything that is known of it, and every act that its state allows."""
     event, (row, menu) = alert.event, _acts(alert)
     page = (crm_button(alert.lead_link),) if alert.lead_link else ()
-    stands, step = status(alert), "" if event.step is None else str(event.step)
+    step = "" if event.step is None else str(event.step)
     return Card(
         title=about(event),
-        text=(stands[:1].upper() + stands[1:], LATE.capitalize() if alert.found else ""),
+        text=(stands(alert), LATE.capitalize() if alert.found else ""),
         quote=(event.reply or "").strip(),
         facts=(
             *facts_of(("Role", event.lead.title), ("Email", event.lead.email)),
             *facts_of(("Sequence", _sequence_name(alert)), ("Step", step), ("Inbox", event.inbox)),
             when("Received", alert.received),
-            *_snooze_end(alert),
+            *snooze_end(alert),
         ),
         buttons=(*row, *(replace(button, menu=False) for button in menu), *page),
     )
@@ -165,6 +168,12 @@ def status(alert: Alert) -> str:
     return f"@{alert.owner_name or alert.owner}'s turn" if alert.owner else nobody
 
 
+def stands(alert: Alert) -> str:
+    """The status as the beginning of a sentence."""
+    text = status(alert)
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def _sequence_name(alert: Alert) -> str:
     name = clip(alert.event.sequence or "", length=NAME_CHARACTERS)
     return f"{name} (paused)" if name and _is_paused(alert) else name
@@ -175,7 +184,7 @@ def _is_paused(alert: Alert) -> bool:
     return alert.state is not State.DONE and alert.subject.get("sequence") == "paused"
 
 
-def _snooze_end(alert: Alert) -> tuple[Fact, ...]:
+def snooze_end(alert: Alert) -> tuple[Fact, ...]:
     if alert.snoozed_until is None or alert.state is State.DONE:
         return ()
     label = "Reminder" if alert.claimed_by else "Snoozed until"
@@ -210,7 +219,7 @@ def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
 
 def _act(alert: Alert, verb: str) -> Button:
     """The button of an act that the alert's state allows."""
-    in_row, label, url, tone = verb in _IN_ROW[alert.state], _LABELS[verb], "", Tone.INFO
+    in_row, label, url, tone = verb in _IN_ROW[alert.state], LABELS[verb], "", Tone.INFO
     if verb == "mail":
         label, url = "Reply" if alert.claimed_by else label, alert.mail_link
     if verb == "wake" and alert.claimed_by:

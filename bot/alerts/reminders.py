@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.alerts.cards import about, reply_card, span
+from bot.alerts.cards import LABELS, about, reply_card, span
 from bot.alerts.links import Links
 from bot.alerts.rendering import NO_LINKS, on_card, write_note
 from bot.alerts.routing import Routes
@@ -36,7 +36,6 @@ TOGETHER = 5
 SUMMARY_SECONDS = 900.0
 """Seconds between two such messages; `replies` lists replies in between."""
 MOST_NAMES = 5
-_LABELS = {"claim": "Claim", "done": "Mark done", LEAD: "View lead", ACK: "Acknowledge"}
 
 
 @frozen
@@ -254,7 +253,7 @@ def reminder_card(due: Due, *, now: float, links: Links = NO_LINKS, passed: Pass
         whole = reply_card(on_card(alert, several=False, links=links))
         return replace(whole, title=title, tone=words.tone, text=text)
     action = OnAlert(verb=words.button, alert=alert.id)
-    button = Button(label=_LABELS[words.button], action=action, tone=Tone.GOOD)
+    button = Button(label=LABELS[words.button], action=action, tone=Tone.GOOD)
     is_possible = words.button != LEAD or alert.event.lead.email
     return Card(title=title, tone=words.tone, text=text, buttons=(button,) if is_possible else ())
 

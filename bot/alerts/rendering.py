@@ -22,7 +22,7 @@ from bot.alerts.cards import (
     first_act,
     listed,
     reply_card,
-    status,
+    stands,
     when,
 )
 from bot.alerts.links import Links
@@ -98,8 +98,7 @@ def _settled(alert: Alert) -> str:
         return f"✓ Acknowledged by @{alert.acked_name}."
     if alert.recovered_at is not None:
         return "It has recovered."
-    stands = status(alert) or "No action needed"
-    return f"{stands[0].upper()}{stands[1:]}."
+    return f"{stands(alert) or 'No action needed'}."
 
 
 def card_of(post: Post, *, several: bool, links: Links = NO_LINKS, in_list: bool = False) -> Card:

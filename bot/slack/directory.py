@@ -127,16 +127,12 @@ class UserDirectory:
         answer = await self._slack.read("usergroups.users.list", usergroup=group)
         return frozenset(str(user) for user in answer.get("users") or ())
 
-    async def find_named(self, name: str) -> tuple[str, Sequence[tuple[str, str]]]:
-        """The id of the one person of a name, `@ann`; empty if it isn't one, with ids and names of those like it."""
+    async def find_named(self, name: str) -> str:
+        """The id of the one person of a name, `@ann`; empty where nobody has it, or several."""
         people = await self._cached_call("people", "", self._people) or {}
         wanted = name.lstrip("@").casefold()
         having = [user for user, names in people.items() if wanted in map(str.casefold, names)]
-        if len(having) == 1:
-            return having[0], ()
-        handles = {names[0].casefold(): user for user, names in people.items()}
-        near = [handles[name] for name in difflib.get_close_matches(wanted, handles, n=3, cutoff=0.5)]
-        return "", [(user, people[user][0]) for user in having[:3] or near]
+        return having[0] if len(having) == 1 else ""
 
     async def people(self) -> Sequence[str]:
         """The names of everybody here who can do something: `ann`."""

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.alerts.cards import about
+from bot.alerts.cards import LABELS, about
 from bot.blockkit.actions import ALERT, ASSIGN, CLAIMING, LOOKS, OnAlert, read_person
+from bot.commands.alerts.alert_actions import BEFORE_TIME
 from shared.api.event_kinds import kind_of
 from shared.commands import times
 from shared.commands.base import ALIASES, nearest_of
@@ -20,13 +21,9 @@ from shared.frozen import frozen
 from shared.text.formats import clip
 from shared.text.tokenize import join, parse_duration
 
-PHRASES = {
-    "take over": "takeover",
-    "not interested": "dismiss",
+PHRASES = {how.words: verb for verb, how in HOW.items() if how.words != verb} | {
     "mark done": "done",
     "view lead": "lead",
-    "remind me": "remind",
-    "unsnooze": "wake",
 }
 """People write these words for acts that have other names."""
 VERBS = CLAIMING - {"mail"}
@@ -36,15 +33,12 @@ NEARLY = 0.75
 """The share of its letters that a misspelled verb has at least in their places."""
 MOST_OFFERED = 5
 """Replies that are offered where several fit."""
-_WORDS = {verb: phrase for phrase, verb in PHRASES.items()}
 _TO = re.compile(r"(?:^|\s)(?:to\s+)?(<@[UW][A-Z0-9]+>|@[^\s@<>]+)(?=\s|$)")
 """Finds the person in `assign ada to @ann`."""
 _TO_WORD = re.compile(r"(?:^|\s)to\s+(\S+)\s*$", re.IGNORECASE)
 """Finds the person in `assign ada to ann`, whom nothing marks as one."""
 _REASON = re.compile(r"\s*:\s*|(?:^|\s+)(?:reason|because)(?:\s+|$)", re.IGNORECASE)
 _ABOUT = re.compile(r"^(?:of|about)\s+", re.IGNORECASE)
-_BEFORE_TIME = frozenset({"in", "for", "until", "till", "til"})
-_DAY_TIMES = frozenset({"morning", "afternoon"})
 _WITHOUT_NAME = {ASSIGN, "dismiss"}
 """Acts after which a thread's line has a person or a reason, and no name of a lead."""
 _OF_LEAD = LOOKS | {"remove"}
@@ -103,10 +97,10 @@ def _split_time(text: str) -> tuple[str, str]:
     """`hassan until monday 9am` as the name and the time; the longest end that tells a time is one."""
     words = text.split()
     for place in range(len(words)):
-        time = words[place + 1 :] if words[place].lower() in _BEFORE_TIME else words[place:]
+        time = words[place + 1 :] if words[place].lower() in BEFORE_TIME else words[place:]
         moment, end = times.read_moment(time), " ".join(time)
         is_moment = moment is not None and moment[1] == len(time)
-        if time and (is_moment or end in _DAY_TIMES or parse_duration(end) is not None):
+        if time and (is_moment or parse_duration(end) is not None):
             return " ".join(words[:place]), end
     return text, ""
 
@@ -157,7 +151,7 @@ def _names(reply: Alert) -> Sequence[str]:
 def choice(asked: NamedReply, replies: Sequence[Alert]) -> tuple[Card, tuple[Card, ...]]:
     """Which of several replies; each with its button."""
     more = f" The first {MOST_OFFERED} are shown." if len(replies) > MOST_OFFERED else ""
-    label = _WORDS.get(asked.verb, asked.verb).capitalize()
+    label = LABELS[asked.verb]
     items = tuple(
         Card(
             title=about(reply.event),

@@ -74,7 +74,7 @@ async def test_a_claim_on_a_card_that_cannot_be_edited_is_shown_in_its_thread(
     current = await until_shown(bot, "claimed by @ann")
     assert current["thread_ts"] == card["ts"]
     await click(bot, card, "Claim", seed.BEN.id)
-    answer = await until_shown(bot, "claimed this at")
+    answer = await until_shown(bot, "Claimed by @ann after")
     assert answer["seen_by"] == seed.BEN.id
     await click(bot, current, "Mark done", seed.ANN.id)
     done = await until_shown(bot, "done by @ann")

@@ -110,4 +110,4 @@ async def test_a_cards_thread_lists_its_commands_and_a_claimer_is_reminded(bot: 
     await shown(bot, message, "Reminder")
     assert "Remind me in 2 h" not in labels(await shown(bot, message, "Reminder"))
     await mention(bot, message, "remind me in 1h", user=seed.CLEO.id)
-    assert await in_thread(bot, message, "@ben claimed this")
+    assert await in_thread(bot, message, "Claimed by @ben after")
