@@ -29,7 +29,7 @@ from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import FARTHEST_LOOKUP, LONGEST_SECONDS, LONGEST_TRIAL, PlannedPost
 from shared.store.post_kinds import NOTE
 from shared.store.sequences import LATE_EVERY, TimerReplaced, timer_of
-from shared.store.slack_limits import POSTS, UPDATES
+from shared.store.slack_limits import UPDATES
 from shared.text.formats import clip, show_number
 
 BOT = Actor(name="outreach", face="bot")
@@ -91,7 +91,6 @@ def kinds(
                 farthest=LONGEST_TRIAL,
                 group=lambda job: job.id,
                 lease=lease,
-                pace=POSTS,
             ),
             Kind(
                 name=jobs.LOOKUP,

@@ -179,8 +179,8 @@ class Jobs(Repository):
         if alone and tx.scalar(_LEASED_OF, same) is not None:
             return ()
         claimed: list[Job] = []
-        free = pace.free(tx) if pace else None
-        for rank, may_begin in zip((ASKED_FOR, ORDINARY), free or (limit, limit), strict=True):
+        free = pace.free(tx) if pace else (limit, limit)
+        for rank, may_begin in zip((ASKED_FOR, ORDINARY), free, strict=True):
             most = min(limit, may_begin) - len(claimed)
             if most > 0:
                 token = 1 + secrets.randbits(TOKEN_BITS)

@@ -592,8 +592,6 @@ class Posting(Repository):
             settled = self._settle_held(tx, turn, turn.job, state, outcome)
         else:
             wake(tx, [turn.channel])  # what waited because this was uncertain
-        if isinstance(outcome, NotSent) and outcome.error == RATE_LIMITED:
-            slack_limits.throttled_post(tx, turn.channel, outcome.after)
         _report(tx, report, turn, outcome, settled)
         return settled
 

@@ -18,19 +18,13 @@ from shared.store.facts import LIMIT, REQUEST
 
 KEPT_SECONDS = 3 * 86_400.0
 """The time for which an event is known again; Slack sends one again for about an hour."""
-UPDATE, POST = "chat.update", "chat.postMessage"
+UPDATE = "chat.update"
 HISTORY, REPLIES = "conversations.history", "conversations.replies"
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0
 """Seconds of the backoff after failures in a row, of one channel."""
-SLOW_SECONDS = 600.0
-"""The time for which posts stay paced after Slack throttled the whole workspace."""
-SAME_TIME_SECONDS = 10.0
-"""The time within which two channels that are throttled are throttled together."""
-CHANNEL_WAIT_SECONDS = 3.0
-"""A longer `Retry-After` is not the single second of a channel."""
-FARTHEST_SECONDS = 4200.0
+FARTHEST_SECONDS = 3600.0
 """A time further ahead was written before the clock was set back: it counts as past."""
-TIMES = ("tat", "closed_until", "slow_until")
+TIMES = ("tat", "closed_until")
 
 
 @frozen
@@ -41,13 +35,8 @@ class Limit:
     """Theoretical arrival time of GCRA: when the next call would be on schedule."""
     closed_until: float = 0.0
     """Slack asked to wait, or keeps failing."""
-    slow_until: float = 0.0
-    """The end of the time for which a throttled method is paced."""
     failures: int = 0
     """The number of failures in a row."""
-    channel: str = ""
-    """The channel in which it was throttled last."""
-    throttled_at: float = 0.0
 
 
 _FIELDS = tuple(field.name for field in fields(Limit))
@@ -75,14 +64,10 @@ class Pace:
     """Calls at once for what a person waits for."""
     background: int
     """The share of the burst for all other calls."""
-    only_slow: bool = False
-    """Any number may be made until Slack has throttled the method."""
 
-    def free(self, tx: Transaction) -> tuple[int, int] | None:
-        """The numbers of calls that may begin now: for what a person waits for, and for the rest; None for any number."""
+    def free(self, tx: Transaction) -> tuple[int, int]:
+        """The numbers of calls that may begin now: for what a person waits for, and for the rest."""
         limit = read(tx, self.method)
-        if self.only_slow and limit.slow_until <= tx.now:
-            return None
         if limit.closed_until > tx.now:
             return 0, 0
         taken = max(0.0, limit.tat - tx.now) / self.period - 1e-6
@@ -91,16 +76,12 @@ class Pace:
     def take(self, tx: Transaction, count: int) -> None:
         """Note so many calls."""
         limit = read(tx, self.method)
-        if not self.only_slow or limit.slow_until > tx.now:
-            tat = max(limit.tat, tx.now) + count * self.period
-            _write(tx, self.method, replace(limit, tat=tat))
+        tat = max(limit.tat, tx.now) + count * self.period
+        _write(tx, self.method, replace(limit, tat=tat))
 
 
 UPDATES = Pace(method=UPDATE, period=60 / 45, burst=40, background=20)
 """Tier 3 promises 50 calls a minute, with sporadic bursts (https://docs.slack.dev/reference/methods/chat.update)."""
-POSTS = Pace(method=POST, period=0.2, burst=5, background=5, only_slow=True)
-"""Once throttled: "several hundred messages per minute" is all that Slack promises for a workspace
-(https://docs.slack.dev/reference/methods/chat.postMessage#rate_limiting)."""
 
 
 def close(tx: Transaction, key: str, seconds: float) -> None:
@@ -122,17 +103,6 @@ def succeed(tx: Transaction, key: str) -> None:
     limit = read(tx, key, lock=False)
     if limit.failures:
         _write(tx, key, replace(read(tx, key), failures=0, closed_until=0.0))
-
-
-def throttled_post(tx: Transaction, channel: str, seconds: float) -> None:
-    """Slack refused a post for now: perhaps in this channel alone, perhaps in its whole workspace."""
-    limit = read(tx, POST)
-    elsewhere = limit.channel not in {"", channel} and 0.0 <= tx.now - limit.throttled_at < SAME_TIME_SECONDS
-    noted = replace(limit, channel=channel, throttled_at=tx.now)
-    if seconds > CHANNEL_WAIT_SECONDS or elsewhere:
-        until = tx.now + seconds
-        noted = replace(noted, closed_until=until, slow_until=until + SLOW_SECONDS)
-    _write(tx, POST, noted)
 
 
 class SlackEvents(Repository):

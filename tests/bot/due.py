@@ -9,7 +9,7 @@ from shared.store import Store
 from shared.store.domains import DueDomain
 from shared.store.jobs import ACT, DOMAIN, EVALUATE, LOOKUP, PAINT, POST, Job, wake_all
 from shared.store.messages import FARTHEST_LOOKUP, LONGEST_TRIAL, ChannelLease, Lookup, Post
-from shared.store.slack_limits import POSTS, UPDATES
+from shared.store.slack_limits import UPDATES
 
 WORKSPACES = ("default", "acme", "beta", "work", "w")
 """Those of the tests."""
@@ -59,7 +59,7 @@ async def claim_repaints(store: Store, *, limit: int = 10) -> list[tuple[Post, .
 async def claim_turns(store: Store, *, limit: int = 16) -> list[ChannelLease]:
     """What is to be posted now, one message for each channel that may have one."""
     lease = store.posting.timings.lease
-    claimed = await store.jobs.claim(POST, lease=lease, limit=limit, workspaces=(), pace=POSTS)
+    claimed = await store.jobs.claim(POST, lease=lease, limit=limit, workspaces=())
     turns = [await store.posting.turn(job) for job in claimed]
     return [turn for turn in turns if turn]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from bot.worker import LEASE_SECONDS
 from shared.records.audit import Actor
 from shared.store import Store, slack_limits
 from shared.store.jobs import PAINT
-from shared.store.messages import LONGEST_SECONDS, NotSent, Post, Sent, redraw
+from shared.store.messages import LONGEST_SECONDS, NotSent, Post, redraw
 from tests.bot.due import claim_paints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, ManualClock, arrive, post_all, routes
@@ -82,27 +83,9 @@ async def test_repaints_that_fail_are_tried_less_and_less(
 async def test_one_throttled_channel_does_not_hold_up_the_others(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     (turn,) = await claim_turns(store, limit=5)
-    await store.posting.settle(turn, NotSent(after=1.0, error="ratelimited"))
-    by = routes()
-    await arrive(store, interested(2), by=type(by)(alert_channels={"default": "C2"}))
+    await store.posting.settle(turn, NotSent(after=30.0, error="ratelimited"))
+    await arrive(store, interested(2), by=replace(routes(), alert_channels={"default": "C2"}))
     (other,) = await claim_turns(store, limit=5)
     assert other.channel == "C2"
-
-
-async def test_a_throttled_workspace_is_waited_for_and_then_posted_to_at_a_steady_pace(
-    store: Store, clock: ManualClock
-) -> None:
-    by = routes()
-    for number in range(40):
-        await arrive(store, interested(number), by=type(by)(alert_channels={"default": f"C{number}"}))
-    (turn,) = await claim_turns(store, limit=1)
-    await store.posting.settle(turn, NotSent(after=30.0, error="ratelimited"))
-    assert await claim_turns(store) == []
     clock.now += 31
-    posted, began = 0, clock.now
-    while posted < 40:
-        for one in await claim_turns(store):
-            await store.posting.settle(one, Sent(ts=f"{posted}"))
-            posted += 1
-        clock.now += 0.05
-    assert 6 <= clock.now - began <= 9
+    assert [turn.channel for turn in await claim_turns(store, limit=5)] == [CHANNEL]
