@@ -254,7 +254,10 @@ class Alerts(Repository):
         if changed:
             messages.repaint(tx, [alert], clicked=True)
             look_now(tx, [alert])
-            _drop_moot(tx, after)
+            # What quiet hours hold and nobody needs any more: whose turn it was, that it isn't done.
+            moot = [TURN] * (after.waiting_since is None) + [UNFINISHED] * (after.state is State.DONE)
+            held = (posts.c.alert_id == alert) & posts.c.kind.in_(moot) & (posts.c.state == PostState.HELD)
+            tx.execute(sa.delete(posts).where(held))
         if changed and trace and before:
             _leave(tx, before, trace(before))
         return AlertChange(alert=after, changed=changed)
@@ -487,14 +490,6 @@ def _unclaimed(
     return {"waiting_since": waits, "turn_ends_at": sa.case((_HAS_ROTA, waits), else_=None), "nudges": 0}
 
 
-def _drop_moot(tx: Transaction, alert: Alert) -> None:
-    """Drop what quiet hours hold and nobody needs any more: whose turn it was, that it isn't done."""
-    moot = [TURN] * (alert.waiting_since is None) + [UNFINISHED] * (alert.state is State.DONE)
-    held = (posts.c.alert_id == alert.id) & posts.c.kind.in_(moot) & (posts.c.state == PostState.HELD)
-    if moot:
-        tx.execute(sa.delete(posts).where(held))
-
-
 def _leave(tx: Transaction, before: Alert, trace: Trace) -> None:
     """Plan the trace in the thread of each of the alert's cards; one of them mentions who is to know."""
     query = sa.select(posts.c.channel, posts.c.workspace, sa.func.max(posts.c.version).label("version"))
@@ -517,24 +512,26 @@ def _leave(tx: Transaction, before: Alert, trace: Trace) -> None:
         messages.plan(tx, [(card.workspace, planned)])
 
 
-def looks(alert: Alert, times: ReminderTimes) -> Mapping[str, float]:
-    """The times at which the reminders of an alert are due, as the alert stands."""
+def _looks(alert: Alert, times: ReminderTimes, sent: Mapping[str, float]) -> Mapping[str, float]:
+    """The times at which the reminders of an alert are due, as the alert stands.
+
+    Those that follow its card are none before it is in a channel, as `sent` has it.
+    """
     due: dict[str, float | None] = {BACK: alert.snoozed_until}
-    if alert.waiting_since is not None:
+    since, is_shown = alert.waiting_since, alert.id in sent
+    if is_shown and since is not None:
         due[TURN] = alert.turn_ends_at
-        if alert.nudges == 0 and alert.turn_ends_at is None:  # a turn that passes on is a reminder
-            due["remind"] = _after(alert.waiting_since, times.remind)
-        if alert.nudges == 1:
-            due["escalate"] = _after(alert.waiting_since, times.escalate)
-    if alert.state is State.CLAIMED and alert.claim_nudges == 0:
-        due[UNFINISHED] = _after(alert.worked_since, times.unfinished)
-    if times.remind is not None and alert.acked_at is None and alert.recovered_at is None:
+        # A turn that passes on is a reminder.
+        if alert.nudges == 0 and alert.turn_ends_at is None and times.remind is not None:
+            due["remind"] = since + times.remind
+        if alert.nudges == 1 and times.escalate is not None:
+            due["escalate"] = since + times.escalate
+    is_mine = is_shown and alert.state is State.CLAIMED and alert.claim_nudges == 0
+    if is_mine and alert.worked_since is not None and times.unfinished is not None:
+        due[UNFINISHED] = alert.worked_since + times.unfinished
+    if is_shown and times.remind is not None and alert.acked_at is None and alert.recovered_at is None:
         due[UNACKNOWLEDGED] = alert.ack_due_at
     return {what: at for what, at in due.items() if at is not None}
-
-
-def _after(since: float | None, seconds: float | None) -> float | None:
-    return None if since is None or seconds is None else since + seconds
 
 
 def is_open(alert: Alert) -> bool:
@@ -579,12 +576,6 @@ def _marked(tx: Transaction, alert: Alert, what: str, times: ReminderTimes) -> M
     return marks.get(what) or {"snoozed_until": None, **_unclaimed(tx)}
 
 
-def _looks(alert: Alert, times: ReminderTimes, sent: Mapping[str, float]) -> Mapping[str, float]:
-    """The times of `looks`, without reminders that follow a card which isn't in any channel yet."""
-    due = looks(alert, times)
-    return due if alert.id in sent else {what: at for what, at in due.items() if what == BACK}
-
-
 def _put_off(
     tx: Transaction, claimed: Sequence[Job], sent: Mapping[str, float], times: ReminderTimes
 ) -> None:
@@ -609,25 +600,14 @@ def _pass_on(
 
     `shown_at`: when the alert's first card was sent.
     """
-    if candidates is None:
-        tx.update(alerts, _c.id == alert.id, turn_ends_at=None)
+    ends: float | None = None
+    if candidates and candidates.quiet_until:
+        ends = candidates.ends_at(tx.now)
+    elif candidates and alert.owner:  # it began with the card, or with the end of a snooze
+        ends = max(shown_at, alert.waiting_since or 0.0) + (candidates.pass_after or 0.0)
+    if candidates is None or (ends is not None and ends > tx.now):
+        tx.update(alerts, _c.id == alert.id, turn_ends_at=ends)
         return ()
-    later = _ends_later(alert, candidates, shown_at, now=tx.now)
-    if later is not None:
-        tx.update(alerts, _c.id == alert.id, turn_ends_at=later)
-        return ()
-    return _pass(tx, alert, candidates)
-
-
-def _ends_later(alert: Alert, candidates: Candidates, shown_at: float, *, now: float) -> float | None:
-    """The end of a turn that began with the card or the end of a snooze; None for now."""
-    if candidates.quiet_until:
-        return candidates.ends_at(now)
-    ends = max(shown_at, alert.waiting_since or 0.0) + (candidates.pass_after or 0.0)
-    return ends if alert.owner and ends > now else None
-
-
-def _pass(tx: Transaction, alert: Alert, candidates: Candidates) -> Iterable[Passed]:
     had = [*alert.passed.split(), *alert.owner.split()]
     in_rota = {*candidates.people}.intersection(had)
     turn = take(tx, candidates, passed=had) if len(in_rota) <= PASSES else Turn()

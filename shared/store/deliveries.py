@@ -208,7 +208,9 @@ class FoundLeads(Repository):
             _remember(tx, workspace, {_BEGUN, *bodies})
             return Compared(0, 0, len(bodies))
         unknown = {lead for lead in bodies if since.get(lead, tx.now) is not None}
-        announced = _announced(tx, workspace, unknown)
+        query = sa.select(alerts.c.email).where(alerts.c.workspace == workspace, alerts.c.kind == INTERESTED)
+        chunks = portions(sorted(unknown))
+        announced = {email for some in chunks for email in tx.scalars(query.where(alerts.c.email.in_(some)))}
         waiting = unknown - announced
         ripe = sorted(lead for lead in waiting & {*since} if tx.now - (since[lead] or tx.now) >= grace)
         _remember(tx, workspace, announced.union(ripe))
@@ -232,12 +234,6 @@ def _candidates(tx: Transaction, workspace: str, leads: Sequence[str]) -> dict[s
 
 def _key(lead: str) -> str:
     return lead_key(lead) if lead else _BEGUN
-
-
-def _announced(tx: Transaction, workspace: str, leads: set[str]) -> set[str]:
-    query = sa.select(alerts.c.email).where(alerts.c.workspace == workspace, alerts.c.kind == INTERESTED)
-    chunks = portions(sorted(leads))
-    return {email for chunk in chunks for email in tx.scalars(query.where(alerts.c.email.in_(chunk)))}
 
 
 def _remember(tx: Transaction, workspace: str, leads: Collection[str], *, since: float | None = None) -> None:
@@ -471,8 +467,9 @@ def _settle(tx: Transaction, decided: Decided) -> None:
     if not decided:
         return
     incidents = [(row, decision) for row, decision in decided if decision.is_incident]
-    leads = {(row.workspace, address(decision.email)) for row, decision in decided if decision.email}
-    _lock(tx, leads | {(row.workspace, decision.domain) for row, decision in incidents})
+    subjects = {(row.workspace, address(decision.email)) for row, decision in decided if decision.email}
+    subjects |= {(row.workspace, decision.domain) for row, decision in incidents}
+    _lock(tx, subjects)
     # In one order, lest two processes lock each other out.
     ordered = sorted(decided, key=lambda pair: pair[0].alert_id)
     settled = [
@@ -595,8 +592,6 @@ def _reopen(tx: Transaction, row: PendingDelivery, decision: Decision, joined: C
     return True
 
 
-Lead = tuple[str, str, str]
-"""Workspace, kind of event, address."""
 _FOUND = (
     sa.select(alerts.c.id, alerts.c.workspace, alerts.c.kind, alerts.c.email)
     .where(alerts.c.email.in_(sa.bindparam("emails", expanding=True)), alerts.c.undelivered)
@@ -611,47 +606,34 @@ def _join(tx: Transaction, decided: Decided) -> tuple[Mapping[int, str], Collect
         for row, decision in decided
         if decision.email and row.alert is None
     ]
-    adopted = _adopt(tx, {lead: row.id for row, _, lead in about if not row.found})
-    delivered = {lead for row, decision, lead in about if not row.found and decision.posts}
-    return adopted, _too_late(tx, [(row.id, lead) for row, _, lead in about if row.found], delivered)
-
-
-def _adopt(tx: Transaction, late: dict[Lead, int]) -> Mapping[int, str]:
-    if not late:
-        return {}
-    values = {"emails": [email for _, _, email in late], "now": tx.now}
-    adopted: dict[int, str] = {}
-    for name, *key in tx.execute(_FOUND, values).all():
-        delivery = late.pop(tuple(key), None)
-        if delivery is not None:
-            tx.update(alerts, alerts.c.id == name, delivery_id=delivery, undelivered=False)
-            adopted[delivery] = name
-    return adopted
-
-
-def _too_late(
-    tx: Transaction, candidates: Sequence[tuple[int, Lead]], shown: Collection[Lead]
-) -> Collection[int]:
-    """Found while their delivery was on the way: that has its alert, or gets it in this transaction."""
-    if not candidates:
-        return ()
-    query = sa.select(alerts.c.workspace, alerts.c.kind, alerts.c.email)
-    rows = tx.execute(query.where(alerts.c.email.in_({lead[2] for _, lead in candidates})))
-    there = {*shown, *(tuple(row) for row in rows)}
-    late: set[int] = set()
-    for delivery, lead in candidates:
-        if lead in there:
-            late.add(delivery)
-        there.add(lead)
-    return late
+    came = {lead: row.id for row, _, lead in about if not row.found}
+    adopted = dict[int, str]()
+    if came:
+        values = {"emails": [email for _, _, email in came], "now": tx.now}
+        for name, *key in tx.execute(_FOUND, values).all():
+            delivery = came.pop(tuple(key), None)
+            if delivery is not None:
+                tx.update(alerts, alerts.c.id == name, delivery_id=delivery, undelivered=False)
+                adopted[delivery] = name
+    late, found = set[int](), [(row.id, lead) for row, _, lead in about if row.found]
+    if found:
+        # Found while their delivery was on the way: that has its alert, or gets it in this transaction.
+        there = {lead for row, decision, lead in about if not row.found and decision.posts}
+        query = sa.select(alerts.c.workspace, alerts.c.kind, alerts.c.email)
+        rows = tx.execute(query.where(alerts.c.email.in_({lead[2] for _, lead in found})))
+        there |= {tuple(row) for row in rows}
+        for number, lead in found:
+            if lead in there:
+                late.add(number)
+            there.add(lead)
+    return adopted, late
 
 
 def _lock(tx: Transaction, subjects: Collection[tuple[str, str]]) -> None:
     """Let one process at a time decide on a lead, or a domain; SQLite has one writer in any case."""
     if tx.is_postgresql and subjects:
         digests = (hashlib.sha256("\0".join(subject).encode()).digest()[:8] for subject in subjects)
-        keys = sorted(int.from_bytes(digest, signed=True) for digest in digests)
-        tx.execute(_LOCK, {"keys": keys})
+        tx.execute(_LOCK, {"keys": sorted(int.from_bytes(digest, signed=True) for digest in digests)})
 
 
 _LOCK = sa.text("SELECT pg_advisory_xact_lock(key) FROM unnest(CAST(:keys AS bigint[])) AS key")
@@ -752,7 +734,12 @@ def _take_over(tx: Transaction, card: ReplyCard, post: PlannedPost) -> None:
     values: dict[str, Any] = {
         name: getattr(post, name) for name in ("alert_id", "urgency", "condensed", "mention")
     }
-    _keep_claim(tx, of=card.alert, on=post.alert_id)
+    # Who claimed the reply keeps it, whatever event of it is shown next.
+    columns = (alerts.c[name] for name in ("claimed_by", "claimed_name", "claimed_at", "assigned_name"))
+    query = sa.select(*columns).where(alerts.c.id == card.alert, alerts.c.claimed_by != "")
+    if claim := tx.execute(query).first():
+        free = (alerts.c.id == post.alert_id) & (alerts.c.claimed_by == "")
+        tx.update(alerts, free, **claim._asdict(), worked_since=claim.claimed_at, waiting_since=None)
     if card.state == State.HELD and post.held_until is None:
         values |= {"state": State.READY, "held_until": None}
         messages.wake(tx, [card.channel])
@@ -771,12 +758,3 @@ def _take_over(tx: Transaction, card: ReplyCard, post: PlannedPost) -> None:
         messages.plan(tx, [(card.workspace, note)])
     messages.renew_unsure(tx, [card.id])
     look_now(tx, [post.alert_id])
-
-
-def _keep_claim(tx: Transaction, *, of: str, on: str) -> None:
-    """Leave a reply with who claimed it, whatever event of it is shown next."""
-    columns = (alerts.c[name] for name in ("claimed_by", "claimed_name", "claimed_at", "assigned_name"))
-    query = sa.select(*columns).where(alerts.c.id == of, alerts.c.claimed_by != "")
-    if claim := tx.execute(query).first():
-        free = (alerts.c.id == on) & (alerts.c.claimed_by == "")
-        tx.update(alerts, free, **claim._asdict(), worked_since=claim.claimed_at, waiting_since=None)

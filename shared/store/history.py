@@ -328,7 +328,7 @@ class Records(AuditLog, Subscriptions, Timers):
         self, tx: Transaction, workspace: str, since: datetime, until: datetime, *, late: float
     ) -> PeriodRecords:
         """The records of a client report from one moment until before another."""
-        within = _within(workspace, since, until)
+        within = (_c.workspace == workspace) & _between(_c.received_at, since, until)
         paused = sa.select(*OWN).where(within, _c.kind == PAUSED).order_by(_c.received_at)
         replies = sa.select(sa.func.count()).where(within, _is_interested(workspace))
         touched = within & _is_interested(workspace) & _TOUCHED_AT.is_not(None)
@@ -336,7 +336,17 @@ class Records(AuditLog, Subscriptions, Timers):
         return PeriodRecords(
             replies=tx.scalar(replies) or 0,
             touches=next(iter(_waits(tx, _TOUCHED_AT, touched, by="", late=late)), Waits()),
-            incidents=[_paused_domain(alert) for alert in read_alerts(tx, paused)],
+            incidents=[
+                DomainIncident(
+                    at=alert.received,
+                    text=f"The service paused {alert.domain or 'a domain'}",
+                    domain=alert.domain,
+                    handled_by=alert.acked_name,
+                    handled_at=moment(alert.acked_at),
+                    recovered_at=moment(alert.recovered_at),
+                )
+                for alert in read_alerts(tx, paused)
+            ],
             changes=changes_between(tx, workspace, since.timestamp(), until.timestamp()),
             lost=[moment(at) for at in tx.scalars(lost.order_by(_c.received_at))],
         )
@@ -349,10 +359,6 @@ def _is_interested(workspace: str) -> sa.ColumnElement[bool]:
 
 def _between(at: sa.ColumnElement[Any], since: datetime, until: datetime) -> sa.ColumnElement[bool]:
     return (at >= since.timestamp()) & (at < until.timestamp())
-
-
-def _within(workspace: str, since: datetime, until: datetime) -> sa.ColumnElement[bool]:
-    return (_c.workspace == workspace) & _between(_c.received_at, since, until)
 
 
 def _deliveries_since(workspace: str, since: float) -> sa.Select[Any]:
@@ -408,17 +414,6 @@ def _status(alert: Alert) -> str:
         reason = f"closed by @{alert.handled_name}: {alert.closed_reason}"
         return reason if alert.closed_reason else f"done by @{alert.handled_name}"
     return f"claimed by @{alert.claimed_name}" if alert.claimed_name else "unclaimed"
-
-
-def _paused_domain(alert: Alert) -> DomainIncident:
-    return DomainIncident(
-        at=alert.received,
-        text=f"The service paused {alert.domain}" if alert.domain else "The service paused a domain",
-        domain=alert.domain,
-        handled_by=alert.acked_name,
-        handled_at=moment(alert.acked_at),
-        recovered_at=moment(alert.recovered_at),
-    )
 
 
 def _open_reply(alert: Alert) -> OpenReply:

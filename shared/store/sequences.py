@@ -249,13 +249,14 @@ class SequenceChanges(Repository):
     def doubts(self, tx: Transaction, workspace: str, sequences: Collection[str]) -> Sequence[Doubt]:
         """The sequences among these that a late request may still change."""
         rows = tx.execute(_NAMED, {"workspace": workspace, "sequences": [*sequences]})
-        return [_doubt_of(row, now=tx.now) for row in rows if _is_doubtful(row, now=tx.now)]
-
-
-def _doubt_of(row: sa.Row[Any], *, now: float) -> Doubt:
-    opposite = {"paused": row.resume_late_until, "active": row.pause_late_until}.get(row.confirmed)
-    contradicted = row.locked_until is None and opposite is not None and opposite > now
-    return Doubt(sequence=row.sequence, confirmed=cast("Status", row.confirmed) if contradicted else None)
+        doubts: list[Doubt] = []
+        for row in rows:
+            opposite = {"paused": row.resume_late_until, "active": row.pause_late_until}.get(row.confirmed)
+            contradicted = row.locked_until is None and opposite is not None and opposite > tx.now
+            confirmed = cast("Status", row.confirmed) if contradicted else None
+            if _is_doubtful(row, now=tx.now):
+                doubts.append(Doubt(sequence=row.sequence, confirmed=confirmed))
+        return doubts
 
 
 def _look_later(tx: Transaction, workspace: str, sequence: str) -> None:

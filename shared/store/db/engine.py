@@ -141,29 +141,18 @@ class Transaction:
         return self.dialect.insert(table)
 
     def insert_once(self, table: sa.Table) -> Any:
-        return _insert_once(self.dialect, table)
+        return self.insert(table).on_conflict_do_nothing()
 
     def upsert(self, table: sa.Table, *names: str) -> Any:
         """Insert a row, or set these columns of the one with the same primary key."""
-        return _upsert(self.dialect, table, names)
+        new = self.insert(table)
+        keys, newest = table.primary_key.columns, {name: new.excluded[name] for name in names}
+        return new.on_conflict_do_update(index_elements=keys, set_=newest)
 
 
 @cache
 def _named(table: sa.Table, names: tuple[str, ...]) -> sa.ColumnElement[bool]:
     return sa.and_(*(table.c[name] == sa.bindparam(name) for name in names))
-
-
-@cache
-def _insert_once(dialect: Any, table: sa.Table) -> Any:
-    return dialect.insert(table).on_conflict_do_nothing()
-
-
-@cache
-def _upsert(dialect: Any, table: sa.Table, names: tuple[str, ...]) -> Any:
-    new = dialect.insert(table)
-    return new.on_conflict_do_update(
-        index_elements=table.primary_key.columns, set_={name: new.excluded[name] for name in names}
-    )
 
 
 Work = Callable[[Transaction], T]
