@@ -44,10 +44,6 @@ class SequenceChange:
     confirmed: str = ""
     """The status that was confirmed last; empty where none is certain."""
 
-    def undisturbed(self, revisions: Mapping[str, int] | None) -> bool:
-        """True if nobody has changed the sequence since these revisions were read; None stands for none read."""
-        return revisions is not None and self.revision == revisions.get(self.sequence, 0) != UNDER_WAY
-
 
 @frozen
 class ChangeResult:

@@ -13,7 +13,6 @@ class KindOfPost:
     """The rules for messages of a kind: their place, their content, their end, and how long they are kept."""
 
     name: str
-    meaning: str
     draws: Literal["note", "card", "updated", "again", "answer", "history"] = "note"
     """The content that is drawn: the note of the post, the card of its alert, a note about that, or an entry of the audit."""
     in_thread: bool = True
@@ -41,76 +40,44 @@ TURN = "turn"
 DNS = "dns"
 
 _TABLE = (
-    KindOfPost(
-        name=ALERT,
-        meaning="the card of an alert",
-        draws="card",
-        in_thread=False,
-        repainted=True,
-        of_alert="card",
-        kept="alert",
-    ),
-    KindOfPost(
-        name=CURRENT,
-        meaning="in the thread of a card that Slack lets nobody edit, what the card should show",
-        draws="card",
-        repainted=True,
-        of_alert="again",
-    ),
-    KindOfPost(
-        name=REPLACED,
-        meaning="one that Slack lets nobody edit, and instead of which another is kept up to date",
-        draws="card",
-    ),
-    KindOfPost(name=TURNED, meaning="that a card shows more than it did", draws="updated", broadcast=True),
-    KindOfPost(
-        name="again",
-        meaning="that a paused domain was reported again",
-        draws="again",
-        broadcast=True,
-        of_alert="again",
-    ),
-    KindOfPost(name="reminder", meaning="that a reply is unclaimed", repainted=True, settled_by="claim"),
-    KindOfPost(
-        name="escalation",
-        meaning="that a reply is still unclaimed",
-        broadcast=True,
-        repainted=True,
-        settled_by="claim",
-    ),
-    KindOfPost(
-        name="back", meaning="that a snooze has ended", broadcast=True, repainted=True, settled_by="claim"
-    ),
-    KindOfPost(name=TURN, meaning="whose turn a reply is", repainted=True, settled_by="turn"),
-    KindOfPost(
-        name=UNFINISHED,
-        meaning="that a claimed reply is not done",
-        repainted=True,
-        settled_by="finish",
-    ),
-    KindOfPost(name="returned", meaning="that a lead is back in the office", broadcast=True),
-    KindOfPost(
-        name=UNACKNOWLEDGED,
-        meaning="that nobody has acknowledged a paused domain",
-        broadcast=True,
-        repainted=True,
-        settled_by="acknowledgement",
-    ),
-    KindOfPost(name="recovered", meaning="that a domain sends again, or is well", broadcast=True),
-    KindOfPost(
-        name=DNS, meaning="that the DNS of a domain broke further, changed or recovered", broadcast=True
-    ),
-    KindOfPost(name=TRACE, meaning="what a person did with an alert"),
-    KindOfPost(name=NOTE, meaning="what the bot did or noticed", in_order=True),
-    KindOfPost(name=HISTORY, meaning="in the thread of a change, what became of it", draws="history"),
-    KindOfPost(name="digest", meaning="the digest of a channel"),
-    KindOfPost(
-        name=ANSWER,
-        meaning="the answer to a person, as rendered",
-        draws="answer",
-        awaited=True,
-        kept="briefly",
-    ),
+    # The card of an alert.
+    KindOfPost(name=ALERT, draws="card", in_thread=False, repainted=True, of_alert="card", kept="alert"),
+    # In the thread of a card that Slack lets nobody edit, what the card should show.
+    KindOfPost(name=CURRENT, draws="card", repainted=True, of_alert="again"),
+    # One that Slack lets nobody edit, and instead of which another is kept up to date.
+    KindOfPost(name=REPLACED, draws="card"),
+    # That a card shows more than it did.
+    KindOfPost(name=TURNED, draws="updated", broadcast=True),
+    # That a paused domain was reported again.
+    KindOfPost(name="again", draws="again", broadcast=True, of_alert="again"),
+    # That a reply is unclaimed.
+    KindOfPost(name="reminder", repainted=True, settled_by="claim"),
+    # That a reply is still unclaimed.
+    KindOfPost(name="escalation", broadcast=True, repainted=True, settled_by="claim"),
+    # That a snooze has ended.
+    KindOfPost(name="back", broadcast=True, repainted=True, settled_by="claim"),
+    # Whose turn a reply is.
+    KindOfPost(name=TURN, repainted=True, settled_by="turn"),
+    # That a claimed reply is not done.
+    KindOfPost(name=UNFINISHED, repainted=True, settled_by="finish"),
+    # That a lead is back in the office.
+    KindOfPost(name="returned", broadcast=True),
+    # That nobody has acknowledged a paused domain.
+    KindOfPost(name=UNACKNOWLEDGED, broadcast=True, repainted=True, settled_by="acknowledgement"),
+    # That a domain sends again, or is well.
+    KindOfPost(name="recovered", broadcast=True),
+    # That the DNS of a domain broke further, changed or recovered.
+    KindOfPost(name=DNS, broadcast=True),
+    # What a person did with an alert.
+    KindOfPost(name=TRACE),
+    # What the bot did or noticed.
+    KindOfPost(name=NOTE, in_order=True),
+    # In the thread of a change, what became of it.
+    KindOfPost(name=HISTORY, draws="history"),
+    # The digest of a channel.
+    KindOfPost(name="digest"),
+    # The answer to a person, as rendered.
+    KindOfPost(name=ANSWER, draws="answer", awaited=True, kept="briefly"),
 )
 POSTS: Mapping[str, KindOfPost] = {kind.name: kind for kind in _TABLE}
 
@@ -124,4 +91,4 @@ def names(**wanted: object) -> tuple[str, ...]:
 
 def kind_of(name: str) -> KindOfPost:
     """The entry of a kind; a kind that a newer version planned is drawn as its note."""
-    return POSTS.get(name) or KindOfPost(name=name, meaning="")
+    return POSTS.get(name) or KindOfPost(name=name)
