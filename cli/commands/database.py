@@ -28,10 +28,12 @@ from shared.store.db.lock import sole_owner
 def run(options: Namespace) -> int:
     """`status`, `backup`, `restore` or `upgrade`."""
     url, file = load(config=options.config).database, options.file
-    if options.action == "status":
-        return _status(url, as_json=options.json)
-    if options.action == "upgrade":
-        return _upgrade(url)
+    if options.action in {"status", "upgrade"}:
+        if file is not None:
+            raise exit_codes.WrongUsage(
+                f"database {options.action} takes no file: it is about the database of the settings"
+            )
+        return _status(url, as_json=options.json) if options.action == "status" else _upgrade(url)
     if file is None:
         raise exit_codes.WrongUsage(f"name a file: outreach database {options.action} FILE")
     if not _is_sqlite(url):

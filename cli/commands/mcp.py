@@ -6,12 +6,16 @@ Only the protocol is on stdout.
 from __future__ import annotations
 
 import asyncio
+import sys
 from argparse import Namespace
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+import anyio.to_thread
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
@@ -30,6 +34,7 @@ from shared.records.audit import ASSISTANT
 from shared.settings import Need, Settings, load
 
 NAME = "outreach"
+LONGEST_LINE_BYTES = 10 * 10**6
 INSTRUCTIONS = f"Tools of an email outreach account, which only read. {NOTICE}"
 
 
@@ -82,8 +87,18 @@ def _server(session: AssistantSession) -> Server[Any]:
 
 async def _serve_stdio(server: Server[Any]) -> None:
     """Serve one client until it leaves."""
-    async with stdio_server() as (reading, writing):
+    stdin: Any = _lines()
+    async with stdio_server(stdin) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
+
+
+async def _lines() -> AsyncIterator[str]:
+    """The lines of stdin; one without end would fill the memory, so the rest of it is dropped as it comes."""
+    read = partial(anyio.to_thread.run_sync, sys.stdin.buffer.readline, LONGEST_LINE_BYTES)
+    while line := await read():
+        yield line.decode("utf-8", "replace")
+        while len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
+            line = await read()
 
 
 def _tool(tool: Tool) -> types.Tool:

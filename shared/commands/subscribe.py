@@ -192,15 +192,13 @@ def list_workspaces(context: CommandContext) -> Sequence[Workspace]:
 
 def _rules(context: CommandContext, workspace: Workspace, channel: str) -> Iterable[Line]:
     """The subscriptions that the rules of `[routes]` give a channel."""
-    from shared.settings.sections import place_of_rule
-
     settings = context.settings
     if settings is None:
         return
     file = settings.file.name if settings.file else "the settings"
     for number, rule in enumerate(settings.routes.rules, start=1):
         if rule.channel == channel and rule.concerns(workspace.name):
-            place, told = f"in {file}: {place_of_rule(number)}", rule.mention
+            place, told = f"in {file}: [[routes.rules]] no. {number}", rule.mention
             for subscription in rule.subscriptions:
                 yield Line(
                     workspace=workspace.name,

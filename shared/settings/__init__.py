@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, in_file, keys_of, table_model
+from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, in_file, keys_of
 from shared.settings.model import DEFAULT, Origin, Settings, UnknownWorkspace
-from shared.settings.removed import take_removed
-from shared.settings.sections import Roles, SlackSettings, Workspace, WorkspaceSection, place_of_rule
+from shared.settings.removed import removed_key, removed_variables
+from shared.settings.sections import Roles, SlackSettings, Workspace, WorkspaceSection
 from shared.settings.sources import SettingProblem, Sources
 from shared.settings.value_types import CLAIM, MEMBERS
 from shared.storage.config_file import FILE_NAME, UntrustedFile, find_config
@@ -92,7 +92,7 @@ def load(
 ) -> Settings:
     """Read environment and file; raises `SettingsError` with everything that is missing or wrong."""
     file = find_config(config, environ=environ)
-    problems: list[SettingProblem] = []
+    problems = list(removed_variables(environ))
     given: dict[str, Any] = {}
     is_read = False
     try:
@@ -106,7 +106,6 @@ def load(
         problems.append(SettingProblem(name=name, problem=f"can't be used: {error}", fix=fix))
     if isinstance(given.get("slack"), dict):
         given["slack"] = {key.lower(): value for key, value in given["slack"].items()}
-    problems += take_removed(given, environ)
     sources = Sources(given, environ)
     problems += sources.problems
     if is_read:
@@ -117,26 +116,20 @@ def load(
             given, context=Origin(file=file.path if file else None, secrets=sources.files)
         )
     except ValidationError as error:
-        details = error.errors(include_input=False)
-        refused = [_explain(refusal, sources.names) for refusal in details]
-        raise SettingsError([*problems, *refused]) from None
-    named = {"OUTREACH_WORKSPACE": settings.default_workspace}
-    named |= {
-        f"{place_of_rule(number)} workspace": settings.own_name(rule.workspace)
-        for number, rule in enumerate(settings.routes.rules, start=1)
-        if rule.workspace
-    }
-    named |= {
-        f"[[guardrails]] {section.name} workspace": settings.own_name(section.workspace)
-        for section in settings.guardrail_sections
-        if section.workspace
-    }
-    fix = f"Use one of: {', '.join(settings.workspaces)}."
-    problems += [
-        SettingProblem(name=place, problem="is an unknown workspace.", fix=fix)
-        for place, name in named.items()
-        if name not in settings.workspaces
+        refused = [_explain(details, given, sources.names) for details in error.errors(include_input=False)]
+        raise SettingsError(dict.fromkeys([*problems, *refused])) from None
+    named: list[tuple[tuple[str | int, ...], str]] = [
+        (("routes", "rules", number, "workspace"), rule.workspace)
+        for number, rule in enumerate(settings.routes.rules)
     ]
+    named += [
+        (("guardrails", number, "workspace"), rule.workspace)
+        for number, rule in enumerate(settings.guardrail_sections)
+    ]
+    unknown = [in_file(place) for place, name in named if name and not settings.has_workspace(name)]
+    unknown += [] if settings.has_workspace(settings.default_workspace) else ["OUTREACH_WORKSPACE"]
+    fix = f"Use one of: {', '.join(settings.workspaces)}."
+    problems += [SettingProblem(name=name, problem="is an unknown workspace.", fix=fix) for name in unknown]
     if problems:
         raise SettingsError(problems)
     return settings
@@ -174,35 +167,46 @@ def _absent(*path: str) -> SettingProblem:
     return SettingProblem(name=VARIABLES.get(path) or in_file(path), problem="is missing.", fix=fix)
 
 
-def _explain(details: ErrorDetails, names: Mapping[SettingPath, str]) -> SettingProblem:
+def _explain(
+    details: ErrorDetails, given: Mapping[str, Any], names: Mapping[SettingPath, str]
+) -> SettingProblem:
     """Name, problem and fix of one refusal; never the value that was given."""
-    path = tuple(str(part) for part in details["loc"] if part != "[key]")
-    place = next((path[:length] for length in (1, 2) if path[:length] in VARIABLES), ())
-    where, variable = in_file(path), VARIABLES.get(place, "")
-    name = f"{variable} ({where} in the file)" if variable else f"{where} (in the file)"
+    place = tuple(part for part in details["loc"] if part != "[key]")
+    path = tuple(map(str, place))
+    is_unknown = details["type"] in _UNKNOWN
+    if is_unknown and (removed := removed_key(place, _value(given, place))):
+        return removed
+    variable = next((v for length in (1, 2) if (v := VARIABLES.get(path[:length]))), "")
+    name = f"{variable} ({in_file(place)} in the file)" if variable else f"{in_file(place)} (in the file)"
     name = next((names[path[:length]] for length in (1, 2, 3) if path[:length] in names), name)
-    if details["type"] in _UNKNOWN:
+    if is_unknown:
         return SettingProblem(name=name, problem="is not a setting.", fix=_suggestion(path, details))
     context = details.get("ctx", {})
     refused = f"is invalid: {details['msg'][0].lower()}{details['msg'][1:]}."
-    problem = context.get("problem") or PLAIN_WORDS.get(details["type"], refused)
-    field = FIELDS.get(place)
+    field = next((FIELDS[path[:length]] for length in (1, 2) if path[:length] in VARIABLES), None)
     meaning = field.description if field else None
+    usual = "Add it." if details["type"] == "missing" else "Correct it."
     return SettingProblem(
         name=name,
-        problem=problem,
-        fix=context.get("fix") or meaning or ("Add it." if details["type"] == "missing" else "Correct it."),
+        problem=context.get("problem") or PLAIN_WORDS.get(details["type"], refused),
+        fix=context.get("fix") or meaning or usual,
     )
+
+
+def _value(given: Any, place: Sequence[Any]) -> Any:
+    """What the file has at a place where a key is unknown."""
+    for part in place:
+        given = given[part] if isinstance(given, (dict, list)) else None
+    return given
 
 
 def _suggestion(path: SettingPath, details: ErrorDetails) -> str:
     """The nearest known key of the same table, or all of them."""
     names = re.findall(r"'([^']+)'", str(details.get("ctx", {}).get("expected", "")))
     if not names:
-        model: type[Any] = Settings
-        for part in path[:-1]:
-            field = keys_of(model).get(part)
-            model = (field and table_model(field.annotation)) or model
-        names = list(keys_of(model))
+        tables: SettingPath = ()
+        for part in path[:-1]:  # without the names of workspaces and channels, and the numbers of rules
+            tables = (*tables, part) if (*tables, part) in FIELDS else tables
+        names = [field[-1] for field in FIELDS if field[:-1] == tables]
     near = difflib.get_close_matches(path[-1].lower(), names, n=1)
     return f"Did you mean {near[0]}?" if near else f"Known settings: {', '.join(names)}."

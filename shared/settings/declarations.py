@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from pydantic import SecretStr
@@ -13,9 +13,15 @@ from shared.settings.model import Settings
 SettingPath = tuple[str, ...]
 
 
-def in_file(path: SettingPath) -> str:
-    """The setting as a person finds it in the file."""
-    *tables, key = path
+def in_file(path: Sequence[str | int]) -> str:
+    """The setting as a person finds it in the file: `port`, `[dns] every`, `[[routes.rules]] no. 2 events`."""
+    places = list(path)
+    while len(places) > 1 and isinstance(places[-1], int):  # an element of a list is said with its key
+        places.pop()
+    *tables, key = map(str, places)
+    for place, number in enumerate(places):
+        if isinstance(number, int):
+            return f"[[{'.'.join(tables[:place])}]] no. {number + 1} {'.'.join([*tables[place + 1 :], key])}"
     return f"[{'.'.join(tables)}] {key}" if tables else key
 
 
@@ -43,11 +49,6 @@ def _variable(field: FieldInfo) -> str:
     return str(extra.get("variable", "")) if isinstance(extra, dict) else ""
 
 
-def _is_secret(field: FieldInfo) -> bool:
-    """Return True if no text may show the value: a secret, or an address that may have a password in it."""
-    return not field.repr or _contains_secret(field.annotation)
-
-
 def _contains_secret(annotation: Any) -> bool:
     return annotation is SecretStr or any(map(_contains_secret, get_args(annotation)))
 
@@ -58,5 +59,10 @@ VARIABLES: Mapping[SettingPath, str] = {
     for path, field in FIELDS.items()
     if path[0] != "workspaces" and (variable := _variable(field))
 }
-SECRETS: frozenset[SettingPath] = frozenset(path for path, field in FIELDS.items() if _is_secret(field))
-"""The settings that a file of their own may hold; those below `workspaces` are of each workspace."""
+SECRETS: frozenset[SettingPath] = frozenset(
+    path for path, field in FIELDS.items() if not field.repr or _contains_secret(field.annotation)
+)
+"""No text may show these: secrets, and an address that may have a password in it. A file of their own may hold them.
+
+Those below `workspaces` are of each workspace.
+"""

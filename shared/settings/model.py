@@ -76,13 +76,13 @@ class Settings(WorkspaceSection):
         variable="OUTREACH_STATE_DIR",
         example="/var/lib/outreach",
     )
-    secret_keys: of.Secrets = setting(
+    secret_keys: of.SecretKeys = setting(
         (),
         "Encrypts the webhook secrets and Slack's tokens in the database. Use the same one for all processes that share the database. Create one with "
         "`openssl rand -base64 32`. Several, separated by commas, during a rotation: the first encrypts, all decrypt.",
         alias="secret_key",
         variable="OUTREACH_SECRET_KEY",
-        example="your-key",
+        example="your-key-of-32-random-bytes",
     )
     host: Annotated[str, Field(min_length=1)] = setting(
         "127.0.0.1", "The address on which the bot listens.", variable="OUTREACH_HOST", example="127.0.0.1"
@@ -205,6 +205,9 @@ class Settings(WorkspaceSection):
     def own_name(self, name: str) -> str:
         """A workspace's name as its table spells it; an unknown name stays as it is."""
         return next((own for own in self.workspaces if own.casefold() == name.casefold()), name)
+
+    def has_workspace(self, name: str) -> bool:
+        return self.own_name(name) in self.workspaces
 
     def workspace(self, name: str | None = None) -> Workspace:
         """The named workspace (case ignored), or the default; raises `UnknownWorkspace`."""

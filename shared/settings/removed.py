@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 
-from shared.settings.declarations import SettingPath, in_file
+from shared.settings.declarations import in_file
 from shared.settings.sources import SettingProblem
 from shared.storage.secret_file import SUFFIX
 
@@ -52,41 +52,20 @@ REMOVED: dict[str, str] = {
 }
 
 
-def take_removed(given: dict[str, Any], environ: Mapping[str, str]) -> Iterator[SettingProblem]:
-    """Take every setting that was let go out of the file's tables, and say once what replaces it.
-
-    What is taken out is not reported a second time as unknown.
-    """
+def removed_variables(environ: Mapping[str, str]) -> Iterator[SettingProblem]:
+    """The variables that were let go, or that name a file with their value, as far as they are set."""
     for name, instead in REMOVED.items():
-        places = _variables(name, environ) if name.isupper() else _take(given, tuple(name.split(".")))
-        for place in dict.fromkeys(places):
-            yield SettingProblem(name=place, problem=f"was let go: {instead}.", fix="")
+        for variable in (name, name + SUFFIX) if name.isupper() else ():
+            if environ.get(variable, "").strip():
+                yield SettingProblem(name=variable, problem=f"was let go: {instead}.")
 
 
-def _variables(name: str, environ: Mapping[str, str]) -> Iterator[str]:
-    """The variable, or the one that names a file with its value, as far as they are set."""
-    return (variable for variable in (name, name + SUFFIX) if environ.get(variable, "").strip())
-
-
-def _take(table: Any, pattern: SettingPath, above: SettingPath = ()) -> Iterator[str]:
-    """Remove what the pattern names below this table; gives each place as a person finds it in the file."""
-    if isinstance(table, list):
-        for inner in table:
-            yield from _take(inner, pattern, above)
-    if not isinstance(table, dict):
-        return
-    first, *rest = pattern
-    names = [first, first + SUFFIX.lower()] if not rest else [first]
-    for key in list(table) if first == "*" else [name for name in names if name in table]:
-        if rest:
-            yield from _take(table[key], tuple(rest), (*above, key))
-        else:
-            yield _place((*above, key), table.pop(key))
-
-
-def _place(path: SettingPath, value: Any) -> str:
-    name = ".".join(path)
-    if isinstance(value, dict):
-        return f"[{name}]"
-    is_array = isinstance(value, list) and any(isinstance(inner, dict) for inner in value)
-    return f"[[{name}]]" if is_array else in_file(path)
+def removed_key(place: Sequence[str | int], value: object) -> SettingProblem | None:
+    """The sentence for an unknown key of the file that was known once; None if it never was."""
+    *tables, key = (str(part) for part in place if not isinstance(part, int))
+    names = (".".join((*tables, key)), ".".join((*tables, key.removesuffix(SUFFIX.lower()))))
+    for pattern, instead in REMOVED.items():
+        if any(fnmatchcase(name, pattern) for name in names):
+            where = f"[{names[0]}]" if isinstance(value, dict) else in_file(place)
+            return SettingProblem(name=where, problem=f"was let go: {instead}.")
+    return None

@@ -270,11 +270,6 @@ class Routing(ChannelPolicy):
         return {rota.name: rota for rota in every if rota}
 
 
-def place_of_rule(number: int) -> str:
-    """Say where the file has a rule, counted from 1."""
-    return f"[[routes.rules]] no. {number}"
-
-
 class AlertPolicy(Section):
     """`[alerts]`: how long an interested reply may wait."""
 

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from shared.frozen import frozen
 from shared.settings.declarations import SECRETS, VARIABLES, SettingPath, in_file
-from shared.storage.secret_file import (
-    SUFFIX,
-    SecretFile,
-    SecretUnusable,
-    credential_file,
-    named_file,
-    secret_files,
-)
+from shared.storage.secret_file import SUFFIX, SecretFile, SecretUnusable, named_file, secret_files
 
 
 @frozen
@@ -24,7 +17,7 @@ class SettingProblem:
 
     name: str
     problem: str
-    fix: str
+    fix: str = ""
 
 
 class Sources:
@@ -41,67 +34,42 @@ class Sources:
         self.unread: set[SettingPath] = set()
         """The settings that were given, but can't be used."""
         self.files: list[Path] = []
-        self._given = given
-        for path, name in VARIABLES.items():
-            here = [name] if environ.get(name, "").strip() else []
-            self._take(path, [*here, *(secret_files(name, environ) if path in SECRETS else [])], environ)
-        for *tables, key in sorted(SECRETS):
-            for place in self._places(tuple(tables)):
-                self._from_table((*place, key), environ)
-
-    def _places(self, tables: SettingPath) -> list[SettingPath]:
-        """The tables of the file at this path: of `workspaces` each one."""
-        named = self._given.get("workspaces")
+        self._given, self._environ = given, environ
+        named = given.get("workspaces")
         names = named if isinstance(named, dict) else ()
-        return [("workspaces", name) for name in names] if tables == ("workspaces",) else [tables]
-
-    def _from_table(self, path: SettingPath, environ: Mapping[str, str]) -> None:
-        """Take a secret that the settings file names with `…_file`, or the credential of a workspace."""
-        table = self._table(path[:-1])
-        if table is None:
-            return
-        named = table.pop(path[-1] + SUFFIX.lower(), None)
-        credential = credential_file(".".join(path), environ) if path[0] == "workspaces" else None
-        if path in self.names or path in self.unread:
-            return
-        where = in_file((*path[:-1], path[-1] + SUFFIX.lower()))
-        if credential:
-            self._take(path, [credential], environ)
-        elif named is not None and not (isinstance(named, str) and named.strip()):
-            problem = SettingProblem(name=where, problem="is not a path.", fix="Write it in quotes.")
-            self._reject(path, problem)
-        elif named is not None:
-            here = [in_file(path)] if table.get(path[-1]) else []
-            self._take(path, [*here, named_file(where, named)], environ)
-
-    def _take(
-        self, path: SettingPath, origins: Sequence[str | SecretFile], environ: Mapping[str, str]
-    ) -> None:
-        """Set a setting from its only origin: a variable's name, or a file."""
-        if len(origins) > 1:
-            problem = f"is set more than once: {' and '.join(map(str, origins))}."
-            name = VARIABLES.get(path) or in_file(path)
-            self._reject(path, SettingProblem(name=name, problem=problem, fix="Keep one of them."))
-            return
-        for origin in origins:
+        own = [path[-1] for path in SECRETS if path[0] == "workspaces"]
+        for path in (*VARIABLES, *(("workspaces", name, key) for name in names for key in own)):
             try:
-                value = origin.read() if isinstance(origin, SecretFile) else environ[origin]
+                self._take(path)
             except SecretUnusable as why:
-                self._reject(path, SettingProblem(name=str(origin), problem=why.problem, fix=why.fix))
-                return
-            self.files += [origin.path] if isinstance(origin, SecretFile) else []
-            table = self._table(path[:-1])
-            if table is not None:
-                table[path[-1]] = value
-            self.names[path] = str(origin)
+                self._reject(path, why.named_by, why.problem, why.fix)
 
-    def _reject(self, path: SettingPath, problem: SettingProblem) -> None:
-        self.problems.append(problem)
-        self.unread.add(path)
-
-    def _table(self, tables: SettingPath) -> dict[str, Any] | None:
-        """The table at this path, made where it is missing; None where the file has something else there."""
+    def _take(self, path: SettingPath) -> None:
+        """Set a setting from its only source: a variable, or a file. Raises `SecretUnusable`."""
+        *tables, key = path
         table: Any = self._given
         for name in tables:
             table = table.setdefault(name, {}) if isinstance(table, dict) else None
-        return table if isinstance(table, dict) else None
+        if not isinstance(table, dict):  # which is told as a mistake of the file
+            return
+        variable, key_file = VARIABLES.get(path, ""), key + SUFFIX.lower()
+        origins: list[str | SecretFile] = [variable] if self._environ.get(variable, "").strip() else []
+        if not variable or path in SECRETS:
+            # A credential of a workspace is named like its place in the file.
+            origins += secret_files(variable or ".".join(path), self._environ)
+            named = table.pop(key_file, None)
+            if named is not None and not origins:
+                origins = [in_file(path)] if table.get(key) else []
+                origins.append(named_file(in_file((*tables, key_file)), named))
+        if len(origins) > 1:
+            problem = f"is set more than once: {' and '.join(map(str, origins))}."
+            self._reject(path, variable or in_file(path), problem, "Keep one of them.")
+            return
+        for origin in origins:
+            table[key] = origin.read() if isinstance(origin, SecretFile) else self._environ[origin]
+            self.files += [origin.path] if isinstance(origin, SecretFile) else []
+            self.names[path] = str(origin)
+
+    def _reject(self, path: SettingPath, name: str, problem: str, fix: str) -> None:
+        self.problems.append(SettingProblem(name=name, problem=problem, fix=fix))
+        self.unread.add(path)

@@ -30,6 +30,8 @@ CLAIM = "claim"
 """Claiming, snoozing and handling alerts, which isn't a command of the table."""
 LONGEST_PAGE = 1_000
 """Characters; Slack takes links of 3,000, and an address may be quoted to three times its length."""
+SHORTEST_KEY = 16
+"""Characters: what is encrypted with less is found by trying."""
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -124,6 +126,14 @@ def _secret(value: SecretStr) -> SecretStr:
     return value
 
 
+def _secret_keys(keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+    """The first one encrypts, so it must not be guessed; the others only read what was encrypted before."""
+    if keys and len(keys[0].get_secret_value()) < SHORTEST_KEY:
+        problem = f"is shorter than {SHORTEST_KEY} characters, and could be guessed."
+        raise wrong(problem, "Create one with `openssl rand -base64 32`.")
+    return keys
+
+
 def _split(value: Any) -> Any:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
@@ -185,6 +195,7 @@ Selector = Annotated[
 Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
 Secret = Annotated[SecretStr, AfterValidator(_secret)]
 Secrets = Annotated[tuple[Secret, ...], BeforeValidator(_split)]
+SecretKeys = Annotated[Secrets, AfterValidator(_secret_keys)]
 Rate = Annotated[float, Field(gt=0, le=10)]
 DatabaseUrl = Annotated[
     str,

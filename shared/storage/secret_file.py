@@ -14,16 +14,16 @@ from shared.storage.private_file import NotPrivate, read_trusted
 
 CREDENTIALS = "CREDENTIALS_DIRECTORY"
 SUFFIX = "_FILE"
-LARGEST = 65_536
-"""Bytes; the longest real secret is a signed token of a few thousand."""
+LARGEST_BYTES = 65_536
+"""The longest real secret is a signed token of a few thousand."""
 
 
 class SecretUnusable(Exception):
-    """A secret's file can't be used: `problem` and `fix`, neither with anything of its content."""
+    """A secret's file can't be used: what names it, `problem` and `fix`, none with anything of its content."""
 
-    def __init__(self, problem: str, fix: str) -> None:
-        self.problem, self.fix = problem, fix
-        super().__init__(f"{problem} {fix}")
+    def __init__(self, named_by: str, problem: str, fix: str) -> None:
+        self.named_by, self.problem, self.fix = named_by, problem, fix
+        super().__init__(f"{named_by} {problem} {fix}")
 
 
 @frozen
@@ -40,41 +40,40 @@ class SecretFile:
         """The secret without the space around it; raises `SecretUnusable`."""
         try:
             content = read_trusted(self.path)
-            text = content.decode("utf-8-sig").strip() if len(content) <= LARGEST else ""
+            text = content.decode("utf-8-sig").strip() if len(content) <= LARGEST_BYTES else ""
         except NotPrivate as why:
             fix = why.fix or f"chown it to the user that runs this program, or to root: {self.path}"
-            raise SecretUnusable(
+            raise self._unusable(
                 f"can't be trusted: {why.reason}.", f"If its content is right: {fix}"
             ) from None
         except OSError as error:
             problem = f"can't be read: {error.strerror or 'no such file'}."
-            raise SecretUnusable(problem, "Correct the path, or the file's owner and mode.") from None
+            raise self._unusable(problem, "Correct the path, or the file's owner and mode.") from None
         except ValueError:
-            raise SecretUnusable("is not text.", "Write the secret alone into the file, as text.") from None
+            raise self._unusable("is not text.", "Write the secret alone into the file, as text.") from None
         if not text:
             problem = "is empty." if not content.strip() else "is too long for a secret."
-            raise SecretUnusable(problem, "Write the secret alone into the file.")
+            raise self._unusable(problem, "Write the secret alone into the file.")
         return text
 
-
-def secret_files(variable: str, environ: Mapping[str, str]) -> list[SecretFile]:
-    """The files that the environment names for the secret of this variable."""
-    name = f"{variable}{SUFFIX}"
-    named = environ.get(name, "").strip()
-    files = [named_file(name, named)] if named else []
-    credential = credential_file(variable, environ)
-    return [*files, credential] if credential else files
+    def _unusable(self, problem: str, fix: str) -> SecretUnusable:
+        return SecretUnusable(str(self), problem, fix)
 
 
-def credential_file(name: str, environ: Mapping[str, str]) -> SecretFile | None:
-    """The credential of this name, if systemd passed it."""
+def secret_files(name: str, environ: Mapping[str, str]) -> list[SecretFile]:
+    """The files that the environment names for a secret: by `NAME_FILE`, and as a credential that systemd passed."""
+    variable = f"{name}{SUFFIX}"
+    named = environ.get(variable, "").strip()
+    files = [named_file(variable, named)] if named else []
     folder = environ.get(CREDENTIALS, "").strip()
     path = Path(folder) / name
     # `Path.is_file` would raise for a folder that this user can't enter.
     is_passed = folder and os.path.isfile(path)  # noqa: PTH113
-    return SecretFile(named_by=f"credential {name}", path=path) if is_passed else None
+    return [*files, SecretFile(named_by=f"credential {name}", path=path)] if is_passed else files
 
 
-def named_file(named_by: str, text: str) -> SecretFile:
+def named_file(named_by: str, text: object) -> SecretFile:
     """The file at a path that a person wrote; a `~` that leads nowhere stays, and can't be read."""
+    if not isinstance(text, str) or not text.strip():
+        raise SecretUnusable(named_by, "is not a path.", "Write it in quotes.")
     return SecretFile(named_by=named_by, path=Path(os.path.expanduser(text.strip())))  # noqa: PTH111

@@ -54,19 +54,19 @@ async def test_a_secret_that_was_just_stored_is_known_to_every_delivery(prepared
 
 
 async def test_secrets_encrypted_with_another_key_are_503_until_the_key_is_set(prepared: BotHarness) -> None:
-    prepared.environ["OUTREACH_SECRET_KEY"] = "key-of-yesterday"
+    prepared.environ["OUTREACH_SECRET_KEY"] = "the-key-of-yesterday"
     async with bot_inside(prepared) as running:
         await add_secret(prepared)
         await running.store.instance.id()
     async with bot_inside(prepared):  # what was stored in clear is encrypted at the start
         assert await deliver(prepared, STORED) == 200
-    prepared.environ["OUTREACH_SECRET_KEY"] = "key-of-today"
+    prepared.environ["OUTREACH_SECRET_KEY"] = "the-key-of-today"
     async with bot_inside(prepared):
         assert await prepared.deliver(interested(1)) == 200
         assert await deliver(prepared, STORED) == 503
         _, state = await readiness(prepared)
         assert "OUTREACH_SECRET_KEY" in state["webhook_secrets"]
-    prepared.environ["OUTREACH_SECRET_KEY"] = "key-of-today,key-of-yesterday"
+    prepared.environ["OUTREACH_SECRET_KEY"] = "the-key-of-today,the-key-of-yesterday"
     async with bot_inside(prepared):
         assert await deliver(prepared, STORED) == 200
 

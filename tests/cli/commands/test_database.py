@@ -133,6 +133,12 @@ def test_nothing_is_restored_while_a_bot_runs(offline: Shell) -> None:
     assert (result.code, "Stop it" in result.err) == (1, True)
 
 
+@pytest.mark.parametrize("action", ["status", "upgrade"])
+def test_a_file_that_would_be_ignored_is_refused(offline: Shell, action: str) -> None:
+    result = offline.run("database", action, "backup.db")
+    assert (result.code, "takes no file" in result.err) == (2, True)
+
+
 def test_a_file_other_than_a_backup_is_refused(offline: Shell) -> None:
     set_timer("sq_1")
     broken = offline.home / "broken.db"

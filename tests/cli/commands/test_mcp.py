@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from cli.commands.mcp import LONGEST_LINE_BYTES
 from tests.cli.conftest import PROGRAM, ROOT, Shell
 
 COMMAND = (*PROGRAM, "mcp")
@@ -64,7 +65,7 @@ def request(number: int, method: str, **params: Any) -> dict[str, Any]:
 
 CLIENT = {"name": "an older client", "version": "1"}
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-NO_MESSAGES = ('{"jsonrpc": "2.0", "id": 8, "meth', "[]", "[" * 20_000)
+NO_MESSAGES = ('{"jsonrpc": "2.0", "id": 8, "meth', "[]", "[" * 20_000, "x" * (LONGEST_LINE_BYTES + 9))
 
 
 @pytest.mark.parametrize(

@@ -49,16 +49,17 @@ def test_each_removed_setting_is_one_sentence_among_the_other_mistakes(
     (tmp_path / "outreach.toml").write_text(FILE)
     lines = str(refusal({**GOOD, "OUTREACH_GONE": "1", "OUTREACH_GONE_FILE": "/x"})).splitlines()
     assert lines == [
-        "8 settings need attention:",
-        "  [gone] was let go: use `outreach report`.",
+        "9 settings need attention:",
+        "  OUTREACH_GONE was let go: use OUTREACH_HOST.",
+        "  OUTREACH_GONE_FILE was let go: use OUTREACH_HOST.",
         "  [slack] old_token_file was let go: use bot_token.",
         "  [workspaces.acme] hue was let go: the theme has the color.",
         "  [workspaces.globex] hue was let go: the theme has the color.",
-        "  [guardrails] mood was let go: rules have no mood.",
-        "  OUTREACH_GONE was let go: use OUTREACH_HOST.",
-        "  OUTREACH_GONE_FILE was let go: use OUTREACH_HOST.",
+        "  [[guardrails]] no. 1 mood was let go: rules have no mood.",
+        "  [[guardrails]] no. 2 mood was let go: rules have no mood.",
         "  [dns] evry (in the file) is not a setting.",
         "      Did you mean every?",
+        "  [gone] was let go: use `outreach report`.",
     ]
 
 

@@ -12,7 +12,7 @@ from shared.settings import Settings, load
 from shared.settings.declarations import FIELDS, SECRETS, VARIABLES
 from shared.settings.sources import SettingProblem
 from shared.storage import private_file
-from shared.storage.secret_file import LARGEST
+from shared.storage.secret_file import LARGEST_BYTES
 from tests.shared.settings.environments import ALL, GOOD, refusal
 
 VALUES = {
@@ -107,7 +107,7 @@ def test_a_secret_that_is_given_twice_is_a_problem(tmp_path: Path, second: str) 
         (b" \n", "is empty"),
         (b"live_\xff", "is not text"),
         (b"live_two words", "contains a space"),
-        (b"live_" + b"x" * LARGEST, "is too long"),
+        (b"live_" + b"x" * LARGEST_BYTES, "is too long"),
     ],
 )
 def test_a_file_without_a_usable_secret_is_named_and_its_content_is_not(

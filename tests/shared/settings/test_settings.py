@@ -48,6 +48,8 @@ def test_every_missing_setting_is_named_at_once() -> None:
         pytest.param("OUTREACH_BASE_URL", "https://me:pw@x.example/v1", "Leave out", id="password-in-url"),
         pytest.param("OUTREACH_API_KEY", "live_1\nX-Evil: 1", "line break", id="newline-in-key"),
         pytest.param("OUTREACH_API_KEY", "live_ü", "invalid character", id="not-ascii"),
+        pytest.param("SLACK_BOT_TOKEN", "xoxb-1\t2", "line break", id="control-character-in-token"),
+        pytest.param("OUTREACH_SECRET_KEY", "short", "16 characters", id="short-key"),
         pytest.param("OUTREACH_PORT", "65536", "65535", id="port-too-high"),
         pytest.param("OUTREACH_RATE", "11", "10", id="rate-over-the-limit"),
         pytest.param("OUTREACH_RATE", "0", "greater", id="rate-zero"),
@@ -116,6 +118,18 @@ def test_unknown_keys_are_reported_with_the_nearest_known(tmp_path: Path) -> Non
         "Did you mean bot_token?",
         "Did you mean api_key?",
         "Did you mean inbox?",
+    }
+
+
+def test_a_mistake_in_a_rule_is_named_as_the_file_writes_it(tmp_path: Path) -> None:
+    (tmp_path / "outreach.toml").write_text(
+        '[[guardrails]]\nname = "low"\nrule = "tell when health < 40"\n[[guardrails]]\nname = "high"\n'
+        '[[routes.rules]]\nchannel = "C1"\nevents = ["lead.lost"]\n[dns]\nselectors = ["s1", "?"]\n'
+    )
+    assert {fault.name for fault in refusal({}).problems} == {
+        "[[guardrails]] no. 2 rule (in the file)",
+        "[[routes.rules]] no. 1 events (in the file)",
+        "[dns] selectors (in the file)",
     }
 
 
