@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from shared.api.models import Sequence as Campaign
-from shared.commands.guardrails import load_activity
+from shared.commands.rules import load_activity
 from shared.guardrails.activity import Activity
 from shared.store import Store
 

@@ -26,7 +26,7 @@ def _card(
     """A card about a rule: what was measured, and in its menu what keeps the rule quiet."""
     name, day = about.rule, timedelta(days=1)
     quiet = (
-        Button(label="Snooze rule 24 h", action=Guard(act="snooze", name=name, duration=day), menu=True),
+        Button(label="Turn off for 24 h", action=Guard(act="off", name=name, duration=day), menu=True),
         Button(label="Turn rule off", action=Guard(act="off", name=name), menu=True),
         Button(label="Test the rule", action=Guard(act="test", name=name), menu=True),
     )

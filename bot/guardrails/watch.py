@@ -16,11 +16,9 @@ from bot.guardrails.acts import GuardrailActs, note_of, place_of, post_of, seque
 from shared.api.event_kinds import TROUBLES
 from shared.domain.card import Card
 from shared.guardrails.activity import Activity, domain_of
-from shared.guardrails.backtest import CLEAR_SECONDS
 from shared.guardrails.catalog import NamedRule, catalog
-from shared.guardrails.evaluate import Finding, doubt, holding, is_on, measured, spans_of
-from shared.guardrails.rule import EVENT_OF, Action, Rule, Scope
-from shared.guardrails.sentence import parse
+from shared.guardrails.evaluate import CLEAR_SECONDS, Finding, doubt, holding, is_on, measured, spans_of
+from shared.guardrails.rule import EVENT_OF, Action, Rule, Scope, parse
 from shared.records.guardrails import ALL, Incident
 from shared.store import Store
 from shared.store.guardrails import HELD_EVERY, Claim

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from shared.frozen import frozen
-from shared.guardrails.rule import Rule, default_name
-from shared.guardrails.sentence import Misunderstood, parse
+from shared.guardrails.rule import Misunderstood, Rule, default_name, parse
 from shared.records.guardrails import StoredRule
 
 SHIPPED: Mapping[str, str] = {
@@ -23,7 +21,6 @@ SHIPPED: Mapping[str, str] = {
     "health-20": "notify about domain when health < 20",
 }
 """The built-in rules by name. They only suggest or notify; docs/guardrails.md gives the sources of their thresholds."""
-NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 
 
 @frozen

@@ -1,29 +1,27 @@
-"""Evaluates rules: which subjects meet the condition, and whether there is enough data to act. Pure."""
+"""Evaluates rules: which subjects meet the condition now, or met it in the past, and whether there is enough data to act. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from shared.domain.evidence import chance_of_so_few
-from shared.domain.wall_clock import moment
+from shared.domain.wall_clock import DAY, moment
 from shared.domain_health.report import Check
 from shared.frozen import frozen
 from shared.guardrails.activity import Activity
 from shared.guardrails.rule import (
     EVENT_OF,
-    Action,
     Comparison,
     Condition,
     Metric,
     Rule,
-    quoted,
     show_limit,
     subject_key,
 )
-from shared.records.guardrails import ALL, Incident, Switch
+from shared.records.guardrails import Switch
 from shared.text.formats import show_exact_span, show_rate
 
 FRESH_SECONDS = 900.0
@@ -34,6 +32,12 @@ BASELINE_WINDOWS = 4
 """A baseline is the time before the window, so many times as long, within the 30 days that are kept."""
 UNLIKELY = 0.001
 """A rate is below its baseline only where chance alone would do that in fewer cases than this."""
+CLEAR_SECONDS = 3600.0
+"""An incident is over when its condition has not held for so long."""
+STEP_SECONDS = 3600.0
+"""Seconds between two looks of a backtest."""
+OPEN_END_SECONDS = DAY
+"""A backtest takes a pause without a length to have lasted so long."""
 
 
 @frozen
@@ -55,10 +59,9 @@ class Finding:
 
 def evaluate(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
     """Every subject of a rule, those that the rule excepts left out."""
-    condition = rule.condition
     activity.look_at(now)
-    start = now - condition.window.total_seconds()
-    match condition.test:
+    start = now - rule.condition.window.total_seconds()
+    match rule.condition.test:
         case Comparison.RATE_ABOVE | Comparison.COUNT_ABOVE:
             found = _above(rule, activity, start=start, end=now)
         case Comparison.LEVEL_BELOW | Comparison.FALL:
@@ -67,18 +70,19 @@ def evaluate(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
             found = _broken(rule, activity, at=now)
         case _:
             found = _answers(rule, activity, start=start, end=now)
-    return [one for one in found if _is_meant(rule, one)]
+    only = subject_key(rule.only)
+    meant = (one for one in found if not only or one.subject == only)
+    return [one for one in meant if not rule.excepts(one.label)]
 
 
 def spans_of(rules: Iterable[Rule]) -> frozenset[float]:
     """The ages at which windows of these rules begin, in seconds."""
-    conditions = [rule.condition for rule in rules]
-    spans = {condition.window.total_seconds() for condition in conditions}
-    spans |= {
-        condition.window.total_seconds() * (1 + BASELINE_WINDOWS)
-        for condition in conditions
-        if condition.test is Comparison.BELOW_BASELINE
-    }
+    spans = set()
+    for condition in (rule.condition for rule in rules):
+        window = condition.window.total_seconds()
+        spans.add(window)
+        if condition.test is Comparison.BELOW_BASELINE:
+            spans.add(window * (1 + BASELINE_WINDOWS))
     return frozenset(spans)
 
 
@@ -90,54 +94,47 @@ def holding(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
     return [one for one in evaluate(rule, activity, now=now) if one.holds]
 
 
-def _is_meant(rule: Rule, finding: Finding) -> bool:
-    if rule.only and finding.subject != subject_key(rule.only):
-        return False
-    return not (rule.except_names and rule.excepts(finding.label))
-
-
 def _finding(rule: Rule, activity: Activity, subject: str, **values: Any) -> Finding:
     """How the subject stands; the limit is that of the rule unless it is given."""
     limit = rule.condition.limit / (100 if rule.condition.sends else 1)
-    return Finding(
-        **{"subject": subject, "label": activity.label(rule.scope, subject), "limit": limit, **values}
-    )
+    label = activity.label(rule.scope, subject)
+    return Finding(**{"subject": subject, "label": label, "limit": limit, **values})
 
 
 def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
-    condition, kind = rule.condition, EVENT_OF[rule.condition.metric]
+    condition, kind, scope = rule.condition, EVENT_OF[rule.condition.metric], rule.scope
     since = max(start, activity.known_since(condition.metric))
     if since > end:
         return
-    counts = activity.happened(kind, rule.scope, start=start, end=end)
+    counts = activity.happened(kind, scope, start=start, end=end)
     if condition.test is Comparison.COUNT_ABOVE:
         for key, count in counts.items():
             yield _finding(rule, activity, key, value=count, count=count, holds=count > condition.limit)
         return
-    certain = set[str]()
+    certain: dict[str, Finding] = {}
     if since > start:
         # A rate holds whatever is unknown of the time before the first delivery, if the known events of the whole
         # window are too many for the largest number of sends that it can have had.
-        most = activity.counted("sends", rule.scope, start=start, end=end, generous=True)
-        least = activity.counted("sends", rule.scope, start=start, end=end)
+        most = activity.counted("sends", scope, start=start, end=end, generous=True)
+        least = activity.counted("sends", scope, start=start, end=end)
         for key, sends in most.items():
-            sure = _rate(rule, activity, key, counts.get(key, 0), sends, enough=least.get(key, 0))
-            if sure.holds:
-                certain.add(key)
-                yield sure
-        # Bounces before the first delivery weren't received: count events and sends of the same time, or the rate is too low.
-        counts = activity.happened(kind, rule.scope, start=since, end=end)
+            sure = _rate(rule, activity, key, counts, sends=sends, enough=least.get(key, 0))
+            certain |= {key: sure} if sure.holds else {}
+        yield from certain.values()
+    # Bounces before the first delivery weren't received: count events and sends of the same time, or the rate is too low.
+    counts = activity.happened(kind, scope, start=since, end=end)
     known = end - since if since > start else 0.0
-    for key, sends in activity.counted("sends", rule.scope, start=since, end=end, generous=True).items():
+    for key, sends in activity.counted("sends", scope, start=since, end=end, generous=True).items():
         if key not in certain:
-            found = _rate(rule, activity, key, counts.get(key, 0), sends, enough=sends)
-            yield replace(found, known=known)
+            yield replace(_rate(rule, activity, key, counts, sends=sends, enough=sends), known=known)
 
 
-def _rate(rule: Rule, activity: Activity, key: str, count: int, sends: int, *, enough: int) -> Finding:
-    rate = count / sends if sends else None
-    found = _finding(rule, activity, key, value=rate, count=count, sends=sends)
-    holds = enough >= rule.condition.sends and rate is not None and rate > found.limit
+def _rate(
+    rule: Rule, activity: Activity, key: str, counts: Mapping[str, int], *, sends: int, enough: int
+) -> Finding:
+    count = counts.get(key, 0)
+    found = _finding(rule, activity, key, value=count / sends if sends else None, count=count, sends=sends)
+    holds = enough >= rule.condition.sends and found.value is not None and found.value > found.limit
     return replace(found, holds=holds)
 
 
@@ -146,34 +143,30 @@ def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Ite
     condition = rule.condition
     sent = activity.counted("sends", rule.scope, start=start, end=end)
     answered = activity.counted(condition.metric, rule.scope, start=start, end=end, generous=True)
-    for key, sends in sent.items():
-        if (count := answered.get(key)) is None:
-            continue
-        rate = count / sends if sends else None
-        limit = condition.limit / 100
+    for key in sent.keys() & answered.keys():
+        sends, count = sent[key], answered[key]
+        rate, limit = count / sends if sends else None, condition.limit / 100
         if condition.test is Comparison.SILENCE:
             holds = not count
         elif condition.test is Comparison.RATE_BELOW:
             holds = rate is not None and rate < limit
         else:
             baseline = _baseline(rule, activity, key, start=start)
-            limit *= baseline or 0.0
-            holds = rate is not None and baseline is not None and rate < limit
-            holds = holds and chance_of_so_few(count, sends, baseline or 0.0) < UNLIKELY
+            limit *= baseline
+            holds = rate is not None and rate < limit
+            holds = holds and chance_of_so_few(count, sends, baseline) < UNLIKELY
         holds = holds and sends >= condition.sends
         yield _finding(rule, activity, key, value=rate, limit=limit, count=count, sends=sends, holds=holds)
 
 
-def _baseline(rule: Rule, activity: Activity, key: str, *, start: float) -> float | None:
-    """The rate before the window; None: too little was sent then, or it is unknown."""
+def _baseline(rule: Rule, activity: Activity, key: str, *, start: float) -> float:
+    """The rate before the window; 0: too little was sent then, or it is unknown."""
     condition = rule.condition
     begin = start - BASELINE_WINDOWS * condition.window.total_seconds()
-    sends = activity.counted("sends", rule.scope, start=begin, end=start).get(key)
-    count = activity.counted(condition.metric, rule.scope, start=begin, end=start).get(key)
+    sends = activity.counted("sends", rule.scope, start=begin, end=start).get(key, 0)
+    count = activity.counted(condition.metric, rule.scope, start=begin, end=start).get(key, 0)
     # A baseline of few sends would make every quiet week an alarm.
-    if sends is None or count is None or sends < condition.sends:
-        return None
-    return count / sends
+    return count / sends if sends >= condition.sends else 0.0
 
 
 def _health(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
@@ -216,92 +209,60 @@ def measured(condition: Condition, finding: Finding) -> str:
     window, limit = show_exact_span(condition.window), show_limit(condition.limit)
     if finding.known:
         window = f"the {show_exact_span(timedelta(seconds=finding.known))} since the first delivery"
+    counted, value = f"{finding.count:,} {condition.metric}", show_limit(finding.value or 0)
     match condition.test:
         case Comparison.RATE_ABOVE | Comparison.RATE_BELOW | Comparison.BELOW_BASELINE:
             shown = show_rate(finding.limit) if condition.test is Comparison.BELOW_BASELINE else f"{limit}%"
-            sends = f"{finding.count:,} {condition.metric} in {finding.sends or 0:,} sends"
-            return f"{sends} ({show_rate(finding.value)}) in {window}. Limit: {shown}"
+            sends = f"{counted} in {finding.sends or 0:,} sends ({show_rate(finding.value)})"
+            return f"{sends} in {window}. Limit: {shown}"
         case Comparison.COUNT_ABOVE:
-            return f"{finding.count:,} {condition.metric} in {window}. Limit: {limit}"
+            return f"{counted} in {window}. Limit: {limit}"
         case Comparison.SILENCE:
             return f"no replies after {finding.sends or 0:,} sends in {window}"
         case Comparison.LEVEL_BELOW:
-            return f"health {show_limit(finding.value or 0)}. Limit: {limit}"
+            return f"health {value}. Limit: {limit}"
         case Comparison.FALL:
-            return f"health fell by {show_limit(finding.value or 0)} in {window}. Limit: {limit}"
+            return f"health fell by {value} in {window}. Limit: {limit}"
         case Comparison.BROKEN:
             return f"DNS is broken: {finding.detail}"
-
-
-@frozen
-class Standing:
-    """The state of a rule, for lists and panels."""
-
-    name: str
-    rule: Rule
-    state: str
-    """acts, suggests, notifies, off, snoozed or waits."""
-    why: str = ""
-    """The reason for off, snoozed and waits."""
-    fired: Incident | None = None
-    """Its last firing."""
-    holds: bool = False
-    """Its condition is met by some subject now."""
-
-    @property
-    def last_fired(self) -> float | None:
-        return self.fired.began_at if self.fired else None
-
-
-def standing(
-    name: str,
-    rule: Rule,
-    activity: Activity,
-    *,
-    incidents: Sequence[Incident] = (),
-    switches: Sequence[Switch] = (),
-    now: float,
-    show: Callable[[float], str],
-) -> Standing:
-    """The state of a rule, its last firing, and whether its condition is met; `show` words a time for the reader."""
-    found = evaluate(rule, activity, now=now)
-    fired = max(
-        (incident for incident in incidents if incident.rule == name),
-        key=lambda one: one.began_at,
-        default=None,
-    )
-    state, why = _state(name, rule, activity, switches=switches, now=now, show=show)
-    silent = {Comparison.COUNT_ABOVE, Comparison.BROKEN}
-    if rule.only and not found and rule.condition.test not in silent:
-        why = why or f"nothing is known of {quoted(rule.only)}"
-    holds = any(one.holds for one in found)
-    return Standing(name=name, rule=rule, state=state, why=why, fired=fired, holds=holds)
-
-
-_STATES = {Action.TELL: "notifies", Action.SUGGEST: "suggests", Action.ACT: "acts"}
-
-
-def _state(
-    name: str,
-    rule: Rule,
-    activity: Activity,
-    *,
-    switches: Sequence[Switch],
-    now: float,
-    show: Callable[[float], str],
-) -> tuple[str, str]:
-    for switch in switches:
-        if switch.rule in {ALL, name} and is_on(switch, now=now):
-            who = f"by @{switch.by}" if switch.by else ""
-            if switch.until is None:
-                return "off", who
-            return "snoozed", f"until {show(switch.until)} {who}".strip()
-    # A notice may be wrong; a pause must not be.
-    if rule.action is Action.ACT and (why := doubt(rule, activity, now=now, show=show)):
-        return "waits", why
-    return _STATES[rule.action], ""
 
 
 def is_on(switch: Switch, *, now: float) -> bool:
     """True if a switch still keeps its rule from firing."""
     return switch.until is None or switch.until > now
+
+
+@frozen
+class Firing:
+    """One time that a rule would have fired, with the sends and bounces of the pause that would have followed."""
+
+    at: float
+    label: str
+    note: str
+    sends: int | None
+    """None where they are unknown."""
+    bounces: int
+
+
+def backtest(rule: Rule, activity: Activity, *, start: float, end: float) -> list[Firing]:
+    """Replay a time hour by hour, each incident once, the first first; the rule's limits aren't counted."""
+    seen: dict[str, float] = {}
+    firings: list[Firing] = []
+    length = rule.duration.total_seconds() if rule.duration else OPEN_END_SECONDS
+    now = start
+    while now <= end:
+        for one in holding(rule, activity, now=now):
+            is_new = now - seen.get(one.subject, float("-inf")) > CLEAR_SECONDS
+            seen[one.subject] = now
+            if is_new:
+                until, bounced = min(end, now + length), EVENT_OF[Metric.BOUNCES]
+                firing = Firing(
+                    at=now,
+                    label=one.label,
+                    note=measured(rule.condition, one),
+                    sends=activity.counted("sends", rule.scope, start=now, end=until).get(one.subject),
+                    bounces=activity.happened(bounced, rule.scope, start=now, end=until).get(one.subject, 0),
+                )
+                firings.append(firing)
+        now += STEP_SECONDS
+    return firings

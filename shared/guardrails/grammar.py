@@ -13,26 +13,47 @@ from lark.exceptions import VisitError
 
 from shared.domain.quiet_hours import QuietHours
 from shared.domain.wall_clock import find_zone, parse_time
-from shared.guardrails.rule import QUOTES, Action, Comparison, Condition, Metric, Rule, Scope
-from shared.guardrails.sentence import (
-    ACTIONS,
-    ENOUGH_SENDS,
-    METRICS,
-    PER_DAY,
-    PER_DAY_ACT,
-    SCOPES,
-    SEQUENCES_AT_ONCE,
+from shared.guardrails.rule import (
+    QUOTES,
+    VERBS,
+    Action,
+    Comparison,
+    Condition,
+    Metric,
     Misunderstood,
-    word_at,
+    Rule,
+    Scope,
 )
+from shared.text.formats import clip
 from shared.text.tokenize import parse_duration
 
+ENOUGH_SENDS = 50
+PER_DAY, PER_DAY_ACT, SEQUENCES_AT_ONCE = 5, 3, 2
+_METRICS = {metric.value: metric for metric in Metric if metric is not Metric.POSITIVE} | {
+    "bounce": Metric.BOUNCES,
+    "opt-out": Metric.OPT_OUTS,
+    "optouts": Metric.OPT_OUTS,
+    "unsubscribes": Metric.OPT_OUTS,
+    "ooo": Metric.OUT_OF_OFFICE,
+    "reply": Metric.REPLIES,
+    "positive": Metric.POSITIVE,
+}
+_SCOPES = {scope.value: scope for scope in Scope} | {
+    "sequences": Scope.SEQUENCE,
+    "inboxes": Scope.INBOX,
+    "domains": Scope.DOMAIN,
+}
+
+_TOKEN = re.compile(
+    rf"[{QUOTES}](?P<name>(?:\\.|[^\\{QUOTES}])*)[{QUOTES}]|(?P<word>[<>]|[^\s,<>{QUOTES}]+|[^\s,])",
+    re.DOTALL,
+)
 _GAP, _WORD, _NUMBER = r"[\s,]+", rf"[^\s,<>{QUOTES}]+", r"[0-9]{1,7}(?:\.[0-9]{1,4})?"
 _END = rf"(?:(?<=[<>])|(?![^\s,<>{QUOTES}]))"
 _PHRASES = {
     "TELL": "notify|tell", "SUGGEST": "suggest", "PAUSE": "pause", "_ABOUT": "about", "_PAUSING": "pausing|to_pause",
-    "_ANY": "all|any|every|each|an?|the", "SCOPE": "|".join(SCOPES), "_WHEN": "when|if", "_FOR": "for", "_NO": "no",
-    "_REPLIES": "replies|reply", "_AFTER": "after", "METRIC": "|".join(("out_of_office", *(word for word in METRICS if word not in {"health", "dns"}))),
+    "_ANY": "all|any|every|each|an?|the", "SCOPE": "|".join(_SCOPES), "_WHEN": "when|if", "_FOR": "for", "_NO": "no",
+    "_REPLIES": "replies|reply", "_AFTER": "after", "METRIC": "|".join(("out_of_office", *(word for word in _METRICS if word not in {"health", "dns"}))),
     "_RATE": "rate|replies(?:_rate)?", "_HEALTH": "health(?:_score)?", "_FALLS": "(?:falls|drops)(?:_by)?",
     "_POINTS": "points?", "_DNS": "dns", "_BROKEN": "broken", "_IS": "is|are", "MORE": ">|above|over|exceeds?|more", "LESS": "<|below|under|less|fewer",
     "_THAN": "than", "_OF": "of", "BASELINE": "(?:(?:its|their)_)?(?:own_)?baseline", "_OVER": "over|of",
@@ -106,7 +127,7 @@ def read(text: str) -> Rule:
 def _misunderstood(text: str, error: UnexpectedInput) -> Misunderstood:
     allowed: Collection[str] = ()
     position: int = getattr(error, "pos_in_stream", 0)  # declared as None in the library
-    word = f"{word_at(text, position)} isn't understood here"
+    word = f"{_quoted_word(text, position)} isn't understood here"
     if isinstance(error, UnexpectedToken):
         allowed = error.expected
         word = "The sentence ends too early" if error.token.type == "$END" else word
@@ -114,6 +135,12 @@ def _misunderstood(text: str, error: UnexpectedInput) -> Misunderstood:
         allowed = error.allowed
     instead = next((words for terminal, words in _EXPECTED.items() if terminal in allowed), "another word")
     return Misunderstood(f"{word}. Write {instead}.")
+
+
+def _quoted_word(text: str, start: int = 0) -> str:
+    """The word that begins there, in quotation marks, cut if it is long."""
+    found = _TOKEN.search(text, start)
+    return f"“{clip((found['name'] or found['word']).lower(), length=40)}”" if found else "“”"
 
 
 @cache
@@ -153,7 +180,7 @@ class _Meaning(Transformer[Token, Any]):
         return Rule(action=action, scope=scope or usual, only=only, condition=condition, **limits)
 
     def action(self, word: Token) -> Action:
-        return ACTIONS[word.lower()]
+        return VERBS[word.lower()]
 
     def subject(self, scope: Scope | None = None, name: str | None = None) -> tuple[Scope | None, str]:
         if scope is None or name is None:
@@ -206,9 +233,11 @@ class _Meaning(Transformer[Token, Any]):
     def hours(self, hours: Token, zone: Token | None = None) -> _Part:
         start, _, end = (parse_time(part) for part in hours.partition("-"))
         if start is None or end is None or start == end:
-            raise Misunderstood(f"{word_at(hours)} is neither a name in quotes nor hours like 20:00-08:00.")
+            raise Misunderstood(
+                f"{_quoted_word(hours)} is neither a name in quotes nor hours like 20:00-08:00."
+            )
         if zone and not find_zone(zone):
-            raise Misunderstood(f"{word_at(zone)} isn't a time zone.")
+            raise Misunderstood(f"{_quoted_word(zone)} isn't a time zone.")
         return "except_hours", QuietHours(start=start, end=end, zone=str(zone or "UTC"))
 
     def at_once(self, count: int) -> _Part:
@@ -218,10 +247,10 @@ class _Meaning(Transformer[Token, Any]):
         return "per_day", count
 
     def SCOPE(self, word: Token) -> Scope:  # noqa: N802 # as terminals are written
-        return SCOPES[word.lower()]
+        return _SCOPES[word.lower()]
 
     def METRIC(self, word: Token) -> Metric:  # noqa: N802
-        return METRICS[re.sub(_GAP, "-", word.lower())]
+        return _METRICS[re.sub(_GAP, "-", word.lower())]
 
     def NUMBER(self, word: Token) -> float:  # noqa: N802
         return float(word)
@@ -231,14 +260,14 @@ class _Meaning(Transformer[Token, Any]):
 
     def COUNT(self, word: Token) -> int:  # noqa: N802
         if int(word) < 1:
-            raise Misunderstood(f"{word_at(word)} isn't a whole number of 1 or more.")
+            raise Misunderstood(f"{_quoted_word(word)} isn't a whole number of 1 or more.")
         return int(word)
 
     def LENGTH(self, word: Token) -> timedelta:  # noqa: N802
         number, _, unit = re.sub(_GAP, " ", word.lower()).partition(" ")
         found = parse_duration(number + unit[:1])
         if found is None or found.total_seconds() % 60:
-            raise Misunderstood(f"{word_at(word)} isn't a length of time: write 24h or 7d.")
+            raise Misunderstood(f"{_quoted_word(word)} isn't a length of time: write 24h or 7d.")
         return found
 
     def QUOTED(self, word: Token) -> str:  # noqa: N802

@@ -1,10 +1,11 @@
-"""A guardrail as values, and as a sentence. Pure."""
+"""A guardrail as values, and as a sentence that is read back to them. Pure."""
 
 from __future__ import annotations
 
 import re
 from datetime import timedelta
 from enum import StrEnum
+from functools import lru_cache
 
 from shared.domain.quiet_hours import QuietHours
 from shared.frozen import frozen
@@ -109,7 +110,7 @@ class Rule:
     except_hours: QuietHours | None = None
 
     def __str__(self) -> str:
-        """The sentence that `sentence.parse` reads back to the same rule."""
+        """The sentence that `parse` reads back to the same rule."""
         limits = [f"at most {self.per_day} a day"] if self.per_day else []
         if self.at_once:
             limits.append(f"at most {self.at_once} sequence{'s' * (self.at_once > 1)} at once")
@@ -125,6 +126,8 @@ class Rule:
 
 
 _VERBS = {Action.TELL: "notify about", Action.SUGGEST: "suggest pausing", Action.ACT: "pause"}
+VERBS = {"notify": Action.TELL, "tell": Action.TELL, "suggest": Action.SUGGEST, "pause": Action.ACT}
+"""The words with which a sentence begins."""
 
 
 def subject_key(name: str) -> str:
@@ -159,3 +162,61 @@ def default_name(rule: Rule) -> str:
     )
     limit = condition.sends if condition.test is Comparison.SILENCE else condition.limit
     return f"{word}-{show_limit(limit)}"
+
+
+LONGEST = 600
+SHORTEST_WINDOW, LONGEST_WINDOW = timedelta(hours=1), timedelta(days=30)
+EXAMPLE = "suggest pausing sequence when bounces > 5% of at least 50 sends in 24h"
+RULES = 4096
+"""Sentences whose rules are remembered: jobs parse those of all workspaces at every look."""
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
+"""The name of a rule."""
+
+
+class Misunderstood(Exception):
+    """The sentence isn't a rule; `problem` says where it goes wrong."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(problem)
+
+
+@lru_cache(maxsize=RULES)
+def parse(text: str) -> Rule:
+    """The rule that a sentence says. Raises `Misunderstood`, and nothing else, whatever the text."""
+    if len(text) > LONGEST:
+        raise Misunderstood(f"That is longer than {LONGEST} characters.")
+    from shared.guardrails.grammar import read  # late: settings without a rule don't wait for the library
+
+    rule = read(visible(text))
+    if mistake := next((problem for problem, is_so in _mistakes(rule).items() if is_so), ""):
+        raise Misunderstood(mistake)
+    return rule
+
+
+def _mistakes(rule: Rule) -> dict[str, bool]:
+    """What makes no sense in a rule, and whether it is so in this one."""
+    condition, acts, by_health = (
+        rule.condition,
+        rule.action is Action.ACT,
+        rule.condition.metric is Metric.HEALTH,
+    )
+    is_rate = condition.test in {Comparison.RATE_ABOVE, Comparison.RATE_BELOW, Comparison.BELOW_BASELINE}
+    has_window = condition.test not in {Comparison.LEVEL_BELOW, Comparison.BROKEN}
+    fits = SHORTEST_WINDOW <= condition.window <= LONGEST_WINDOW
+    only_tells, by_dns = rule.action is Action.TELL, condition.metric is Metric.DNS
+    return {
+        "A percentage must be between 0% and 100%.": is_rate and not 0 < condition.limit < 100,
+        "A health score must be between 0 and 100.": by_health and not 0 < condition.limit <= 100,
+        "A window must be between 1h and 30d.": has_window and not fits,
+        # The service gives scores to inboxes only.
+        "Health belongs to inboxes and domains, not to sequences.": by_health
+        and rule.scope is Scope.SEQUENCE,
+        "DNS belongs to domains.": by_dns and rule.scope is not Scope.DOMAIN,
+        "The service can't pause one inbox: pause its domain, or notify about it.": (
+            not only_tells and rule.scope is Scope.INBOX
+        ),
+        "Only a pause can have a length.": only_tells and rule.duration is not None,
+        "Only a rule that pauses can limit the number of sequences.": bool(rule.at_once) and not acts,
+        f"Written in full, that is longer than {LONGEST} characters.": len(str(rule)) > LONGEST,
+    }

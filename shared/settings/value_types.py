@@ -18,8 +18,7 @@ from shared.commands.base import ALIASES, COMMANDS
 from shared.domain.roles import Role
 from shared.domain.themes import NOTIFICATIONS, THEMES
 from shared.domain.wall_clock import find_zone, parse_time
-from shared.guardrails.catalog import NAME
-from shared.guardrails.sentence import EXAMPLE, Misunderstood, parse
+from shared.guardrails.rule import EXAMPLE, NAME, Misunderstood, parse
 from shared.storage.database import DatabaseUnusable, parse_url
 from shared.text.links import EMAIL_FIELD
 from shared.text.tokenize import WORKSPACE, parse_duration

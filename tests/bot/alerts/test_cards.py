@@ -46,7 +46,7 @@ from shared.domain_health.report import (
     Value,
     encode,
 )  # fmt: skip
-from shared.guardrails import sentence
+from shared.guardrails import rule as rules
 from shared.records.audit import Actor, AuditEntry, Before, Now
 from shared.records.guardrails import Incident
 from shared.store.alerts import Due
@@ -274,12 +274,12 @@ OTHERS: dict[str, Callable[[], Message]] = {
         cards.not_paused(INCIDENT, "The service did not confirm the pause.", failed=True)
     ),
     "guardrail, suggests": lambda: card_blocks.render(
-        cards.finding(INCIDENT, sentence.parse(RULE), target="sq_1")
+        cards.finding(INCIDENT, rules.parse(RULE), target="sq_1")
     ),
     "guardrail, tells": lambda: card_blocks.render(
         cards.finding(
             replace(INCIDENT, sentence=TELLS, label="mail.example"),
-            sentence.parse(TELLS),
+            rules.parse(TELLS),
             target="domain:mail.example",
         )
     ),

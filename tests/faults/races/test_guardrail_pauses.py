@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from bot.alerts import rendering
 from shared.domain.card import Card
-from shared.guardrails import sentence
+from shared.guardrails import rule as rules
 from shared.store.guardrails import Claim
 from tests.bot.manual_clock import HOUR, ManualClock, post_all
 from tests.faults.races.account import Process, Remote, Request, open_process, pass_on
@@ -33,7 +33,7 @@ async def process(url: sa.URL, remote: Remote, clock: ManualClock, tmp_path: Pat
 
 
 async def fire(process: Process, duration: str = "for 4h ") -> None:
-    rule = sentence.parse(RULE.format(duration=duration))
+    rule = rules.parse(RULE.format(duration=duration))
     claim = Claim(
         workspace="default", rule="rule", sentence=str(rule), action=rule.action, subject="",
         label="workspace", note="bounces are high",

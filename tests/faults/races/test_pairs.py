@@ -17,14 +17,14 @@ import sqlalchemy as sa
 
 from shared.api.errors import OutreachError
 from shared.domain.card import Tone
-from shared.guardrails import sentence
+from shared.guardrails import rule as rules
 from shared.store.guardrails import Claim
 from tests.bot.manual_clock import HOUR, ManualClock
 from tests.faults.races.account import Answer, Process, Remote, Request, open_process
 
 pytestmark = pytest.mark.e2e  # six hundred races, most of which wait for answers that don't come
 
-RULE = sentence.parse("pause workspace for 4h when bounces > 5% of at least 50 sends in 24h")
+RULE = rules.parse("pause workspace for 4h when bounces > 5% of at least 50 sends in 24h")
 MODES = ("slow", "500", "timeout")
 MOMENTS = ("list", "request")
 """What of the first change is under way when the second begins."""

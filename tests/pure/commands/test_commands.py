@@ -25,7 +25,7 @@ from shared.commands.stats import STATS_GROUPS, Stats
 from shared.commands.subscribe import Subscribe, Subscriptions, Unsubscribe
 from shared.commands.times import End, Moment, Period
 from shared.guardrails.catalog import SHIPPED
-from shared.guardrails.sentence import parse as parse_rule
+from shared.guardrails.rule import parse as parse_rule
 
 
 def refusal(line: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import doubt, evaluate, holding, measured
-from shared.guardrails.sentence import parse
+from shared.guardrails.rule import parse
 from shared.records.guardrails import CountSample, Happening
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC).timestamp()

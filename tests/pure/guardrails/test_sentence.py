@@ -9,8 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.quiet_hours import QuietHours
-from shared.guardrails.rule import Action, Comparison, Condition, Metric, Rule, Scope, default_name
-from shared.guardrails.sentence import EXAMPLE, Misunderstood, parse
+from shared.guardrails.rule import (
+    EXAMPLE,
+    Action,
+    Comparison,
+    Condition,
+    Metric,
+    Misunderstood,
+    Rule,
+    Scope,
+    default_name,
+    parse,
+)
 from shared.text.sanitize import visible
 
 minutes = st.integers(60, 30 * 1440).map(lambda n: timedelta(minutes=n))

@@ -1,0 +1,331 @@
+"""Carries out `guardrails`: lists, adds, tests, removes and switches rules. Imported with the first one: it takes a while."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from shared.api.errors import OutreachError
+from shared.commands.base import COMMANDS, NOTHING_CHANGED, Act, Choice, Question, Result, ask, refused
+from shared.commands.guardrails import Guard
+from shared.commands.run import CommandContext
+from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
+from shared.domain.wall_clock import moment
+from shared.guardrails.activity import HORIZON, Activity
+from shared.guardrails.catalog import NamedRule, catalog, free_name
+from shared.guardrails.evaluate import Firing, backtest, doubt, evaluate, is_on, spans_of
+from shared.guardrails.rule import Action, Rule, Scope, parse, subject_key
+from shared.records.guardrails import ALL, ALL_RULES, StoredRule, Switch
+from shared.store.history import Records
+from shared.text.formats import show_count, show_exact_span, show_number
+
+LOOK_BACK = timedelta(days=30)
+FIRINGS_SHOWN = 8
+STATES = {Action.TELL: "notifies", Action.SUGGEST: "suggests", Action.ACT: "acts"}
+TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "notifies": Tone.INFO, "waits": Tone.WARN}
+STAY = "Sequences that are paused stay paused."
+ALL_SILENT = "No rule posts, suggests or pauses anything until someone turns them on."
+
+
+async def run(arguments: Guard, context: CommandContext) -> Result | Question:
+    """Do what was asked, or ask first."""
+    workspace, name = context.workspace.name, arguments.name
+    configured = context.settings.guardrails(workspace) if context.settings else {}
+    rules = catalog(configured, await context.records.guardrails.rules(workspace))
+    if arguments.act == "add":
+        return await _add(name, parse(arguments.rule), rules, context)
+    # Before anything else: a misspelled name must switch nothing.
+    if name and name not in rules:
+        text = f"Rules: {', '.join(sorted(rules)) or 'none'}."
+        return refused(f"No rule is named {name}", text, why="no such rule", argument="name")
+    if arguments.act == "off" and not name:
+        text = f"{show_number(len(rules), 'guardrail')} here. {ALL_SILENT}"
+        title = f"Turn off all guardrails{_everywhere(context)}?"
+        return ask(title, text, STAY, label="Turn all off", act=AllOff())
+    until = context.now() + arguments.duration if arguments.duration else None
+    doing = {
+        "list": lambda: _list(rules, context),
+        "test": lambda: _test(name, rules[name].rule if name else parse(arguments.rule), context),
+        "remove": lambda: _remove(rules[name], context),
+        "off": lambda: _turn_off(name, context, until=until),
+        "on": lambda: _turn_on(name, context),
+    }
+    return await doing[arguments.act]()
+
+
+# -- the list
+
+
+async def _list(rules: Mapping[str, NamedRule], context: CommandContext) -> Result:
+    """A line a rule: its state, the sentence, and when it fired last."""
+    records, workspace, now = context.records.guardrails, context.workspace.name, context.now().timestamp()
+    spans = spans_of(rule.rule for rule in rules.values())
+    activity = await load_activity(context.records, workspace, now, spans)
+    incidents = await records.incidents(workspace, now - HORIZON)
+    switches = {one.rule: one for one in await records.switches(workspace) if is_on(one, now=now)}
+    facts, rows = [], []
+    for name, named in rules.items():
+        fired = next((one for one in incidents if one.rule == name), None)
+        holds = any(one.holds for one in evaluate(named.rule, activity, now=now))
+        state, why = _state(named, activity, switches, context)
+        at = moment(fired.began_at) if fired else None
+        # Without the usual limits, which say little.
+        sentence = str(replace(named.rule, per_day=0, at_once=0))
+        parts = (f"{state}: {why}" if why else state, sentence, f"fired {context.show(at)}" if at else "")
+        tone = Tone.BAD if holds else TONES.get(state, Tone.UNKNOWN)
+        facts.append(Fact(name, " · ".join(filter(None, parts)), tone=tone))
+        row = {
+            "name": name,
+            "rule": str(named.rule),
+            "source": named.source,
+            "state": state,
+            "why": why,
+            "holds": holds,
+            "last_fired": at and at.isoformat(),
+            "fired_for": fired and fired.label,
+            "fired_value": fired and fired.note,
+        }
+        rows.append(row)
+    all_off = switches.get(ALL)
+    off, on = Button("Turn all off", Guard(act="off"), tone=Tone.BAD), Button("Turn all on", Guard(act="on"))
+    card = Card(
+        show_number(len(facts), "guardrail"),
+        tone=Tone.WARN if all_off else Tone.INFO,
+        text=(_off_text(all_off, context),) if all_off else (),
+        facts=tuple(facts),
+        buttons=(on if all_off else off,),
+        footer="guardrails test NAME shows what a rule would have done in the last 30 days.",
+    )
+    return Result(card, rows=tuple(rows))
+
+
+def _state(
+    named: NamedRule, activity: Activity, switches: Mapping[str, Switch], context: CommandContext
+) -> tuple[str, str]:
+    """acts, suggests, notifies, waits, off or snoozed; and why it is off or waits."""
+    if switch := switches.get(ALL) or switches.get(named.name):
+        who = f"by @{switch.by}" if switch.by else ""
+        if switch.until is None:
+            return "off", who
+        return "snoozed", f"until {context.show(moment(switch.until))} {who}".strip()
+    now, action = context.now().timestamp(), named.rule.action
+    # A notice may be wrong; a pause must not be.
+    if action is Action.ACT:
+        why = doubt(named.rule, activity, now=now, show=lambda at: context.show(moment(at)))
+        if why:
+            return "waits", why
+    return STATES[action], ""
+
+
+def _off_text(switch: Switch, context: CommandContext) -> str:
+    return f"@{switch.by} turned all guardrails off at {context.show(moment(switch.at))}."
+
+
+# -- changes
+
+
+async def _add(
+    name: str, rule: Rule, rules: Mapping[str, NamedRule], context: CommandContext
+) -> Result | Question:
+    """A rule that pauses without asking is asked about first, with its backtest."""
+    name = name or free_name(rule, rules)
+    if (taken := rules.get(name)) and taken.source != "shipped":
+        where = "outreach.toml" if taken.source == "settings" else "this workspace"
+        return refused(
+            f"There is already a rule named {name} in {where}",
+            f"It says: {taken.rule}",
+            "Choose another name: guardrails add RULE as NAME",
+            why="the name is taken",
+            argument="name",
+        )
+    # A rule acts in the name of who added it, and so can do no more than that person.
+    if rule.action is not Action.TELL and not context.allows(COMMANDS["pause"]):
+        text = "A rule that pauses or suggests pausing needs the same permission."
+        return refused("You don't have permission to pause sequences here", text, why="role")
+    act = AddRule(name=name, sentence=str(rule))
+    if rule.action is not Action.ACT:
+        return await act.carry_out(context)
+    tested = await _test(name, rule, context)
+    card = replace(tested.card, title=f"Let {name} pause without asking?", tone=Tone.WARN, buttons=())
+    return Question(card=card, choices=(Choice("Turn on", act),))
+
+
+class AddRule(Act):
+    """Adds a rule to a workspace."""
+
+    command = "guardrails"
+    name: str
+    sentence: str
+
+    async def carry_out(self, context: CommandContext) -> Result:
+        name, rule, who = self.name, parse(self.sentence), context.actor
+        stored = StoredRule(name=name, sentence=self.sentence, added_by=who.id, added_name=who.name)
+        # The name was free when it was asked about; someone may have taken it since.
+        if not await context.records.guardrails.add_rule(context.workspace.name, stored):
+            title = f"There is already a rule named {name}"
+            return refused(title, why="the name is taken", argument="name")
+        does = {
+            Action.TELL: "It posts a message.",
+            Action.SUGGEST: "It posts a message with a button that pauses.",
+            Action.ACT: "It pauses without asking.",
+        }[rule.action]
+        card = Card(
+            f"Guardrail {name} is on",
+            tone=Tone.GOOD,
+            text=(f"Rule: {rule}.", does, *await _missing_sequence(rule, context)),
+            buttons=(
+                Button("Test it", Guard(act="test", name=name)),
+                Button("Remove", Guard(act="remove", name=name)),
+            ),
+        )
+        return Result(card, audit=f"guardrail {name}: {rule}", setting=_setting(name))
+
+
+async def _missing_sequence(rule: Rule, context: CommandContext) -> tuple[str, ...]:
+    """A warning where a rule names a sequence that doesn't exist."""
+    if not rule.only or rule.scope is not Scope.SEQUENCE:
+        return ()
+    try:
+        names = [subject_key(one.label) for one in await context.sequences()]
+    except OutreachError:
+        return ()
+    if subject_key(rule.only) in names:
+        return ()
+    return (f"Warning: no sequence is named “{rule.only}”. The rule does nothing until there is one.",)
+
+
+async def _remove(rule: NamedRule, context: CommandContext) -> Result:
+    name = rule.name
+    if rule.source != "added":
+        is_set = rule.source == "settings"
+        where = "It is in outreach.toml. Remove it there, or" if is_set else "It is built in. To"
+        text = f"{where} turn it off: `guardrails off {name}`."
+        return refused(f"{name} was not removed", text, why="not added", argument="name")
+    await context.records.guardrails.remove_rule(context.workspace.name, name)
+    again = Button("Add it again", Guard(act="add", rule=str(rule.rule), name=name))
+    card = Card(f"Guardrail {name} was removed", tone=Tone.GOOD, buttons=(again,))
+    return Result(card, audit=f"guardrail {name} removed", setting=_setting(name))
+
+
+async def _turn_off(name: str, context: CommandContext, *, until: datetime | None = None) -> Result:
+    """Turn a rule off, until a moment where one is given; without a name, all rules of all workspaces."""
+    records, workspace = context.records.guardrails, context.workspace.name
+    what = f"Guardrail {name} is" if name else f"All guardrails{_everywhere(context)} are"
+    buttons = (Button("Turn on", Guard(act="on", name=name), tone=Tone.GOOD),)
+    # What a person turned off stays off: this would turn it on again at its end.
+    switches = await records.switches(workspace)
+    if until and any(one.rule == name and one.until is None for one in switches):
+        return Result(Card(f"{what} off", text=(NOTHING_CHANGED,), buttons=buttons))
+    at, end = context.now().timestamp(), until.timestamp() if until else None
+    await records.switch_off(workspace, Switch(rule=name, by=context.actor.name, at=at, until=end))
+    state, does = "off", "It does nothing until someone turns it on." if name else ALL_SILENT
+    if until:
+        state, does = f"snoozed until {context.show(until)}", "Then it works again."
+    tone = Tone.GOOD if until else Tone.WARN
+    card = Card(f"{what} {state}", tone=tone, text=(does, STAY), buttons=buttons)
+    return Result(card, audit=f"{what[:1].lower()}{what[1:]} {state}", setting=_setting(name))
+
+
+class AllOff(Act):
+    """Turns all rules of all workspaces off."""
+
+    command = "guardrails"
+
+    async def carry_out(self, context: CommandContext) -> Result:
+        return await _turn_off("", context)
+
+
+async def _turn_on(name: str, context: CommandContext) -> Result:
+    records, workspace = context.records.guardrails, context.workspace.name
+    changed = await records.switch_on(workspace, name)
+    left = [one for one in await records.switches(workspace) if name and one.rule == ALL]
+    what = f"Guardrail {name} is" if name else "All guardrails are"
+    title = f"{what} on" if changed else f"{what} already on"
+    card = Card(title, tone=Tone.GOOD, text=tuple(_off_text(one, context) for one in left[:1]))
+    return Result(card, audit=title.lower() if changed else "", setting=_setting(name))
+
+
+def _setting(name: str) -> str:
+    return f"guardrail {name}" if name else ALL_RULES
+
+
+def _everywhere(context: CommandContext) -> str:
+    """The reach of a switch of all rules, where there is more than one workspace."""
+    is_one = context.settings is None or len(context.settings.workspaces) < 2
+    return "" if is_one else " of all outreach workspaces"
+
+
+# -- the backtest: when a rule would have fired in the stored history, and what it would have prevented
+
+
+async def load_activity(
+    records: Records, workspace: str, now: float, spans: Iterable[float] | None = None
+) -> Activity:
+    """The stored past, as far as it matters to windows that are so many seconds long; None: to all windows."""
+    heard = await records.guardrails.heard_since(workspace)
+    activity = Activity(heard_since=float("inf") if heard is None else heard)
+    for at, broken in await records.domains.broken_since(workspace, moment(now - HORIZON)):
+        activity.saw_broken(at, broken)
+    activity.saw_broken(now, await records.domains.broken(workspace))
+    async for happenings, samples in records.guardrails.past(workspace, now, spans):
+        # In a thread: it takes a while for a large account.
+        await asyncio.to_thread(activity.add, happenings, samples)
+    return activity
+
+
+async def _test(name: str, rule: Rule, context: CommandContext) -> Result:
+    """Replay a rule over the last 30 days; one without a name is new, and can be added from there."""
+    end = context.now().timestamp()
+    activity = await load_activity(context.records, context.workspace.name, end)
+    metric, start = rule.condition.metric, end - LOOK_BACK.total_seconds()
+    known = max(start, activity.known_since(metric))
+    # In a thread: thirty days of a large account take seconds. Where nothing is known, nothing is replayed.
+    firings = await asyncio.to_thread(backtest, rule, activity, start=known, end=end)
+    shown, footer = name or free_name(rule, {}), ""
+    if known > end:
+        title, said = f"{shown} can't be tested yet", [f"Nothing is known of {metric} yet."]
+    else:
+        times = "once" if len(firings) == 1 else f"{len(firings):,} times"
+        span = f"the last {LOOK_BACK.days} days"
+        if known > start:
+            span = f"the {show_exact_span(timedelta(seconds=end - known))} that are known"
+            footer = f"{metric.capitalize()} before {context.show(moment(known))} are unknown."
+        title = f"{shown} would {f'have fired {times}' if firings else 'not have fired'} in {span}"
+        said = [_prevented(rule, firings)] if firings and rule.action is not Action.TELL else []
+    rows, table_rows = [], []
+    for firing in firings:
+        at = moment(firing.at)
+        row = {
+            "at": at.isoformat(),
+            rule.scope.value: firing.label,
+            "measured": firing.note,
+            "sends_after": firing.sends,
+            "bounces_after": firing.bounces,
+        }
+        rows.append(row)
+        table_rows.append(Row((context.show(at), firing.label, firing.note), tone=Tone.WARN))
+    table = Table(
+        columns("When", rule.scope.capitalize(), "Measured"),
+        tuple(table_rows[-FIRINGS_SHOWN:][::-1]),
+        total=len(firings),
+    )
+    card = Card(
+        title,
+        text=(f"Rule: {rule}.", *await _missing_sequence(rule, context), *said),
+        table=table if firings else None,
+        buttons=() if name else (Button("Add this rule", Guard(act="add", rule=str(rule))),),
+        footer=footer,
+    )
+    return Result(card, rows=tuple(rows))
+
+
+def _prevented(rule: Rule, firings: Iterable[Firing]) -> str:
+    sends = [firing.sends for firing in firings]
+    known = [count for count in sends if count is not None]
+    total = show_count(sum(known) if len(known) == len(sends) else None)
+    bounces = show_number(sum(firing.bounces for firing in firings), "bounce")
+    pausing = "Pausing each time" if rule.action is Action.ACT else "Following each suggestion"
+    length = "" if rule.duration else " for 24 h"
+    return f"{pausing}{length} would have prevented {total} sends with {bounces}."
