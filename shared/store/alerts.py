@@ -288,11 +288,6 @@ class Alerts(Repository):
         return tx.update(alerts, expected, mail_until=None) == 1
 
     @reads
-    def claimed_by(self, tx: Transaction, person: str) -> Sequence[Alert]:
-        """The alerts that a person has claimed and not handled, the newest first."""
-        return read_alerts(tx, CLAIMED_BY, {"person": person})
-
-    @reads
     def in_message(self, tx: Transaction, places: Collection[str], ts: str) -> Alert | None:
         """The alert that a message shows; None where it shows none, or several."""
         where = posts.c.channel.in_(places) & (posts.c.ts == ts) & (posts.c.alert_id != "")

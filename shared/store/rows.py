@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import TypeAdapter
 
 from shared.api.events import Event, read_event
 from shared.domain.alert import PRUNED, Alert
 from shared.domain.wall_clock import moment
-from shared.records.audit import Actor, AuditEntry, Before, Now
+from shared.records.audit import Actor, AuditEntry, Before
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts, audit, deliveries
 
@@ -51,6 +52,9 @@ ENTRY_COLUMNS = tuple(audit.c)
 _AS_KEPT = ("workspace", "command", "result", "effect", "reason", "undoes", "undone_by", "overtaken_by")
 
 
+_UNDOABLE = TypeAdapter(dict[str, Before])
+
+
 def entry_of(values: Any) -> AuditEntry:
     """The entry of the audit that these values of `ENTRY_COLUMNS` are."""
     row = dict(zip(audit.c.keys(), values, strict=True))
@@ -67,14 +71,9 @@ def entry_of(values: Any) -> AuditEntry:
 
 def read_undoable(text: str) -> dict[str, Before]:
     """The sequences of `write_undoable`."""
-    return {name: _before(kept) for name, kept in json.loads(text or "{}").items()}
-
-
-def _before(kept: Mapping[str, Any]) -> Before:
-    later = kept.get("later")
-    return Before(**{**kept, "later": Now(**later) if later else None})
+    return _UNDOABLE.validate_json(text or "{}")
 
 
 def write_undoable(undoable: Mapping[str, Before]) -> str:
     """JSON of the sequences that an Undo takes back; empty where there are none."""
-    return json.dumps({name: asdict(before) for name, before in undoable.items()}) if undoable else ""
+    return _UNDOABLE.dump_json({**undoable}).decode() if undoable else ""

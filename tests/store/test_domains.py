@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from shared.domain.wall_clock import DAY, HOUR, moment
@@ -44,20 +42,6 @@ def broken(clock: ManualClock) -> DomainReport:
 async def check(store: Store, clock: ManualClock, report: DomainReport) -> bool:
     claimed = await due(store)
     return await store.domains.finish(claimed, Checked(report=report, due_at=clock.now + 6 * HOUR))
-
-
-async def test_one_process_checks_one_domain_at_a_time(store: Store, clock: ManualClock) -> None:
-    await store.domains.watch("acme", {DOMAIN: 90.0, "other.example": 90.0})
-    first = await due(store)
-    assert await due_domain(store) is None
-    clock.now += LEASE + 1
-    other = await due(store)
-    checked = Checked(report=DomainReport(domain=DOMAIN), due_at=clock.now + HOUR)
-    assert await store.domains.finish(other, replace(checked, report=DomainReport(domain=other.domain)))
-    second = await due(store)
-    assert second.domain == first.domain
-    assert not await store.domains.finish(first, checked)
-    assert await store.domains.finish(second, checked)
 
 
 async def test_what_the_bot_found_out_itself_is_no_delivery(store: Store, clock: ManualClock) -> None:

@@ -43,16 +43,6 @@ def title(post: Post) -> str:
     return rendering.card_of(post, several=False).title
 
 
-async def test_a_refused_edit_that_was_not_recorded_is_refused_and_recorded_again(
-    store: Store, clock: ManualClock
-) -> None:
-    await turn(store, clock)
-    assert len(await claim_paints(store)) == 1  # the process dies
-    clock.now += 11
-    assert await refuse(store) == 1
-    assert len(await post_all(store, clock)) == 1
-
-
 async def test_a_late_note_about_a_card_that_turned_gives_way_to_the_new_card(
     store: Store, clock: ManualClock
 ) -> None:
@@ -103,18 +93,6 @@ async def test_a_change_while_a_message_is_drawn_is_drawn_after_it(store: Store,
     assert after.alert is not None
     assert after.alert.handled_name == "ann"
     assert await claim_repaints(store) == []
-
-
-async def test_one_claim_in_a_shared_message_that_cannot_be_edited_is_shown_beside_it(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, *(interested(number) for number in range(7)))
-    posted = await post_all(store, clock)
-    assert len({post.bundle for post in posted}) == 1
-    await store.alerts.act(posted[1].alert_id, "claim", ANN)
-    assert await refuse(store) == 1
-    (current,) = await post_all(store, clock)
-    assert (current.kind, current.alert_id) == ("current", posted[1].alert_id)
 
 
 async def test_an_interested_reply_whose_card_may_be_in_slack_is_posted_anew(

@@ -4,68 +4,77 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 
 import pytest
 import sqlalchemy as sa
 
 from shared.api import events
 from shared.domain.wall_clock import DAY, moment
-from shared.records.replies import Grouping
+from shared.records.replies import Grouping, Waits
 from shared.store import Store
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts
 from tests.bot.harness import interested
-from tests.shared.waits import waits_of
 
 LATE = 300.0
 FEW = 200
 
 
-def fill(tx: Transaction, count: int, *, first: int = 0) -> None:
-    """Interested replies of ten days, all of one workspace: most of them claimed, and most of those done."""
-    numbers = range(first, first + count)
-    at = {n: tx.now - 10 * DAY + n * 9 * DAY / (first + count) for n in numbers}
-    no = {"found": False, "pending": False, "seen": 1}
+def fill(tx: Transaction, count: int, replies: Sequence[Mapping[str, object]] = ()) -> None:
+    """Interested replies of one workspace, with these values; a fifth of the others is unclaimed."""
+    numbers = range(count)
     rows = [
         {"id": n + 1, "dkey": b"%d" % n, "workspace": "w", "kind": "reply.interested", "body": interested(n),
-         "received_at": at[n], "last_at": at[n], **no}
+         "received_at": tx.now, "last_at": tx.now, "found": False, "pending": False, "seen": 1}
         for n in numbers
     ]  # fmt: skip
     tx.execute(sa.insert(alerts.metadata.tables["deliveries"]), rows)
-    replies = [
-        {"id": f"al_{n}", "delivery_id": n + 1, "workspace": "w", "kind": "reply.interested", "email": f"ada{n}",
-         "sequence": f"Q{n % 3}", "received_at": at[n], **dict.fromkeys(("claimed_by", "claimed_name"), f"p{n * n % 7}" if n % 10 < 8 else ""),
-         "claimed_at": at[n] + n * 37 % 901 - 5 if n % 10 < 8 else None, "waiting_since": at[n] if n % 10 > 7 else None,
-         "handled_at": at[n] + n * 53 % 1009 if n % 10 < 6 else None, "handled_name": f"p{n % 4}" if n % 10 < 6 else ""}
-        for n in numbers
-    ]  # fmt: skip
-    tx.execute(sa.insert(alerts), replies)
-
-
-def span(store: Store) -> tuple[datetime, datetime]:
-    now = store.database.clock()
-    return moment(now - 8 * DAY), moment(now - 2 * DAY)
-
-
-@pytest.mark.parametrize("by", ["", "person", "sequence"])
-async def test_waits_are_those_of_all_rows(store: Store, by: Grouping) -> None:
-    start, end = span(store)
-    assert await store.records.claim_times("w", start, end, by=by, late=LATE) == []
-    await store.database.write(lambda tx: fill(tx, FEW))
-    c = alerts.c
-    name = {"": sa.literal(""), "person": c.claimed_name, "sequence": c.sequence}[by]
-    within = (c.claimed_at >= start.timestamp()) & (c.claimed_at < end.timestamp())
-    query = sa.select(name, c.claimed_at - c.received_at).where(within)
-    rows = await store.database.read(lambda tx: tx.execute(query).all())
-    found = await store.records.claim_times("w", start, end, by=by, late=LATE)
-    expected = waits_of(((who, max(0.0, seconds)) for who, seconds in rows), late=LATE)
-    assert len(expected) == {"": 1, "person": 4, "sequence": 3}[by]
-    assert [(one.name, one.count, one.in_time) for one in found] == [
-        (one.name, one.count, one.in_time) for one in expected
+    values = [*replies] or [
+        {"received_at": tx.now + n, "waiting_since": tx.now + n if n % 5 == 0 else None} for n in numbers
     ]
-    for one, other in zip(found, expected, strict=True):
-        assert (one.median, one.p90) == pytest.approx((other.median, other.p90))
+    same = {"workspace": "w", "kind": "reply.interested"}
+    tx.execute(
+        sa.insert(alerts),
+        [{"id": f"al_{n}", "delivery_id": n + 1, **same, **value} for n, value in enumerate(values)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("by", "waits"),
+    [
+        ("", [Waits(name="", count=4, median=45.0, p90=600.0, in_time=3)]),
+        (
+            "person",
+            [
+                Waits(name="benny", count=3, median=60.0, p90=600.0, in_time=2),
+                Waits(name="ann", count=1, median=0.0, p90=0.0, in_time=1),
+            ],
+        ),
+        (
+            "sequence",
+            [
+                Waits(name="Q1", count=3, median=60.0, p90=600.0, in_time=2),
+                Waits(name="Q2", count=1, median=0.0, p90=0.0, in_time=1),
+            ],
+        ),
+    ],
+)
+async def test_waits_are_counted_by_person_and_sequence(
+    store: Store, by: Grouping, waits: list[Waits]
+) -> None:
+    """One came after its claim by the clock, and one person has another name by now."""
+    now = store.database.clock()
+    claims = (("U1", "ben", 30), ("U1", "benny", 60), ("U1", "benny", 600), ("U2", "ann", -5))
+    rows = [
+        {"claimed_by": who, "claimed_name": name, "sequence": "Q2" if who == "U2" else "Q1",
+         "received_at": now - 1_000 + n, "claimed_at": now - 1_000 + n + wait}
+        for n, (who, name, wait) in enumerate(claims)
+    ]  # fmt: skip
+    await store.database.write(lambda tx: fill(tx, len(rows), rows))
+    start, end = moment(now - DAY), moment(now + DAY)
+    assert await store.records.claim_times("w", start, end, by=by, late=LATE) == waits
+    assert await store.records.claim_times("w", end, end, by=by, late=LATE) == []
 
 
 async def test_open_replies_are_counted_exactly_and_only_a_page_is_decoded(

@@ -80,16 +80,6 @@ def test_the_steady_clock_never_goes_back_and_follows_forwards() -> None:
     assert [steady() for _ in range(4)] == [101.0, 101.0, 103.0, 141.0]
 
 
-async def test_only_one_of_two_claims_at_once_wins(store: Store) -> None:
-    await arrive(store, interested(1))
-    (reply,) = (await store.records.open_replies("default")).replies
-    people = (ANN, Actor(name="ben", id="U2"))
-    claims = await asyncio.gather(*(store.alerts.act(reply.alert_id, "claim", one) for one in people))
-    assert sorted(claim.changed for claim in claims if claim) == [False, True]
-    assert len({claim.alert.claimed_name for claim in claims if claim}) == 1
-    assert await store.alerts.act("al_none", "claim", ANN) is None
-
-
 async def test_a_timer_of_an_unknown_kind_is_kept_and_reported(store: Store, clock: ManualClock) -> None:
     due = datetime.fromtimestamp(clock.now, UTC)
     await store.records.set_timer("default", Timer(kind="brew", key="tea", due_at=due, payload={}))

@@ -63,7 +63,7 @@ async def told(bot: BotHarness, words: str, *, user: str, channel: str = CHANNEL
 async def claimed(bot: BotHarness, *people: str) -> list[int]:
     """The number of alerts that each of them has."""
     assert bot.running is not None
-    return [len([*await bot.running.store.alerts.claimed_by(one)]) for one in people]
+    return [len([*await bot.running.store.records.own_replies(one)]) for one in people]
 
 
 async def commands(bot: BotHarness) -> list[str]:
@@ -130,8 +130,10 @@ async def test_of_two_who_assign_at_once_one_does_and_the_other_is_told_who_has_
     (second,) = await click(bot, message, "Assign …", user=CLEO)
     await asyncio.gather(pick(bot, first, BEN), pick(bot, second, DEV, by=CLEO))
     assert bot.running is not None
-    alerts = bot.running.store.alerts
-    (alert,) = [*await alerts.claimed_by(BEN), *await alerts.claimed_by(DEV)]
+    store = bot.running.store
+    ((_, reply),) = [*await store.records.own_replies(BEN), *await store.records.own_replies(DEV)]
+    alert = await store.alerts.find(reply.alert_id)
+    assert alert is not None
     loser, has = (
         CLEO if alert.claimed_by == BEN else ANN,
         f"ssigned to @{alert.claimed_name} by @{alert.assigned_name}",
