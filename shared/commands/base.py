@@ -414,7 +414,7 @@ class ChangingCommand(Command):
     role: Role = Role.OPERATOR
 
 
-NO_COMMANDS = frozenset({"base", "errors", "hold", "rules", "run", "times"})
+NO_COMMANDS = frozenset({"base", "domain_page", "errors", "hold", "rules", "run", "times"})
 """The modules of this package without a command."""
 COMMANDS: dict[str, Command] = {}
 """The commands by name, in the order of lists."""
