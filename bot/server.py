@@ -15,7 +15,6 @@ from typing import Any
 
 import structlog
 import uvicorn
-from sqlalchemy.engine import URL
 
 from bot.app import Bot, open_bot
 from bot.http.asgi import Application, RequestGate, on_details_address, unavailable
@@ -26,7 +25,7 @@ from shared.storage.allocator import give_memory_back
 from shared.storage.database import connection_advice
 from shared.store import LeaseTimings
 from shared.store.db import migrate
-from shared.store.db.engine import DatabaseReplaced, unreachable, unusable
+from shared.store.db.engine import DatabaseReplaced, unreachable
 from shared.text.parent_watch import wait_for_parent_exit
 from shared.text.systemd_notify import systemd_notified
 
@@ -104,42 +103,51 @@ async def serve(
     async with AsyncExitStack() as stack:
         stack.callback(listener.close)
         await stack.enter_async_context(systemd_notified())
-        if not await _wait_for_database(settings, listener):
-            return
         gate, reload_asked = RequestGate(), asyncio.Event()
         server = Server(server_config(gate))
         await stack.enter_async_context(_stopping(server))
         await stack.enter_async_context(_details_served(settings, gate))
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload_asked.set)
         tune_runtime()
-        serving: asyncio.Task[None] | None = None
-        replaced = False
-        while serving is None or not serving.done():
-            async with _opened(settings, gate, serving, pace=pace) as bot:
+        serving = await stack.enter_async_context(_serving(server, listener))
+        is_first, replaced = True, False
+        while not serving.done():
+            async with AsyncExitStack() as opened:
+                bot = await _open(opened, settings, gate, serving, is_first=is_first, pace=pace)
+                if bot is None:
+                    break
                 gate.open(bot.web)
-                if serving is None:
-                    serving = asyncio.create_task(server.serve(sockets=[listener]), name="server")
+                if is_first:
                     host, port = listener.getsockname()[:2]
                     log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
+                is_first = False
+                gone = bot.store.database.replaced
                 if changed := await _changed_settings(
-                    settings,
-                    load,
-                    asked=reload_asked,
-                    gone=bot.store.database.replaced,
-                    serving=serving,
+                    settings, load, asked=reload_asked, gone=gone, serving=serving
                 ):
                     await gate.close(RELOAD_SECONDS)
-                if replaced := bot.store.database.replaced.is_set():
+                if replaced := gone.is_set():
                     server.stop()
                     await serving
             if changed and not serving.done():
                 gc.collect()  # what the bot before has left
-                settings = await _when_usable(changed, gate, serving)
+                settings = changed
                 log.info("settings reloaded", workspaces=list(settings.workspaces))
         await serving
     if replaced:
         raise DatabaseReplaced(REPLACED)
     log.info("stopped")
+
+
+@asynccontextmanager
+async def _serving(server: Server, listener: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve meanwhile; stopped and waited for in the end."""
+    task = asyncio.create_task(server.serve(sockets=[listener]), name="server")
+    try:
+        yield task
+    finally:
+        server.stop()
+        await task
 
 
 @asynccontextmanager
@@ -151,33 +159,42 @@ async def _details_served(settings: Settings, gate: RequestGate) -> AsyncIterato
         return
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     with socket.create_server(address, family=family) as listener:
-        server = Server(server_config(on_details_address(gate)))
-        serving = asyncio.create_task(server.serve(sockets=[listener]), name="details")
         log.info("metrics and details of readiness are served", url=settings.details_url)
-        try:
+        async with _serving(Server(server_config(on_details_address(gate))), listener):
             yield
-        finally:
-            server.stop()
-            await serving
 
 
-@asynccontextmanager
-async def _opened(
-    settings: Settings, gate: RequestGate, serving: asyncio.Task[None] | None, **options: Any
-) -> AsyncIterator[Bot]:
-    """The bot. While the server runs, one that can't be opened is tried again, and requests get 503."""
-    async with AsyncExitStack() as stack:
-        while True:
-            try:
-                bot = await stack.enter_async_context(open_bot(settings, **options))
-                break
-            except RecordsUnavailable as error:
-                if serving is None or serving.done():
-                    raise
-                log.warning("the database can't be opened", error=str(error))
-                gate.open(unavailable)
-                await asyncio.wait([serving], timeout=DATABASE_RETRY_SECONDS)
-        yield bot
+async def _open(
+    stack: AsyncExitStack,
+    settings: Settings,
+    gate: RequestGate,
+    serving: asyncio.Task[None],
+    *,
+    is_first: bool,
+    pace: LeaseTimings | None,
+) -> Bot | None:
+    """The bot; None when the server ended before it could be opened.
+
+    While its database can't be used, it is tried again after 1 s, 2 s … 30 s, and requests get 503; each reason is
+    logged once, with what to do. At the start only a PostgreSQL that can't be reached is waited for: anything else is
+    for whoever starts the bot.
+    """
+    pause, logged = DATABASE_RETRY_SECONDS, ""
+    while not serving.done():
+        try:
+            return await stack.enter_async_context(open_bot(settings, pace=pace))
+        except RecordsUnavailable as error:
+            reason = await asyncio.to_thread(unreachable, settings.database)
+            if is_first and (not reason or settings.database.get_backend_name() == "sqlite"):
+                raise
+            reason = reason or str(error)
+        gate.open(unavailable)
+        if reason != logged:
+            log.warning("waiting for the database", error=reason, fix=connection_advice(reason) or None)
+            logged = reason
+        await asyncio.wait([serving], timeout=pause)
+        pause = min(2 * pause, LONGEST_DATABASE_RETRY)
+    return None
 
 
 async def _changed_settings(
@@ -208,47 +225,6 @@ async def _changed_settings(
         if not fixed:
             return changed
         log.warning("settings not reloaded: a restart is needed", changed=fixed)
-
-
-async def _when_usable(settings: Settings, gate: RequestGate, serving: asyncio.Task[None]) -> Settings:
-    reason = await asyncio.to_thread(unusable, settings.database)
-    if reason and not serving.done():
-        gate.open(unavailable)
-        await _until_works(settings, serving, reason, obstacle=unusable)
-    return settings
-
-
-async def _until_works(
-    settings: Settings, serving: asyncio.Task[None], reason: str, *, obstacle: Callable[[URL], str]
-) -> None:
-    """Try again after 1 s, 2 s … 30 s, until the server ends; each reason is logged once, with what to do."""
-    pause, logged = DATABASE_RETRY_SECONDS, ""
-    while reason and not serving.done():
-        if reason != logged:
-            fix = connection_advice(reason)
-            log.warning("waiting for the database", error=reason, fix=fix or None)
-            logged = reason
-        await asyncio.wait([serving], timeout=pause)
-        pause = min(2 * pause, LONGEST_DATABASE_RETRY)
-        reason = await asyncio.to_thread(obstacle, settings.database)
-
-
-async def _wait_for_database(settings: Settings, listener: socket.socket) -> bool:
-    """Answer 503 until PostgreSQL can be reached; False when the bot is stopped before."""
-    if settings.database.get_backend_name() == "sqlite":
-        return True
-    reason = await asyncio.to_thread(unreachable, settings.database)
-    if not reason:
-        return True
-    server = Server(server_config(unavailable))
-    async with _stopping(server):
-        serving = asyncio.create_task(server.serve(sockets=[listener.dup()]))
-        await _until_works(settings, serving, reason, obstacle=unreachable)
-        if serving.done():
-            return False
-        server.stop()
-        await serving
-    return True
 
 
 def tune_runtime() -> None:

@@ -105,9 +105,8 @@ class WorkspaceCache:
     async def domains(self, workspace: Workspace) -> Sequence[DomainHealth]:
         return roll_up(await self._cached_call("list_inboxes", workspace), thresholds=workspace.thresholds)
 
-    def forget(self, workspace: Workspace) -> None:
-        for method in ("list_sequences", "list_inboxes"):
-            self._cached.pop((method, workspace.name), None)
+    def forget(self) -> None:
+        self._cached.clear()
 
     async def _cached_call(self, method: str, workspace: Workspace) -> Any:
         at, answer = self._cached.get((method, workspace.name), (0.0, None))

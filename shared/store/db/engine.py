@@ -63,23 +63,13 @@ def blames_values(error: Exception) -> bool:
 
 def unreachable(url: URL) -> str:
     """The reason why the database cannot be connected to; empty when it can."""
-    return _obstacle(url, sa.Connection.close)
-
-
-def unusable(url: URL) -> str:
-    """The reason why the database cannot be connected to, or this version can't use it; empty when it can."""
-    return _obstacle(url, lambda connection: migrate.read_state(connection).check())
-
-
-def _obstacle(url: URL, check: Callable[[sa.Connection], None]) -> str:
     try:
-        with database.temporary_engine(url) as engine, engine.connect() as connection:
-            check(connection)
+        with database.temporary_engine(url) as engine, engine.connect():
+            return ""
     except (RecordsUnavailable, OSError) as error:
         return str(error)
     except sa.exc.SQLAlchemyError as error:
         return str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
-    return ""
 
 
 def _reason(error: Exception) -> str:
