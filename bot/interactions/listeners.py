@@ -17,6 +17,8 @@ from typing import Any
 import structlog
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.middleware.async_middleware import AsyncMiddleware
+from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bot.blockkit.actions import LOOKS, OnAlert, OpenForm, ShowSample, read_value
@@ -56,8 +58,8 @@ _SHOWN_AT_HOME = frozenset({"claim", "release", "done"})
 log = structlog.get_logger("dialogs")
 
 
-class Listeners:
-    """`handle` each request; `drain` waits for the answers under way."""
+class Listeners(AsyncMiddleware):
+    """Bolt's only middleware beside its own; `drain` waits for the answers under way."""
 
     def __init__(
         self,
@@ -84,8 +86,21 @@ class Listeners:
             "app_home_opened": self._visit,
         }
 
-    async def handle(self, body: Body, ack: AsyncAck, respond: AsyncRespond) -> BoltResponse:
-        """Stand in Bolt before everything else that it has: the acknowledgement is its answer to Slack."""
+    async def async_process(
+        self,
+        *,
+        req: AsyncBoltRequest,
+        resp: BoltResponse,
+        next: Any,  # noqa: A002 # Bolt's name
+    ) -> BoltResponse:
+        """Acknowledge a request: what this returns is Bolt's answer to Slack. One of an odd shape gets 400."""
+        try:
+            return await self._acknowledge(req.body, req.context.ack, req.context.respond)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            log.warning("request not understood", error=type(error).__name__, exc_info=error)
+            return BoltResponse(status=400)
+
+    async def _acknowledge(self, body: Body, ack: AsyncAck, respond: AsyncRespond | None) -> BoltResponse:
         if not await self._gate.admits(body):
             return await ack()
         origin, listener = _origin(body, respond), self._listener(body)
@@ -221,25 +236,15 @@ class Listeners:
             return []
         return [] if refusal else forms.options(sequences, str(body.get("value") or ""))
 
-    async def _message(self, body: Body, _: Origin) -> None:
+    async def _message(self, body: Body, origin: Origin) -> None:
         """`@outreach …`, which works in threads, where slash commands do not, or a direct message to the bot."""
-        event = body["event"]
-        thread = event.get("thread_ts") or ""
+        event, thread = body["event"], origin.thread_ts
         if event["type"] == "app_mention":
-            thread = thread or event["ts"]
-        elif event.get("channel_type") != "im" or event.get("bot_id") or event.get("subtype"):
+            origin = replace(origin, thread_ts=thread or origin.event_ts)
+        elif event.get("channel_type") != "im" or origin.is_bot or event.get("subtype"):
             return
-        origin = Origin(
-            # A bot's message has `bot_id`, whatever name it was posted under; a workflow's may have no `user`.
-            # https://docs.slack.dev/reference/events/message/bot_message
-            user=str(event.get("user") or ""),
-            is_bot=bool(event.get("bot_id")),
-            channel=event["channel"],
-            thread_ts=thread,
-            event_ts=str(event["ts"]),
-        )
         line = from_slack(_CALLED.sub("", event.get("text") or ""))
-        await self._answer(self._answer_to(line, origin, str(event.get("thread_ts") or "")), origin)
+        await self._answer(self._answer_to(line, origin, thread), origin)
 
     async def _answer_to(self, line: str, origin: Origin, thread_ts: str) -> Answer:
         """The answer to a line that may be in the thread of an alert's card, of which it speaks then."""
@@ -256,46 +261,57 @@ class Listeners:
         line = reply_lines.line_about(line, alert, several=len(workspaces) > 1)
         return await self._dispatcher.perform(line, origin)
 
-    async def _joined(self, body: Body, _: Origin) -> None:
+    async def _joined(self, body: Body, origin: Origin) -> None:
         """The bot joined a channel: held alerts are posted, and whoever invited it gets the greeting.
 
         If the bot joined a subscribed channel itself, there is no `inviter`
         (https://docs.slack.dev/reference/events/member_joined_channel).
         """
-        event = body["event"]
-        if event.get("user") == await self._directory.own_id():
-            await self._reopen(event["channel"])
-            if event.get("inviter"):
-                await self._answers.say(GREETING, event["channel"])
+        if origin.user == await self._directory.own_id():
+            await self._reopen(origin.channel)
+            if body["event"].get("inviter"):
+                await self._answers.say(GREETING, origin.channel)
 
-    async def _visit(self, body: Body, _: Origin) -> None:
+    async def _visit(self, body: Body, origin: Origin) -> None:
         """A person opens the Home tab."""
         event = body["event"]
         if event.get("tab", "home") == "home":
-            await self._home.show(event["user"], fresh=bool(event.get("view")))
+            await self._home.show(origin.user, fresh=bool(event.get("view")))
 
     async def _unknown(self, _: Body, origin: Origin) -> None:
         """A command of another name, or a button of an older version."""
         await self._answers.tell(UNKNOWN, origin)
 
 
-def _origin(body: Body, respond: AsyncRespond) -> Origin:
-    """The person who sent a command, or pressed something in a message or a view, and the place of the answer."""
-    user, place, view = body.get("user") or {}, body.get("channel") or {}, body.get("view") or {}
-    container, message = body.get("container") or {}, body.get("message") or {}
-    return Origin(
-        user=body.get("user_id") or user.get("id") or "",
+def _origin(body: Body, respond: AsyncRespond | None) -> Origin:
+    """Who sent a command or a message, or pressed something, and the place of the answer.
+
+    Raises `TypeError` where an id is no text, and `KeyError` where nobody asks.
+    """
+    view, container, event = body.get("view") or {}, body.get("container") or {}, body.get("event") or {}
+    place, message = body.get("channel") or {}, body.get("message") or {}
+    user = body.get("user") or {}
+    origin = Origin(
+        user=event.get("user") or "" if event else body.get("user_id") or user["id"],
         name=body.get("user_name") or user.get("username") or "",
-        channel=body.get("channel_id") or place.get("id") or forms.channel_of(view),
+        # A bot's message has `bot_id`, whatever name it was posted under; a workflow's may have no `user`.
+        # https://docs.slack.dev/reference/events/message/bot_message
+        is_bot=bool(event.get("bot_id")),
+        channel=event.get("channel") or body.get("channel_id") or place.get("id") or forms.channel_of(view),
         channel_name=body.get("channel_name") or place.get("name") or "",
-        thread_ts=str(container.get("thread_ts") or ""),
-        trigger=str(body.get("trigger_id") or ""),
+        thread_ts=event.get("thread_ts") or container.get("thread_ts") or "",
+        trigger=body.get("trigger_id") or "",
         respond=respond if body.get("response_url") else None,
-        view=str(view["id"]) if view.get("type") == "modal" else "",
+        view=view["id"] if view.get("type") == "modal" else "",
         is_home=view.get("type") == "home",
         is_ephemeral=bool(container.get("is_ephemeral")),
-        clicked_ts=str(message.get("ts") or ""),
+        clicked_ts=message.get("ts") or "",
+        event_ts=event.get("ts") or "",
     )
+    ids = (origin.user, origin.name, origin.channel, origin.channel_name, origin.thread_ts, origin.trigger)
+    if not all(isinstance(text, str) for text in (*ids, origin.view, origin.clicked_ts, origin.event_ts)):
+        raise TypeError("an id is no text")
+    return origin
 
 
 def _asked(action: Mapping[str, Any]) -> Action:
@@ -336,5 +352,5 @@ def bolt_app(listeners: Listeners, slack: WebApi, *, signing_secret: str) -> Asy
         authorize=authorize,
         logger=logs.BOLT,
     )
-    app.middleware(listeners.handle)
+    app.middleware(listeners)
     return app

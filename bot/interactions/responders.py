@@ -133,11 +133,11 @@ class Answers:
         return answer
 
     async def tell(self, card: Card, to: Origin) -> None:
-        """Answer at the request's address, else in a modal, else directly, where it is known who asked."""
+        """Answer at the request's address, else in a modal, else directly; an event is not answered."""
         if to.respond:
             return await self._respond(Answer(card=card), to.respond, to)
         try:
-            if to.user:
+            if to.trigger:
                 await self.open_modal(to, card)
         except SlackError:
             await self.say(card, to.user)
