@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from bot.blockkit.actions import ACK, DETAILS, LEAD, LOOKS, OnAlert
-from bot.blockkit.elements import MENU
+from bot.blockkit.card_blocks import MENU
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
 from shared.commands.leads import Remove

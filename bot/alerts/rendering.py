@@ -28,8 +28,7 @@ from bot.alerts.cards import (
 from bot.alerts.links import Links
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import Perform, read_value, write_value
-from bot.blockkit.card_blocks import EXCERPT, Message
-from bot.blockkit.elements import cut
+from bot.blockkit.card_blocks import EXCERPT, Message, cut
 from shared.api.event_kinds import kind_of
 from shared.commands import Invocation, UsageError
 from shared.domain.alert import Alert, domain_of

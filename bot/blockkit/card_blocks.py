@@ -1,8 +1,8 @@
-"""Renders Cards as Block Kit within Slack's limits, so that Slack interprets none of their text.
+"""Renders Cards as Block Kit within Slack's limits, so that Slack interprets none of their text. Pure.
 
-Pure. Text from outside goes into `plain_text`, `rich_text` and `raw_text` objects, which can't mention, link or
-style; the fallback `text`, which Slack parses, is escaped. Limits: Slack's reference of
-blocks, and the undocumented 13,200 characters over all blocks of a message.
+Text from outside goes into `plain_text`, `rich_text` and `raw_text` objects, which can't mention, link or style; the
+fallback `text`, which Slack parses, is escaped. Limits: Slack's reference of blocks and block elements, and the
+undocumented 13,200 characters over all blocks of a message.
 """
 
 from __future__ import annotations
@@ -12,32 +12,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
-from bot.blockkit import tables
-from bot.blockkit.elements import (
-    LABEL,
-    MENU,
-    OPTION_VALUE,
-    VALUE,
-    Block,
-    cut,
-    draw_button,
-    link_element,
-    overflow,
-    plain,
-    quotation,
-    rich,
-    rich_elements,
-    section,
-    text_element,
-    value_of,
-    without_marks,
-)
-from bot.blockkit.tables import MARKS
-from shared.domain.card import Button, Card, Fact
+from bot.blockkit.actions import write_value
+from shared.commands import COMMANDS
+from shared.commands.base import ALIASES
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from shared.frozen import frozen
+from shared.text.formats import show_number
 from shared.text.sanitize import visible, visible_lines
 
+Block = dict[str, Any]
+
+LABEL, VALUE, OPTION_VALUE, MENU = 75, 2_000, 150, 5
 TOTAL = 13_000
 """Characters over all blocks, under the 13,200 at which Slack refuses the message."""
 TITLE, PARAGRAPH, QUOTE, CONTEXT, FALLBACK, EXCERPT, FACT = 150, 2_800, 1_500, 1_000, 2_000, 140, 300
@@ -46,16 +33,38 @@ MOST_BLOCKS = 50
 DATE = "{date_short_pretty}, {time}"
 SHRINKING = ((40, 600), (20, 600), (10, 300), (5, 120), (0, 60))
 """Rows and letters of a card that is too long, until it is short enough."""
-
-LINE = (120, 400, 0)
-LIST_SIZES = ((120, 200, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 0, 0))
+ITEM_SIZES = ((120, 400, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 0, 0))
 """Letters of title, facts and quote of an item; the last fits for twenty items of any alphabet."""
 ITEM_BUTTONS, ITEM_BUTTON = 2, 100
 """Buttons of an item in a list, and the characters of one as it travels: `claim al_…` and its label."""
-VIEW_ROWS = (40, 20, 10, 5)
-"""The numbers of a table's rows that are tried in a view, until they fit."""
 VIEW_QUOTE, VIEW_QUOTES = 2_800, 12
 """Characters of each part of a quote in a view, and how many parts are shown."""
+LARGEST = 1e15
+"""The largest figure that Slack takes."""
+CELL, PAGE, MOST_ROWS = 80, 15, 60
+MOST_LINES = 20
+"""Rows of which a table that is too wide becomes lines; of a longer one, the columns that fit are shown."""
+SCREEN, PADDING = 27, 2
+"""Characters that fit on a phone beside the first column, and what each column adds to its own."""
+NAME, DETAILS = 100, 300
+"""Characters of the first cell of a line, and of the others together."""
+RUN = "run"
+"""Every button's `action_id` begins with it; its value says what it does (`bot.blockkit.actions`)."""
+PICK = f"{RUN}_at:"
+"""Begins the `action_id` of an element that picks a time or a person; the value of the button follows."""
+MARKS = {Tone.GOOD: "🟢 ", Tone.WARN: "🟠 ", Tone.BAD: "🔴 ", Tone.UNKNOWN: "⚪ ", Tone.INFO: ""}
+_STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
+
+# Sentences may hold words from outside, which are not styled: only what begins as a command of ours counts as code.
+_VERBS = "|".join(map(re.escape, (*COMMANDS, *ALIASES)))
+_PROGRAMS = "bot|dashboard|sandbox|doctor|webhooks|import|export|init|database"
+# A mark that follows a letter ends other code: `until friday`? is no command `?`.
+_CODE = re.compile(
+    rf"(?<!\w)`(all|reason|(?:/?outreach (?:{_VERBS}|{_PROGRAMS})|{_VERBS}|until|for)(?: [^`@]*)?)`"
+)
+_MARK = re.compile(r"(?<!\w)[*_~`](?=\S)|:(?=[\w+-]+:)")
+"""The marks that would begin a style or an emoji."""
+_NUMBER = re.compile(r"(-?[0-9][0-9,]{0,15}(?:\.[0-9]{1,6})?)(?: ?%(?: ?±[0-9.]+)?)?")
 
 
 @frozen
@@ -66,16 +75,23 @@ class Message:
     blocks: list[Block]
 
 
+# -- whole messages
+
+
 def render(card: Card) -> Message:
     """The Card as a message; if it is too long, the quote and the table are cut first, with a note."""
-    blocks = _draw(card)
+    return Message(text=fallback(card), blocks=_fitting_blocks(card))
+
+
+def _fitting_blocks(card: Card, *, in_view: bool = False) -> list[Block]:
+    blocks = _draw(card, in_view=in_view)
     for rows, letters in SHRINKING:
         if size(blocks) <= TOTAL:
-            break
-        blocks = _draw(_trimmed(card, rows=rows, letters=letters))
-    if size(blocks) > TOTAL:
-        blocks = _draw(Card(title=card.title, tone=card.tone, footer="Too long to show here."))
-    return Message(text=fallback(card), blocks=blocks)
+            return blocks
+        blocks = _draw(_trimmed(card, rows=rows, letters=letters), in_view=in_view)
+    if size(blocks) <= TOTAL:
+        return blocks
+    return _draw(Card(title=card.title, tone=card.tone, footer="Too long to show here."))
 
 
 def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
@@ -105,27 +121,7 @@ def fallback(card: Card) -> str:
     return escape(" ".join(filter(None, (text, quoted and f"“{quoted}”")))) or "Outreach"
 
 
-def escape(text: str) -> str:
-    """Text for places that Slack parses: `& < >` cannot open a mention or a link."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-_MARK = re.compile(r"(?<!\w)[*_~`](?=\S)|:(?=[\w+-]+:)")
-"""The marks that would begin a style or an emoji."""
-
-
-def escape_marks(text: str) -> str:
-    """Text from outside for a line of ours that Slack parses: no mention, link, style or emoji comes of it."""
-    return _MARK.sub("\\g<0>\u2060", escape(visible(text)))
-
-
-def date(at: datetime, *, with_day: bool) -> str:
-    """A moment in the time zone of each reader, for a line that Slack parses."""
-    utc = f"{at:%-d %b %H:%M} UTC" if with_day else f"{at:%H:%M} UTC"
-    return f"<!date^{int(at.timestamp())}^{DATE if with_day else '{time}'}|{utc}>"
-
-
-def _draw(card: Card) -> list[Block]:
+def _draw(card: Card, *, in_view: bool = False) -> list[Block]:
     title = cut(MARKS[card.tone] + (visible(without_marks(card.title)).strip() or "Outreach"), TITLE)
     header: Block = {"type": "header", "text": plain(title)}
     words = [_paragraph(text) for text in card.text[:PARAGRAPHS]]
@@ -135,7 +131,7 @@ def _draw(card: Card) -> list[Block]:
         words.insert(1, rich({"type": "rich_text_preformatted", "elements": [text_element(code)]}))
     if card.facts:
         words.append(_facts(card.facts[:FACTS]))
-    figures = [tables.draw(card.table), context(tables.remaining(card.table))] if card.table else []
+    figures = draw_table(card.table, in_view=in_view) if card.table else []
     buttons, fine_print = actions(card.buttons), _fine_print(card)
     quoted = cut(visible_lines(card.quote).strip(), QUOTE)
     parts: list[Block | None]
@@ -160,13 +156,130 @@ def _facts(facts: Sequence[Fact]) -> Block:
     lines: list[Block] = []
     for fact in facts:
         text = MARKS[fact.tone] + (cut(visible(fact.value).strip(), FACT) or "unknown")
-        value = link_element(text, fact.url) if fact.url else text_element(text)
-        if fact.at and not fact.url:
+        value = text_element(text)
+        if fact.url:  # `mailto:` is a link like any other
+            # https://docs.slack.dev/reference/block-kit/block-elements/link-element
+            value = {"type": "link", "url": fact.url, "text": text}
+        elif fact.at:
             stamp = int(fact.at.timestamp())
             value = {"type": "date", "timestamp": stamp, "format": DATE, "fallback": text}
         label = text_element(f"{cut(visible(fact.label), LABEL)}  ", bold=True)
         lines += [label, value, text_element("\n")]
     return rich(section(*lines[:-1]))
+
+
+def _fine_print(card: Card) -> Block | None:
+    """Details and footer in one small line; times and links are the only text that Slack parses, and both are ours."""
+    words = " · ".join(fact.value for fact in card.details if fact.at is None and fact.value)
+    elements = _small(words)
+    for fact in card.details:
+        if fact.at is not None:
+            label = f"{escape(fact.label)} " if fact.brief else ""
+            text = f"{label}<!date^{int(fact.at.timestamp())}^{DATE}|{escape(fact.value)}>"
+            elements.append({"type": "mrkdwn", "text": text})
+        elif fact.url:
+            elements.append({"type": "mrkdwn", "text": f"<{escape(fact.url)}|{escape(fact.label)}>"})
+    elements += _small(card.footer)
+    return {"type": "context", "elements": elements} if elements else None
+
+
+def _small(text: str) -> list[Block]:
+    words = cut(visible(without_marks(text)).strip(), CONTEXT)
+    return [plain(words)] if words else []
+
+
+def context(text: str) -> list[Block]:
+    """A line in small grey letters; none where there is nothing to say."""
+    elements = _small(text)
+    return [{"type": "context", "elements": elements}] if elements else []
+
+
+def render_line(line: str, details: str = "", *, buttons: Sequence[Button] = ()) -> Message:
+    """A line of ours, with its button beside it, and details in small letters below.
+
+    `line` is mrkdwn: what comes from outside went through `escape_marks`. `verbatim` has Slack link no names in it.
+    https://docs.slack.dev/reference/block-kit/composition-objects/text-object
+    """
+    first: Block = {"type": "section", "text": {"type": "mrkdwn", "text": line, "verbatim": True}}
+    row = actions(buttons) if len(buttons) > 1 else None
+    if len(buttons) == 1:
+        first["accessory"] = draw_button(buttons[0], 0)
+    return Message(text=line, blocks=[first, *context(details), *([row] if row else [])])
+
+
+def render_condensed(card: Card) -> Message:
+    """The Card in a few lines, with all of its buttons."""
+    row = actions(card.buttons)
+    for sizes in ITEM_SIZES:
+        blocks = [*_item(replace(card, buttons=()), 0, sizes), *([row] if row else [])]
+        if size(blocks) <= TOTAL:
+            return Message(text=fallback(card), blocks=blocks)
+    return render(card)
+
+
+def render_list(title: str, cards: Sequence[Card]) -> Message:
+    """Many Cards in one message under a title, a paragraph each, with its first buttons."""
+    named, blocks = rich(section(text_element(title, bold=True))), []
+    for sizes in ITEM_SIZES:
+        blocks = [named, *(block for n, card in enumerate(cards) for block in _item(card, n, sizes))]
+        if size(blocks) <= TOTAL:
+            break
+    text = f"{title}: {'; '.join(card.title for card in cards)}"
+    return Message(text=escape(cut(visible(text), FALLBACK)), blocks=blocks)
+
+
+def render_with(card: Card, items: Sequence[Card]) -> Message:
+    """The Card, and a paragraph with buttons for each of the items, as many as fit."""
+    blocks = _with_items(_fitting_blocks(card), items)
+    return Message(text=fallback(card), blocks=blocks)
+
+
+def _with_items(blocks: list[Block], items: Sequence[Card]) -> list[Block]:
+    for number, item in enumerate(items):
+        entry: list[Block] = [{"type": "divider"}] if number else []
+        entry += _item(replace(item, buttons=()), number, ITEM_SIZES[0])
+        row = actions(item.buttons)
+        entry += [row] if row else []
+        if len(blocks) + len(entry) >= MOST_BLOCKS or size([*blocks, *entry]) > TOTAL - 200:
+            return [*blocks, *context(f"and {len(items) - number} more")]
+        blocks = [*blocks, *entry]
+    return blocks
+
+
+def _item(card: Card, number: int, sizes: tuple[int, int, int]) -> list[Block]:
+    """The Card as a paragraph of a list, with its first buttons."""
+    title, details, quoted = sizes
+    facts = [f"{fact.label} {fact.value}" for fact in card.facts]
+    facts += [f"{fact.label} {fact.value}" if fact.at else fact.value for fact in card.details]
+    words = [text_element(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
+    if card.quote and quoted:
+        words.append(text_element(f"\n“{cut(visible(card.quote), quoted)}”"))
+    below = " · ".join(visible(part) for part in (*card.text, *facts[:3], card.footer) if part)
+    if below and details:
+        words += rich_elements(f"\n{cut(below, details)}")
+    first = card.buttons[:ITEM_BUTTONS]
+    short = [button for button in first if len(json.dumps((button.label, value_of(button)))) <= ITEM_BUTTON]
+    row = actions(short, first=ITEM_BUTTONS * number)
+    return [rich(section(*words)), *([row] if row else [])]
+
+
+def render_view(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
+    """The blocks of a modal, with everything that a message would show.
+
+    Views can't have tables, so their rows are lines of text; and they hold more of a quote
+    (https://docs.slack.dev/reference/views: 100 blocks).
+    """
+    blocks = _with_items(_fitting_blocks(replace(card, quote=""), in_view=True), items)
+    at = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
+    text = visible_lines(card.quote).strip()
+    parts = [text[start : start + VIEW_QUOTE] for start in range(0, len(text), VIEW_QUOTE)]
+    quotes = [rich(quotation(part)) for part in parts[:VIEW_QUOTES]]
+    if left := sum(map(len, parts[VIEW_QUOTES:])):
+        quotes.append(rich(section(text_element(f"{left:,} more characters"))))
+    return [*blocks[:at], *quotes, *blocks[at:]]
+
+
+# -- buttons
 
 
 def actions(buttons: Sequence[Button], *, first: int = 0) -> Block | None:
@@ -180,129 +293,174 @@ def actions(buttons: Sequence[Button], *, first: int = 0) -> Block | None:
         row, menu = [*row[: ROW_OF_BUTTONS - 1], *menu], []
     numbered = enumerate(row[:ROW_OF_BUTTONS], first)
     drawn = [draw_button(button, n) for n, button in numbered if len(value_of(button)) <= VALUE]
-    drawn += [overflow(menu[:MENU])] if menu else []
+    if menu:
+        options = [
+            {"text": _label(button), "value": value_of(button, most=OPTION_VALUE)} for button in menu[:MENU]
+        ]
+        drawn.append({"type": "overflow", "action_id": f"{RUN}_menu", "options": options})
     return {"type": "actions", "elements": drawn} if drawn else None
 
 
-def _fine_print(card: Card) -> Block | None:
-    """Details and footer in one small line; times and links are the only text that Slack parses, and both are ours."""
-    words = " · ".join(fact.value for fact in card.details if fact.at is None and fact.value)
-    drawn: list[Block] = []
-    for fact in card.details:
-        if fact.at is not None:
-            label = f"{escape(fact.label)} " if fact.brief else ""
-            text = f"{label}<!date^{int(fact.at.timestamp())}^{DATE}|{escape(fact.value)}>"
-            drawn.append({"type": "mrkdwn", "text": text})
-        elif fact.url:
-            drawn.append({"type": "mrkdwn", "text": f"<{escape(fact.url)}|{escape(fact.label)}>"})
-    above, below = context(words), context(card.footer)
-    elements = [*(above or _NOTHING)["elements"], *drawn, *(below or _NOTHING)["elements"]]
-    return {"type": "context", "elements": elements} if elements else None
+def value_of(button: Button, *, most: int = VALUE) -> str:
+    return write_value(button.action, workspace=button.workspace, most=most) if button.action else ""
 
 
-_NOTHING: Block = {"elements": []}
+def _label(button: Button) -> Block:
+    return plain(cut(visible(button.label), LABEL) or "…")
 
 
-def context(text: str) -> Block | None:
-    """A line in small grey letters; None where there is nothing to say."""
-    words = cut(visible(without_marks(text)).strip(), CONTEXT)
-    return {"type": "context", "elements": [plain(words)]} if words else None
+def draw_button(button: Button, number: int) -> Block:
+    """A button as an element; `number` tells it from its neighbours."""
+    if button.picks_time:
+        return {"type": "datetimepicker", "action_id": f"{PICK}{value_of(button)}"}
+    text = _label(button)
+    if button.picks_person:  # works in messages, also in those that one person sees, and in modals
+        # https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#users_select
+        return {"type": "users_select", "action_id": f"{PICK}{value_of(button)}", "placeholder": text}
+    drawn = {"type": "button", "text": text, "action_id": f"{RUN}_{number}"}
+    if button.url:
+        drawn["url"] = button.url
+    if button.action or not button.url:
+        drawn["value"] = value_of(button)
+        if button.tone in _STYLES:
+            drawn["style"] = _STYLES[button.tone]
+    return drawn
 
 
-def render_line(line: str, details: str = "", *, buttons: Sequence[Button] = ()) -> Message:
-    """A line of ours, with its button beside it, and details in small letters below.
+# -- tables
 
-    `line` is mrkdwn: what comes from outside went through `escape_marks`. `verbatim` has Slack link no names in it.
-    https://docs.slack.dev/reference/block-kit/composition-objects/text-object
+
+def draw_table(table: Table, *, in_view: bool = False) -> list[Block]:
+    """The table as people sort it and turn its pages, or as lines where it would be wider than a phone.
+
+    Slack's reference says neither how wide a data_table is drawn on a phone nor that its cells wrap, and a column of
+    it has no `is_wrapped` as one of the older `table` has. So only what surely fits is a table; text wraps in lines.
+    Sources: docs.slack.dev/reference/block-kit/blocks/data-table-block and table-block.
     """
-    first: Block = {"type": "section", "text": {"type": "mrkdwn", "text": line, "verbatim": True}}
-    if len(buttons) == 1:
-        first["accessory"] = draw_button(buttons[0], 0)
-    below = (context(details), actions(buttons) if len(buttons) > 1 else None)
-    return Message(text=line, blocks=[first, *(block for block in below if block)])
+    # For a narrow face: no bars, which repeat a figure, and no column with an empty narrow title.
+    kept = [n for n, column in enumerate(table.columns) if column.narrow != "" and not column.bar]
+    rows, total = table.rows[:MOST_ROWS], max(table.total or 0, len(table.rows))
+    if not rows:
+        return []
+    places = _columns_that_fit(table, kept, rows)
+    if in_view or (len(places) < len(kept) and len(rows) <= MOST_LINES):
+        lines = [_line(table, row, kept) for row in rows]
+        more = [section(text_element(f"and {total - len(rows):,} more"))] if total > len(rows) else []
+        return [rich(*lines, *more)]
+    body = []
+    for row in rows:
+        cells = [_cell(row.cells[n], is_figure=table.columns[n].numeric) for n in places]
+        cells[0]["text"] = MARKS[row.tone] + cells[0]["text"]
+        body.append(cells)
+    block = {
+        "type": "data_table",
+        # Slack requires one, and draws it below the message's title, which says the rest.
+        "caption": show_number(total, "row"),
+        "rows": [[_cell(_title(table.columns[n]) or "\u00a0") for n in places], *body],
+        "page_size": min(len(rows), PAGE),
+    }
+    return [block, *(context(f"and {total - len(rows):,} more") if total > len(rows) else [])]
 
 
-def render_small(card: Card) -> Message:
-    """A Card that tells a channel what was done: its title in bold, the rest in a few words; all of its buttons."""
-    words = [text_element(cut(visible(card.title).strip(), TITLE) or "Done", bold=True)]
-    for text in card.text:
-        words += rich_elements(f"\n{cut(visible_lines(text).strip(), 600)}")
-    details = [f"{fact.label} {fact.value}" for fact in card.facts]
-    details += [*(fact.value for fact in card.details), card.footer]
-    parts = (rich(section(*words)), context(" · ".join(filter(None, details))), actions(card.buttons))
-    blocks = [part for part in parts if part]
-    return Message(text=fallback(card), blocks=blocks) if size(blocks) <= TOTAL else render(card)
+def _columns_that_fit(table: Table, places: Sequence[int], rows: Sequence[Row]) -> Sequence[int]:
+    """The columns that fit beside each other; the first wraps."""
+    room = SCREEN
+    for count, n in enumerate(places[1:], 1):
+        texts = (_title(table.columns[n]), *(show_cell(row.cells[n]) for row in rows))
+        room -= PADDING + max(map(len, texts))
+        if room < 0:
+            return places[:count]
+    return places
 
 
-def render_condensed(card: Card) -> Message:
-    """The Card in a few lines."""
-    return Message(text=fallback(card), blocks=_item(card, 0, sizes=LINE))
+def _title(column: Column) -> str:
+    return column.narrow or column.title
 
 
-def render_list(title: str, cards: Sequence[Card]) -> Message:
-    """Many Cards in one message under a title, a paragraph each, with its first buttons."""
-    named, blocks = rich(section(text_element(title, bold=True))), []
-    for sizes in LIST_SIZES:
-        blocks = [named, *(block for n, card in enumerate(cards) for block in _item(card, n, sizes=sizes))]
-        if size(blocks) <= TOTAL:
-            break
-    text = f"{title}: {'; '.join(card.title for card in cards)}"
-    return Message(text=escape(cut(visible(text), FALLBACK)), blocks=blocks)
+def _cell(cell: str | float | None, *, is_figure: bool = False) -> Block:
+    """A cell; a figure is sorted by its value, also a share such as `6.6% ±1.8`."""
+    text = show_cell(cell)
+    number = _NUMBER.fullmatch(text) if is_figure else None
+    value = float(number[1].replace(",", "")) if number else None
+    if value is not None and abs(value) <= LARGEST:
+        return {"type": "raw_number", "value": value, "text": text}
+    return {"type": "raw_text", "text": cut(visible(text).strip(" "), CELL) or "–"}
 
 
-def render_with(card: Card, items: Sequence[Card]) -> Message:
-    """The Card, and a paragraph with buttons for each of the items, as many as fit."""
-    head = render(card)
-    blocks = [*head.blocks]
-    for number, item in enumerate(items):
-        entry: list[Block] = [{"type": "divider"}] if number else []
-        entry += _item(replace(item, buttons=()), number, sizes=LIST_SIZES[0])
-        buttons = actions(item.buttons)
-        entry += [buttons] if buttons else []
-        if len(blocks) + len(entry) >= MOST_BLOCKS or size([*blocks, *entry]) > TOTAL - 200:
-            return Message(
-                text=head.text, blocks=[*blocks, *filter(None, [context(f"and {len(items) - number} more")])]
-            )
-        blocks += entry
-    return Message(text=head.text, blocks=blocks)
+def show_cell(cell: str | float | None) -> str:
+    if cell is None:
+        return "–"
+    return cell if isinstance(cell, str) else f"{cell:,.10g}"
 
 
-def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block]:
-    """The Card as a paragraph of a list, with its first buttons."""
-    title, details, quoted = sizes
-    some = (*card.facts, *card.details)[:3]
-    values = (f"{fact.label} {fact.value}" if fact.at else fact.value for fact in some)
-    facts = " · ".join(visible(part) for part in (*card.text, *values) if part)
-    words = [text_element(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
-    if card.quote and quoted:
-        words.append(text_element(f"\n“{cut(visible(card.quote), quoted)}”"))
-    if facts and details:
-        words += rich_elements(f"\n{cut(facts, details)}")
-    first = card.buttons[:ITEM_BUTTONS]
-    short = [button for button in first if len(json.dumps((button.label, value_of(button)))) <= ITEM_BUTTON]
-    buttons = actions(short, first=ITEM_BUTTONS * number)
-    return [rich(section(*words)), *([buttons] if buttons else [])]
+def _line(table: Table, row: Row, places: Sequence[int]) -> Block:
+    words = []
+    for n in places[1:]:
+        cell, column = row.cells[n], table.columns[n]
+        # A figure's title says what it counts; other text explains itself.
+        label = column.narrow or (column.title if column.numeric else "")
+        if cell not in (None, ""):
+            words.append(f"{label} {show_cell(cell)}".strip())
+    name = cut(visible(show_cell(row.cells[0])).strip(), NAME) or "–"
+    details = cut(visible(" · ".join(words)), DETAILS)
+    return section(
+        text_element(MARKS[row.tone] + name, bold=True), text_element(f"  {details}\n" if details else "\n")
+    )
 
 
-def render_view(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
-    """The blocks of a modal, with everything that a message would show.
+# -- text
 
-    Views can't have tables, so their rows become lines of text; and they hold more of a quote
-    (https://docs.slack.dev/reference/views: 100 blocks).
-    """
-    bare = replace(card, table=None, quote="")
-    blocks = (render_with(bare, items) if items else render(bare)).blocks
-    at = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
-    above, below = blocks[:at], blocks[at:]
-    for rows in VIEW_ROWS if card.table and card.table.rows else ():
-        assert card.table
-        lines = tables.draw_lines(card.table, rows=rows, remaining=True)
-        if size([*blocks, lines]) <= TOTAL:
-            above.append(lines)
-            break
-    text = visible_lines(card.quote).strip()
-    parts = [text[start : start + VIEW_QUOTE] for start in range(0, len(text), VIEW_QUOTE)]
-    above += [rich(quotation(part)) for part in parts[:VIEW_QUOTES]]
-    if left := sum(map(len, parts[VIEW_QUOTES:])):
-        above.append(rich(section(text_element(f"{left:,} more characters"))))
-    return [*above, *below]
+
+def plain(text: str) -> Block:
+    """A text object that Slack does not parse; `:smile:` stays what was written."""
+    return {"type": "plain_text", "text": text, "emoji": False}
+
+
+def cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def escape(text: str) -> str:
+    """Text for places that Slack parses: `& < >` cannot open a mention or a link."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def escape_marks(text: str) -> str:
+    """Text from outside for a line of ours that Slack parses: no mention, link, style or emoji comes of it."""
+    return _MARK.sub("\\g<0>\u2060", escape(visible(text)))
+
+
+def date(at: datetime, *, with_day: bool) -> str:
+    """A moment in the time zone of each reader, for a line that Slack parses."""
+    utc = f"{at:%-d %b %H:%M} UTC" if with_day else f"{at:%H:%M} UTC"
+    return f"<!date^{int(at.timestamp())}^{DATE if with_day else '{time}'}|{utc}>"
+
+
+def text_element(text: str, **style: bool) -> Block:
+    return {"type": "text", "text": text} | ({"style": style} if style else {})
+
+
+def rich(*parts: Block) -> Block:
+    return {"type": "rich_text", "elements": list(parts)}
+
+
+def section(*elements: Block) -> Block:
+    """A paragraph of a rich text."""
+    return {"type": "rich_text_section", "elements": list(elements)}
+
+
+def quotation(text: str) -> Block:
+    """Words from outside, as a part of a rich text."""
+    return {"type": "rich_text_quote", "elements": [text_element(text)]}
+
+
+def rich_elements(text: str) -> list[Block]:
+    """The sentence's words and code, for a rich text section."""
+    parts = _CODE.split(text)  # words and code in turn
+    return [
+        text_element(part, code=True) if n % 2 else text_element(part) for n, part in enumerate(parts) if part
+    ]
+
+
+def without_marks(text: str) -> str:
+    return _CODE.sub(r"\1", text)

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.blockkit.actions import line_of
-from bot.blockkit.card_blocks import escape
-from bot.blockkit.elements import Block, cut, plain
+from bot.blockkit.card_blocks import Block, cut, escape, plain
 
 Body = dict[str, Any]
 

@@ -108,7 +108,7 @@ class Outbox:
         if card:
             viewer = Viewer(channel=first.channel)  # everybody there reads it
             named = {one: await self._directory.shown_name(one, viewer) for one in channels_in(card)}
-            return card_blocks.render_small(with_channel_names(card, named))
+            return card_blocks.render_condensed(with_channel_names(card, named))
         return rendering.message(posts, several=self._several, links=self._links)
 
     async def post(self, channels: Sequence[Job], deadline: float) -> Mapping[Job, End]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bot.blockkit import card_blocks, plainer
-from bot.blockkit.elements import LABEL, OPTION_VALUE, Block, cut, plain
+from bot.blockkit.card_blocks import LABEL, OPTION_VALUE, Block, cut, plain
 from shared.api.models import Sequence as Campaign
 from shared.commands.base import Arguments, is_email
 from shared.commands.leads import Add

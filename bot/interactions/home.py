@@ -116,7 +116,7 @@ def _section(title: str, items: Sequence[Card], count: int, more: str) -> list[d
     left = count - len(items)
     below = card_blocks.context(f"and {left} more. {more}" if left > 0 else "")
     blocks = card_blocks.render_with(Card(title=title), items).blocks
-    return [{"type": "divider"}, *blocks, *([below] if below else [])]
+    return [{"type": "divider"}, *blocks, *below]
 
 
 def _attention(state: HomeState) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bot.blockkit.actions import LOOKS, OnAlert, OpenForm, ShowSample, read_value
-from bot.blockkit.elements import PICK, RUN
+from bot.blockkit.card_blocks import PICK, RUN
 from bot.commands.alerts import reply_lines
 from bot.commands.alerts.open_replies import card_links
 from bot.commands.answer import Answer

@@ -87,7 +87,7 @@ def render_answer(answer: Answer) -> Message:
     card, items = answer.card, answer.items
     card = replace(card, footer=" · ".join(filter(None, (card.footer, answer.by))))
     if answer.public and not (items or card.table or card.quote):
-        return card_blocks.render_small(card)  # what was done is news for a channel, and no headline
+        return card_blocks.render_condensed(card)  # what was done is news for a channel, and no headline
     return card_blocks.render_with(card, items) if items else card_blocks.render(card)
 
 

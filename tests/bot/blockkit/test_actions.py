@@ -19,7 +19,7 @@ from bot.blockkit.actions import (
     read_value,
     write_value,
 )
-from bot.blockkit.elements import OPTION_VALUE
+from bot.blockkit.card_blocks import OPTION_VALUE
 from shared.commands import COMMANDS, UsageError, invocation
 from shared.commands.base import Arguments
 from shared.commands.leads import Leads

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from bot.alerts import rendering
 from bot.blockkit import card_blocks
-from bot.blockkit import tables as drawing
-from bot.blockkit.card_blocks import Message
-from bot.blockkit.elements import without_marks
+from bot.blockkit.card_blocks import Message, draw_table, show_cell, without_marks
+from bot.interactions import forms
 from sandbox.slack import blockkit
 from shared.api.events import Event, EventLead
 from shared.commands.leads import Lead
+from shared.commands.stats import Stats
 from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, Typed
 
@@ -74,7 +74,6 @@ def parsed_by_slack(value: Any) -> Iterator[str]:
 
 DRAWN: tuple[Callable[[Card], Message], ...] = (
     card_blocks.render,
-    card_blocks.render_small,
     card_blocks.render_condensed,
 )
 
@@ -169,7 +168,7 @@ def test_a_figure_is_sorted_by_its_value_and_reads_as_it_did(cell: Any, value: f
     )
     drawn = card_blocks.render(Card(title="Stats", table=table)).blocks[1]["rows"][1][1]
     assert drawn.get("value") == value
-    assert drawn["text"] == drawing.show_cell(cell)
+    assert drawn["text"] == show_cell(cell)
 
 
 LONG = "The second of two columns of text"
@@ -199,8 +198,7 @@ LONG = "The second of two columns of text"
 def test_a_table_that_is_wider_than_a_phone_becomes_lines(
     columns: tuple[Column, ...], cells: tuple[Any, ...], titles: list[str] | None
 ) -> None:
-    drawn = drawing.draw(Table(columns=columns, rows=(Row(cells=cells),)))
-    assert drawn is not None
+    (drawn,) = draw_table(Table(columns=columns, rows=(Row(cells=cells),)))
     assert drawn["type"] == ("data_table" if titles else "rich_text")
     if titles:
         assert [cell["text"] for cell in drawn["rows"][0]] == titles
@@ -213,15 +211,14 @@ def test_a_line_names_no_cell_that_is_empty() -> None:
         columns=(Column(title="Waiting"), Column(title="Lead"), Column(title="Card"), Column(title="Step")),
         rows=(Row(cells=("3 min", "Ann of a company with a long name", "", None)),),
     )
-    (line,) = drawing.draw_lines(table, rows=1)["elements"]
+    (line,) = draw_table(table, in_view=True)[0]["elements"]
     assert line["elements"][1]["text"] == "  Ann of a company with a long name\n"
 
 
 def test_a_long_wide_table_keeps_its_pages_and_the_columns_that_fit() -> None:
     columns = (Column(title="Name"), Column(title="Status"), Column(title="Why"))
     rows = tuple(Row(cells=(f"Q{n}", "paused", LONG)) for n in range(30))
-    drawn = drawing.draw(Table(columns=columns, rows=rows))
-    assert drawn is not None
+    (drawn,) = draw_table(Table(columns=columns, rows=rows))
     assert [cell["text"] for cell in drawn["rows"][0]] == ["Name", "Status"]
     assert len(drawn["rows"]) == 31
 
@@ -242,3 +239,24 @@ def test_a_command_in_a_sentence_is_shown_as_code(line: str) -> None:
 
 def test_words_from_outside_stay_as_they_are() -> None:
     assert without_marks("`rm -rf` `replies @channel`") == "`rm -rf` `replies @channel`"
+
+
+@thorough
+@given(card=cards, items=st.lists(cards, max_size=3))
+def test_any_answer_is_a_view_that_slack_takes(card: Card, items: list[Card]) -> None:
+    view = forms.answer_view(card, items=items)
+    assert blockkit.problems(view["blocks"], surface="modal") == []
+
+
+def test_a_tables_rows_are_lines_that_say_what_each_figure_is() -> None:
+    columns = (Column(title="Group"), Column(title="Sends", numeric=True), Column(title="", bar=True))
+    table = Table(columns=columns, rows=(Row(cells=("Spring", 1200, 0.5), tone=Tone.BAD),), total=3)
+    card = Card(title="Stats", table=table, buttons=(Button(label="More", action=Stats()),))
+    kinds = [block["type"] for block in card_blocks.render_view(card)]
+    assert kinds == ["header", "rich_text", "actions"]
+    words = [
+        piece["text"]
+        for section in card_blocks.render_view(card)[1]["elements"]
+        for piece in section["elements"]
+    ]
+    assert words == ["🔴 Spring", "  Sends 1,200\n", "and 2 more"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bot.blockkit import card_blocks, plainer
 from bot.blockkit.actions import OnAlert
-from bot.blockkit.elements import plain
+from bot.blockkit.card_blocks import plain
 from bot.interactions import forms
 from bot.interactions.forms import FormRequest
 from sandbox.slack import blockkit

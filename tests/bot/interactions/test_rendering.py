@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.blockkit import card_blocks, elements
+from bot.blockkit import card_blocks
 from bot.interactions import forms, home
 from bot.interactions.forms import FormRequest
 from bot.interactions.home import HomeState
@@ -121,9 +121,9 @@ def test_a_submitted_form_round_trips_through_its_line(reason: str, company: str
 
 @given(st.text())
 def test_code_is_only_what_is_a_command_and_nothing_is_lost(words: str) -> None:
-    parts = elements.rich_elements(words)
+    parts = card_blocks.rich_elements(words)
     plain = "".join(part["text"] for part in parts)
-    assert plain == elements.without_marks(words)
+    assert plain == card_blocks.without_marks(words)
     for part in parts:
         if part.get("style"):
             assert part["text"].lstrip("/").split()[0] in {
