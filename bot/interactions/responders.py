@@ -30,7 +30,7 @@ from bot.commands.dispatch import Asker, failure
 from bot.interactions.forms import answer_view
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import SlackError, WebApi, respond_to
-from shared.domain.card import Action, Card
+from shared.domain.card import Action, Card, Tone
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.store.messages import PlannedPost
@@ -87,7 +87,9 @@ def render_answer(answer: Answer) -> Message:
     card, items = answer.card, answer.items
     card = replace(card, footer=" · ".join(filter(None, (card.footer, answer.by))))
     if answer.public and not (items or card.table or card.quote):
-        return card_blocks.render_condensed(card)  # what was done is news for a channel, and no headline
+        return card_blocks.render_condensed(
+            replace(card, tone=Tone.INFO)
+        )  # what was done is news for a channel, and no headline
     return card_blocks.render_with(card, items) if items else card_blocks.render(card)
 
 

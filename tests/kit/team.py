@@ -31,6 +31,7 @@ import sqlalchemy as sa
 
 from bot.app import Bot, open_bot
 from bot.jobs.scheduler import JobScheduler
+from bot.runtime.supervisor import Supervisor
 from bot.server import Server, server_config
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
@@ -67,13 +68,14 @@ class _Jobs(JobScheduler):
 
     opened: _Jobs | None = None
 
-    async def run(self) -> None:
+    def __init__(self, supervisor: Supervisor) -> None:
+        super().__init__(supervisor)
         _Jobs.opened = self
-        await super().run()
 
     def wake(self) -> None:
-        """Have the scheduler look at the clock again."""
-        self.scheduler.wakeup()
+        """Have the scheduler look at the clock again; one that is about to start does so by itself."""
+        if self.scheduler.running:
+            self.scheduler.wakeup()
 
     @property
     def at_work(self) -> bool:
