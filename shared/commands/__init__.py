@@ -123,8 +123,8 @@ def _unknown(words: tuple[Word, ...], workspace: str | None) -> UsageError:
         button = Button(label, arguments, workspace=workspace or "")
         return _refused(title, f"Did you mean “{line}”?", buttons=(button,))
     hint = f"Did you mean {' or '.join(one.name for one in near)}?" if near else "`help` lists all commands."
-    buttons = tuple(map(_try, near)) or (Button("Help", Help()),)
-    return _refused(title, hint, buttons=buttons)
+    buttons = tuple(Button(f"Help {one.name}", Help(command=one.name)) for one in near)
+    return _refused(title, hint, buttons=buttons or (Button("Help", Help()),))
 
 
 def _nearest(word: str) -> list[Command]:
@@ -134,13 +134,6 @@ def _nearest(word: str) -> list[Command]:
     names = nearest_of(word, (*COMMANDS, *ALIASES), cutoff=0.55)
     near = dict.fromkeys(ALIASES.get(name, name) for name in names)
     return [COMMANDS[name] for name in near][:MOST_NEAR]
-
-
-def _try(command: Command) -> Button:
-    runs = command.bare and not command.changes
-    label = command.name if runs else f"help {command.name}"
-    action = command.arguments() if runs else Help(command=command.name)
-    return Button(f"{label[0].upper()}{label[1:]}", action)
 
 
 def misused(command: Command, error: ArgumentError) -> UsageError:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 CLAIM_DAYS = 30
 """An older claim that isn't done is forgotten rather than open."""
 PEOPLE_NAMED, DOMAINS_NAMED = 8, 5
+UNCLAIMED = "Unclaimed replies"
 HINT = "Use now, today (the day so far), at 09:00, weekdays at 09:00, mon,thu at 09:00 Europe/Berlin, or off."
 
 
@@ -176,61 +177,59 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
 
     last = context.today if so_far else context.today - timedelta(days=1)
     days = DayRange(start=last - timedelta(days=length - 1), end=last)
-    change, inboxes, events, waiting, claims, held = await asyncio.gather(
+    change, inboxes, recorded = await asyncio.gather(
         read_part(compare(days, context, priority=Priority.BULK)),
         read_part(context.client.list_inboxes()),
-        read_part(_events(days, context)),
-        read_part(_unclaimed(context)),
-        read_part(_claims(days, context)),
-        read_part(_held(context)),
+        read_part(_recorded(days, context)),
     )
-    counted, is_known = change.value or (None, False)
+    counted = change.value
     # A day that isn't over has fewer of everything than a whole one.
-    compared = counted if is_known and not so_far else None
+    compared = counted if counted and counted.is_known and not so_far else None
     against = f"Compared with {days.before} ({'same weekday' if length == 1 else 'same weekdays'})."
     if so_far:
         against = "Today isn't over, so it isn't compared."
     elif not compared:
         against = f"Not compared: the counts of {days.before} are incomplete."
+    facts = [*total_facts(counted.now, compared)] if counted else [change.unknown("Numbers")]
+    facts += recorded.value or map(recorded.unknown, ("New events", UNCLAIMED))
+    is_clear = any(fact.label == UNCLAIMED and fact.tone is Tone.GOOD for fact in facts)
+    buttons = [] if is_clear else [Button("Show unclaimed", Replies())]
+    buttons.append(Button("Stats", Stats()))
     verdict = judge(inboxes.value or (), thresholds=context.workspace.thresholds)
-    domains = inboxes.unknown("Domains")
+    domains, tone = inboxes.unknown("Domains"), Tone.UNKNOWN
     # Without an answer no domain is called healthy.
     if inboxes.value is not None:
         bad = [domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
         named = [f"{one.domain} ({', '.join(one.reasons)})" for one in bad]
-        value = "; ".join(
-            (verdict.text, *([show_some(named, DOMAINS_NAMED, separator="; ")] if named else []))
-        )
-        domains = Fact("Domains", value, tone=verdict.tone)
-    buttons = [Button("Stats", Stats())]
-    if waiting.value is None or waiting.value.tone is not Tone.GOOD:
-        buttons.insert(0, Button("Show unclaimed", Replies()))
-    if inboxes.value and verdict.tone is not Tone.GOOD:
-        buttons.append(Button("Unhealthy inboxes", Inboxes(filter=UNHEALTHY)))
+        listed = f"; {show_some(named, DOMAINS_NAMED, separator='; ')}" if named else ""
+        domains, tone = Fact("Domains", verdict.text + listed, tone=verdict.tone), verdict.tone
+        if bad:
+            buttons.append(Button("Unhealthy inboxes", Inboxes(filter=UNHEALTHY)))
     if not so_far:
         buttons.append(Button("Today so far", Digest(action="today")))
     whose = "Digest" if context.workspace.name == DEFAULT else f"Digest of {context.workspace.name}"
     return Card(
         f"{whose}, {'today so far' if so_far else days}",
-        tone=Tone.UNKNOWN if inboxes.value is None else verdict.tone,
+        tone=tone,
         text=(against,),
-        facts=(
-            *(total_facts(counted.now, compared) if counted else (change.unknown("Numbers"),)),
-            *(claims.value or ()),
-            events.value or events.unknown("New events"),
-            waiting.value or waiting.unknown("Unclaimed replies"),
-            *(held.value or ()),
-            domains,
-        ),
+        facts=(*facts, domains),
         buttons=tuple(buttons),
     )
 
 
-async def _events(days: DayRange, context: CommandContext) -> Fact:
-    """The events of the days, posted or not, against those of the days before where these are all known."""
+async def _recorded(days: DayRange, context: CommandContext) -> list[Fact]:
+    """The time to claim, the events of the days against those of the days before, and the replies that wait or are claimed."""
     from shared.domain import evidence
 
-    records, name = context.records, context.workspace.name
+    records, name, spans = context.records, context.workspace.name, []
+    for one in (days, days.before):
+        waits = await records.claim_times(name, *one.moments(UTC), late=LATE_SECONDS)
+        spans.append((waits[0].count, show_span(timedelta(seconds=waits[0].median or 0))) if waits else None)
+    facts = []
+    if spans[0]:
+        count, median = spans[0]
+        against = f", {spans[1][1]} before" if spans[1] else ""
+        facts.append(Fact("Time to claim", f"median {median} ({show_number(count, 'claim')}){against}"))
     start, end = days.before.moments(UTC)
     heard = await records.guardrails.heard_since(name)
     is_known = heard is not None and heard <= start.timestamp() and days.end < context.today
@@ -241,41 +240,20 @@ async def _events(days: DayRange, context: CommandContext) -> Fact:
         moved = evidence.show_count_change(came[kind], before.get(kind))
         counted = show_number(came[kind], EVENTS[kind].noun if kind in EVENTS else kind)
         counts.append(f"{counted} ({moved})" if moved else counted)
-    return Fact("New events", ", ".join(counts) or "none")
-
-
-async def _unclaimed(context: CommandContext) -> Fact:
-    label = "Unclaimed replies"
-    records = context.records
-    waiting = await records.open_replies(context.workspace.name, most=0)
-    if waiting.oldest_at is None:
-        if not await records.bot_is_running():
-            # Replies that nobody records are not known to be claimed.
-            return Fact(label, "none recorded: no bot is running", tone=Tone.UNKNOWN)
-        return Fact(label, "none", tone=Tone.GOOD)
-    value = f"{waiting.count:,}, the oldest for {show_span(context.now() - waiting.oldest_at)}"
-    return Fact(label, value, tone=Tone.WARN)
-
-
-async def _claims(days: DayRange, context: CommandContext) -> list[Fact]:
-    """The time that replies waited until they were claimed in these days, and before."""
-    records, spans = context.records, []
-    for one in (days, days.before):
-        waits = await records.claim_times(context.workspace.name, *one.moments(UTC), late=LATE_SECONDS)
-        spans.append((waits[0].count, show_span(timedelta(seconds=waits[0].median or 0))) if waits else None)
-    if spans[0] is None:
-        return []
-    count, median = spans[0]
-    against = f", {spans[1][1]} before" if spans[1] else ""
-    return [Fact("Time to claim", f"median {median} ({show_number(count, 'claim')}){against}")]
-
-
-async def _held(context: CommandContext) -> list[Fact]:
-    """The people who have claimed replies that are not done, with how many."""
-    since = context.now() - timedelta(days=CLAIM_DAYS)
-    held = await context.records.claim_counts(context.workspace.name, since)
-    counted = [f"@{name} {count:,}" for name, count in held.items()]
-    return [Fact("Claimed, not done", show_some(counted, PEOPLE_NAMED))] if held else []
+    facts.append(Fact("New events", ", ".join(counts) or "none"))
+    waiting = await records.open_replies(name, most=0)
+    if waiting.oldest_at:
+        value = f"{waiting.count:,}, the oldest for {show_span(context.now() - waiting.oldest_at)}"
+        facts.append(Fact(UNCLAIMED, value, tone=Tone.WARN))
+    elif await records.bot_is_running():
+        facts.append(Fact(UNCLAIMED, "none", tone=Tone.GOOD))
+    else:  # replies that nobody records are not known to be claimed
+        facts.append(Fact(UNCLAIMED, "none recorded: no bot is running", tone=Tone.UNKNOWN))
+    held = await records.claim_counts(name, context.now() - timedelta(days=CLAIM_DAYS))
+    if held:
+        people = [f"@{person} {count:,}" for person, count in held.items()]
+        facts.append(Fact("Claimed, not done", show_some(people, PEOPLE_NAMED)))
+    return facts
 
 
 COMMAND = ChangingCommand(

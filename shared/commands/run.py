@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -237,23 +236,23 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
     # What changes something without asking is never cut off: it may have been carried out.
     if command.asks or not asked.changes:
         doing = _answered_in_time(doing, context)
+    is_named = named is not None
     try:
-        done = await _recorded(doing, line, changes=asked.changes, context=context)
+        done = await _recorded(doing, line, context, changes=asked.changes, is_named=is_named)
     except ArgumentError as error:  # of what only the context tells, such as the channel
         raise misused(command, error) from None
-    is_named = named is not None
     if isinstance(done, Result):
-        return replace(done, card=_in_workspace(done.card, context, is_named=is_named))
+        return done
     if done.asks or context.asks_always:
-        return replace(done, line=line, card=_in_workspace(done.card, context, is_named=is_named))
+        return replace(done, line=line)
     return await carry_out(done.choices[0].act, context, line=line, is_named=is_named)
 
 
 async def carry_out(act: Act, context: CommandContext, *, line: str = "", is_named: bool = False) -> Result:
     """Carry out the answer to a question, or what a button has as data; raises as `run` does."""
-    done = await _recorded(act.carry_out(context), line or act.line, changes=True, context=context)
+    done = await _recorded(act.carry_out(context), line or act.line, context, changes=True, is_named=is_named)
     assert isinstance(done, Result)
-    return replace(done, card=_in_workspace(done.card, context, is_named=is_named))
+    return done
 
 
 async def _answered_in_time(
@@ -285,59 +284,51 @@ def _silence(endpoints: Sequence[str]) -> Unreachable:
 
 
 async def _recorded(
-    doing: Awaitable[Result | Question], line: str, *, changes: bool, context: CommandContext
+    doing: Awaitable[Result | Question],
+    line: str,
+    context: CommandContext,
+    *,
+    changes: bool,
+    is_named: bool,
 ) -> Result | Question:
     """Write the result to the audit, and add the Undo of its changes."""
+    records, workspace, failure = context.records, context.workspace.name, None
     try:
         done = await doing
     except Stop as stop:
         done = stop.result
     except (OutreachError, RecordsUnavailable) as error:
-        if changes:
-            failed = Result(Card(""), audit=f"failed: {error}", effect="failed")
-            await _write_audit(failed, line, context)
-        raise
+        if not changes:
+            raise
+        done, failure = Result(Card(""), audit=f"failed: {error}", effect="failed"), error
     if isinstance(done, Question) or not done.audit:
-        return done
-    number, problem = await _write_audit(done, line, context)
-    card = done.card
-    done = replace(done, number=number)
-    if done.setting:
-        await _restate(done, context)
-    if problem:  # it is shown, and undoes nothing
-        footer = " ".join(filter(None, (card.footer, f"Not in the audit log: {problem}")))
-        return replace(done, card=replace(card, footer=footer))
-    if not done.undoable:
-        return done
-    undo = Button(UNDO, UndoChange(change=number))
-    return replace(done, card=replace(card, buttons=(undo, *card.buttons)))
-
-
-async def _write_audit(result: Result, line: str, context: CommandContext) -> tuple[int, str]:
-    """Write an entry of the audit; its number, or the reason why it isn't written."""
+        return replace(done, card=_in_workspace(done.card, context, is_named=is_named))
     entry = AuditEntry(
         at=context.now(),
         actor=context.actor,
-        workspace=context.workspace.name,
+        workspace=workspace,
         command=line,
-        result=result.audit,
-        effect=result.effect,
-        sequences=result.sequences,
-        reason=result.reason,
-        undoable=result.undoable,
-        undoes=result.undoes,
+        result=done.audit,
+        effect=done.effect,
+        sequences=done.sequences,
+        reason=done.reason,
+        undoable=done.undoable,
+        undoes=done.undoes,
     )
+    number, card = 0, done.card
     try:
-        return await context.records.record(entry), ""
+        number = await records.record(entry)
+        if done.setting:  # earlier messages about it say from now on how it is
+            await records.restate(workspace, done.setting, done.card.title, number=number)
     except RecordsUnavailable as error:
-        return 0, str(error)
-
-
-async def _restate(done: Result, context: CommandContext) -> None:
-    """Have earlier messages about a setting say how it is now; where that fails, they are out of date, and no more."""
-    with contextlib.suppress(RecordsUnavailable):
-        records, workspace = context.records, context.workspace.name
-        await records.restate(workspace, done.setting, done.card.title, number=done.number)
+        if not number:  # it is shown, and undoes nothing
+            footer = " ".join(filter(None, (card.footer, f"Not in the audit log: {error}")))
+            card = replace(card, footer=footer)
+    if failure:
+        raise failure
+    if number and done.undoable:
+        card = replace(card, buttons=(Button(UNDO, UndoChange(change=number)), *card.buttons))
+    return replace(done, number=number, card=_in_workspace(card, context, is_named=is_named))
 
 
 def _in_workspace(card: Card, context: CommandContext, *, is_named: bool) -> Card:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 PERSON: Literal["person"] = "person"
 STATS_GROUPS: tuple[Grouping | Literal["person"], ...] = (*GROUPINGS, PERSON)
 """The groups of `stats`: the service's own, and who claimed."""
-CAVEATS = {"variant": " One name may cover variants of several sequences."}
 COUNTED = {
     "Sends": "sends",
     "Replies": "replies",
@@ -81,11 +80,8 @@ async def _run(arguments: Stats, context: CommandContext) -> Result:
     if by == PERSON:
         return await _by_person(arguments.period, context)
     asked = arguments.period.on(context.today)
-    rows, change, names = await asyncio.gather(
-        context.stats(*asked.asked, by=by),
-        read_change(asked, context),
-        sequence_names(context) if by == "sequence" else _no_names(),
-    )
+    rows, change = await asyncio.gather(context.stats(*asked.asked, by=by), read_change(asked, context))
+    names = await sequence_names(context) if by == "sequence" else {}
     # Ten thousand inboxes take most of a second, so not on an event loop.
     return await asyncio.to_thread(_result, rows, change, names, by=by, asked=asked, context=context)
 
@@ -104,44 +100,37 @@ def _result(
     from shared.domain.totals import totals
 
     rows = sorted(rows, key=lambda row: (-(row.positive_replies or 0), -(row.sends or 0), row.group))
-    labels = [_label(row, names, by) for row in rows]
-    rates = (evidence.rate_of(row.positive_replies, row.sends) for row in rows)
+    lines, data, rates = [], [], []
+    for row in rows:
+        sends, replies, positive = row.sends, row.replies, row.positive_replies
+        label = label_of(row, names)
+        # A bare number or letter says what it counts: `Step 1`.
+        label = f"{by.capitalize()} {label}" if len(label) < 3 else label
+        shares = (_rate(replies, sends), _rate(positive, sends))
+        lines.append(Row((label, sends, replies, shares[0], positive, shares[1], row.meetings)))
+        data.append({**as_dict(row), **evidence.rates_data(sends=sends, replies=replies, positive=positive)})
+        rates.append((label, evidence.rate_of(positive, sends)))
     # A later step reaches only people who haven't replied: steps can't be compared.
-    contest = evidence.contest(zip(labels, rates, strict=True)) if by != "step" else None
-    text = "" if rows else "No activity in this period."
-    if contest:
-        text = f"Positive replies: {contest}.{CAVEATS.get(by, '')}"
+    contest = evidence.contest(rates) if by != "step" else None
+    text = [f"Positive replies: {contest}." if contest else "" if rows else "No activity in this period."]
     # Which days are counted is said where the reader's own day is another than the service's.
-    is_other_day = context.local_day != asked.today
-    days = f"{asked}. For the service, today is {asked.today:%-d %B}." if is_other_day else ""
-    table = Table(COLUMNS, tuple(map(_row, labels, rows)))
-    week = Button("Last 7 days", Stats(by=by, period=Period(days=7)))
-    return Result(
-        Card(
-            f"Stats by {by}, {asked.name}",
-            text=tuple(filter(None, (text, days))),
-            facts=total_facts(totals(rows), change) if rows else (),
-            table=table if rows else None,
-            buttons=(
-                *((week,) if asked.name != "last 7 days" else ()),
-                *(Button(f"By {other}", Stats(by=other)) for other in STATS_GROUPS if other != by),
-            ),
-            footer=change.text if rows and change else "",
-        ),
-        rows=tuple(
-            {
-                **as_dict(row),
-                **evidence.rates_data(sends=row.sends, replies=row.replies, positive=row.positive_replies),
-            }
-            for row in rows
-        ),
+    if context.local_day != asked.today:
+        text.append(f"{asked}. For the service, today is {asked.today:%-d %B}.")
+    card = Card(
+        f"Stats by {by}, {asked.name}",
+        text=tuple(text),
+        facts=total_facts(totals(rows), change) if rows else (),
+        table=Table(COLUMNS, tuple(lines)) if rows else None,
+        buttons=_others(by, asked),
+        footer=change.text if rows and change else "",
     )
+    return Result(card, rows=tuple(data))
 
 
-def _row(label: str, row: StatsRow) -> Row:
-    counts = (row.sends, row.replies, _rate(row.replies, row.sends))
-    positive = (row.positive_replies, _rate(row.positive_replies, row.sends))
-    return Row((label, *counts, *positive, row.meetings))
+def _others(by: Grouping | Literal["person"], asked: DayRange) -> tuple[Button, ...]:
+    """Buttons to the last 7 days, and to the other groups."""
+    week = [] if asked.name == "last 7 days" else [Button("Last 7 days", Stats(by=by, period=Period(days=7)))]
+    return (*week, *(Button(f"By {other}", Stats(by=other)) for other in STATS_GROUPS if other != by))
 
 
 def _rate(part: int | None, sends: int | None) -> str:
@@ -159,12 +148,14 @@ class Change(NamedTuple):
     now: StatsRow
     before: StatsRow
     days: DayRange
+    is_known: bool
+    """The counts before are all there: a young account's first days would make everything look like growth."""
 
     def of(self, name: str) -> str:
         """`▲ 12%` of a rate, or of the count of sends; empty where chance may be the reason."""
         from shared.domain.evidence import clear_change
 
-        return clear_change(self.now, self.before, name)
+        return clear_change(self.now, self.before, name) if self.is_known else ""
 
     @property
     def text(self) -> str:
@@ -176,20 +167,17 @@ class Change(NamedTuple):
 
 async def read_change(asked: DayRange, context: CommandContext) -> Change | None:
     """Compare the full days of a range; None if that can't be read, isn't fully known, or nothing was sent before."""
-    from shared.api.errors import OutreachError
     from shared.api.pace import Priority
+    from shared.commands.run import read_part
 
     if asked.full is None or asked.end > asked.today:
         return None
-    try:
-        change, is_known = await compare(asked.full, context, priority=Priority.INTERACTIVE)
-    except OutreachError:
-        return None
-    return change if is_known and change.before.sends else None
+    change = (await read_part(compare(asked.full, context, priority=Priority.INTERACTIVE))).value
+    return change if change and change.is_known and change.before.sends else None
 
 
-async def compare(days: DayRange, context: CommandContext, *, priority: Priority) -> tuple[Change, bool]:
-    """The counts of full days and of those before, and whether the latter are fully known."""
+async def compare(days: DayRange, context: CommandContext, *, priority: Priority) -> Change:
+    """The counts of full days and of those before."""
     import asyncio
 
     from shared.domain.snapshot import is_known_from
@@ -201,40 +189,26 @@ async def compare(days: DayRange, context: CommandContext, *, priority: Priority
         client.stats(start=before.start, end=before.end, priority=priority),
         is_known_from(client, before.start, priority=priority),
     )
-    return Change(now=totals(now), before=totals(past), days=days), is_known
-
-
-async def _no_names() -> Mapping[str, str]:
-    return {}
+    return Change(now=totals(now), before=totals(past), days=days, is_known=is_known)
 
 
 async def sequence_names(context: CommandContext) -> Mapping[str, str]:
     """Id of a sequence to name, since a group may be either; a name that is shared comes with the id."""
-    from shared.api.errors import OutreachError
+    from shared.commands.run import read_part
 
-    try:
-        listed = await context.sequences()
-    except OutreachError:
-        return {}
+    listed = (await read_part(context.sequences())).value or ()
     count = Counter(sequence.label.casefold() for sequence in listed)
-    return {
-        sequence.id: f"{sequence.label} ({sequence.id})"
-        if count[sequence.label.casefold()] > 1
-        else sequence.label
-        for sequence in listed
-    }
+    names = {}
+    for sequence in listed:
+        is_shared = count[sequence.label.casefold()] > 1
+        names[sequence.id] = f"{sequence.label} ({sequence.id})" if is_shared else sequence.label
+    return names
 
 
 def label_of(row: StatsRow, names: Mapping[str, str]) -> str:
     """The name of the row's sequence: its group may be an id, or a name that another sequence has too."""
     ids = (row.id or "", row.group, *(value for value in row.raw.values() if isinstance(value, str)))
     return next((names[name] for name in ids if name in names), row.group)
-
-
-def _label(row: StatsRow, names: Mapping[str, str], by: str) -> str:
-    """A bare number or letter says what it counts: `Step 1`."""
-    label = label_of(row, names)
-    return f"{by.capitalize()} {label}" if len(label) < 3 else label
 
 
 def total_facts(total: StatsRow, change: Change | None) -> tuple[Fact, ...]:
@@ -271,44 +245,35 @@ async def _by_person(period: Period, context: CommandContext) -> Result:
     done = await records.done_counts(name, *span)
     people = [claims.get(person) or Waits(name=person) for person in {**claims, **done}]
     people.sort(key=lambda one: (-one.count, -done.get(one.name, 0), one.name))
-    rows = [Row((f"@{one.name}", *_waits(one), done.get(one.name, 0))) for one in people]
+    lines, data = [], []
+    for one in people:
+        count = done.get(one.name, 0)
+        lines.append(Row((f"@{one.name}", *_waits(one), count)))
+        in_time = one.in_time / one.count if one.count else None
+        waits = {"median_seconds": one.median, "p90_seconds": one.p90, "within_5_minutes": in_time}
+        data.append({"person": one.name, "claims": one.count, **waits, "done": count})
     whole = (*_waits(total), sum(done.values()))
-    if len(rows) > 1:
-        rows.append(Row(("All", *whole)))
+    if people[1:]:
+        lines.append(Row(("All", *whole)))
     counted = show_number(total.count, "claim") if total.count else "no claims"
     value = f"{counted}, median {whole[1]}, {whole[3]} within 5 min, {whole[4]} done"
-    week = Button("Last 7 days", Stats(by=PERSON, period=Period(days=7)))
-    return Result(
-        Card(
-            f"Stats by person, {asked.name}",
-            text=() if people else ("No interested replies were claimed or marked done in this period.",),
-            facts=(Fact("Time to claim", value),) if people else (),
-            table=Table(PERSON_COLUMNS, tuple(rows)) if people else None,
-            buttons=(
-                *((week,) if asked.name != "last 7 days" else ()),
-                Button("By sequence", Stats()),
-            ),
-        ),
-        rows=tuple(
-            {
-                "person": one.name,
-                "claims": one.count,
-                "median_seconds": one.median,
-                "p90_seconds": one.p90,
-                "within_5_minutes": one.in_time / one.count if one.count else None,
-                "done": done.get(one.name, 0),
-            }
-            for one in people
-        ),
+    none = "No interested replies were claimed or marked done in this period."
+    card = Card(
+        f"Stats by person, {asked.name}",
+        text=("" if people else none,),
+        facts=(Fact("Time to claim", value),) if people else (),
+        table=Table(PERSON_COLUMNS, tuple(lines)) if people else None,
+        buttons=_others(PERSON, asked),
     )
+    return Result(card, rows=tuple(data))
 
 
 def _waits(waits: Waits) -> tuple[int, str, str, str]:
-    median, p90 = (
+    spans = [
         show_rate(None) if seconds is None else show_span(timedelta(seconds=seconds))
         for seconds in (waits.median, waits.p90)
-    )
-    return waits.count, median, p90, show_rate(waits.in_time / waits.count if waits.count else None)
+    ]
+    return waits.count, spans[0], spans[1], show_rate(waits.in_time / waits.count if waits.count else None)
 
 
 COMMAND = Command(
