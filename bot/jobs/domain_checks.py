@@ -16,13 +16,14 @@ import structlog
 from bot.alerts import domains
 from bot.alerts.rendering import write_note
 from shared.api.models import Inbox
+from shared.domain.dns_facts import in_dns
 from shared.domain.wall_clock import moment
 from shared.domain_health.following import Followed
 from shared.domain_health.lookup import Lookup, Pace, resolvers_of, system_resolvers
 from shared.domain_health.report import CheckReport, Value
 from shared.settings.sections import DnsSection, Routing
 from shared.store import Store
-from shared.store.domains import Checked, DueDomain, News
+from shared.store.domains import DueDomain, News
 from shared.store.jobs import End, Job
 from shared.store.messages import PlannedPost
 from shared.store.post_kinds import DNS
@@ -78,10 +79,7 @@ class DomainChecks:
 
     def _name(self, domain: str) -> str:
         """The domain as DNS writes it; empty where it is none that may be asked for."""
-        try:
-            name = domain.rstrip(".").encode("idna").decode().lower()
-        except UnicodeError:
-            return ""
+        name = in_dns(domain.rstrip("."))
         is_asked = _NAME.fullmatch(name) and not (self._asks_system and _RESERVED.fullmatch(name))
         return name if is_asked else ""
 
@@ -97,13 +95,9 @@ class DomainChecks:
         every = self._settings.every or timedelta(hours=6)
         if any(_may_end_soon(one, moment(now)) for one in followed.report.checks):
             every = min(every, RECHECK)
-        checked = Checked(
-            report=followed.report,
-            due_at=now + every.total_seconds() * (0.9 + 0.2 * self._jitter()),  # not with all others at once
-            changes=followed.changes,
-            news=self._news(due, followed, now) if followed.changes else None,
-        )
-        if not await self._store.domains.finish(due, checked):
+        news = self._news(due, followed, now) if followed.changes else None
+        after = every.total_seconds() * (0.9 + 0.2 * self._jitter())  # not with all others at once
+        if not await self._store.domains.finish(due, followed, after=after, news=news):
             log.warning("a check took longer than its lease", domain=due.domain)
         elif followed.changes:
             log.info("DNS changed", domain=due.domain, checks=[str(one.check) for one in followed.changes])

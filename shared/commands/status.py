@@ -246,7 +246,6 @@ def _troubled(verdict: WorkspaceVerdict) -> Table | None:
 def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> dict[str, object]:
     from shared.api.words import COUNTS
     from shared.domain.dns_facts import broken_checks
-    from shared.domain.health import count_by_kind
 
     sequences, today, alerts = seen.sequences.value, seen.today.value, seen.alerts.value
     budget = context.client.budget
@@ -258,7 +257,7 @@ def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) ->
         "reachable": not seen.service_errors,
         "problem": next((str(error) for error in seen.service_errors), None),
         "sequences": None if sequences is None else dict(Counter(s.status or "unknown" for s in sequences)),
-        "inboxes": None if seen.inboxes.value is None else count_by_kind(verdict.domains),
+        "inboxes": None if seen.inboxes.value is None else dict(verdict.counts),
         "verdict": None if seen.inboxes.value is None else verdict.as_data(),
         **{name: today and getattr(today, name) for name in COUNTS},
         "dns_problems": None if seen.dns.value is None else broken_checks(seen.dns.value, now=context.now()),

@@ -6,15 +6,15 @@ check both. Alarms are about domains, fired guardrails, and a service that can't
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
 from shared.api.models import Inbox
 from shared.domain.card import Tone
 from shared.domain.failures import UNREACHABLE, which_failed
-from shared.domain.health import DEFAULT, KINDS, DomainHealth, Thresholds, count_by_kind, roll_up
+from shared.domain.health import DEFAULT, DomainHealth, Thresholds, count_by_kind, roll_up
 from shared.domain.snapshot import SOURCES, ProblemStart, Reading, Snapshot
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
@@ -26,49 +26,27 @@ NAMED = 4
 
 
 @frozen
-class InboxCounts:
-    """The numbers of inboxes by state; each is in one count."""
-
-    healthy: int = 0
-    at_risk: int = 0
-    bad: int = 0
-    resting: int = 0
-    unknown: int = 0
-
-    @property
-    def all(self) -> int:
-        return self.healthy + self.at_risk + self.bad + self.resting + self.unknown
-
-
-@frozen
 class WorkspaceVerdict:
     """The verdict in one line, the domains that it is about, and the numbers behind it."""
 
     tone: Tone
     text: str
     detail: str = ""
-    counts: InboxCounts = InboxCounts()
+    counts: Mapping[str, int] = field(default_factory=lambda: count_by_kind(()))
+    """The inboxes by the kinds of `KINDS`; each is in one count."""
     domains: tuple[DomainHealth, ...] = ()
 
     @property
     def paused_domains(self) -> int:
         return sum(domain.paused for domain in self.domains)
 
-    @property
-    def severity(self) -> tuple[int, ...]:
-        """Comparable between verdicts of the same inboxes: the greater, the worse."""
-        of = self.counts
-        troubled = (of.resting, of.bad, of.at_risk, of.unknown)
-        return (self.paused_domains, *(sum(troubled[: number + 1]) for number in range(len(troubled))))
-
     def as_data(self) -> dict[str, Any]:
         """For `--json`."""
-        counts = {kind: getattr(self.counts, kind) for kind in KINDS}
         return {
             "tone": self.tone.value,
             "text": self.text,
             "detail": self.detail,
-            **counts,
+            **self.counts,
             "domains": len(self.domains),
             "paused_domains": self.paused_domains,
         }
@@ -93,8 +71,8 @@ def judge(inboxes: Iterable[Inbox], *, thresholds: Thresholds = DEFAULT) -> Work
 
 def judge_domains(domains: tuple[DomainHealth, ...]) -> WorkspaceVerdict:
     """The verdict on all domains of a workspace, which `roll_up` has counted."""
-    counts = InboxCounts(**count_by_kind(domains))
-    if not counts.all:
+    counts = count_by_kind(domains)
+    if not any(counts.values()):
         return WorkspaceVerdict(tone=Tone.INFO, text="No inboxes are connected to this outreach workspace")
     return WorkspaceVerdict(
         tone=_tone(counts),
@@ -105,36 +83,29 @@ def judge_domains(domains: tuple[DomainHealth, ...]) -> WorkspaceVerdict:
     )
 
 
-def _tone(counts: InboxCounts) -> Tone:
+def _tone(counts: Mapping[str, int]) -> Tone:
     # The order is the guarantee: a change for the worse can only move a verdict up this list.
-    if counts.resting or counts.bad:
+    if counts["resting"] or counts["bad"]:
         return Tone.BAD
-    if counts.at_risk:
+    if counts["at_risk"]:
         return Tone.WARN
-    return Tone.UNKNOWN if counts.unknown else Tone.GOOD
+    return Tone.UNKNOWN if counts["unknown"] else Tone.GOOD
 
 
-def _text(counts: InboxCounts, domains: Sequence[DomainHealth]) -> str:
+def _text(counts: Mapping[str, int], domains: Sequence[DomainHealth]) -> str:
     """`4 of 9 domains paused · 28 of 60 inboxes not sending · 3 bad · 10 at risk`."""
-    paused = sum(domain.paused for domain in domains)
+    paused, inboxes = sum(domain.paused for domain in domains), sum(counts.values())
     parts = []
     if paused:
         of = show_number(len(domains), "domain")
         parts.append(f"All {of} paused" if paused == len(domains) > 1 else f"{paused:,} of {of} paused")
-    troubles = (
-        (counts.resting, "not sending"),
-        (counts.bad, "bad"),
-        (counts.at_risk, "at risk"),
-        (counts.unknown, "of unknown health"),
-    )
-    for number, word in troubles:
-        if number and not any("inbox" in part for part in parts):
-            parts.append(f"{number:,} of {show_number(counts.all, 'inbox')} {word}")
-        elif number:
-            parts.append(f"{number:,} {word}")
-    return " · ".join(parts) or (
-        "The only inbox is healthy" if counts.all == 1 else f"All {counts.all:,} inboxes are healthy"
-    )
+    words = {"resting": "not sending", "bad": "bad", "at_risk": "at risk", "unknown": "of unknown health"}
+    troubled = [f"{counts[kind]:,} {word}" for kind, word in words.items() if counts[kind]]
+    if not troubled:
+        return "The only inbox is healthy" if inboxes == 1 else f"All {inboxes:,} inboxes are healthy"
+    # The first says of how many.
+    number, _, word = troubled[0].partition(" ")
+    return " · ".join([*parts, f"{number} of {show_number(inboxes, 'inbox')} {word}", *troubled[1:]])
 
 
 def _worst(domains: Sequence[DomainHealth]) -> str:

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
+from shared.domain_health.following import Followed
 from shared.domain_health.report import DomainChange, DomainReport, Value, decode, encode
 from shared.frozen import frozen
 from shared.store import deliveries, facts, jobs
@@ -59,17 +60,6 @@ class News:
     """The function that gives until when a note waits in a channel."""
 
 
-@frozen
-class Checked:
-    """The result of a check, and what follows from it."""
-
-    report: DomainReport
-    due_at: float
-    """The time of the next look."""
-    changes: Sequence[DomainChange] = ()
-    news: News | None = None
-
-
 _BROKEN = (
     sa.select(domains.c.domain, domains.c.broken)
     .join(fact_rows, (fact_rows.c.kind == SENDER) & (fact_rows.c.key == domains.c.domain))
@@ -112,19 +102,24 @@ class Domains(Repository):
         )
 
     @writes
-    def finish(self, tx: Transaction, due: DueDomain, checked: Checked) -> bool:
-        """Write down a check with its changes and events; False: its lease had expired, and another process checks it."""
-        if not jobs.again(tx, due.job, after=max(0.0, checked.due_at - tx.now), attempts=0):
+    def finish(
+        self, tx: Transaction, due: DueDomain, followed: Followed, *, after: float, news: News | None = None
+    ) -> bool:
+        """Write down a check with its changes and events; the next one comes after so many seconds.
+
+        False: its lease had expired, and another process checks it.
+        """
+        if not jobs.again(tx, due.job, after=after, attempts=0):
             return False
         values = {
             "domain": due.domain,
-            "report": encode(checked.report),
-            "broken": " ".join(problem.check for problem in checked.report.problems),
+            "report": encode(followed.report),
+            "broken": " ".join(problem.check for problem in followed.report.problems),
         }
-        if checked.news:
-            values["incident"] = json.dumps(_tell(tx, due, checked.news))
+        if news:
+            values["incident"] = json.dumps(_tell(tx, due, news))
         tx.execute(tx.upsert(domains, *values), values)
-        for change in checked.changes:
+        for change in followed.changes:
             at = change.at.timestamp()
             value = {"domain": change.domain, "change": encode(change)}
             facts.put(tx, CHANGE, facts.key_of(change.domain, change.check, repr(at)), value, at=at)

@@ -21,6 +21,7 @@ from shared.commands import Invocation, Role, parse
 from shared.commands.base import Act, Question, Result
 from shared.commands.run import CommandContext, carry_out, run
 from shared.domain.card import Button, Card
+from shared.domain_health.following import Followed
 from shared.domain_health.report import DomainChange, DomainReport
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
@@ -29,7 +30,6 @@ from shared.settings.sections import Routing
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.deliveries import Arrival
-from shared.store.domains import Checked
 from shared.store.history import Records
 from shared.store.jobs import DOMAIN
 from tests.kit.databases import migrated_file
@@ -267,8 +267,7 @@ class CommandHarness:
         jobs = await self.store.jobs.claim(DOMAIN, lease=60.0, limit=10, workspaces=[])
         (job,) = [one for one in jobs if one.key == report.domain]
         due = await self.store.domains.due(job)
-        done = Checked(report=report, due_at=self.now.timestamp(), changes=changes)
-        assert await self.store.domains.finish(due, done)
+        assert await self.store.domains.finish(due, Followed(report=report, changes=changes), after=0.0)
 
     async def entries(self) -> list[AuditEntry]:
         """The audit log, the first entry first."""

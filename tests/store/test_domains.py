@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.domain.wall_clock import DAY, HOUR, moment
+from shared.domain_health.following import Followed
 from shared.domain_health.report import (
     Check,
     CheckReport,
@@ -13,7 +14,7 @@ from shared.domain_health.report import (
     Value,
 )
 from shared.store import Store
-from shared.store.domains import Checked, DueDomain, News
+from shared.store.domains import DueDomain, News
 from shared.store.messages import PlannedPost
 from shared.store.post_kinds import DNS
 from tests.bot.due import due_domain
@@ -41,13 +42,13 @@ def broken(clock: ManualClock) -> DomainReport:
 
 async def check(store: Store, clock: ManualClock, report: DomainReport) -> bool:
     claimed = await due(store)
-    return await store.domains.finish(claimed, Checked(report=report, due_at=clock.now + 6 * HOUR))
+    return await store.domains.finish(claimed, Followed(report=report), after=6 * HOUR)
 
 
 async def test_what_the_bot_found_out_itself_is_no_delivery(store: Store, clock: ManualClock) -> None:
     await store.domains.watch("acme", {DOMAIN: 90.0})
     claimed = await due(store)
-    await store.domains.finish(claimed, Checked(report=broken(clock), due_at=clock.now, news=NEWS))
+    await store.domains.finish(claimed, Followed(report=broken(clock)), after=0.0, news=NEWS)
     await store.deliveries.route(routes().decide)
     assert (await store.records.summary("acme")).last_delivery_at is None
 

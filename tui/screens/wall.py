@@ -53,7 +53,7 @@ class HealthNumber(Vertical):
         yield self.digits
 
     def show(self, frame: Frame, *, is_large: bool) -> None:
-        count = getattr(frame.board.verdict.counts, self._kind)
+        count = frame.board.verdict.counts[self._kind]
         is_known = frame.freshness("inboxes") is not Freshness.NEVER
         text = f"{count:,}" if is_known else "–"
         self.display = self._kind != "unknown" or bool(count)

@@ -13,7 +13,6 @@ from bot.jobs.domain_checks import DomainChecks
 from bot.worker import Kind
 from shared.api.models import Inbox
 from shared.domain.card import Card, Tone
-from shared.domain_health import lookup
 from shared.domain_health.lookup import Lookup, Pace
 from shared.domain_health.report import Check, Value
 from shared.records.records import Subscription
@@ -113,14 +112,6 @@ async def test_the_end_of_one_of_two_problems_is_no_alarm(checked: Checked) -> N
     assert (card.tone, card.text, card.facts) == (Tone.WARN, ("DMARC: good again", "Still broken: SPF."), ())
 
 
-async def test_a_domain_that_is_gone_is_one_problem(checked: Checked) -> None:
-    checked.zones.records.clear()
-    (post,) = await checked.look(after=7 * HOUR)
-    card = card_of(post)
-    _, problem = card.text[0].split("\n")
-    assert "the domain doesn't exist in DNS" in problem
-
-
 def change_dmarc(checked: Checked) -> None:
     checked.zones.remove(f"_dmarc.{DOMAIN}", "TXT")
     checked.zones.add(f"_dmarc.{DOMAIN}. TXT {txt('v=DMARC1; p=none')}")
@@ -133,16 +124,6 @@ async def test_a_changed_record_is_told_with_before_and_after(checked: Checked) 
     assert card.title == f"DNS of {DOMAIN} changed"
     assert facts(card)["DMARC before"] == f"v=DMARC1; p=reject; rua=mailto:d@{DOMAIN}"
     assert facts(card)["DMARC now"] == "v=DMARC1; p=none"
-
-
-async def test_a_silent_resolver_tells_nothing(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookup, "TRY_SECONDS", 0.05)
-    checked.server.udp = lambda *_: []
-    assert await checked.look(after=7 * HOUR) == []
-    assert await checked.value(Check.SPF) is Value.UNKNOWN
-    checked.server.udp = None
-    assert await checked.look(after=31 * MINUTE) == []
-    assert await checked.value(Check.SPF) is Value.GOOD
 
 
 async def test_of_a_change_that_breaks_nothing_nobody_is_told_who_did_not_subscribe(checked: Checked) -> None:
@@ -181,13 +162,6 @@ async def test_a_problem_that_stays_is_not_asked_for_every_half_hour(checked: Ch
     count = len(checked.server.asked)
     await checked.look(after=2 * HOUR)
     assert len(checked.server.asked) == count
-
-
-async def test_a_domain_is_checked_at_once_when_its_health_falls(checked: Checked) -> None:
-    checked.zones.add(SECOND)
-    await checked.job.watch("default", [Inbox(email=f"sam@{DOMAIN}", health_score=60.0)])
-    (post,) = await checked.look(after=6 * MINUTE)
-    assert "broken" in card_of(post).title
 
 
 @pytest.mark.parametrize(

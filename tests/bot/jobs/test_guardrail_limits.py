@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
 from bot.guardrails.watch import GuardrailWatch
 from shared.records.guardrails import Switch
-from shared.store.guardrails import Begun
 from tests.bot.due import evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE
@@ -27,25 +22,6 @@ async def test_a_decision_that_was_not_carried_out_before_guard_off_is_void(
     cards = await guarded.advance(10 * MINUTE)
     assert [card.title for card in cards] == ["Guardrail rule didn't pause Q3 founders"]
     assert guarded.remote.patched == []
-
-
-async def test_guard_off_between_decision_and_pause_pauses_nothing(
-    guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begin = guarded.store.incidents.begin
-
-    async def begin_and_turn_off(*claim: Any, **how: Any) -> Begun:
-        begun = await begin(*claim, **how)
-        await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
-        return begun
-
-    monkeypatch.setattr(guarded.store.incidents, "begin", begin_and_turn_off)
-    await guarded.rule(ACTS)
-    guarded.sent(100)
-    await guarded.bounce(6)
-    cards = await guarded.advance(10 * MINUTE)
-    assert guarded.remote.patched == []
-    assert [card.title for card in cards] == ["Guardrail rule didn't pause Q3 founders"]
 
 
 async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded: GuardedWorkspace) -> None:

@@ -59,14 +59,6 @@ async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none
     assert entry.result == f"Spring ({other}) paused"
 
 
-async def test_pauses_before_guard_off_are_reported_with_their_undo(guarded: GuardedWorkspace) -> None:
-    other = await both_bounce(guarded)
-    await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
-    (card,) = await guarded.advance(10 * MINUTE)
-    assert card.title == "Guardrail rule paused Spring"
-    assert guarded.remote.patched == [(other, "paused")]
-
-
 async def test_a_pause_by_a_person_is_not_told_as_the_rules_when_it_is_turned_off(
     guarded: GuardedWorkspace,
 ) -> None:
@@ -145,17 +137,3 @@ async def test_no_rule_misses_replies_that_the_service_left_out(guarded: Guarded
     assert {(one.sends, one.replies) for one in known} == {(105, None)}
     rows[0]["replies"] = 0
     assert len(await guarded.advance(10 * 60)) == 1
-
-
-async def test_old_counts_are_thinned_to_one_an_hour(guarded: GuardedWorkspace) -> None:
-    guarded.sent(10)
-    for number in range(12):
-        guarded.sent(10 + number)
-        await guarded.sampler.sample()
-        guarded.clock.now += 5 * MINUTE
-    before = [one for one in await guarded.store.guardrails.samples("default", 0.0) if one.sends]
-    guarded.clock.now += 4 * 24 * HOUR
-    await guarded.store.guardrails.prune()
-    after = [one for one in await guarded.store.guardrails.samples("default", 0.0) if one.sends]
-    assert len(before) == 8
-    assert [one.sends for one in after if one.scope == "sequence"] == [21]

@@ -10,7 +10,7 @@ from bot.alerts import rendering
 from shared.domain.card import Card
 from shared.store.db.schema import posts
 from tests.bot.jobs.guarded_workspace import GuardedWorkspace
-from tests.bot.manual_clock import HOUR, MINUTE, arrive
+from tests.bot.manual_clock import MINUTE
 
 PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example"}).encode()
 ALL_THAT_FIRE = {
@@ -41,22 +41,6 @@ async def test_all_rules_that_find_one_trouble_share_one_message(guarded: Guarde
     assert "suggests pausing" in card.title, "a suggestion says more than a notice"
     assert all(name in f"{card.title} {card.text}" for name in ALL_THAT_FIRE)
     assert card.buttons[0].label.startswith("Pause ")
-
-
-async def test_a_message_leaves_its_trouble_to_the_card_of_the_pause_that_comes_later(
-    guarded: GuardedWorkspace,
-) -> None:
-    guarded.sent(100)
-    await guarded.advance()
-    await guarded.bounce(12)
-    await guarded.advance(10 * MINUTE)
-    await arrive(guarded.store, PAUSED)
-    await guarded.advance()
-    ((is_line, card),) = await messages(guarded)
-    assert is_line
-    assert card.title == "Guardrails on mail.example: see the card of its pause"
-    assert not any(one.told for one in await guarded.store.incidents.open("default"))
-    assert await guarded.advance(HOUR) == []
 
 
 async def test_a_notice_has_no_daily_limit(guarded: GuardedWorkspace) -> None:

@@ -13,6 +13,7 @@ from shared.domain.card import Tone
 from shared.domain.health import WORST_FIRST
 from shared.domain.snapshot import Reading
 from shared.domain.workspace_verdict import judge, judge_reading
+from tests.severity import severity
 
 sending = st.sampled_from(["active", "warming"])
 scores = st.floats(0, 100, allow_nan=False)
@@ -58,9 +59,9 @@ def test_no_change_of_one_inbox_for_the_worse_improves_the_verdict(
     accounts: tuple[list[Inbox], list[Inbox]],
 ) -> None:
     before, after = map(judge, accounts)
-    assert after.severity >= before.severity
+    assert severity(after) >= severity(before)
     assert WORST_FIRST.index(after.tone) <= WORST_FIRST.index(before.tone)
-    assert after.counts.healthy <= before.counts.healthy
+    assert after.counts["healthy"] <= before.counts["healthy"]
     assert after.paused_domains >= before.paused_domains
 
 
