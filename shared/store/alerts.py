@@ -556,9 +556,8 @@ _CARDS = (
 def _posted_cards(tx: Transaction, what: str, ids: Sequence[str]) -> Iterable[Due]:
     """A reminder for each card of these alerts that is in a channel."""
     for channel, mention, version, bundle, *values in tx.execute(_CARDS, {"ids": [*ids]}):
-        if alert := alert_of(values):
-            card = {"channel": channel, "mention": mention, "round": version, "bundled": bundle != ""}
-            yield Due(alert=alert, what=what, **card)
+        card = {"channel": channel, "mention": mention, "round": version, "bundled": bundle != ""}
+        yield Due(alert=alert_of(values), what=what, **card)
 
 
 def _marked(tx: Transaction, alert: Alert, what: str, times: ReminderTimes) -> Mapping[str, Any]:

@@ -398,46 +398,39 @@ def _gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
     surplus = {row.id for rows in by_key.values() for row in rows} - stays
     if surplus:  # an arrival after the first is counted, and leaves no row
         tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(surplus)))
-    merged = [_merged(rows, before.get(key)) for key, rows in by_key.items()]
-    pending = [delivery for delivery in merged if delivery]
-    subscribed = subscriptions_of(tx, {delivery.workspace for delivery in pending})
-    ended = _ended(tx, [delivery for delivery in pending if not delivery.is_new])
-    return [
-        replace(
-            delivery,
-            subscriptions=subscribed.get(delivery.workspace, ()),
-            ended=ended.get(delivery.id, ""),
+    subscribed = subscriptions_of(tx, {rows[0].workspace for rows in by_key.values()})
+    ended = _ended(tx, [*before.values()])
+    pending: list[PendingDelivery] = []
+    for key, rows in by_key.items():
+        there = before.get(key)
+        first, again = (there, rows) if there else (rows[0], rows[1:])
+        later = [row for row in again if not row.found]
+        if there and (not later or there.problem == ERASED):  # it says nothing new, or its person was erased
+            continue
+        delivery = PendingDelivery(
+            id=first.id,
+            alert_id=alert_id(key),
+            workspace=first.workspace,
+            body=rows[-1].body,
+            found=first.found,
+            received_at=first.received_at,
+            last_at=later[-1].received_at if later else first.last_at,
+            seen=first.seen + len(later),
+            is_new=not there,
+            arrivals=len(rows),
+            alert=first.alert,
+            ended=ended.get(first.id, ""),
+            subscriptions=subscribed.get(first.workspace, ()),
         )
-        for delivery in pending
-    ]
+        pending.append(delivery)
+    return pending
 
 
-def _merged(rows: Sequence[sa.Row[Any]], before: sa.Row[Any] | None) -> PendingDelivery | None:
-    """One delivery of all its arrivals; None where it says nothing new, or its person was erased."""
-    first, again = (rows[0], rows[1:]) if before is None else (before, rows)
-    later = [row for row in again if not row.found]
-    if before is not None and (not later or before.problem == ERASED):
-        return None
-    return PendingDelivery(
-        id=first.id,
-        alert_id=alert_id(first.dkey),
-        workspace=first.workspace,
-        body=rows[-1].body,
-        found=first.found,
-        received_at=first.received_at,
-        last_at=later[-1].received_at if later else first.last_at,
-        seen=first.seen + len(later),
-        is_new=before is None,
-        arrivals=len(rows),
-        alert=first.alert,
-    )
-
-
-def _ended(tx: Transaction, repeats: Sequence[PendingDelivery]) -> Mapping[int, str]:
-    """The alerts of the incidents that are over, of which these repeats have told, by delivery."""
-    named = {repeat.id: [name for name in (repeat.alert_id, repeat.alert) if name] for repeat in repeats}
-    if not named:
+def _ended(tx: Transaction, repeated: Sequence[sa.Row[Any]]) -> Mapping[int, str]:
+    """The alerts of the incidents that are over, of which these deliveries have told, by delivery."""
+    if not repeated:
         return {}
+    named = {row.id: [name for name in (alert_id(row.dkey), row.alert) if name] for row in repeated}
     over = alerts.c.recovered_at.is_not(None) | (alerts.c.received_at <= NOW - UNKNOWN_AFTER_SECONDS)
     mine = alerts.c.id.in_([*chain.from_iterable(named.values())])
     ended = {*tx.scalars(sa.select(alerts.c.id).where(mine, alerts.c.domain != "", over), {"now": tx.now})}

@@ -194,7 +194,7 @@ def read_posts(
         Post(
             **dict(zip(_NAMES, row, strict=False)),
             change=None if row[_CHANGE] is None else rows.entry_of(row[_CHANGE:_ALERT]),
-            alert=rows.alert_of(row[_ALERT:]),
+            alert=None if row[_ALERT] is None else rows.alert_of(row[_ALERT:]),
         )
         for row in tx.execute(query, values)
     )

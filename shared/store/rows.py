@@ -30,12 +30,10 @@ ALERT_ROWS = sa.select(*COLUMNS).join(deliveries, deliveries.c.id == alerts.c.de
 """Alerts with their deliveries."""
 
 
-def alert_of(values: Sequence[Any]) -> Alert | None:
-    """The alert with these values of `COLUMNS`; None where an outer join has none."""
-    return None if values[0] is None else _alert(**dict(zip(_NAMES, values, strict=True)))
-
-
-def _alert(*, body: bytes | None = None, **columns: Any) -> Alert:
+def alert_of(values: Sequence[Any]) -> Alert:
+    """The alert with these values of `COLUMNS`, or of their beginning, which are its `OWN`."""
+    columns = dict(zip(_NAMES, values, strict=False))
+    body = columns.pop("body", None)
     event = read_event(body) if body else None
     return Alert(**columns, event=event if isinstance(event, Event) else PRUNED)
 
@@ -44,7 +42,7 @@ def read_alerts(
     tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any] | None = None
 ) -> Sequence[Alert]:
     """The rows of a query on `OWN` columns or on `ALERT_ROWS`."""
-    return tx.read(_alert, query, values)
+    return [alert_of(row) for row in tx.execute(query, values)]
 
 
 ENTRY_COLUMNS = tuple(audit.c)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import get_type_hints
 
 from sqlalchemy.engine import URL
 
@@ -27,29 +28,32 @@ from shared.store.subscriptions import Digests
 class Store:
     """The repositories over one database, by subject; `records` is for the commands."""
 
+    alerts: Alerts
+    arrivals: Arrivals
+    changes: SequenceChanges
+    confirmations: Confirmations
+    deliveries: Deliveries
+    digests: Digests
+    domains: Domains
+    erasure: Erasure
+    found_leads: FoundLeads
+    guardrails: Guardrails
+    incidents: Incidents
+    instance: Instance
+    jobs: Jobs
+    outbox: Outbox
+    records: Records
+    repaints: Repaints
+    retention: Retention
+    slack_events: SlackEvents
+    timers: Timers
+    turns: Turns
+
     def __init__(self, database: Database, timings: LeaseTimings) -> None:
         self.database = database
-        self.alerts = Alerts(database)
-        self.arrivals = Arrivals(database)
-        self.changes = SequenceChanges(database)
-        self.confirmations = Confirmations(database)
-        self.deliveries = Deliveries(database)
-        self.digests = Digests(database)
-        self.domains = Domains(database)
-        self.erasure = Erasure(database)
-        self.found_leads = FoundLeads(database)
-        self.guardrails = Guardrails(database)
-        self.incidents = Incidents(database)
-        self.instance = Instance(database)
-        self.jobs = Jobs(database)
-        self.outbox = Outbox(database)
+        for name, repository in get_type_hints(Store).items():
+            setattr(self, name, repository(database))
         self.posting = Posting(database, timings)
-        self.records = Records(database)
-        self.repaints = Repaints(database)
-        self.retention = Retention(database)
-        self.slack_events = SlackEvents(database)
-        self.timers = Timers(database)
-        self.turns = Turns(database)
 
 
 @asynccontextmanager
