@@ -212,3 +212,15 @@ async def test_a_slow_answer_is_one_message(team: Team, way: str) -> None:
     assert await team.until(answered)
     told = [one for one in await team.messages(channel) if one.ts not in before]
     assert not any("taking longer" in one.shown or "Working" in one.shown for one in told)
+
+
+@pytest.mark.parametrize(
+    "line", ["guardrails", "subscriptions #sales", "audit", "undo", "digest at 09:00 #sales"]
+)
+async def test_records_that_cannot_be_opened_say_why(account: Account, shell: Shell, line: str) -> None:
+    (shell.home / "file").touch()
+    shell.use(account.environ)
+    shell.set("OUTREACH_DATABASE_URL", f"sqlite:///{shell.home}/file/bot.db")
+    run = await asyncio.to_thread(shell.run, *line.split())
+    assert (run.code, run.out) == (1, "")
+    assert "can't be opened" in run.err
