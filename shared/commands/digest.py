@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 CLAIM_DAYS = 30
 """An older claim that isn't done is forgotten rather than open."""
-PEOPLE_NAMED, DOMAINS_NAMED = 8, 5
+PEOPLE_NAMED, DOMAINS_NAMED = 8, 2
 UNCLAIMED = "Unclaimed replies"
 HINT = "Use now, today (the day so far), at 09:00, weekdays at 09:00, mon,thu at 09:00 Europe/Berlin, or off."
 
@@ -200,8 +200,8 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
     # Without an answer no domain is called healthy.
     if inboxes.value is not None:
         bad = [domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
-        named = [f"{one.domain} ({', '.join(one.reasons)})" for one in bad]
-        listed = f"; {show_some(named, DOMAINS_NAMED, separator='; ')}" if named else ""
+        # On a phone the reasons would be most of the digest; a button leads to them.
+        listed = f": {show_some([domain.domain for domain in bad], DOMAINS_NAMED)}" if bad else ""
         domains, tone = Fact("Domains", verdict.text + listed, tone=verdict.tone), verdict.tone
         if bad:
             buttons.append(Button("Unhealthy inboxes", Inboxes(filter=UNHEALTHY)))

@@ -102,7 +102,10 @@ async def _run(_: Undo, context: CommandContext) -> Result | Question:
     verb, noun = "Resume" if statuses == {"active"} else "Pause", "sequence"
     if len(statuses) > 1:
         verb, noun = UNDO, "change"
-    title = f"Undo “{clip(entry.command)}” of {context.show(entry.at)}?"
+    command = entry.command
+    for name, before in entry.undoable.items():  # a form names sequences by their ids
+        command = command.replace(name, before.label)
+    title = f"Undo “{clip(command)}” of {context.show(entry.at)}?"
     label = f"{verb} {show_number(len(left), noun)}"
     return ask(title, *does, label=label, act=UndoChange(change=entry.number))
 

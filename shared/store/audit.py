@@ -214,7 +214,12 @@ def _overtake(tx: Transaction, entry: AuditEntry, number: int) -> None:
             # A message that was overtaken before has no more news for its thread; one that this Undo lets count again
             # isn't what it undid.
             is_news = row.id == entry.undoes or not (row.overtaken_by or row.undone_by or entry.undoes)
-            _repaint(tx, row.id, history=number if is_news else 0)
+            # A message that was overtaken and says that they send again stays so: a later pause has its own. One that
+            # still says an end is put right.
+            was = [before.later for before in kept.values()]
+            is_final = bool(row.overtaken_by and by) and all(now and now.status == "active" for now in was)
+            if row.id == entry.undoes or not is_final:
+                _repaint(tx, row.id, history=number if is_news else 0)
 
 
 def _now(row: sa.Row[Any] | None, sequence: str) -> Now | None:
