@@ -76,9 +76,7 @@ async def test_the_digest_compares_with_the_same_weekday(harness: CommandHarness
     assert by_label["New events"] == "20 bounces (▼ 50%), 3 interested replies"
     assert by_label["Time to claim"] == "median 4 min (3 claims), 20 min before"
     assert by_label["Unclaimed replies"] == "1, the oldest for 40 min"
-    assert by_label["Domains"].startswith(
-        "1 of 4 inboxes bad · 1 of unknown health: poor.com"
-    )
+    assert by_label["Domains"].startswith("1 of 4 inboxes bad · 1 of unknown health: poor.com")
 
 
 async def test_a_digest_of_a_young_account_is_not_compared(harness: CommandHarness) -> None:
