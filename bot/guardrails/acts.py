@@ -107,9 +107,8 @@ class GuardrailActs:
             left=tuple(one.label for one in active[most:]),
             paused_now=frozenset(one.id for one in listed if one.status == "paused"),
         )
-        begun = await self.store.incidents.begin(claim)
-        if begun.incident is None:
-            return _LIMITS.get(begun.refusal, "").format(rule=rule)
+        if refusal := await self.store.incidents.begin(claim):
+            return _LIMITS.get(refusal, "").format(rule=rule)
         log.info("guardrail acts", workspace=claim.workspace, rule=claim.rule, sequences=claim.sequences)
         self._planned()
         return ""

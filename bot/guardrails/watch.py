@@ -14,6 +14,9 @@ from bot.guardrails import cards
 from bot.guardrails.account import EVERY, Account, refresh
 from bot.guardrails.acts import GuardrailActs, note_of, place_of, post_of, sequences_about
 from shared.api.event_kinds import TROUBLES
+from shared.api.models import Sequence as Campaign
+from shared.commands.base import ALL as ALL_SEQUENCES
+from shared.commands.base import DOMAIN
 from shared.domain.card import Card
 from shared.guardrails.activity import Activity, domain_of
 from shared.guardrails.catalog import NamedRule, catalog
@@ -90,7 +93,7 @@ class GuardrailWatch:
             note=measured(rule.condition, finding),
             per_day=rule.per_day,
         )
-        if rule.action is not Action.TELL and await self._is_paused(claim, rule):
+        if rule.action is not Action.TELL and (await self._sequences(claim, rule))[1]:
             return  # nothing is left to pause: it fires when one of the sequences is sending again
         if rule.action is Action.ACT:
             why = await self._not_permitted(workspace, named) or await self.acts.act(claim, rule)
@@ -108,15 +111,15 @@ class GuardrailWatch:
             urgency=INCIDENT if claim.domain else post.urgency,
             held_until=quiet.quiet_until(self._store.database.clock()),
         )
-        if (await self._store.incidents.begin(claim, post)).incident:
+        if not await self._store.incidents.begin(claim, post):
             log.info("guardrail fired", workspace=workspace, rule=claim.rule, action=str(claim.action))
             self._planned()
 
-    async def _is_paused(self, about: Claim | Incident, rule: Rule) -> bool:
-        """True where all sequences that a finding is about are paused."""
+    async def _sequences(self, about: Claim | Incident, rule: Rule) -> tuple[Sequence[Campaign], bool]:
+        """The sequences that a finding is about, and whether all of them are paused."""
         sequences = self.accounts[about.workspace].sequences
         own = await sequences_about(self._store, about.workspace, rule, about.subject, sequences)
-        return bool(own) and all(one.status == "paused" for one in own)
+        return own, bool(own) and all(one.status == "paused" for one in own)
 
     async def _not_permitted(self, workspace: str, named: NamedRule) -> str:
         """Why the rule may not act in the name of who added it."""
@@ -140,18 +143,13 @@ class GuardrailWatch:
 
     async def _card(self, about: Claim | Incident) -> Card:
         """The card of a finding, as things stand now."""
-        rule, target = parse(about.sentence), about.label
-        if rule.scope is Scope.SEQUENCE:
-            sequences = self.accounts[about.workspace].sequences
-            own = await sequences_about(self._store, about.workspace, rule, about.subject, sequences)
-            target = own[0].id if len(own) == 1 else target
-        elif rule.scope is Scope.DOMAIN:
-            target = f"domain:{about.label.casefold()}"
-        elif rule.scope is Scope.WORKSPACE:
-            target = "all"
+        rule = parse(about.sentence)
+        own, is_paused = await self._sequences(about, rule)
+        named = own[0].id if len(own) == 1 else about.label
+        domain = f"{DOMAIN}{about.label.casefold()}"
+        target = {Scope.WORKSPACE: ALL_SEQUENCES, Scope.DOMAIN: domain}.get(rule.scope, named)
         offers = rule.action is not Action.TELL or rule.scope is Scope.DOMAIN
-        is_paused = offers and await self._is_paused(about, rule)
-        return cards.finding(about, rule, target=target, is_paused=is_paused)
+        return cards.finding(about, rule, target=target, is_paused=offers and is_paused)
 
     async def _settle(self, workspace: str, held: Collection[tuple[str, str]]) -> None:
         """Note what still holds, have each message say how its findings are now, and end what is over."""

@@ -318,20 +318,12 @@ class Claim:
     """The sequences that are paused at this moment, by whomever."""
 
 
-@frozen
-class Begun:
-    """The incident, where the claim was the first; else why nothing began: `known`, `off`, `per day` or `at once`."""
-
-    incident: Incident | None = None
-    refusal: str = ""
-
-
 class Incidents(Repository):
     """The incidents, and who works on them."""
 
     @writes
-    def begin(self, tx: Transaction, claim: Claim, post: PlannedPost | None = None) -> Begun:
-        """Begin an incident that is not under way yet, within its rule's limits.
+    def begin(self, tx: Transaction, claim: Claim, post: PlannedPost | None = None) -> str:
+        """Begin an incident; returns why nothing begins: `known`, `off`, `per day` or `at once`; empty where it did.
 
         `post` tells it at once, without an act. Where its domain's trouble is told already, nothing new is
         posted: the card of its pause shows it, or the message about it when it is drawn again.
@@ -339,7 +331,7 @@ class Incidents(Repository):
         # Two who evaluate a workspace begin one after the other: limits hold, and one trouble of a domain is told once.
         jobs.find(tx, EVALUATE, claim.workspace, "", locked=True)
         if refusal := _refusal(tx, claim):
-            return Begun(refusal=refusal)
+            return refusal
         told = post.dedupe if post else ""
         if post and claim.domain:
             post, told = _placed(tx, claim, post)
@@ -352,15 +344,15 @@ class Incidents(Repository):
             held_at=tx.now,
             told=told,
         )
-        row = tx.execute(new.on_conflict_do_nothing().returning(incidents)).one_or_none()
+        row = tx.execute(new.on_conflict_do_nothing().returning(incidents.c.id)).one_or_none()
         if row is None:
-            return Begun(refusal="known")
+            return "known"
         if not post:
             left = {"left": [*claim.left]}
             jobs.put(tx, ACT, str(row.id), workspace=claim.workspace, at=tx.now, payload=left, how="keep")
         if post and post.channel:
             messages.plan(tx, [(claim.workspace, post)])
-        return Begun(incident=_incident(row))
+        return ""
 
     @reads
     def open(self, tx: Transaction, workspace: str) -> Sequence[Incident]:
@@ -380,10 +372,8 @@ class Incidents(Repository):
 
     @writes
     def restate(self, tx: Transaction, incident: Incident, note: str) -> bool:
-        """Have the message of open incidents say how what they are about is now; returns whether it changed."""
-        # One without an open incident says where they went, or that they ended.
-        is_open = bool(_read(tx, _told_by(incident.workspace, incident.told)))
-        return is_open and _redraw(tx, incident.told, note)
+        """Have the message of an incident say how what it is about is now; returns whether it changed."""
+        return _redraw(tx, incident.told, note)
 
     @reads
     def decided(self, tx: Transaction, job: Job) -> Incident | None:
