@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
-from shared.api.models import Sequence as Campaign
 from shared.api.models import StatsRow
-from shared.commands.base import COMMANDS, DOMAIN, Result
+from shared.commands.base import DOMAIN, Result
 from shared.commands.inboxes import Inboxes, no_inboxes
 from shared.commands.pause import Pause
 from shared.commands.run import CommandContext, Part, read_part
@@ -29,7 +29,6 @@ from shared.domain.totals import totals
 from shared.domain_health.lookup import Lookup, resolvers_of, system_resolvers
 from shared.domain_health.report import DomainChange, DomainReport, Value
 from shared.frozen import frozen
-from shared.records.audit import AuditEntry
 from shared.records.domains import DomainPast
 from shared.text.formats import clip, show_number, show_rate, show_some, show_span
 
@@ -42,70 +41,69 @@ LOOK_UP_SECONDS = 8.0
 
 
 @frozen
-class Recorded:
-    """The bot's records of a domain; empty ones where they can't be read."""
-
-    report: DomainReport | None = None
-    changes: Sequence[DomainChange] = ()
-    week: DomainPast = DomainPast()
-    month: DomainPast = DomainPast()
-
-
-@frozen
 class Page:
     """All that is known of a domain at a moment."""
 
     name: str
+    now: datetime
     health: DomainHealth
     sent: Part[StatsRow]
-    recorded: Part[Recorded]
-    past: Recorded
-    campaigns: Sequence[Campaign]
-    report: DomainReport | None
-    now: datetime
+    recorded: Part[object]
+    """The bot's records, from which come the report and what follows; nothing where they can't be read."""
+    report: DomainReport | None = None
+    changes: Sequence[DomainChange] = ()
+    week: DomainPast = DomainPast()
+    month: DomainPast = DomainPast()
+    paused: frozenset[str] = frozenset()
+    """The paused sequences, by their names in small letters."""
+
+    @property
+    def bounce_rate(self) -> float | None:
+        """The share of the last 7 days; None where not all of its bounces or sends are known."""
+        week, sends = self.week, self.sent.value.sends if self.sent.value else None
+        # More bounces than sends: today's bounces may be of mails that were sent before the week.
+        if not week.known_from or week.known_from > self.now - WEEK or not sends or week.bounced > sends:
+            return None
+        return week.bounced / sends
+
+    @property
+    def bounces_much(self) -> bool:
+        return (self.bounce_rate or 0) > HIGH_BOUNCE_RATE
 
 
 async def run(name: str, context: CommandContext) -> Result:
     """Read all parts of the page at once, each by itself: what can't be read is unknown, and hides no other."""
-    inboxes, now = await context.inboxes(), context.now()
+    inboxes, now, records, asked = await context.inboxes(), context.now(), context.records, in_dns(name)
     own = [one for one in inboxes if (one.domain or "").lower() == name]
     # A domain without inboxes isn't one of ours: whoever types one gets no look-ups of others' DNS.
     if not own:
         domains = sorted({inbox.domain for inbox in inboxes if inbox.domain})
         return no_inboxes(f"No inboxes send from {clip(name)}", name, domains, argument="name")
+    (health,) = roll_up(own, thresholds=context.workspace.thresholds)
     addresses = {address for one in own for address in (one.id, one.email)}
 
-    async def sent() -> StatsRow:
+    async def read_sent() -> StatsRow:
         last = context.today
         rows = await context.stats(last - WEEK + timedelta(days=1), last, by="inbox")
         return totals(row for row in rows if row.group in addresses)
 
-    async def records() -> Recorded:
-        kept, workspace, asked = context.records, context.workspace.name, in_dns(name)
+    async def read_records() -> dict[str, Any]:
         reports, changes, week, month = await asyncio.gather(
-            kept.domains.reports([asked]),
-            kept.domains.changes([asked], now - LOOK_BACK),
-            kept.domain_past(workspace, name, now - WEEK),
-            kept.domain_past(workspace, name, now - LOOK_BACK),
+            records.domains.reports([asked]),
+            records.domains.changes([asked], now - LOOK_BACK),
+            records.domain_past(context.workspace.name, name, now - WEEK),
+            records.domain_past(context.workspace.name, name, now - LOOK_BACK),
         )
-        return Recorded(report=reports.get(asked), changes=changes, week=week, month=month)
+        return {"report": reports.get(asked), "changes": changes, "week": week, "month": month}
 
-    week, recorded, campaigns = await asyncio.gather(
-        read_part(sent()), read_part(records()), read_part(context.sequences())
+    sent, recorded, campaigns = await asyncio.gather(
+        read_part(read_sent()), read_part(read_records()), read_part(context.sequences())
     )
-    (health,) = roll_up(own, thresholds=context.workspace.thresholds)
-    past = recorded.value or Recorded()
-    page = Page(
-        name=name,
-        health=health,
-        sent=week,
-        recorded=recorded,
-        past=past,
-        campaigns=campaigns.value or (),
-        report=past.report or await _look_up(in_dns(name), context),
-        now=now,
-    )
-    return _result(page, await _changed(page, context), context)
+    paused = frozenset(one.label.casefold() for one in campaigns.value or () if one.status == "paused")
+    known = recorded.value or {}
+    known["report"] = known.get("report") or await _look_up(asked, context)
+    page = Page(name=name, now=now, health=health, sent=sent, recorded=recorded, paused=paused, **known)
+    return _result(page, context)
 
 
 async def _look_up(name: str, context: CommandContext) -> DomainReport | None:
@@ -122,20 +120,9 @@ async def _look_up(name: str, context: CommandContext) -> DomainReport | None:
         return None
 
 
-async def _changed(page: Page, context: CommandContext) -> Mapping[str, AuditEntry]:
-    """The last pause or resumption of each of the domain's sequences, by name; for those who may read the audit."""
-    names = {name.casefold() for name in page.past.month.sequences}
-    labels = {one.id: one.label for one in page.campaigns if one.label.casefold() in names}
-    if not labels or not context.allows(COMMANDS["audit"]):
-        return {}
-    found = await read_part(context.records.last_changes(context.workspace.name, [*labels]))
-    return {labels[name]: entry for name, entry in (found.value or {}).items() if name in labels}
-
-
-def _result(page: Page, changed: Mapping[str, AuditEntry], context: CommandContext) -> Result:
-    health, show = page.health, context.show
+def _result(page: Page, context: CommandContext) -> Result:
+    health, show, happened = page.health, context.show, _happened(page)
     facts = (_inboxes(health), _sends(page), _bounces(page), *_dns(page, context), _sequences(page))
-    happened = _happened(page, changed)
     rows = tuple(Row((show(at), what), tone=tone) for at, what, _kind, tone in happened)
     why, steps = _why(page, context), _next(page)
     listed = [{"at": at.isoformat(), "kind": kind, "what": what} for at, what, kind, _tone in happened]
@@ -150,8 +137,7 @@ def _result(page: Page, changed: Mapping[str, AuditEntry], context: CommandConte
         buttons=(Button("Show inboxes", Inboxes(filter=page.name)), *((pause,) if troubled else ())),
         footer=f"As of {show(page.now)}",
     )
-    data = {**_data(page), "changes": listed, "why": [*why], "advice": [*steps]}
-    return Result(card, rows=(data,))
+    return Result(card, rows=({**_data(page), "changes": listed, "why": [*why], "advice": [*steps]},))
 
 
 def _title(page: Page) -> str:
@@ -165,18 +151,9 @@ def _title(page: Page) -> str:
     return f"{clip(page.name)} {state}"
 
 
-def _bounce_rate(page: Page) -> float | None:
-    """The share of the last 7 days; None where not all of its bounces or sends are known."""
-    week, sends = page.past.week, page.sent.value.sends if page.sent.value else None
-    # More bounces than sends: today's bounces may be of mails that were sent before the week.
-    if week.known_from is None or week.known_from > page.now - WEEK or not sends or week.bounced > sends:
-        return None
-    return week.bounced / sends
-
-
 def _why(page: Page, context: CommandContext) -> tuple[str, ...]:
     """The causes of the state, as far as they are known, the earliest first."""
-    pause = next(iter(page.past.month.pauses), None) if page.health.paused else None
+    pause = next(iter(page.month.pauses), None) if page.health.paused else None
     causes = []
     for problem in problems_of(page.report, now=page.now):
         # What broke before the pause may have led to it; what broke after it can't have.
@@ -186,9 +163,8 @@ def _why(page: Page, context: CommandContext) -> tuple[str, ...]:
     if pause and not pause.recovered_at:
         reason = f": {pause.reason}" if pause.reason else ""
         causes.append(f"The service paused it {context.show(pause.at)}{reason}.")
-    rate = _bounce_rate(page)
-    if rate and rate > HIGH_BOUNCE_RATE:
-        share = f"{show_rate(rate)} of its emails of the last 7 days bounced"
+    if page.bounces_much:
+        share = f"{show_rate(page.bounce_rate)} of its emails of the last 7 days bounced"
         causes.append(f"{share}; above {HIGH_BOUNCE_RATE:.0%}, receivers distrust a domain.")
     dns = dns_fact(page.report, now=page.now).tone
     # Nothing is called the cause unless it is known; else the reader learns what is missing.
@@ -196,7 +172,7 @@ def _why(page: Page, context: CommandContext) -> tuple[str, ...]:
         return tuple(causes)
     unknown = {
         "DNS": dns is Tone.UNKNOWN,
-        "bounces": page.past.week.known_from is None,
+        "bounces": page.week.known_from is None,
         "sends": page.sent.value is None or page.sent.value.sends is None,
     }
     named = ", ".join(name for name, is_so in unknown.items() if is_so)
@@ -205,11 +181,11 @@ def _why(page: Page, context: CommandContext) -> tuple[str, ...]:
 
 def _next(page: Page) -> tuple[str, ...]:
     """The advice: about DNS first, as the rest comes back without it."""
-    steps, past = advice(page.report, now=page.now), page.past
+    steps = advice(page.report, now=page.now)
     if page.health.paused:
-        said = advice_when_paused(past.month.reason, bounced=past.week.bounced, left=past.week.opted_out)
+        said = advice_when_paused(page.month.reason, bounced=page.week.bounced, left=page.week.opted_out)
         return (*steps, said[:1].upper() + said[1:])
-    if (_bounce_rate(page) or 0) > HIGH_BOUNCE_RATE:
+    if page.bounces_much:
         return (*steps, "Verify the addresses in its sequences, and remove those that bounce.")
     return steps
 
@@ -231,7 +207,7 @@ def _sends(page: Page) -> Fact:
 
 
 def _bounces(page: Page) -> Fact:
-    label, week, rate = "Bounces, 7 days", page.past.week, _bounce_rate(page)
+    label, week, rate = "Bounces, 7 days", page.week, page.bounce_rate
     if page.recorded.value is None:
         return page.recorded.unknown(label)
     if week.known_from is None:
@@ -242,7 +218,7 @@ def _bounces(page: Page) -> Fact:
         text += f"; {show_rate(rate)} of its sends bounced"
     if week.known_from > page.now - WEEK:
         text += f"; known for {show_span(page.now - week.known_from)} only"
-    return Fact(label, text, tone=Tone.BAD if (rate or 0) > HIGH_BOUNCE_RATE else Tone.INFO)
+    return Fact(label, text, tone=Tone.BAD if page.bounces_much else Tone.INFO)
 
 
 def _dns(page: Page, context: CommandContext) -> tuple[Fact, ...]:
@@ -254,37 +230,34 @@ def _dns(page: Page, context: CommandContext) -> tuple[Fact, ...]:
 
 
 def _sequences(page: Page) -> Fact:
-    label, names = "Sequences", page.past.month.sequences
+    label, names = "Sequences", page.month.sequences
     if page.recorded.value is None:
         return page.recorded.unknown(label)
     if not names:
         return Fact(label, "unknown: no delivery named one in the last 30 days", tone=Tone.UNKNOWN)
-    paused = {one.label.casefold() for one in page.campaigns if one.status == "paused"}
-    labels = [f"{clip(name, length=40)}{' (paused)' if name.casefold() in paused else ''}" for name in names]
+    labels = [
+        f"{clip(name, length=40)}{' (paused)' if name.casefold() in page.paused else ''}" for name in names
+    ]
     return Fact(label, show_some(labels, MOST_SEQUENCES, separator=" · "))
 
 
-def _happened(page: Page, changed: Mapping[str, AuditEntry]) -> Sequence[tuple[datetime, str, str, Tone]]:
-    """The last changes of DNS, of the domain and of its sequences, the newest first: when, what, its kind and tone."""
+def _happened(page: Page) -> Sequence[tuple[datetime, str, str, Tone]]:
+    """The last changes of its DNS and by the service, the newest first: when, what, its kind and tone."""
     found = []
-    for change in page.past.changes:
+    for change in page.changes:
         tone = Tone.GOOD if change.recovered else Tone.INFO
         tone = Tone.BAD if change.after.value is Value.PROBLEM else tone
         found.append((change.at, change_of(change), "dns", tone))
-    for pause in page.past.month.pauses:
+    for pause in page.month.pauses:
         reason = f": {pause.reason}" if pause.reason else ""
         found.append((pause.at, f"Paused by the service{reason}", "paused", Tone.BAD))
         if pause.recovered_at:
             found.append((pause.recovered_at, "Recovered", "recovered", Tone.GOOD))
-    for name, entry in changed.items():
-        verb = "paused" if entry.effect == "paused" else "resumed"
-        what = f"{entry.actor.shown} {verb} {clip(name, length=40)}"
-        found.append((entry.at, what, "sequence", Tone.INFO))
     return sorted(found, key=lambda one: one[0], reverse=True)[:MOST_CHANGES]
 
 
 def _data(page: Page) -> dict[str, object]:
-    sent, week = page.sent.value, page.past.week
+    sent, week = page.sent.value, page.week
     is_known = week.known_from is not None
     return {
         "domain": page.name,
@@ -297,7 +270,7 @@ def _data(page: Page) -> dict[str, object]:
         "bounces": week.bounced if is_known else None,
         "hard_bounces": week.hard if is_known else None,
         "opt_outs": week.opted_out if is_known else None,
-        "bounce_rate": _bounce_rate(page),
+        "bounce_rate": page.bounce_rate,
         "dns": as_data(page.report, now=page.now),
-        "sequences": [*page.past.month.sequences] if page.recorded.value else None,
+        "sequences": [*page.month.sequences] if page.recorded.value else None,
     }

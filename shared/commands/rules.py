@@ -25,6 +25,7 @@ LOOK_BACK = timedelta(days=30)
 FIRINGS_SHOWN = 8
 STATES = {Action.TELL: "notifies", Action.SUGGEST: "suggests", Action.ACT: "acts"}
 TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "notifies": Tone.INFO, "waits": Tone.WARN}
+ALL_ARE = "All guardrails of all outreach workspaces are"
 STAY = "Sequences that are paused stay paused."
 ALL_SILENT = "No rule posts, suggests or pauses anything until someone turns them on."
 
@@ -42,7 +43,7 @@ async def run(arguments: Guard, context: CommandContext) -> Result | Question:
         return refused(f"No rule is named {name}", text, why="no such rule", argument="name")
     if arguments.act == "off" and not name:
         text = f"{show_number(len(rules), 'guardrail')} here. {ALL_SILENT}"
-        title = f"Turn off all guardrails{_everywhere(context)}?"
+        title = "Turn off all guardrails of all outreach workspaces?"
         return ask(title, text, STAY, label="Turn all off", act=AllOff())
     until = context.now() + arguments.duration if arguments.duration else None
     doing = {
@@ -212,7 +213,7 @@ async def _remove(rule: NamedRule, context: CommandContext) -> Result:
 async def _turn_off(name: str, context: CommandContext, *, until: datetime | None = None) -> Result:
     """Turn a rule off, until a moment where one is given; without a name, all rules of all workspaces."""
     records, workspace = context.records.guardrails, context.workspace.name
-    what = f"Guardrail {name} is" if name else f"All guardrails{_everywhere(context)} are"
+    what = f"Guardrail {name} is" if name else ALL_ARE
     buttons = (Button("Turn on", Guard(act="on", name=name), tone=Tone.GOOD),)
     # What a person turned off stays off: this would turn it on again at its end.
     switches = await records.switches(workspace)
@@ -241,7 +242,7 @@ async def _turn_on(name: str, context: CommandContext) -> Result:
     records, workspace = context.records.guardrails, context.workspace.name
     changed = await records.switch_on(workspace, name)
     left = [one for one in await records.switches(workspace) if name and one.rule == ALL]
-    what = f"Guardrail {name} is" if name else "All guardrails are"
+    what = f"Guardrail {name} is" if name else ALL_ARE
     title = f"{what} on" if changed else f"{what} already on"
     card = Card(title, tone=Tone.GOOD, text=tuple(_off_text(one, context) for one in left[:1]))
     return Result(card, audit=title.lower() if changed else "", setting=_setting(name))
@@ -249,12 +250,6 @@ async def _turn_on(name: str, context: CommandContext) -> Result:
 
 def _setting(name: str) -> str:
     return f"guardrail {name}" if name else ALL_RULES
-
-
-def _everywhere(context: CommandContext) -> str:
-    """The reach of a switch of all rules, where there is more than one workspace."""
-    is_one = context.settings is None or len(context.settings.workspaces) < 2
-    return "" if is_one else " of all outreach workspaces"
 
 
 # -- the backtest: when a rule would have fired in the stored history, and what it would have prevented
