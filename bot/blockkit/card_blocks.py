@@ -210,8 +210,10 @@ def render_line(line: str, details: str = "", *, buttons: Sequence[Button] = ())
 def render_condensed(card: Card) -> Message:
     """The Card in a few lines, with all of its buttons."""
     row = actions(card.buttons)
+    facts = tuple(replace(fact, value=f"{fact.label} {fact.value}", at=None) for fact in card.facts)
+    bare = replace(card, buttons=(), facts=facts)
     for sizes in ITEM_SIZES:
-        blocks = [*_item(replace(card, buttons=()), 0, sizes), *([row] if row else [])]
+        blocks = [*_item(bare, 0, sizes), *([row] if row else [])]
         if size(blocks) <= TOTAL:
             return Message(text=fallback(card), blocks=blocks)
     return render(card)
@@ -249,12 +251,12 @@ def _with_items(blocks: list[Block], items: Sequence[Card]) -> list[Block]:
 def _item(card: Card, number: int, sizes: tuple[int, int, int]) -> list[Block]:
     """The Card as a paragraph of a list, with its first buttons."""
     title, details, quoted = sizes
-    facts = [f"{fact.label} {fact.value}" for fact in card.facts]
-    facts += [f"{fact.label} {fact.value}" if fact.at else fact.value for fact in card.details]
+    some = (*card.facts, *card.details)[:3]
+    facts = [f"{fact.label} {fact.value}" if fact.at else fact.value for fact in some]
     words = [text_element(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
     if card.quote and quoted:
         words.append(text_element(f"\n“{cut(visible(card.quote), quoted)}”"))
-    below = " · ".join(visible(part) for part in (*card.text, *facts[:3], card.footer) if part)
+    below = " · ".join(visible(part) for part in (*card.text, *facts, card.footer) if part)
     if below and details:
         words += rich_elements(f"\n{cut(below, details)}")
     first = card.buttons[:ITEM_BUTTONS]

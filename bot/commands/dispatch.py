@@ -32,7 +32,7 @@ from bot.blockkit.actions import (
 from bot.blockkit.channel_names import channels_in, with_channel_names
 from bot.commands.alerts import reply_lines
 from bot.commands.alerts.alert_actions import GONE, AlertActions
-from bot.commands.alerts.open_replies import OpenReplies
+from bot.commands.alerts.open_replies import list_replies
 from bot.commands.alerts.reply_lines import NamedReply, read_named
 from bot.commands.answer import Answer
 from bot.commands.callers import Access, Caller
@@ -98,7 +98,7 @@ class CommandDispatcher:
         """`links` returns the addresses of alerts' cards; `state` is what `/readyz` tells, asked anew."""
         self._store, self._directory, self._now = contexts.store, directory, contexts.now
         self._account_changed, self._state = signals.account_changed, state
-        self._open_replies = OpenReplies(links=links)
+        self._card_links = links
         self._several = len(contexts.settings.workspaces) > 1
         self._links = links_of(contexts.settings)
         self._access = Access(contexts=contexts, directory=directory)
@@ -245,7 +245,7 @@ class CommandDispatcher:
         """The answer to what the bot answers in its own way."""
         match asked:
             case Replies():
-                return await self._open_replies(asked, context)
+                return await list_replies(asked, context, self._card_links)
             case Help(command=None):
                 return Answer(card=first_card(context))
             case Doctor():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from shared.commands.base import (
@@ -13,7 +14,6 @@ from shared.commands.base import (
     Result,
     Words,
     none_left,
-    not_done,
     unknown_word,
 )
 from shared.domain.card import Card, Row, Table, Tone, columns
@@ -21,7 +21,7 @@ from shared.text.formats import clip, show_number, show_span
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
-    from shared.records.replies import OpenReply, UnclaimedReplies
+    from shared.records.replies import OpenReply
 
 LATE_SECONDS = 300
 """Seconds after which an unclaimed reply is late."""
@@ -58,70 +58,43 @@ class Replies(Arguments):
 
 
 async def _run(arguments: Replies, context: CommandContext) -> Result:
-    if arguments.mine:
-        claims = await own_replies(context)
-        return _listed(own_title(len(claims)), claims, context, tone=Tone.INFO)
-    page = arguments.page or 0
-    waiting = await read_unclaimed(context, page=page)
-    # Replies may have been claimed since the page before was shown.
-    if waiting.count and not waiting.replies:
-        text = "`replies` shows the first page."
-        return not_done(f"Page {page} doesn't exist", text, why="no such page", argument="page")
-    if waiting.count:
-        first, count = max(0, page - 1) * PAGE, len(waiting.replies)
-        part = (f"{first + 1:,} to {first + count:,} of {waiting.count:,}, oldest first.",)
-        title = show_number(waiting.count, "unclaimed reply")
-        return _listed(title, waiting.replies, context, text=part if count < waiting.count else ())
-    # Without a bot nothing is recorded, and "none" would be a claim that nobody can make.
-    if await context.records.bot_is_running():
-        return Result(Card("No unclaimed replies", tone=Tone.GOOD))
-    why = "No bot is running, so new replies aren't recorded. Start it with `outreach bot`."
-    return Result(Card("No unclaimed replies recorded", tone=Tone.UNKNOWN, text=(why,)))
-
-
-def _listed(
-    title: str,
-    replies: Sequence[OpenReply],
-    context: CommandContext,
-    *,
-    tone: Tone | None = None,
-    text: tuple[str, ...] = (),
-) -> Result:
+    card, replies, _ = await find_replies(arguments, context)
     rows = []
     for reply in replies:
-        age = context.now() - reply.received_at
-        late = Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN
-        cells = (
-            show_span(age),
-            reply.lead,
-            reply.email,
-            reply.company,
-            reply.reply,
-            reply.sequence,
-            reply.permalink,
-        )
-        rows.append(Row(cells, tone=tone or late))
+        age = show_span(context.now() - reply.received_at)
+        cells = (age, reply.lead, reply.email, reply.company, reply.reply, reply.sequence, reply.permalink)
+        rows.append(Row(cells, tone=Tone.INFO if arguments.mine else late_tone(reply, context.now())))
     table = Table(OPEN_COLUMNS, tuple(rows)) if rows else None
-    card = Card(title, tone=rows[0].tone if rows else Tone.INFO, text=text, table=table)
-    return Result(card, rows=tuple(map(_data, replies)))
+    return Result(replace(card, table=table), rows=tuple(map(_data, replies)))
 
 
-async def read_unclaimed(context: CommandContext, *, page: int = 0) -> UnclaimedReplies:
-    """Unclaimed interested replies, the oldest first: one page, or as many as are listed."""
+async def find_replies(asked: Replies, context: CommandContext) -> tuple[Card, Sequence[OpenReply], int]:
+    """The head of the list, what is on it (the oldest first), and how many there are in all."""
     records, name = context.records, context.workspace.name
-    if not page:
-        return await records.open_replies(name)
-    return await records.open_replies(name, first=(page - 1) * PAGE, most=PAGE)
+    if asked.mine:
+        claims = await records.own_replies(context.actor.id or context.actor.name)
+        own = [reply for workspace, reply in claims if workspace == name]
+        title = f"{show_number(len(own), 'claim')} not done" if own else "No claims of yours are open"
+        return Card(title), own, len(own)
+    first = ((asked.page or 1) - 1) * PAGE
+    waiting = await records.open_replies(name, **({"first": first, "most": PAGE} if asked.page else {}))
+    replies, count = waiting.replies, waiting.count
+    if count and not replies:  # they were claimed since the page before was shown
+        return await find_replies(replace(asked, page=-(-count // PAGE)), context)
+    if count:
+        text = f"{first + 1:,} to {first + len(replies):,} of {count:,}, oldest first."
+        card = Card(show_number(count, "unclaimed reply"), tone=late_tone(replies[0], context.now()))
+        return replace(card, text=(text,) if len(replies) < count else ()), replies, count
+    # Without a bot nothing is recorded, and "none" would be a claim that nobody can make.
+    if await records.bot_is_running():
+        return Card("No unclaimed replies", tone=Tone.GOOD), (), 0
+    why = "No bot is running, so new replies aren't recorded. Start it with `outreach bot`."
+    return Card("No unclaimed replies recorded", tone=Tone.UNKNOWN, text=(why,)), (), 0
 
 
-def own_title(count: int) -> str:
-    return f"{show_number(count, 'claim')} not done" if count else "No claims of yours are open"
-
-
-async def own_replies(context: CommandContext) -> Sequence[OpenReply]:
-    """The person's own claims that aren't done, the oldest claim first."""
-    claims = await context.records.own_replies(context.actor.id or context.actor.name)
-    return [reply for workspace, reply in claims if workspace == context.workspace.name]
+def late_tone(reply: OpenReply, now: datetime) -> Tone:
+    """The tone of an unclaimed reply, by its age."""
+    return Tone.BAD if (now - reply.received_at).total_seconds() > LATE_SECONDS else Tone.WARN
 
 
 def _data(reply: OpenReply) -> dict[str, Any]:

@@ -87,14 +87,14 @@ def _without_turns() -> None:
 
 def _without_turns_end() -> None:
     """A turn that has passed on isn't over: it passes on with the next look again."""
-    passed = alerts._pass
+    passed = alerts._pass_on
 
-    def again(tx: Transaction, alert: Alert, candidates: Candidates) -> Iterable[alerts.Passed]:
-        cards = passed(tx, alert, candidates)
-        tx.update(alert_rows, alert_rows.c.id == alert.id, turn_ends_at=tx.now)
+    def again(tx: Transaction, alert: Alert, *given: Any, **named: Any) -> Iterable[alerts.Passed]:
+        if cards := passed(tx, alert, *given, **named):
+            tx.update(alert_rows, alert_rows.c.id == alert.id, turn_ends_at=tx.now)
         return cards
 
-    alerts._pass = again
+    alerts._pass_on = again
 
 
 ABLATIONS: Mapping[str, Callable[[], None]] = {
