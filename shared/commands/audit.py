@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from shared.text.formats import show_number
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
-    from shared.records.audit import Actor, AuditEntry
+    from shared.records.audit import Actor
 
 AUDIT_COLUMNS = columns("When", "Who", "Where", "Command", "Result")
 AUDITED, AUDIT_CHANGES, AUDIT_REFUSALS, AUDIT_CALLS = 100, 20, 5, 3
@@ -41,7 +40,7 @@ async def _audit(_: Audit, context: CommandContext) -> Result:
         *(await records.audit(name, limit or AUDITED, only="changes"))[: limit or AUDIT_CHANGES],
     ]
     # Some are written late, such as the result of a request whose answer was lost.
-    entries = _with_one_name(sorted(read, key=lambda one: one.at, reverse=True))
+    entries = sorted(read, key=lambda one: one.at, reverse=True)
     rows, facts = [], []
     for one in entries:
         when, who = context.show(one.at), one.actor.shown
@@ -72,18 +71,6 @@ async def _audit(_: Audit, context: CommandContext) -> Result:
             for entry in entries
         ),
     )
-
-
-def _with_one_name(entries: Sequence[AuditEntry]) -> Sequence[AuditEntry]:
-    """The entries of each person under the name of the newest one: Slack may tell another one, or none, at times."""
-    names: dict[str, str] = {}
-    for entry in entries:
-        if entry.actor.id and entry.actor.name != entry.actor.id:
-            names.setdefault(entry.actor.id, entry.actor.name)
-    return [
-        replace(entry, actor=replace(entry.actor, name=names.get(entry.actor.id, entry.actor.name)))
-        for entry in entries
-    ]
 
 
 def where(actor: Actor) -> str:

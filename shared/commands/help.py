@@ -63,57 +63,44 @@ async def _help(arguments: Help, context: CommandContext) -> Result:
     if arguments.command is None:
         return Result(first_help(context))
     if arguments.command == EVERYTHING:
-        return Result(_all(context))
+        here = [command for command in COMMANDS.values() if _may(command, context)]
+        table = Table(columns("Command", "Does"), tuple(Row((one.synopsis, one.summary)) for one in here))
+        footer = "`help COMMAND` shows details. @NAME selects a workspace."
+        return Result(Card("Commands", table=table, footer=footer))
     if how := REPLY_ACTS.get(arguments.command):
         where = "In Slack, with the lead's name, its company or address; in the thread of the reply, without."
-        return Result(
-            Card(how.line, text=(where,), facts=(Fact("Example", f"{how.words} ada {how.example}"),))
+        example = Fact("Example", f"{how.words} ada {how.example}")
+        return Result(Card(how.line, text=(where,), facts=(example,)))
+    command = COMMANDS[arguments.command]
+    has = "you have it" if context.allows(command) else "you don't have it"
+    runs = command.bare and not command.changes
+    facts = [Fact("Example", line) for line in command.examples]
+    facts += (Fact("Also", alias) for alias in command.aliases)
+    facts.append(Fact("Role", f"{command.role} ({has})"))
+    return Result(
+        Card(
+            command.synopsis,
+            text=(f"{command.summary}.",),
+            facts=tuple(facts),
+            buttons=(Button(command.name.capitalize(), command.arguments()),) if runs else (),
         )
-    return Result(_one(COMMANDS[arguments.command], context))
+    )
 
 
 def first_help(context: CommandContext) -> Card:
     """The five lines, as far as the person may use them, and three buttons."""
-    lines = tuple(f"`{line}`: {does}" for line, does in FIRST_LINES if _may(command_of(line), context))
-    named = (("Status", "status"), ("Replies", "replies"))
-    shown = (Button(label, COMMANDS[name].arguments()) for label, name in named)
+    named = ((line, does, COMMANDS[command_of(line)]) for line, does in FIRST_LINES)
+    lines = (f"`{line}`: {does}" for line, does, command in named if _may(command, context))
+    buttons = [Button(name.capitalize(), COMMANDS[name].arguments()) for name in ("status", "replies")]
     everything = Button("All commands", Help(command=EVERYTHING))
-    return Card("What you can do here", text=("\n".join(lines),), buttons=(*shown, everything))
+    return Card("What you can do here", text=("\n".join(lines),), buttons=(*buttons, everything))
 
 
-def _may(name: str, context: CommandContext) -> bool:
-    command = COMMANDS[name]
+def _may(command: Command, context: CommandContext) -> bool:
     face = context.actor.face
     # A timer or a guardrail has no face of its own, and is offered everything.
     is_here = face in command.faces or face not in set(Face)
     return is_here and context.allows(command) and command.is_offered(context)
-
-
-def _all(context: CommandContext) -> Card:
-    """The commands of a face that the person may use."""
-    here = [command for command in COMMANDS.values() if _may(command.name, context)]
-    rows = tuple(Row((one.synopsis, one.summary)) for one in here)
-    return Card(
-        "Commands",
-        table=Table(columns("Command", "Does"), rows),
-        footer="`help COMMAND` shows details. @NAME selects a workspace.",
-    )
-
-
-def _one(command: Command, context: CommandContext) -> Card:
-    has = "you have it" if context.allows(command) else "you don't have it"
-    runs = command.bare and not command.changes
-    buttons = (Button(command.name.capitalize(), command.arguments()),) if runs else ()
-    return Card(
-        command.synopsis,
-        text=(f"{command.summary}.",),
-        facts=(
-            *(Fact("Example", line) for line in command.examples),
-            *(Fact("Also", alias) for alias in command.aliases),
-            Fact("Role", f"{command.role} ({has})"),
-        ),
-        buttons=buttons,
-    )
 
 
 class Doctor(Arguments):

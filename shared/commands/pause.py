@@ -364,8 +364,10 @@ async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Resu
         return Result(Card(f"Nothing left to {act.verb}", text=left))
     until = f" until {context.show(act.until)}" if act.until else ""
     told = changed or touched
-    is_one, title = len(told) == 1, title_of_failures(tally, status)
-    if told:
+    is_one = len(told) == 1
+    if not told:
+        title = title_of_failures(tally, status)
+    else:
         subject = clip(told[0].label) if only else show_number(len(told), "sequence")
         does = ("is" if is_one else "are") if changed else ("stays" if is_one else "stay")
         state = f"paused{until}" if status == "paused" else "sending again" if changed else "active"

@@ -67,20 +67,23 @@ async def _run(_: Status, context: CommandContext) -> Result:
         *dns,
         _today(seen.today),
         *_alerts(seen, context),
-        *away_facts(seen.absences.value or (), context),
+        *_away(seen, context),
         *_budget(context),
         *((Fact("Bot", NO_BOT, tone=Tone.WARN),) if seen.bot.value is False else ()),
         *(Fact("Bot", problem, tone=Tone.BAD) for problem in context.problems()),
     )
     # DNS that nobody has checked yet makes nothing else unknown.
     judged = [fact for fact in facts if not (fact in dns and fact.tone is Tone.UNKNOWN)]
+    troubled = [domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
+    rows = (Row((one.domain, "; ".join(one.reasons)), tone=one.tone) for one in troubled[:DOMAINS_SHOWN])
+    table = Table(columns("Domain", "State"), tuple(rows), total=len(troubled))
     links = (("Sequences", "sequences"), ("Domains", "domains"), ("Replies", "replies"), ("Stats", "stats"))
     return Result(
         Card(
             "Status" if context.workspace.name == DEFAULT else f"Status of {context.workspace.name}",
             tone=worst(one.tone for one in judged if one.tone is not Tone.INFO),
             facts=facts,
-            table=_troubled(verdict),
+            table=table if troubled else None,
             buttons=tuple(Button(label, COMMANDS[name].arguments()) for label, name in links),
             footer=f"As of {context.show(context.now())}",
         ),
@@ -184,45 +187,34 @@ def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:
         yield Fact("Alerts", ", ".join(waiting), tone=tone)
     if known.last_delivery_at is None:
         yield Fact("Last delivery", "none so far", tone=Tone.UNKNOWN)
-    yield from _refusals(known)
+    own = known.broken_channels
+    if own:
+        text = ", ".join(f"{channel} ({REJECTIONS.get(error, error)})" for channel, error in own.items())
+        yield Fact("Channels that reject posts", text, tone=Tone.BAD)
+    refused = {error: count for error, count in known.refusals.items() if error not in {*own.values()}}
+    if refused:  # for good, with Slack's own word
+        text = ", ".join(f"{show_number(count, 'message')} ({error})" for error, count in refused.items())
+        yield Fact("Refused by Slack", text, tone=Tone.BAD)
     if known.unknown_timers:
         text = f"{', '.join(known.unknown_timers)}: due, but unknown to this version. Upgrade the bot."
         yield Fact("Timers", text, tone=Tone.WARN)
     if context.settings and (orphaned := known.orphaned_timers(context.settings.workspaces)):
-        label = "Timed pauses of unknown workspaces"
-        yield Fact(label, orphan_note(orphaned), tone=Tone.WARN)
+        names = ", ".join(f"{show_number(count, 'pause')} in {name}" for name, count in orphaned.items())
+        text = f"{names}: not in the settings, so they won't resume. Add the workspace again, or resume them yourself."
+        yield Fact("Timed pauses of unknown workspaces", text, tone=Tone.WARN)
 
 
 def _oldest(at: datetime | None, now: datetime) -> str:
     return f", the oldest for {show_span(now - at)}" if at else ""
 
 
-def _refusals(alerts: AlertsSummary) -> Iterator[Fact]:
-    """The posts that Slack refuses for good, with its own word."""
-    own = alerts.broken_channels
-    if own:
-        text = ", ".join(f"{channel} ({REJECTIONS.get(error, error)})" for channel, error in own.items())
-        yield Fact("Channels that reject posts", text, tone=Tone.BAD)
-    refused = {error: count for error, count in alerts.refusals.items() if error not in {*own.values()}}
-    if refused:
-        text = ", ".join(f"{show_number(count, 'message')} ({error})" for error, count in refused.items())
-        yield Fact("Refused by Slack", text, tone=Tone.BAD)
-
-
-def orphan_note(orphaned: Mapping[str, int]) -> str:
-    """The advice about timed pauses whose workspace was removed or renamed."""
-    names = ", ".join(f"{show_number(count, 'pause')} in {name}" for name, count in orphaned.items())
-    return f"{names}: not in the settings, so they won't resume. Add the workspace again, or resume them yourself."
-
-
-def away_facts(absences: Sequence[Absence], context: CommandContext) -> Iterator[Fact]:
-    if absences:
-        ends = (
-            f"until {context.show(absence.until)}" if absence.until else "until they are back"
-            for absence in absences
-        )
-        named = (f"@{one.name} {end}" for one, end in zip(absences, ends, strict=True))
-        yield Fact("Away", ", ".join(named))
+def _away(seen: Overview, context: CommandContext) -> Iterator[Fact]:
+    if absences := seen.absences.value:
+        ends = {
+            one.name: f"until {context.show(one.until)}" if one.until else "until they are back"
+            for one in absences
+        }
+        yield Fact("Away", ", ".join(f"@{name} {end}" for name, end in ends.items()))
 
 
 def _budget(context: CommandContext) -> Iterator[Fact]:
@@ -234,13 +226,6 @@ def _budget(context: CommandContext) -> Iterator[Fact]:
         yield Fact("Requests", stopped, tone=Tone.WARN)
     elif budget.waiting:
         yield Fact("Requests", f"{budget.waiting} waiting, at {round(budget.rate, 1):g} a second")
-
-
-def _troubled(verdict: WorkspaceVerdict) -> Table | None:
-    troubled = [domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
-    rows = (Row((domain.domain, "; ".join(domain.reasons)), tone=domain.tone) for domain in troubled)
-    table = Table(columns("Domain", "State"), tuple(rows)[:DOMAINS_SHOWN], total=len(troubled))
-    return table if troubled else None
 
 
 def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> dict[str, object]:

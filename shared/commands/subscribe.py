@@ -5,9 +5,10 @@ A channel's set comes from `subscribe`, from the rules of `[routes]`, and from b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from shared.api.event_kinds import EVENTS, NAME_OF, POSTED_AT_ONCE, kind_of, word_of
 from shared.commands.base import (
@@ -29,7 +30,7 @@ from shared.commands.base import (
 )
 from shared.domain.card import Button, Card, Tone
 from shared.text.formats import clip, plural, show_number, show_some
-from shared.text.tokenize import Word, quote
+from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
@@ -50,44 +51,40 @@ class EventsInChannel(InChannel):
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        naming: list[Word] = []
-        filters, channel, condensed = {"sequence": "", "inbox": "", "domain": ""}, HERE, False
+        filters = {word.key: word.value for word in words if word.key in {"sequence", "inbox", "domain"}}
+        naming: list[str] = []
+        channel, condensed = HERE, False
         for word in words:
             if word.key in filters:
-                filters[word.key] = word.value
-            elif word.is_one_of("condensed", "full"):
+                continue
+            if word.is_one_of("condensed", "full"):
                 condensed = word.is_one_of("condensed")
             elif (named := read_channel(word)) is not None:
                 channel = named
             else:
-                naming.append(word)
-        events = _read_events(naming)
+                naming.append(word.text)
+        events = _read_events(" ".join(naming).lower())
         if not events:
             raise ArgumentError("Which events?", hint=f"One or more of: {', '.join(_WORDS)}, or all.")
-        inbox, domain = filters["inbox"], filters["domain"]
+        inbox, domain = filters.get("inbox", ""), filters.get("domain", "")
         if inbox and domain:
             raise ArgumentError("Filter by a domain or by an inbox, not by both.", hint="Remove one of them.")
         if "@" in domain:
             hint = f"For one inbox: inbox={clip(domain)}"
             raise ArgumentError(f"“{clip(domain)}” isn't a domain.", hint=hint)
+        sequence = filters.get("sequence", "")
         return cls(
-            events=events,
-            channel=channel,
-            condensed=condensed,
-            sequence=filters["sequence"],
-            inbox=inbox or domain,
+            events=events, channel=channel, condensed=condensed, sequence=sequence, inbox=inbox or domain
         )
 
     def write(self) -> Iterable[str]:
-        filters = {"sequence": self.sequence, "inbox" if "@" in self.inbox else "domain": self.inbox}
         *others, last = map(word_of, self.events)
-        return (
-            *(f"{word}," for word in others),
-            last,
-            *(f"{key}={quote(value)}" for key, value in filters.items() if value),
-            *write_channel(self.channel),
-            *(("condensed",) if self.condensed else ()),
-        )
+        yield from (*(f"{word}," for word in others), last)
+        filters = {"sequence": self.sequence, "inbox" if "@" in self.inbox else "domain": self.inbox}
+        yield from (f"{key}={quote(value)}" for key, value in filters.items() if value)
+        yield from write_channel(self.channel)
+        if self.condensed:
+            yield "condensed"
 
 
 class Subscribe(EventsInChannel):
@@ -120,32 +117,25 @@ class Subscriptions(InChannel):
 
 
 _WORDS = tuple(map(word_of, EVENTS))
-_LONGEST = max(word.count("-") for word in NAME_OF) + 1
-"""Words that name a kind together: `out of office replies`."""
 
 
-def _read_events(words: Sequence[Word]) -> tuple[str, ...]:
-    """The kinds that the words name, each by its name, the part after the dot, or plain words: `interested replies`."""
-    found: dict[str, None] = {}
-    start = 0
-    while start < len(words):
-        kinds, start = _kinds_at(words, start)
-        found.update(dict.fromkeys(kinds))
-    return tuple(found)
-
-
-def _kinds_at(words: Sequence[Word], start: int) -> tuple[tuple[str, ...], int]:
-    """The kinds that most words from `start` on name together, and where the next begins; a comma separates."""
-    names = [word.text.lower().strip(",").replace(" ", "-") for word in words[start : start + _LONGEST]]
-    for count in range(len(names), 0, -1):
-        if any(word.text.endswith(",") for word in words[start : start + count - 1]):
-            continue
-        if kind := NAME_OF.get("-".join(names[:count])):
-            return (kind,), start + count
-    if names[0] in {"all", "*"}:
-        return tuple(EVENTS), start + 1
-    hint = did_you_mean(names[0], (*_WORDS, *EVENTS, "all"))
-    raise ArgumentError(f"“{clip(words[start].text)}” isn't an event.", hint=hint)
+def _read_events(text: str) -> tuple[str, ...]:
+    """The kinds that are named: by the name, the part after the dot, or plain words, as many as belong together."""
+    kinds: dict[str, None] = {}
+    # The longest first: `interested replies` is one kind, and `interested, replies` are two.
+    names = "|".join(
+        re.escape(name).replace("\\-", "[ -]") for name in sorted(NAME_OF, key=len, reverse=True)
+    )
+    for found in re.finditer(rf"(?:({names})|([^\s,]+))(?=[\s,]|$)", text):
+        name, other = found.groups()
+        if name:
+            kinds[NAME_OF[name.replace(" ", "-")]] = None
+        elif other in {"all", "*"}:
+            kinds |= dict.fromkeys(EVENTS)
+        else:
+            hint = did_you_mean(other, (*_WORDS, *EVENTS, "all"))
+            raise ArgumentError(f"“{clip(other)}” isn't an event.", hint=hint)
+    return tuple(kinds)
 
 
 # -- the whole set of a channel
@@ -178,10 +168,8 @@ async def list_sources(context: CommandContext, channel: str) -> tuple[Line, ...
     for workspace in list_workspaces(context):
         name = workspace.name
         typed = await context.records.subscriptions(name, channel)
-        asked = [
-            *(Line(workspace=name, subscription=one) for one in typed),
-            *_rules(context, workspace, channel),
-        ]
+        asked = [*(Line(workspace=name, subscription=one) for one in typed)]
+        asked += _rules(context, workspace, channel)
         lines += (*asked, *_unasked(workspace, channel, context, [one.subscription for one in asked]))
     return tuple(lines)
 
@@ -190,23 +178,24 @@ def list_workspaces(context: CommandContext) -> Sequence[Workspace]:
     return tuple(context.settings.workspaces.values()) if context.settings else (context.workspace,)
 
 
-def _rules(context: CommandContext, workspace: Workspace, channel: str) -> Iterable[Line]:
+def _rules(context: CommandContext, workspace: Workspace, channel: str) -> list[Line]:
     """The subscriptions that the rules of `[routes]` give a channel."""
     settings = context.settings
     if settings is None:
-        return
+        return []
     file = settings.file.name if settings.file else "the settings"
-    for number, rule in enumerate(settings.routes.rules, start=1):
-        if rule.channel == channel and rule.concerns(workspace.name):
-            place, told = f"in {file}: [[routes.rules]] no. {number}", rule.mention
-            for subscription in rule.subscriptions:
-                yield Line(
-                    workspace=workspace.name,
-                    subscription=subscription,
-                    origin=file,
-                    place=place,
-                    mention=told,
-                )
+    return [
+        Line(
+            workspace=workspace.name,
+            subscription=subscription,
+            origin=file,
+            place=f"in {file}: [[routes.rules]] no. {number}",
+            mention=rule.mention,
+        )
+        for number, rule in enumerate(settings.routes.rules, start=1)
+        if rule.channel == channel and rule.concerns(workspace.name)
+        for subscription in rule.subscriptions
+    ]
 
 
 def _unasked(
@@ -219,79 +208,63 @@ def _unasked(
     fallback = context.settings.routes.fallback if context.settings else None
     if channel != (workspace.alert_channel or fallback):
         return
-    origin, place = "fallback channel", "the setting [routes] fallback"
+    origin, place = "fallback channel", "[routes] fallback"
     if workspace.alert_channel:
         is_only = workspace.name == DEFAULT
-        name = "OUTREACH_ALERT_CHANNEL" if is_only else "alert_channel of the workspace"
-        origin, place = "alert channel", f"the setting {name}"
+        origin = "alert channel"
+        place = "OUTREACH_ALERT_CHANNEL" if is_only else "alert_channel of the workspace"
     for kind in POSTED_AT_ONCE:
         whole = [one for one in asked if one.event in {kind, "*"} and not (one.sequence or one.inbox)]
         condensed = bool(whole) and all(one.condensed for one in whole)
-        subscription = Subscription(channel=channel, event=kind, condensed=condensed)
-        yield Line(workspace=workspace.name, subscription=subscription, origin=origin, place=place)
-
-
-class Group(NamedTuple):
-    """Lines of a channel that are told together, as their first one."""
-
-    line: Line
-    workspaces: Sequence[str]
-    back: Unsubscribe
-    """The command that ends them."""
-
-
-def _groups(lines: Sequence[Line], channel: str) -> Iterable[Group]:
-    """Group the lines, in the order of their first ones."""
-    groups: dict[tuple[object, ...], list[Line]] = {}
-    for line in lines:
-        groups.setdefault(line.group, []).append(line)
-    for members in groups.values():
-        first = members[0]
-        one, events = first.subscription, dict.fromkeys(line.subscription.event for line in members)
-        back = Unsubscribe(events=tuple(events), sequence=one.sequence, inbox=one.inbox, channel=channel)
-        yield Group(first, [*dict.fromkeys(line.workspace for line in members)], back)
-
-
-async def _sentence(group: Group, context: CommandContext, *, is_public: bool) -> str:
-    """`Bounces: only for Spring, condensed. To remove: unsubscribe bounces sequence=Spring`."""
-    from shared.commands import render
-
-    line, back, count = group.line, group.back, len(list_workspaces(context))
-    named = show_some(group.workspaces, MOST_WORKSPACES)
-    parts = (
-        f"only for {line.filter}" if line.filter else "",
-        f"in {named}" if len(group.workspaces) < count else "",
-        "condensed" if line.subscription.condensed else "",
-        f"mentions {await context.display_name(line.mention)}" if line.mention else "",
-    )
-    gets, how = name_events(back.events), ", ".join(filter(None, parts))
-    told = f"{gets[:1].upper()}{gets[1:]}{f': {how}' if how else ''}."
-    # Where settings are, and what they are called, is nothing for a whole channel.
-    if line.place:
-        return f"{told} Set by an admin." if is_public else f"{told} To remove: {line.place}"
-    back = replace(back, channel=HERE) if back.channel == context.actor.channel else back
-    return f"{told} To remove: {render(back, workspace=line.workspace if count > 1 else None)}"
+        own = Subscription(channel=channel, event=kind, condensed=condensed)
+        yield Line(workspace=workspace.name, subscription=own, origin=origin, place=f"the setting {place}")
 
 
 async def _whole_set(title: str, context: CommandContext, channel: str, *, is_public: bool = True) -> Result:
-    """The channel's set, with a button for each part of it that a command ends."""
-    lines = await list_sources(context, channel)
-    groups, several = [*_groups(lines, channel)], len(list_workspaces(context)) > 1
-    typed = [group for group in groups if not group.line.place]
-    text = [await _sentence(group, context, is_public=is_public) for group in groups[:MOST_LINES]]
-    if len(groups) > MOST_LINES:
-        text.append(f"and {len(groups) - MOST_LINES} more. `subscriptions --json` in a shell lists all.")
+    """The channel's set: `Bounces: only for Spring, condensed. To remove: unsubscribe bounces sequence=Spring`.
+
+    Each part of it that a command ends has a button.
+    """
+    from shared.commands import render
+
+    lines, count = await list_sources(context, channel), len(list_workspaces(context))
+    groups: dict[tuple[object, ...], list[Line]] = {}
+    for line in lines:
+        groups.setdefault(line.group, []).append(line)
+    text, buttons = [], []
+    for members in groups.values():
+        line, one = members[0], members[0].subscription
+        events = tuple(dict.fromkeys(member.subscription.event for member in members))
+        workspaces = [*dict.fromkeys(member.workspace for member in members)]
+        parts = (
+            f"only for {line.filter}" if line.filter else "",
+            f"in {show_some(workspaces, MOST_WORKSPACES)}" if len(workspaces) < count else "",
+            "condensed" if one.condensed else "",
+            f"mentions {await context.display_name(line.mention)}" if line.mention else "",
+        )
+        gets, how = name_events(events), ", ".join(filter(None, parts))
+        told = f"{gets[:1].upper()}{gets[1:]}{f': {how}' if how else ''}."
+        back = Unsubscribe(events=events, sequence=one.sequence, inbox=one.inbox, channel=channel)
+        where = line.workspace if count > 1 else ""
+        if line.place:
+            # Where settings are, and what they are called, is nothing for a whole channel.
+            text.append(f"{told} Set by an admin." if is_public else f"{told} To remove: {line.place}")
+            continue
+        typed = replace(back, channel=HERE) if channel == context.actor.channel else back
+        text.append(f"{told} To remove: {render(typed, workspace=where or None)}")
+        words = "all" if {*events} == {*EVENTS} else ", ".join(map(word_of, events))
+        label = f"Unsubscribe {' · '.join(filter(None, (words, line.filter, where)))}"
+        buttons.append(Button(label, back, workspace=where))
+    if len(text) > MOST_LINES:
+        more = f"and {len(text) - MOST_LINES} more. `subscriptions --json` in a shell lists all."
+        text[MOST_LINES:] = [more]
+    if len(buttons) > MOST_IN_A_ROW:
+        buttons = [replace(button, menu=True) for button in buttons[:MOST_BUTTONS]]
     always = " Interested replies always go to the alert channel." if context.workspace.alert_channel else ""
-    buttons = []
-    for group in typed[:MOST_BUTTONS]:
-        back, where = group.back, group.line.workspace if several else ""
-        words = "all" if {*back.events} == {*EVENTS} else ", ".join(map(word_of, back.events))
-        label = f"Unsubscribe {' · '.join(filter(None, (words, group.line.filter, where)))}"
-        buttons.append(Button(label, back, workspace=where, menu=len(typed) > MOST_IN_A_ROW))
+    none = f"This channel has no subscriptions.{always}"
     rows = (
         {**asdict(line.subscription), "workspace": line.workspace, "origin": line.origin} for line in lines
     )
-    none = f"This channel has no subscriptions.{always}"
     return Result(Card(title, text=tuple(text) or (none,), buttons=tuple(buttons)), rows=tuple(rows))
 
 

@@ -8,7 +8,6 @@ from shared.api import errors
 from shared.commands.errors import error_card
 from shared.domain.card import Tone
 from shared.records.records import RecordsUnavailable
-from tests.shared.harness import facts, text
 
 ALL = [
     errors.Unauthorized(endpoint="GET /sequences", status=401, code="unauthorized"),
@@ -32,10 +31,3 @@ def test_a_failure_says_what_why_and_what_next(error: Exception) -> None:
     assert all(card.text)
     assert not any(line.startswith(card.title) for line in card.text)
     assert "ref-1" in card.footer
-
-
-def test_the_details_are_there() -> None:
-    assert facts(error_card(ALL[2]))["Field"] == "email"
-    assert "in 3 s" in text(error_card(ALL[3]))
-    assert "[fields.inbox]" in text(error_card(ALL[7]))
-    assert "the database is gone" in text(error_card(ALL[9]))

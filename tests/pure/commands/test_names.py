@@ -10,20 +10,6 @@ from shared.commands.guardrails import ACTS
 from shared.commands.subscribe import Subscribe
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("OPEN 2", "replies 2"),
-        ("guard add tell when health < 40 as low", "guardrails add tell when health < 40 as low"),
-        ("stop Q3 for 2h", "pause Q3 for 2h"),
-        ("help stop", "help pause"),
-    ],
-)
-def test_an_alias_means_the_same_as_the_name(old: str, new: str) -> None:
-    assert parse(old).arguments == parse(new).arguments
-    assert parse(old).command is parse(new).command
-
-
 def test_every_form_in_the_usage_of_guardrails_is_understood() -> None:
     usage = COMMANDS["guardrails"].usage.removeprefix("[").removesuffix("]").replace("[", "").replace("]", "")
     forms = [

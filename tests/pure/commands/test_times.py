@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from shared.commands import parse, render
-from shared.commands.pause import Pause
-from shared.commands.times import End, Moment, Period, read_moment
+from shared.commands.times import Moment, Period, read_moment
 from shared.text.formats import show_time
 
 FRIDAY = datetime(2026, 11, 20, 15, 30, tzinfo=UTC)
@@ -105,14 +104,6 @@ def test_a_moment_of_replay_is_the_latest_one_in_the_readers_zone(typed: str, me
 )
 def test_other_words_are_no_moment(typed: str) -> None:
     assert read_moment(typed.split()) is None
-
-
-def test_pause_takes_a_moment_and_a_reason() -> None:
-    found = parse("pause Q3 CTOs until monday 9:00 reason bounces are high").arguments
-    until = Moment(day="monday", at=time(9))
-    assert found == Pause(target=("Q3", "CTOs"), end=End(until=until), reason="bounces are high")
-    assert parse(render(found)).arguments == found
-    assert parse('pause "until monday"').arguments == Pause(target=("until monday",))
 
 
 @pytest.mark.parametrize(

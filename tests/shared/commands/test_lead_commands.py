@@ -31,21 +31,6 @@ def many_leads(harness: CommandHarness) -> None:
     ]
 
 
-async def test_leads_are_the_newest_hundred_and_say_that_there_are_more(harness: CommandHarness) -> None:
-    card = await harness.say("leads")
-    assert (card.title, len(card.data or ())) == ("Newest 100 leads", 100)
-    assert "There are more" in card.footer
-    assert card.data is not None
-    assert card.data[0] == {
-        "id": "ld_0",
-        "email": "p0@acme.com",
-        "status": "active",
-        "first_name": "P0",
-        "last_name": None,
-        "company": None,
-    }
-
-
 async def test_a_status_that_is_misspelt_is_recognised(harness: CommandHarness) -> None:
     assert "Did you mean interested?" in text(await harness.say("leads intrested"))
     card = await harness.say("leads q3 replied")
