@@ -339,8 +339,8 @@ def draw_table(table: Table, *, in_view: bool = False) -> list[Block]:
     it has no `is_wrapped` as one of the older `table` has. So only what surely fits is a table; text wraps in lines.
     Sources: docs.slack.dev/reference/block-kit/blocks/data-table-block and table-block.
     """
-    # For a narrow face: no bars, which repeat a figure, and no column with an empty narrow title.
-    kept = [n for n, column in enumerate(table.columns) if column.narrow != "" and not column.bar]
+    # For a narrow face: no column with an empty narrow title.
+    kept = [n for n, column in enumerate(table.columns) if column.narrow != ""]
     rows, total = table.rows[:MOST_ROWS], max(table.total or 0, len(table.rows))
     if not rows:
         return []

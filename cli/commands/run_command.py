@@ -128,8 +128,10 @@ def _first(result: Result, limit: int | None) -> Result:
     if limit is None or result.refused:
         return result
     card = result.card
-    if card.table is not None and card.table.entries > limit:
-        card = replace(card, table=card.table.first(limit))
+    table = card.table
+    if table is not None and len(table.rows) > limit:
+        total = table.total or len(table.rows)
+        card = replace(card, table=replace(table, rows=table.rows[:limit], total=total))
     return replace(result, rows=result.rows[:limit], card=card)
 
 

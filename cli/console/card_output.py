@@ -22,7 +22,7 @@ from rich.text import Text
 
 from cli.console import exit_codes
 from shared.commands.base import Result
-from shared.domain.card import Card, Column, Row, Table, Tone
+from shared.domain.card import Card, Row, Table, Tone
 from shared.text import formats
 from shared.text.csv_cells import csv_cell
 from shared.text.sanitize import visible, visible_json, visible_lines
@@ -36,8 +36,6 @@ QUIET = "dim"
 WIDEST_PROSE_COLUMNS = 100
 PIPE_COLUMNS = 100_000
 """A pipe has no width: nothing in it is wrapped or cut."""
-BAR_CELLS = 10
-BAR_COLUMNS = 100
 """Below this, names need the space that bars take."""
 NARROW_COLUMNS = 72
 """Below this, a table has the columns that its card names for little space, as on a phone."""
@@ -113,8 +111,8 @@ def _table(card: Card, width: int) -> Iterator[RenderableType]:
     table = card.table
     if table and table.rows:
         yield _grid(table, card, width)
-        if (table.total or 0) > table.entries:
-            yield Text(f"the first {table.entries:,} of {table.total:,}", style=QUIET)
+        if (table.total or 0) > len(table.rows):
+            yield Text(f"the first {len(table.rows):,} of {table.total:,}", style=QUIET)
 
 
 def _grid(table: Table, card: Card, width: int) -> Grid:
@@ -128,9 +126,9 @@ def _grid(table: Table, card: Card, width: int) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=has_titles)
     lines: list[list[Text]] = [[] for _row in table.rows]
     for place, column in enumerate(table.columns):
-        if (is_narrow and column.narrow == "") or (column.bar and width < BAR_COLUMNS):
+        if is_narrow and column.narrow == "":
             continue
-        cells = _texts(table.rows, place, column)
+        cells = _texts(table.rows, place)
         title = (is_narrow and column.narrow) or column.title
         # Rich shrinks every column without a width; the title of numbers is wrapped instead.
         longest = max(map(cell_len, (*cells, *title.split()))) if column.numeric else None
@@ -151,20 +149,20 @@ def _grid(table: Table, card: Card, width: int) -> Grid:
     return grid
 
 
-def _texts(rows: Sequence[Row], place: int, column: Column) -> list[str]:
+def _texts(rows: Sequence[Row], place: int) -> list[str]:
     """The cells of a column; its numbers have the same number of decimals, so that they can be compared."""
     cells = [row.cells[place] for row in rows]
     numbers = [cell for cell in cells if isinstance(cell, int | float)]
     decimals = 0 if all(float(number).is_integer() for number in numbers) else 1
-    return [_cell(cell, column, decimals) for cell in cells]
+    return [_cell(cell, decimals) for cell in cells]
 
 
-def _cell(cell: str | float | None, column: Column, decimals: int) -> str:
+def _cell(cell: str | float | None, decimals: int) -> str:
     if cell is None:
         return formats.UNKNOWN
     if isinstance(cell, str):
         return visible(cell)
-    return formats.bar(cell, BAR_CELLS) if column.bar else f"{cell:,.{decimals}f}"
+    return f"{cell:,.{decimals}f}"
 
 
 def _foot(card: Card, console: Console) -> Iterator[RenderableType]:

@@ -7,26 +7,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
 from shared.commands.base import Arguments, Command, Problem, Result, Words, did_you_mean, none_left
-from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
+from shared.domain.card import Button, Card, Row, Table, Tone, columns, number
 from shared.text.formats import clip, show_number
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
     from shared.api.models import Inbox
     from shared.commands.run import CommandContext
-    from shared.domain.health import DomainHealth, Thresholds
+    from shared.domain.health import DomainHealth
 
 UNHEALTHY = "unhealthy"
 BOUNCES_OF = timedelta(hours=24)
 MOST_LINKS = 3
-INBOX_COLUMNS = columns(
-    "Inbox",
-    number("Health"),
-    Column("", bar=True),
-    number("Daily limit", narrow="Limit"),
-    "Status",
-    Column("Verdict", narrow=""),
-)
+INBOX_COLUMNS = columns("Inbox", number("Health"), number("Daily limit", narrow="Limit"), "Status")
 DOMAIN_COLUMNS = columns(
     "Domain",
     "State",
@@ -78,30 +71,28 @@ async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
     noun = "unhealthy inbox" if wanted == UNHEALTHY else "inbox"
     where = f" on {wanted}" if wanted not in {None, UNHEALTHY} else ""
     title = (show_number(len(shown), noun) if shown else f"No {noun}es") + where
-    members: dict[str, list[Inbox]] = {}
-    for inbox in sorted(shown, key=_by_score):
-        members.setdefault(inbox.domain, []).append(inbox)
-    rows = tuple(row for domain in domains for row in _rows(domain, members[domain.domain], thresholds))
+    # The inboxes of the worst domain come first, and of a domain the worst, as the scores are shown.
+    order = {one.domain: number for number, one in enumerate(domains)}
+
+    def place(inbox: Inbox) -> tuple[object, ...]:
+        return (order[inbox.domain], inbox.health_score is None, inbox.health_score or 0, inbox.email)
+
+    rows, data = [], []
+    for inbox in sorted(shown, key=place):
+        found = {"email": inbox.email, "health_score": inbox.health_score}
+        found |= {"daily_limit": inbox.daily_limit, "status": inbox.status}
+        rows.append(Row(tuple(found.values()), tone=verdict(inbox, thresholds=thresholds).tone))
+        data.append(found)
     return Result(
         Card(
             title,
             tone=judge_domains(domains).tone if shown else Tone.GOOD if known else Tone.UNKNOWN,
             text=(f"{counts} · {show_number(len(domains), 'domain')}",) if shown else (),
-            table=Table(INBOX_COLUMNS, rows) if shown else None,
+            table=Table(INBOX_COLUMNS, tuple(rows)) if shown else None,
             buttons=_links(domains, wanted) if known else (),
         ),
-        rows=tuple(
-            {name: getattr(one, name) for name in ("email", "health_score", "daily_limit", "status")}
-            # In the order of the table: a limit leaves the same inboxes of both.
-            for domain in domains
-            for one in members[domain.domain]
-        ),
+        rows=tuple(data),
     )
-
-
-def _by_score(inbox: Inbox) -> tuple[bool, float, str]:
-    """The place of an inbox in its domain: the worst first, as the scores are shown."""
-    return (inbox.health_score is None, inbox.health_score or 0, inbox.email)
 
 
 def no_inboxes(title: str, query: str, names: Iterable[str], *, argument: str) -> Result:
@@ -110,21 +101,6 @@ def no_inboxes(title: str, query: str, names: Iterable[str], *, argument: str) -
     buttons = (Button("All inboxes", Inboxes()),)
     card = Card(title, tone=Tone.WARN, text=(hint,), buttons=buttons)
     return Result(card, problem=Problem("no such domain", argument))
-
-
-def _rows(domain: DomainHealth, members: Sequence[Inbox], thresholds: Thresholds) -> Iterable[Row]:
-    """The row of a domain, and those of its inboxes."""
-    from shared.domain.health import verdict
-    from shared.domain.totals import rate, total
-
-    limit = total([member.daily_limit for member in members])
-    word, count = "; ".join(domain.reasons) or "healthy", show_number(domain.inboxes, "inbox")
-    cells = (domain.domain, domain.lowest, rate(domain.lowest, 100), limit, count, word)
-    yield Row(cells, tone=domain.tone, heads_group=True)
-    for member in members:
-        score, found = member.health_score, verdict(member, thresholds=thresholds)
-        shown = (f"  {member.email}", score, rate(score, 100), member.daily_limit, member.status, found.word)
-        yield Row(shown, tone=found.tone)
 
 
 def _links(domains: Sequence[DomainHealth], wanted: str | None) -> tuple[Button, ...]:
@@ -198,7 +174,7 @@ FAMILY = (
         run=_inboxes,
         rank=50,
         usage="[DOMAIN|unhealthy]",
-        summary="List inboxes by domain, with health score, daily limit and status",
+        summary="List inboxes with health score, daily limit and status, those of the worst domains first",
         own_fields=("status",),
         examples=("inboxes", "inboxes unhealthy", "inboxes acme.com"),
     ),

@@ -6,7 +6,7 @@ command, as a typed line does, so a click, a key and a typed word go through one
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
@@ -40,12 +40,11 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; `bar` says that its cells are fractions 0-1, to be drawn as bars."""
+    """A column of a table."""
 
     title: str
     _: KW_ONLY
     numeric: bool = False
-    bar: bool = False
     narrow: str | None = None
     """Its title where space is short, such as on a phone; empty: it is left out there."""
 
@@ -66,8 +65,6 @@ class Row:
     cells: tuple[str | float | None, ...]
     _: KW_ONLY
     tone: Tone = Tone.INFO
-    heads_group: bool = False
-    """True for a row over the entries of its group: it isn't an entry of the list itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +75,6 @@ class Table:
     rows: tuple[Row, ...]
     _: KW_ONLY
     total: int | None = None
-
-    @property
-    def entries(self) -> int:
-        """The number of rows that are entries of the list, and head no group."""
-        return sum(not row.heads_group for row in self.rows)
-
-    def first(self, count: int) -> Table:
-        """The first entries, with the heads of their groups."""
-        rows, entries = [], 0
-        for row in self.rows:
-            if entries == count:
-                break
-            rows.append(row)
-            entries += not row.heads_group
-        return replace(self, rows=tuple(rows), total=self.total or self.entries)
 
 
 class Action(Protocol):

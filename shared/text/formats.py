@@ -101,17 +101,6 @@ def show_days(first: date, last: date) -> str:
     return f"{first.day}{month} to {last:%-d %B}"
 
 
-def bar(fraction: float | None, width: int, *, ascii: bool = False) -> str:  # noqa: A002 # the word for it
-    """A bar of `width` characters, in eighths where not `ascii`; blank where unknown."""
-    if fraction is None or width <= 0:
-        return " " * max(width, 0)
-    eighths = round(min(max(fraction, 0.0), 1.0) * width * 8)
-    full, part = divmod(eighths, 8)
-    if ascii:
-        return ("#" * (full + (part >= 4))).ljust(width)
-    return ("█" * full + " ▏▎▍▌▋▊▉"[part].strip()).ljust(width)
-
-
 def clip(text: str, *, length: int = 60) -> str:
     """A text in one line of at most `length` characters."""
     line = " ".join(text.split())

@@ -16,9 +16,8 @@ from shared.domain.card import Card, Column, Fact, Table
 from shared.text import formats
 from shared.text.sanitize import visible, visible_lines
 from tui.theme.palette import SIGNS, TONE_INK, Ink
-from tui.theme.words import Piece, Words
+from tui.theme.words import Words
 
-BAR = 10
 """Cells of a bar in a table."""
 
 
@@ -84,8 +83,5 @@ def _cell(value: str | float | None, column: Column) -> Words:
         return Words.of(formats.UNKNOWN, Ink.UNKNOWN)
     if isinstance(value, str):
         return Words.of(visible(value), Ink.TEXT, wraps=True)
-    if column.bar:
-        drawn: Piece = (formats.bar(value, BAR), Ink.GOOD)
-        return Words((drawn, (f" {formats.show_rate(value)}", Ink.TEXT)))
     whole = isinstance(value, int) or float(value).is_integer()
     return Words.of(f"{value:,.0f}" if whole else f"{value:,.2f}", right=column.numeric)

@@ -27,13 +27,12 @@ COLUMNS = (
     Column(title="Group"),
     Column(title="Sends", numeric=True),
     Column(title="Reply rate", numeric=True),
-    Column(title="", bar=True),
     Column(title="Note"),
 )
 TABLE = Table(
     columns=COLUMNS,
     rows=tuple(
-        Row(cells=(name, 1_234_567.5 * number, "12.5%", 0.125, None), tone=Tone.BAD)
+        Row(cells=(name, 1_234_567.5 * number, "12.5%", None), tone=Tone.BAD)
         for number, name in enumerate(NAMES)
     ),
 )

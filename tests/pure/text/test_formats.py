@@ -13,11 +13,6 @@ def test_changes_are_shown_with_an_arrow() -> None:
     assert [formats.show_change(x) for x in (0.12, -0.03, 0.001, None)] == ["▲ 12%", "▼ 3%", "=", "–"]
 
 
-def test_bars() -> None:
-    assert [formats.bar(x, 4) for x in (0.0, 0.5, 1.0, 0.53)] == ["    ", "██  ", "████", "██▏ "]
-    assert formats.bar(0.65, 4, ascii=True) == "### "
-
-
 def test_spans_in_words() -> None:
     spans = [
         timedelta(seconds=40),
