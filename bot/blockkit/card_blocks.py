@@ -239,7 +239,9 @@ def render_with(card: Card, items: Sequence[Card]) -> Message:
 def _with_items(blocks: list[Block], items: Sequence[Card]) -> list[Block]:
     for number, item in enumerate(items):
         entry: list[Block] = [{"type": "divider"}] if number else []
-        entry += _item(replace(item, buttons=()), number, ITEM_SIZES[0])
+        # Its facts say what they are by themselves: "waiting 6 min", and not "Age waiting 6 min".
+        bare = replace(item, facts=(), details=(*item.facts, *item.details), buttons=())
+        entry += _item(bare, number, ITEM_SIZES[0])
         row = actions(item.buttons)
         entry += [row] if row else []
         if len(blocks) + len(entry) >= MOST_BLOCKS or size([*blocks, *entry]) > TOTAL - 200:

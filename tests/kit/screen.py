@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
+from cli.console.resources import open_records, open_replies
 from shared import settings as shared_settings
-from shared.settings import Settings
-from shared.store import open_store
-from shared.store.history import Records
-from tests.kit.clock import moment
 from tests.kit.databases import migrated_file
 from tests.kit.service import Account
 from tests.kit.waiting import until
+from tui.app import run
 from tui.app.dashboard import DashboardApp
-from tui.feed.pending_changes import PendingChanges
-from tui.feed.startup import ServiceFeed
-from tui.feed.workspace_state import WorkspaceState
 
 
 class Screen:
@@ -31,13 +29,17 @@ class Screen:
     @property
     def text(self) -> str:
         """All characters of the screen, a line each."""
-        size = self._pilot.app.size
-        strips = self._pilot.app.screen._compositor.render_strips(size)
-        return "\n".join(strip.text.rstrip() for strip in strips)
+        app = self._pilot.app
+        with app._context():  # it runs in a task of its own, and draws where it is asked
+            strips = app.screen._compositor.render_strips(app.size)
+            return "\n".join(strip.text.rstrip() for strip in strips)
 
     async def press(self, *keys: str) -> None:
-        await self._pilot.press(*keys)
-        await self._pilot.pause()
+        # Each is shown for some seconds of the machine: a slow one would still show those of the keys before.
+        with self._pilot.app._context():
+            self._pilot.app.clear_notifications()
+            await self._pilot.press(*keys)
+            await self._pilot.pause()
 
     async def type(self, text: str) -> None:
         await self.press(*text)
@@ -47,6 +49,19 @@ class Screen:
         await self.press("colon")
         await self.type("refresh")
         await self.press("enter")
+
+    async def settled(self) -> str:
+        """All characters of the screen once keys, commands and readings are through, and two looks show the same."""
+        app, before = self._pilot.app, ""
+        while True:
+            # The other workers read on and on: the queue of replies, and who may do what with them.
+            ends = [one for one in app.workers if one.group not in {"replies", "permission", "commands"}]
+            if ends:
+                await app.workers.wait_for_complete(ends)
+            await self._pilot.pause(0.02)
+            if self.text == before:
+                return before
+            before = self.text
 
     async def until(self, words: str) -> str:
         """Wait until these words are on the screen; the whole of it."""
@@ -58,28 +73,39 @@ class Screen:
 
 
 @contextlib.asynccontextmanager
-async def _open_records(settings: Settings) -> AsyncIterator[Records]:
-    async with open_store(settings.database, clock=lambda: moment().timestamp()) as store:
-        yield store.records
-
-
-@contextlib.asynccontextmanager
 async def open_screen(
-    account: Account, folder: Path, *, size: tuple[int, int] = (160, 48)
+    account: Account,
+    folder: Path,
+    *,
+    size: tuple[int, int] = (160, 48),
+    bot: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Screen]:
-    """A dashboard of the account, without a bot."""
+    """A dashboard of the account; `bot` are the settings of the bot whose database it shares, if any."""
     environ = {
         **account.environ,
         "OUTREACH_STATE_DIR": str(folder),
         "XDG_STATE_HOME": str(folder),
-        "OUTREACH_DATABASE_URL": migrated_file(folder / "bot.db"),
+        **(bot or {"OUTREACH_DATABASE_URL": migrated_file(folder / "bot.db")}),
     }
-    settings = shared_settings.load(environ=environ)
-    workspace = next(iter(settings.workspaces))
-    feed = ServiceFeed(settings, workspace=workspace, open_records=_open_records, now=moment)
-    changes = PendingChanges(feed.run, now=moment, read_only=False)
-    state = WorkspaceState(workspace=workspace, feed=feed, pending_changes=changes)
-    app = DashboardApp([state], now=moment, folder=folder)
-    async with app.run_test(size=size, notifications=True) as pilot:
-        await pilot.pause()
-        yield Screen(pilot)
+
+    opened, over = asyncio.get_running_loop().create_future(), asyncio.Event()
+
+    async def drive(app: DashboardApp) -> None:
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await pilot.pause()
+            opened.set_result(pilot)
+            await over.wait()
+
+    patched = pytest.MonkeyPatch()
+    # In place of a terminal: everything else is what `outreach dashboard` runs.
+    patched.setattr(run, "_run_until_exit", drive)
+    load = partial(shared_settings.load, environ=environ)
+    openers = {"open_records": open_records, "open_replies": open_replies if bot else None}
+    running = asyncio.create_task(run.run_dashboard(load, environ=environ, **openers))
+    try:
+        await asyncio.wait({running, opened}, return_when=asyncio.FIRST_COMPLETED)
+        yield Screen(await opened if opened.done() else await running)
+    finally:
+        over.set()
+        await running
+        patched.undo()

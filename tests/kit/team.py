@@ -269,17 +269,24 @@ class Team:
         self._running.signals.account_changed()
         await asyncio.sleep(0.002)  # the scheduler starts what is due in the loop's next turns
         deadline = time.monotonic() + REST_SECONDS
-        while _Jobs.opened.at_work or await self._has_due_jobs():
+        while not await self.is_at_rest():
             if time.monotonic() > deadline:
                 break
             await asyncio.sleep(0.005)
 
-    async def _has_due_jobs(self) -> bool:
-        """Return True while a job of the store is due or leased."""
+    async def is_at_rest(self, *, ahead: float = 0) -> bool:
+        """Return True where no job runs, and none of the store is leased or due within so many seconds."""
         assert self._running is not None
+        assert _Jobs.opened is not None
+        if _Jobs.opened.at_work:
+            return False
         database = self._running.store.database
-        due = sa.select(jobs.c.id).where((jobs.c.token != 0) | (jobs.c.due_at <= database.clock())).limit(1)
-        return await database.read(lambda tx: tx.execute(due).first()) is not None
+        due = (
+            sa.select(jobs.c.id)
+            .where((jobs.c.token != 0) | (jobs.c.due_at <= database.clock() + ahead))
+            .limit(1)
+        )
+        return await database.read(lambda tx: tx.execute(due).first()) is None
 
     def set(self, toml: str) -> None:
         """Settings beyond the environment, for a bot that is not started yet."""
@@ -338,7 +345,7 @@ class Team:
         In a message of several replies it is the button below the words `near`.
         """
         place = {"channel": message.channel, "ts": message.ts, "user": user, "wait": 5.0}
-        done = await self.act("click", **{**place, **_target(message, label, near=near), **more})
+        done = await self.act("click", **{**place, **click_target(message, label, near=near), **more})
         return [Message(one) for one in done["answers"]]
 
     async def traffic(self, name: str = "") -> list[dict[str, Any]]:
@@ -421,15 +428,22 @@ class Team:
         await self.act("home/open", user=user, wait=5)
 
         async def whole() -> Message | None:
-            async with self.http.get(f"{self.slack.origin}/control/state") as answer:
-                state = await answer.json()
-            person = next(one["id"] for one in state["users"] if user in {one["id"], one["name"]})
-            view = state["homes"].get(person)
+            view = await self._view("homes", user)
             shown = Message({"text": "", "ts": "", "channel": "home", **(view or {})})
             return shown if view and "Loading" not in shown.shown else None
 
         found: Message = await until(whole, f"Home of {user}")
         return found
+
+    async def open_view(self, user: str = "ann") -> Any:
+        """The form that is open before a person, or None."""
+        return await self._view("views", user)
+
+    async def _view(self, kind: str, user: str) -> Any:
+        async with self.http.get(f"{self.slack.origin}/control/state") as answer:
+            state = await answer.json()
+        person = next(one["id"] for one in state["users"] if user in {one["id"], one["name"]})
+        return state[kind].get(person)
 
     async def card(self, words: str, *, channel: str = ALERTS) -> Message:
         """The card of an alert that shows these words, once it is posted."""
@@ -463,7 +477,7 @@ class Team:
         return await until(condition, what)
 
 
-def _target(message: Message, label: str, *, near: str = "") -> dict[str, Any]:
+def click_target(message: Message, label: str, *, near: str = "") -> dict[str, Any]:
     """Return the stand-in's name of what has this label, below these words."""
     blocks = list(message.data.get("blocks") or [])
     if near:

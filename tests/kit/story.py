@@ -1,0 +1,108 @@
+"""A story in lines: what people type and click, what is delivered and how time passes; told back with all that people see.
+
+< reply.interested Ada      the service delivers an event about Ada
++ 3m                        time passes
+claim Ada                   Ann types `/outreach claim Ada`
+@ben claim Ada              so does Ben
+[Take over]                 a click on the newest message that has this label
+@ben [Claim] Ada            Ben clicks in the newest message that also shows Ada
+submit {"Reason": "Price"}  the open form is sent with these values, by their labels
+home                        Ann opens Home
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from functools import partial
+from typing import Any
+
+from tests.kit.build import interested, paused_domain
+from tests.kit.drawn import drawn, drawn_view
+from tests.kit.team import ALERTS, Message, Team, click_target
+
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Story:
+    """Tells a story to a team, and says after each line what is new or changed on the screen of everybody there."""
+
+    def __init__(self, team: Team) -> None:
+        self._team = team
+        self._known: dict[str, str] = {}
+
+    async def tell(self, line: str) -> str:
+        """Act out a line; what is new or changed after it, drawn."""
+        is_blind = line.startswith("~ ")
+        user, words, answer = "ann", line.removeprefix("~ "), list[str]()
+        if words.startswith("@"):
+            user, _, words = words[1:].partition(" ")
+        if words.startswith("< "):
+            _, kind, name = words.split(" ", 2)
+            body = paused_domain(name) if kind == "domain.paused" else interested(name, event=kind)
+            assert await self._team.deliver(body) == 200
+        elif words.startswith("+ "):
+            await self._team.pass_time(seconds=int(words[2:-1]) * SECONDS[words[-1]])
+        elif words.startswith("submit "):
+            values = _by_label(await self._team.open_view(user), json.loads(words[7:]))
+            done = await self._team.act("submit_view", user=user, values=values, wait=5)
+            answer = [json.dumps(done["errors"])] if done.get("errors") else []
+        elif words.startswith("look "):
+            answer = [drawn(await self._team.card(words[5:]))]
+        elif words == "home":
+            answer = [drawn_view((await self._team.home(user)).data)]
+        elif clicked := re.fullmatch(r"\[(.+)\] ?(.*)", words):
+            message = await self._with(clicked[1], clicked[2])
+            place = {"channel": message.channel, "ts": message.ts, "user": user, "wait": 5}
+            target = click_target(message, clicked[1], near=clicked[2])
+            await self._team.act("click", **place, **target)
+        else:
+            await self._team.ask(words, user=user)
+        changed = await self._settled()
+        return "" if is_blind else "\n".join([*answer, *changed])
+
+    async def _with(self, label: str, words: str) -> Message:
+        async def there() -> Message | None:
+            seen = await self._seen()
+            return next((one for one in reversed(seen) if label in one.buttons and words in one.shown), None)
+
+        message: Message = await self._team.until(there, f"a message with [{label}] {words}")
+        return message
+
+    async def _seen(self) -> list[Message]:
+        return [*await self._team.messages("dm"), *await self._team.messages(ALERTS)]
+
+    async def _settled(self) -> list[str]:
+        """What changed, once the bot has nothing left to do and two looks show the same."""
+        before: dict[str, str] = {}
+        while True:
+            await self._team.pass_time()
+            await self._team.settled()
+            # A repaint or a post that is put off for a moment is due soon, not now.
+            await self._team.until(partial(self._team.is_at_rest, ahead=2), "a bot with nothing left to do")
+            now = {one.ts: drawn(one) for one in await self._seen()}
+            if view := await self._team.open_view():
+                now["form"] = drawn_view(view)
+            if now == before:
+                break
+            before = now
+            await asyncio.sleep(
+                0.05
+            )  # what follows an answer, such as a card's next state, has no event of its own
+        changed = [text for ts, text in now.items() if self._known.get(ts) != text]
+        changed += [f"(gone) {text}" for ts, text in self._known.items() if ts not in now]
+        self._known = now
+        return changed
+
+
+def _by_label(view: Any, values: dict[str, str]) -> dict[str, str]:
+    """The values of a form's inputs by their ids: each input by its label, a choice by its text."""
+    found = {}
+    for block in view["blocks"]:
+        if block["type"] == "input" and (label := block["label"]["text"]) in values:
+            element = block["element"]
+            options = {one["text"]["text"]: one["value"] for one in element.get("options", ())}
+            found[element["action_id"]] = options.get(values[label], values[label])
+    assert len(found) == len(values), f"of {values} the form has {found}"
+    return found
