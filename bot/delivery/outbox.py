@@ -85,20 +85,22 @@ class Outbox:
     def note_lost_token(self, error: str) -> None:
         self.slack_error = error
 
-    def report(self, lease: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
+    def report(
+        self, broken: str, posts: Sequence[Post], outcome: Outcome, settled: Settled
+    ) -> PlannedPost | None:
         """The note to another channel that this one breaks or recovers; None: nothing changed, or there is none."""
-        broken, name = lease.channel, self._directory.known_name(lease.channel)
+        name = self._directory.known_name(broken)
         channel = next((one for one in self._others if one != broken), "")
         if settled.broke and isinstance(outcome, ChannelRefused):
             event, card = "broke", _broken(name, outcome.error)
-        elif settled.gave_up and isinstance(outcome, Unpostable) and lease.posts[0].kind != NOTE:
+        elif settled.gave_up and isinstance(outcome, Unpostable) and posts[0].kind != NOTE:
             event, card = "gave up", _given_up(name, outcome.error)
         elif settled.recovered:
             text = ("Held alerts are being posted.",)
             event, card = "recovered", Card(title=f"{name} accepts alerts again", tone=Tone.GOOD, text=text)
         else:
             return None
-        dedupe = f"note:{event}:{broken}:{lease.token}:{token_hex(4)}"
+        dedupe = f"note:{event}:{broken}:{token_hex(8)}"
         post = PlannedPost(dedupe=dedupe, channel=channel, kind=NOTE, note=rendering.write_note(card))
         return post if channel else None
 
@@ -133,7 +135,7 @@ class Outbox:
             message,
             payload=rendering.payload(lease.posts),
             deadline=deadline,
-            thread_ts=lease.thread_ts,
+            thread_ts=lease.posts[0].thread_ts,
             broadcast=post_kinds.kind_of(lease.posts[0].kind).broadcast
             and self._routes.routing.channel_policy(lease.channel).broadcast,
         )

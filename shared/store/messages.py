@@ -356,14 +356,11 @@ class LeaseTimings:
 
 @frozen
 class ChannelLease:
-    """The posts that the holder of a channel is to post within its lease, as one message."""
+    """The posts that the holder of a channel's job is to post within its lease, as one message."""
 
     channel: str
-    token: int = 0
-    posts: tuple[Post, ...] = ()
-    thread_ts: str = ""
-    job: Job | None = None
-    """The job of the channel; None where nobody posts, and Slack has said something about the channel."""
+    job: Job
+    posts: tuple[Post, ...]
 
 
 @frozen
@@ -418,8 +415,8 @@ class Settled:
     """Slack has refused this very message so often that it isn't tried again."""
 
 
-Report = Callable[[ChannelLease, Outcome, Settled], PlannedPost | None]
-"""Words the reports of an outcome to other places; planned in the transaction that records the outcome."""
+Report = Callable[[str, Sequence[Post], Outcome, Settled], PlannedPost | None]
+"""Words what other places are told of an outcome in a channel; planned in the transaction that records the outcome."""
 
 
 @frozen
@@ -561,7 +558,7 @@ class Posting(Repository):
         values = {"ids": [post.id for post in chosen], "token": job.token, "tried_until": until}
         tx.execute(_SENDING, {**values, "bundle": bundle, "thread_ts": thread})
         taken = tuple(replace(post, bundle=bundle, thread_ts=thread) for post in chosen)
-        return ChannelLease(channel=job.key, token=job.token, job=job, posts=taken, thread_ts=thread)
+        return ChannelLease(channel=job.key, job=job, posts=taken)
 
     broken = probes(method(broken_channels))
 
@@ -583,22 +580,22 @@ class Posting(Repository):
         self, tx: Transaction, turn: ChannelLease, outcome: Outcome, report: Report | None
     ) -> Settled:
         """Write the outcome. A turn whose lease was lost changes only what it knows for sure: that it was sent."""
-        state = _held(tx, turn.job) if turn.job else None
+        state = _held(tx, turn.job)
         if isinstance(outcome, Sent):
             drawn = {post.id: post.version for post in turn.posts}
-            _mark_sent(tx, _c.token == turn.token, dict.fromkeys(drawn, outcome.ts), drawn)
+            _mark_sent(tx, _c.token == turn.job.token, dict.fromkeys(drawn, outcome.ts), drawn)
         settled = Settled(held=False)
-        if turn.job and state:
-            settled = self._settle_held(tx, turn, turn.job, state, outcome)
+        if state:
+            settled = self._settle_held(tx, turn, state, outcome)
         else:
             wake(tx, [turn.channel])  # what waited because this was uncertain
-        _report(tx, report, turn, outcome, settled)
+        _tell(tx, report and report(turn.channel, turn.posts, outcome, settled), turn.posts)
         return settled
 
     def _settle_held(
-        self, tx: Transaction, turn: ChannelLease, job: Job, state: ChannelState, outcome: Outcome
+        self, tx: Transaction, turn: ChannelLease, state: ChannelState, outcome: Outcome
     ) -> Settled:
-        ours = {"ids": [post.id for post in turn.posts], "held": turn.token}
+        ours = {"ids": [post.id for post in turn.posts], "held": turn.job.token}
         trial = min(LONGEST_TRIAL, max(FIRST_TRIAL, tx.now - (state.trouble_since or tx.now)))
         settled, after, slot = Settled(held=True), trial, 0.0
         match outcome:
@@ -629,11 +626,11 @@ class Posting(Repository):
             slot = self._wait(state, tx.now)
             if not state.trouble:
                 after = slot
-                sleeps = tx.scalar(sa.select(_c.id).where(READY_IN).limit(1), {"of": job.key}) is None
+                sleeps = tx.scalar(sa.select(_c.id).where(READY_IN).limit(1), {"of": turn.channel}) is None
         after = min(after, FARTHEST_SECONDS)
         jobs.again(
             tx,
-            job,
+            turn.job,
             after=None if sleeps else after,
             changed_after=slot if sleeps else after,
             attempts=0,
@@ -666,7 +663,7 @@ class Posting(Repository):
         broken = asdict(replace(state, trouble=error, trouble_since=tx.now))
         jobs.note(tx, job, broken, due_at=tx.now + FIRST_TRIAL if waits else None)
         refused = ChannelRefused(error=error)
-        _report(tx, report, ChannelLease(channel=channel), refused, Settled(held=True, broke=True))
+        _tell(tx, report(channel, (), refused, Settled(held=True, broke=True)))
         return True
 
     async def forget_unused_channels(self, used: Collection[str], *, errors: Collection[str]) -> None:
@@ -691,7 +688,7 @@ class Posting(Repository):
         was_broken = _reopen(tx, channel)
         if was_broken:
             recovered = Settled(held=True, recovered=True)
-            _report(tx, report, ChannelLease(channel=channel), Sent(ts=""), recovered)
+            _tell(tx, report(channel, (), Sent(ts=""), recovered))
         return was_broken
 
     @writes
@@ -784,9 +781,9 @@ class Posting(Repository):
         tried = [post.tried_until or post.created_at for post in lookup.posts if post.id in there]
         recovered = bool(there) and _reopen(tx, lookup.channel, proven_at=max(tried) - self.timings.longest)
         settled = Settled(held=held, recovered=recovered)
-        if recovered:
-            lease = ChannelLease(channel=lookup.channel, posts=lookup.posts)
-            _report(tx, report, lease, Sent(ts=next(iter(there.values()))), settled)
+        if recovered and report:
+            sent = Sent(ts=next(iter(there.values())))
+            _tell(tx, report(lookup.channel, lookup.posts, sent, settled), lookup.posts)
         return settled
 
     def _put_off(self, tx: Transaction, lookup: Lookup, look: Look) -> None:
@@ -832,11 +829,9 @@ def _next(tx: Transaction, channel: str, state: ChannelState) -> tuple[Post, ...
     return fresh if len(fresh) > 1 else (fresh or alerts)[:1]
 
 
-def _report(
-    tx: Transaction, report: Report | None, lease: ChannelLease, outcome: Outcome, settled: Settled
-) -> None:
-    if report and (planned := report(lease, outcome, settled)):
-        plan(tx, [(lease.posts[0].workspace if lease.posts else "", planned)])
+def _tell(tx: Transaction, report: PlannedPost | None, posts: Sequence[Post] = ()) -> None:
+    if report:
+        plan(tx, [(posts[0].workspace if posts else "", report)])
 
 
 def _refuse_some(tx: Transaction, channel: str) -> int:

@@ -166,7 +166,7 @@ async def test_what_belongs_into_the_thread_of_an_uncertain_card_waits_for_it(
     await find(store, clock, "1.1")
     clock.now += 1
     turn = await take(store)
-    assert (turn.posts[0].kind, turn.thread_ts) == ("reminder", "1.1")
+    assert (turn.posts[0].kind, turn.posts[0].thread_ts) == ("reminder", "1.1")
 
 
 async def test_notes_keep_their_order(store: Store, clock: ManualClock) -> None:
