@@ -49,7 +49,7 @@ RECORDS_READS = frozenset(
         "digest_at",
         "audit",
         "last_undoable",
-        "undoable",
+        "change_with_number",
         "timers",
     ]
 )

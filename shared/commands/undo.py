@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shared.commands.hold import Changed
     from shared.commands.pause import Status, Target
     from shared.commands.run import CommandContext
-    from shared.records.audit import Before, Undoable
+    from shared.records.audit import AuditEntry, Before
 
 WITHIN = timedelta(minutes=10)
 """The age up to which a typed `undo` finds a change."""
@@ -53,17 +53,18 @@ class UndoChange(Act):
 
     async def carry_out(self, context: CommandContext) -> Result:
         records = context.records
-        found = await records.undoable(context.workspace.name, self.change)
-        if found is None or found.entry.at < context.now() - KEPT:
+        entry = await records.change_with_number(self.change)
+        is_here = entry is not None and entry.workspace == context.workspace.name
+        if entry is None or not (is_here and entry.undoable) or entry.at < context.now() - KEPT:
             return not_done("It's too late to undo this", "`audit` shows all changes.", why="nothing to undo")
-        if refusal := _refusal(found, context):
+        if refusal := _refusal(entry, context):
             return refusal
         # Two people may press at once: the first one has it.
         if not await records.take_undo(self.change, context.actor.shown):
             return _undone_by("someone else")
         result = None
         try:
-            result = await _take_back(found, context)
+            result = await _take_back(entry, context)
         finally:  # one that failed or changed nothing can be tried again
             if result is None or not result.sequences:
                 await records.give_back_undo(self.change)
@@ -80,24 +81,24 @@ class UndoChange(Act):
 async def _run(_: Undo, context: CommandContext) -> Result | Question:
     """Ask about the person's newest change that is not undone: which it was, and what undoing it does."""
     name, since = context.workspace.name, context.now() - WITHIN
-    found = await context.records.last_undoable(name, context.actor, since)
-    if found is None:
+    entry = await context.records.last_undoable(name, context.actor, since)
+    if entry is None:
         return not_done(
             "Nothing to undo",
             "You paused and resumed nothing here in the last 10 minutes.",
             "`audit` shows all changes. Buttons on the bot's messages undo older ones.",
             why="nothing to undo",
         )
-    if refusal := _refusal(found, context):
+    if refusal := _refusal(entry, context):
         return refusal
-    entry, left = found.entry, _left(found)
+    left = _left(entry)
     labels: dict[str, list[str]] = {}
     for one in sorted(left.values(), key=lambda one: one.status):
         labels.setdefault(_end(one, context), []).append(one.label)
     does = [f"This {'pauses' if end else 'resumes'} {_listed(named)}{end}." for end, named in labels.items()]
     # The question names only what it will change; what others changed since stays theirs.
     if len(left) < len(entry.undoable):
-        does.append(_changed_since(found, context))
+        does.append(_changed_since(entry, context))
     statuses = {one.status for one in left.values()}
     verb, noun = "Resume" if statuses == {"active"} else "Pause", "sequence"
     if len(statuses) > 1:
@@ -110,18 +111,18 @@ async def _run(_: Undo, context: CommandContext) -> Result | Question:
     return ask(title, *does, label=label, act=UndoChange(change=entry.number))
 
 
-def _refusal(undoable: Undoable, context: CommandContext) -> Result | None:
+def _refusal(entry: AuditEntry, context: CommandContext) -> Result | None:
     """The reason why a change can't be taken back; None if it can."""
-    if undoable.entry.undone_by:
-        return _undone_by(undoable.entry.undone_by)
-    statuses = {one.status for one in undoable.entry.undoable.values()}
+    if entry.undone_by:
+        return _undone_by(entry.undone_by)
+    statuses = {one.status for one in entry.undoable.values()}
     for verb, status in (("resume", "active"), ("pause", "paused")):
         if status in statuses and not context.allows(COMMANDS[verb]):
             return refused(f"You don't have permission to {verb} sequences here", NOTHING_CHANGED, why="role")
-    if _left(undoable):
+    if _left(entry):
         return None
     title, why = "Not undone: it was changed later", "it was changed later"
-    return refused(title, _changed_since(undoable, context), NOTHING_CHANGED, why=why)
+    return refused(title, _changed_since(entry, context), NOTHING_CHANGED, why=why)
 
 
 def _undone_by(who: str) -> Result:
@@ -129,9 +130,9 @@ def _undone_by(who: str) -> Result:
     return Result(card, problem=Problem("undone already"))
 
 
-def _left(undoable: Undoable) -> Mapping[str, Before]:
+def _left(entry: AuditEntry) -> Mapping[str, Before]:
     """The sequences that nobody has changed since."""
-    return {name: one for name, one in undoable.entry.undoable.items() if name not in undoable.moved}
+    return {name: one for name, one in entry.undoable.items() if one.later is None}
 
 
 def _end(before: Before, context: CommandContext) -> str:
@@ -145,12 +146,12 @@ def _listed(labels: list[str]) -> str:
     return show_some([clip(one, length=40) for one in labels], NAMED)
 
 
-async def _take_back(undoable: Undoable, context: CommandContext) -> Result:
+async def _take_back(entry: AuditEntry, context: CommandContext) -> Result:
     """Make each sequence what it was before, under its lock, where it is unchanged."""
     from shared.commands.hold import change_each, change_status
     from shared.commands.pause import EFFECT, Target, leftovers
 
-    left, now = _left(undoable), context.now().timestamp()
+    left, now = _left(entry), context.now().timestamp()
     # A pause whose end has passed meanwhile would be resumed at once: it is left alone.
     due = [name for name, one in left.items() if one.ends_at is not None and one.ends_at <= now]
 
@@ -168,8 +169,8 @@ async def _take_back(undoable: Undoable, context: CommandContext) -> Result:
     done = {one.id: left[one.id] for one in tally.of("changed", "extended")}
     status: Status = "paused" if {one.status for one in done.values()} == {"paused"} else "active"
     text = [*leftovers(tally, status)]
-    if undoable.moved:
-        text.insert(0, _changed_since(undoable, context))
+    if len(left) < len(entry.undoable):
+        text.insert(0, _changed_since(entry, context))
     if due:
         names = _listed([left[name].label for name in due])
         text.insert(0, f"The pause would be over by now: {names}. Nothing was changed there.")
@@ -190,17 +191,20 @@ async def _take_back(undoable: Undoable, context: CommandContext) -> Result:
         audit=f"{title} ({', '.join(done)})",
         effect=EFFECT[status],
         sequences=tuple(done),
-        undoes=undoable.entry.number,
+        undoes=entry.number,
     )
 
 
-def _changed_since(undoable: Undoable, context: CommandContext) -> str:
-    last = max(undoable.moved.values(), key=lambda one: one.at)
-    reason = f" · {clip(last.reason, length=200)}" if last.reason else ""
-    return (
-        f"{show_number(len(undoable.moved), 'sequence')} changed later and left as is. Last change: "
-        f"{last.actor.shown} at {context.show(last.at)}: {clip(last.result, length=200)}{reason}"
-    )
+def _changed_since(entry: AuditEntry, context: CommandContext) -> str:
+    """The sequences that are left as they are, and how others left them."""
+    moved: list[str] = []
+    for before in entry.undoable.values():
+        if later := before.later:
+            end = f" until {context.show(moment(later.ends_at))}" if later.ends_at else ""
+            by = f" by {later.by}" if later.by else ""
+            state = "paused" if later.status == "paused" else "resumed"
+            moved.append(f"{clip(before.label, length=40)} ({state}{by}{end})")
+    return f"{show_number(len(moved), 'sequence')} changed later and left as is: {show_some(moved, NAMED)}."
 
 
 COMMAND = ChangingCommand(

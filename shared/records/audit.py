@@ -107,11 +107,3 @@ class AuditEntry:
             return Now(status=before.status, ends_at=before.ends_at, by=self.undone_by)
         status: Literal["active", "paused"] = "paused" if self.effect == "paused" else "active"
         return Now(status=status, ends_at=before.new_end, by=self.actor.shown)
-
-
-@frozen
-class Undoable:
-    """A change that can be taken back, and the last change of each of its sequences since."""
-
-    entry: AuditEntry
-    moved: Mapping[str, AuditEntry]

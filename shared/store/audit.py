@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from shared.domain.wall_clock import DAY
 from shared.frozen import frozen
-from shared.records.audit import Actor, AuditEntry, Now, Undoable
+from shared.records.audit import Actor, AuditEntry, Now
 from shared.store import messages
 from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.db.schema import audit, posts, questions
@@ -104,19 +104,13 @@ class AuditLog(Repository):
     @reads
     def last_undoable(
         self, tx: Transaction, workspace: str, actor: Actor, since: datetime
-    ) -> Undoable | None:
+    ) -> AuditEntry | None:
         """The newest change of a person that is not undone: one that was not overtaken, if there is one."""
         who = _c.actor_id == actor.id if actor.id else (_c.actor_id == "") & (_c.actor_name == actor.name)
         recent = (_c.workspace == workspace) & (_c.at >= since.timestamp()) & _CHANGES & _UNDOABLE & _COUNTS
         newest = sa.select(audit).where(recent, who).order_by(_c.at.desc(), _c.id.desc()).limit(1)
         row = tx.execute(newest.where(_c.overtaken_by == "")).first() or tx.execute(newest).first()
-        return _with_later(tx, row)
-
-    @reads
-    def undoable(self, tx: Transaction, workspace: str, number: int) -> Undoable | None:
-        """The change with this number, undone or not; None: there is none that an Undo takes back."""
-        which = (_c.workspace == workspace) & (_c.id == number) & (_c.undoable != "")
-        return _with_later(tx, tx.execute(sa.select(audit).where(which)).first())
+        return None if row is None else entry_of(row)
 
     @reads
     def change_with_number(self, tx: Transaction, number: int) -> AuditEntry | None:
@@ -144,16 +138,6 @@ def changes_between(tx: Transaction, workspace: str, since: float, until: float)
     """The sequences that were paused and resumed from one moment until before another, the first first."""
     which = (_c.workspace == workspace) & (_c.at >= since) & (_c.at < until)
     return _entries(tx, sa.select(audit).where(which, _CHANGES).order_by(_c.id))
-
-
-def _with_later(tx: Transaction, row: sa.Row[Any] | None) -> Undoable | None:
-    if row is None:
-        return None
-    entry = entry_of(row)
-    last = _last_of_each(tx, entry.workspace, _c.id > entry.number, _COUNTS)
-    return Undoable(
-        entry=entry, moved={name: entry_of(last[name]) for name in entry.undoable if name in last}
-    )
 
 
 def _followed(tx: Transaction, workspace: str, which: sa.ColumnElement[bool]) -> Sequence[sa.Row[Any]]:
