@@ -29,12 +29,9 @@ from bot.delivery.router import Router
 from bot.guardrails import samples
 from bot.guardrails.samples import GuardrailSampler
 from bot.guardrails.watch import GuardrailWatch
-from bot.http.asgi import SLACK, AsgiApp
+from bot.http.asgi import SLACK, AsgiApp, ReplyPage, SlackGuard
 from bot.http.readiness import ReadinessProbe
-from bot.http.reply_page import ReplyPage
-from bot.http.slack_guard import SlackGuard
-from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
-from bot.http.webhook_secrets import FORGET_SECONDS, WebhookSecrets
+from bot.http.webhook import FORGET_SECONDS, BodyReader, DeliveryIntake, WebhookReceiver, WebhookSecrets
 from bot.interactions.gate import CHECK_SECONDS, ChannelEvents, RequestGate
 from bot.interactions.listeners import Listeners, bolt_app
 from bot.jobs import due, history_sampler, reconcile
@@ -284,8 +281,7 @@ def _build_web(core: Core, bolt: AsyncApp, readiness: ReadinessProbe) -> AsgiApp
         slack=guard,
         replies=ReplyPage(store=core.store, links=links_of(settings), now=clock),
         default_workspace=settings.default_workspace,
-        readiness=readiness.readiness,
-        update_gauges=readiness.update_gauges,
+        probe=readiness,
         details_apart=settings.details_address is not None,
     )
 

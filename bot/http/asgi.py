@@ -1,22 +1,43 @@
-"""The bot's ASGI application: passes each path to its handler."""
+"""The bot's ASGI application: passes each path to its handler, Slack's requests to Bolt."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import html
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import structlog
 from prometheus_client import generate_latest
+from slack_bolt.request.internals import parse_body
+from slack_sdk.signature import SignatureVerifier
 
-from bot.alerts.links import PATH
-from bot.http.reply_page import ReplyPage
-from bot.http.slack_guard import SlackGuard
-from bot.http.webhook import Receive, Scope, Send, WebhookReceiver, answer
+from bot.alerts.cards import about, answer_link
+from bot.alerts.links import PATH, Links
+from bot.http.readiness import ReadinessProbe
+from bot.http.webhook import (
+    BodyReader,
+    BodyTooLarge,
+    ClientDisconnected,
+    Overloaded,
+    Receive,
+    Scope,
+    Send,
+    WebhookReceiver,
+    answer,
+)
 from bot.telemetry import metrics
+from shared.domain.alert import Alert
+from shared.domain.reply_states import State
+from shared.domain.wall_clock import moment
+from shared.records.records import RecordsUnavailable
+from shared.store import Store
+from shared.text.formats import show_exact_span
 
 WEBHOOKS = "/webhooks/outreach"
 SLACK = "/slack/events"
@@ -24,7 +45,29 @@ DETAILS = "outreach.details"
 PAGES = frozenset({"/healthz", "/readyz", "/metrics"})
 READ, WRITE = frozenset({"GET", "HEAD"}), frozenset({"POST"})
 
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+_REFUSALS: Mapping[type[Exception], int] = {BodyTooLarge: 413, Overloaded: 503}
+_SIGNED = (b"x-slack-signature", b"x-slack-request-timestamp")
+CLICK_WITHIN_SECONDS, LOOK_SECONDS = 1.5, 0.1
+"""A visit waits so long for its click, which comes by way of Slack's servers, and looks so often."""
+MOST_WAITING = 50
+"""Visits that wait at once; the others are answered as the reply stands."""
+_PRIVATE = (
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-robots-tag", b"noindex, nofollow"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
+)
+_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex"><title>{title}</title>
+<style>body{{font:18px/1.5 system-ui,sans-serif;max-width:30em;margin:3em auto;padding:0 1em;color:#1d1c1d}}
+a{{display:inline-block;padding:.5em 1em;border:1px solid #888;border-radius:.4em;color:inherit}}
+@media (prefers-color-scheme:dark){{body{{background:#1a1d21;color:#e8e8e8}}}}</style>
+<h1>{title}</h1><p>{text}</p><p><a href="{link}">{label}</a></p></html>
+"""
+
+Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 log = structlog.get_logger("web")
 
@@ -39,14 +82,13 @@ class AsgiApp:
         slack: SlackGuard | None,
         replies: ReplyPage,
         default_workspace: str,
-        readiness: Callable[[], Awaitable[tuple[bool, Mapping[str, Any]]]],
-        update_gauges: Callable[[], Awaitable[None]],
+        probe: ReadinessProbe,
         details_apart: bool = False,
     ) -> None:
         """`details_apart`: what names workspaces and channels is on an address of its own, see `on_details_address`."""
         self._receiver, self._slack, self._replies = receiver, slack, replies
         self._default, self._apart = default_workspace, details_apart
-        self._readiness, self._update_gauges = readiness, update_gauges
+        self._probe = probe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -77,10 +119,10 @@ class AsgiApp:
         if scope["path"] == "/healthz":
             await answer(send, 200, b"ok\n")
         elif scope["path"] == "/readyz":
-            ready, state = await self._readiness()
+            ready, state = await self._probe.readiness()
             await _answer_ready(send, {"ready": ready, **(state if details else {})})
         else:
-            await self._update_gauges()
+            await self._probe.update_gauges()
             body = generate_latest(metrics.REGISTRY)
             await answer(send, 200, body, content_type=b"text/plain; version=0.0.4; charset=utf-8")
 
@@ -141,3 +183,123 @@ class RequestGate:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._idle.wait()
+
+
+class SlackGuard:
+    """Rejects malformed requests of `/slack/events` before they reach Bolt's ASGI application.
+
+    Bolt parses the body before it looks at the signature; the SDK's verifier raises on a timestamp that isn't a number
+    and on a body or header that isn't text; the last of duplicate headers would win, and the body has no size limit.
+    What is signed may still be odd: Bolt raises over a body that is no object, and the listeners over odd parts of one.
+    """
+
+    def __init__(self, application: Application, *, signing_secret: str, bodies: BodyReader) -> None:
+        self._application, self._bodies = application, bodies
+        self._verifier = SignatureVerifier(signing_secret)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = signed_headers(scope["headers"])
+        if headers is None:
+            return await answer(send, 401)
+        try:
+            body = await self._bodies.read(scope, receive)
+            if not self._verifier.is_valid(body, *headers):
+                return await answer(send, 401)
+            types = [value.decode("latin-1") for name, value in scope["headers"] if name == b"content-type"]
+            parsed = parse_body(body.decode(), types[-1].partition(";")[0].strip() if types else "")
+            # Bolt looks into an event before the listeners do, and would answer 500 to one that is no object.
+            parsed.get("event", {}).get("type")
+        except ClientDisconnected:
+            return None
+        except (BodyTooLarge, Overloaded, AttributeError, ValueError, RecursionError) as error:
+            return await answer(send, _REFUSALS.get(type(error), 400))
+        events = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+        async def replay() -> Mapping[str, Any]:
+            return next(events, {"type": "http.disconnect"})
+
+        try:
+            return await self._application(scope, replay, send)
+        except Exception as error:  # Bolt stumbles over odd shapes before it begins to answer
+            log.warning("request not understood", error=type(error).__name__, exc_info=error)
+            return await answer(send, 400)
+
+
+def signed_headers(headers: Iterable[tuple[bytes, bytes]]) -> tuple[str, str] | None:
+    """Timestamp and signature; None when one is missing, there twice, or not of the right form."""
+    signed = [(name, value) for name, value in headers if name in _SIGNED]
+    if sorted(name for name, _ in signed) != sorted(_SIGNED):
+        return None
+    values = dict(signed)
+    timestamp, signature = values[b"x-slack-request-timestamp"], values[b"x-slack-signature"]
+    if not timestamp.isdigit() or len(timestamp) > 12 or not signature.isascii():
+        return None
+    return timestamp.decode(), signature.decode()
+
+
+@dataclass(kw_only=True)
+class ReplyPage:
+    """`GET /reply/{token}`: sends the person who clicked `Claim & reply` to their mail program.
+
+    A visit claims nothing: the click does, which Slack sends to the bot beside it, and only the next visit after a click
+    of the person who has the reply goes on at once. So a preview, a crawler or a colleague's visit changes nothing that
+    people see; where a colleague has the reply already, the page says so first.
+    `now` is the store's clock, in Unix seconds.
+    """
+
+    store: Store
+    links: Links
+    now: Callable[[], float]
+    _waiting: int = 0
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        """Answer a GET, or a HEAD, which waits for nothing and uses up nothing."""
+        token = scope["path"].removeprefix(PATH)
+        name = self.links.read_token(token, now=self.now())
+        if not name:
+            return await answer(send, 404)
+        try:
+            alert = await self.store.alerts.find(name)
+            is_expected = scope["method"] == "GET" and await self._is_expected(alert)
+            alert = await self.store.alerts.find(name)
+        except RecordsUnavailable:
+            return await answer(send, 503)
+        link = answer_link(alert.event) if alert else ""
+        if alert is None or not link:  # it was forgotten, or its text was deleted
+            return await answer(send, 404)
+        if is_expected or alert.state in {State.UNCLAIMED, State.SNOOZED}:
+            return await answer(send, 302, headers=((b"location", link.encode()), *_PRIVATE))
+        body = _page(alert, link, now=self.now())
+        return await answer(
+            send, 200, body.encode(), content_type=b"text/html; charset=utf-8", headers=_PRIVATE
+        )
+
+    async def _is_expected(self, alert: Alert | None) -> bool:
+        """True if the person who has the reply has just clicked; waits for a click that is under way."""
+        deadline = time.monotonic() + CLICK_WITHIN_SECONDS
+        while alert is not None and alert.state is not State.DONE:
+            if alert.mail_until is not None and alert.mail_until > self.now():
+                return await self.store.alerts.take_visit(alert.id)
+            if time.monotonic() >= deadline or self._waiting >= MOST_WAITING:
+                return False
+            self._waiting += 1
+            try:
+                await asyncio.sleep(LOOK_SECONDS)
+            finally:
+                self._waiting -= 1
+            alert = await self.store.alerts.find(alert.id)
+        return False
+
+
+def _page(alert: Alert, link: str, *, now: float) -> str:
+    """The page for a visitor where someone has the reply, or it is done."""
+    if alert.handled_at is not None:
+        person, did, at = alert.handled_name, "marked it done", alert.handled_at
+        title = f"@{person} is done with this reply"
+    else:
+        person, did, at = alert.claimed_name, "claimed it", alert.claimed_at or now
+        title = f"@{person} has this reply"
+    ago = show_exact_span(moment(now) - moment(min(at, now)))
+    text = f"{about(alert.event)} replied, and @{person} {did} {ago} ago. If that is you, or you agreed on it, go on."
+    shown = {"title": title, "text": text, "link": link, "label": "Write the email"}
+    return _PAGE.format(**{name: html.escape(value) for name, value in shown.items()})

@@ -12,8 +12,7 @@ from typing import Any
 from bot.commands.context import CommandContexts
 from bot.commands.self_test import NOT_CHECKED, OK
 from bot.delivery.outbox import Outbox
-from bot.http.webhook import DeliveryIntake
-from bot.http.webhook_secrets import WebhookSecrets
+from bot.http.webhook import DeliveryIntake, WebhookSecrets
 from bot.runtime.pacing import visit
 from bot.runtime.supervisor import Supervisor
 from bot.slack.socket_mode import SocketMode

@@ -16,12 +16,14 @@ from typing import Any
 
 import structlog
 
-from bot.http.webhook_secrets import WebhookSecrets
 from bot.telemetry import metrics
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER, signature_matches
 from shared.records.records import RecordsUnavailable
+from shared.settings import Settings, UnknownWorkspace
+from shared.storage.webhook_file import WebhookFileUnreadable
 from shared.store import Store
 from shared.store.deliveries import Arrival
+from shared.store.webhooks import StoredSecrets, WebhookSubscriptions
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_UNVERIFIED_BYTES = 32 * 1024 * 1024
@@ -38,10 +40,17 @@ CLOSED_WITHIN = 3.0
 """Seconds that what was taken may take to be stored at the end."""
 
 REFUSAL_LOG_SECONDS = 60.0
+RELOAD_SPACING = 0.02
+"""Seconds from one look into the database to the next, however many deliveries match no secret."""
+RELOAD_TIMEOUT = 1.0
+FORGET_SECONDS = 5.0
+"""A secret that was removed from the database still counts for so long at most."""
 HEADER = SIGNATURE_HEADER.lower().encode()
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+
+Keys = tuple[str, ...]
 
 log = structlog.get_logger("receiver")
 
@@ -146,6 +155,91 @@ def _settle(taken: Iterable[tuple[Arrival, asyncio.Future[None]]], result: Excep
             future.set_exception(result)
 
 
+class WebhookSecrets:
+    """The secrets for deliveries: those of the settings, and those stored by `webhooks create`.
+
+    `known` is for every delivery; `refresh` for one that matches none, since a secret may have just been stored.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        subscriptions: WebhookSubscriptions,
+        *,
+        now: Callable[[], float],
+    ) -> None:
+        self._settings, self._subscriptions, self._now = settings, subscriptions, now
+        self._files = settings.webhook_files
+        self._stored = StoredSecrets(secrets={}, problems={})
+        self._general_problem: str | None = None
+        self._loaded_at = 0.0
+        self._loading = asyncio.Lock()
+        self._next: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Import what earlier versions kept in a file, and read the stored secrets."""
+        try:
+            await self._subscriptions.encrypt_all()
+        except RecordsUnavailable as error:
+            log.warning("stored secrets not encrypted", error=str(error))
+        await self._load()
+
+    def workspace(self, name: str) -> str | None:
+        """The workspace's name as the settings spell it, for any case of `name`; None if it doesn't exist."""
+        try:
+            return self._settings.workspace(name).name
+        except UnknownWorkspace:
+            return None
+
+    def known(self, workspace: str) -> Keys:
+        configured = self._settings.workspaces[workspace].webhook_secrets
+        own = (secret.get_secret_value() for secret in configured)
+        return (*own, *self._stored.secrets.get(workspace, ()))
+
+    def problem(self, workspace: str) -> str | None:
+        return self._stored.problems.get(workspace) or self._general_problem
+
+    @property
+    def state(self) -> str:
+        """`ok`, `none`, or why stored secrets cannot be read."""
+        names = tuple(self._settings.workspaces)
+        problems = filter(None, map(self.problem, names))
+        return "; ".join(dict.fromkeys(problems)) or ("ok" if any(map(self.known, names)) else "none")
+
+    @property
+    def missing(self) -> bool:
+        return any(self.problem(name) and not self.known(name) for name in self._settings.workspaces)
+
+    async def refresh(self) -> None:
+        """Read the stored secrets again; requests that come together share one reading."""
+        if self._next is None:
+            self._next = asyncio.create_task(self._load_next(), name="webhook_secrets")
+        await asyncio.shield(self._next)
+
+    async def _load_next(self) -> None:
+        async with self._loading:
+            await asyncio.sleep(self._loaded_at + RELOAD_SPACING - self._now())
+            self._next = None  # callers from here on wait for a later read
+            await self._load()
+
+    async def _load(self) -> None:
+        problem: str | None = None
+        try:
+            async with asyncio.timeout(RELOAD_TIMEOUT):
+                for file in self._files:
+                    try:
+                        await self._subscriptions.import_file(file)
+                    except WebhookFileUnreadable as error:
+                        problem = str(error)
+                self._stored = await self._subscriptions.secrets()
+        except (RecordsUnavailable, TimeoutError) as error:
+            problem = str(error) or "the bot's database isn't responding"
+        if problem and problem != self._general_problem:
+            log.warning("webhook secrets cannot be read", error=problem)
+        self._general_problem = problem
+        self._loaded_at = self._now()
+
+
 _ANSWERS = {status: metrics.DELIVERIES.labels(str(status)) for status in (200, 401, 404, 413, 503)}
 
 
@@ -186,7 +280,8 @@ class WebhookReceiver:
         body = await self._bodies.read(scope, receive)
         keys = self._secrets.known(workspace)
         if not signature_matches(body, signature, keys):
-            reloaded = await self._secrets.reload(workspace)
+            await self._secrets.refresh()
+            reloaded = self._secrets.known(workspace)
             if reloaded == keys or not signature_matches(body, signature, reloaded):
                 problem = self._secrets.problem(workspace)
                 if signature == PROBE_SIGNATURE:
