@@ -129,6 +129,12 @@ class BotHarness:
             assert payload.pop("ok"), payload
             return payload
 
+    async def press(self, message: Mapping[str, Any], text: str = "", **more: Any) -> list[dict[str, Any]]:
+        """Press a button of a message as Ben, and return what the bot answers."""
+        at = {"channel": message["channel"], "ts": message["ts"], **({"text": text} if text else {})}
+        done = await self.control("click", **at, **{"user": seed.BEN.id, "wait": 10, **more})
+        return list(done["answers"])
+
     async def messages(self, channel: str = CHANNEL) -> list[dict[str, Any]]:
         url = f"{self.slack.origin}/control/messages"
         async with self.http.get(url, params={"channel": channel}) as answer:

@@ -99,19 +99,6 @@ PRIVATE_LINES = [
 ]
 
 
-@pytest.mark.parametrize("channel", ["#leadership", f"<#{seed.PRIVATE}>"], ids=["name", "id"])
-async def test_a_private_channel_of_others_is_answered_like_a_missing_one(
-    connected_bot: BotHarness, channel: str
-) -> None:
-    missing = "#nowhere-at-all" if channel.startswith("#") else "<#C0NOWHERE1>"
-    for line in PRIVATE_LINES:
-        (private,) = await connected_bot.say(line.format(channel), user=seed.CLEO.id)
-        (unknown,) = await connected_bot.say(line.format(missing), user=seed.CLEO.id)
-        assert "The bot can't see" in private["text"], line
-        assert private["text"].replace(channel, missing) == unknown["text"], line
-    assert await subscriptions(connected_bot, seed.PRIVATE) == []
-
-
 async def test_no_private_channel_of_others_is_suggested(connected_bot: BotHarness) -> None:
     typo = "#leadershp"
     (shown,) = await connected_bot.say(f"subscribe lead.bounced {typo}", user=seed.CLEO.id)

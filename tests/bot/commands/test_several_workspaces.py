@@ -102,31 +102,3 @@ async def test_subscriptions_lists_every_workspace_of_a_channel(agency: Agency) 
         "Unsubscribe bounces",
     ):
         assert words in text
-
-
-async def test_the_message_that_all_guardrails_are_off_says_that_they_were_turned_on_elsewhere(
-    agency: Agency,
-) -> None:
-    await agency.bot.say("guardrails off @acme")
-    (question,) = [one for one in await agency.bot.messages() if "Turn off all guardrails" in one["text"]]
-    at = {"channel": CHANNEL, "ts": question["ts"], "text": "Turn all off"}
-    await agency.bot.control("click", **at, wait=5)
-    await agency.bot.public_message("All guardrails of all outreach workspaces are off")
-    await agency.bot.say("guardrails on @globex", channel=seed.SALES)
-
-    async def is_true_again() -> bool:
-        return not any("workspaces are off" in one["text"] for one in await agency.bot.messages())
-
-    assert await until(is_true_again)
-
-
-async def test_a_table_becomes_lines_in_the_modal_of_a_shortcut(agency: Agency) -> None:
-    await agency.bot.control("shortcut", callback_id="status", **BEN, wait=5)
-
-    async def shown_there() -> str:
-        views = agency.bot.slack.workspace.views.values()
-        return next((text for view in views if "Status of acme" in (text := shown(view))), "")
-
-    text = await until(shown_there)
-    assert "lowest" in text
-    assert '"data_table"' not in text

@@ -36,11 +36,6 @@ async def statuses(bot: BotHarness, service: Service) -> dict[str, str]:
     return {one["id"]: one["status"] for one in await sequences_of(service, http=bot.http)}
 
 
-async def click(bot: BotHarness, message: dict[str, Any], number: int = 0) -> list[dict[str, Any]]:
-    at = {"channel": message["channel"], "ts": message["ts"], "user": seed.BEN.id, "wait": 10}
-    return list((await bot.control("click", **at, action_id=f"run_{number}"))["answers"])
-
-
 async def effects(bot: BotHarness) -> list[str]:
     assert bot.running is not None
     return [one.effect for one in reversed(await bot.running.store.records.audit("default"))]
@@ -64,7 +59,7 @@ async def test_a_pause_is_announced_undone_and_recorded(bot: BotHarness, service
     await bot.say(f"pause {active} reason too many bounces", user=seed.BEN.id)
     line = await bot.public_message(" paused")
     assert (await statuses(bot, service))[active] == "paused"
-    await click(bot, line)
+    await bot.press(line, action_id="run_0")
     await undone(bot, "sending again")
     assert await statuses(bot, service) == before
     assert await effects(bot) == ["paused", "resumed"]
@@ -78,10 +73,10 @@ async def test_all_are_paused_after_a_confirmation_and_undone(bot: BotHarness, s
     (question,) = await bot.say("pause all", user=seed.BEN.id)
     assert question["seen_by"] == seed.BEN.id
     assert await statuses(bot, service) == before
-    await click(bot, question)
+    await bot.press(question, action_id="run_0")
     line = await bot.public_message("sequences paused")
     assert set((await statuses(bot, service)).values()) == {"paused"}
-    await click(bot, line)
+    await bot.press(line, action_id="run_0")
     await undone(bot, "sending again")
     assert await statuses(bot, service) == before
 
@@ -91,10 +86,10 @@ async def test_a_removal_asks_and_only_its_first_button_confirms(bot: BotHarness
     await bot.say(f"add kept@acme.example to {name}", user=seed.BEN.id)
     (question,) = await bot.say("remove kept@acme.example", user=seed.BEN.id)
     assert question["seen_by"] == seed.BEN.id
-    await click(bot, question, 1)
+    await bot.press(question, action_id="run_1")
     assert await effects(bot) == [""]
     (question,) = await bot.say("remove kept@acme.example", user=seed.BEN.id)
-    await click(bot, question)
+    await bot.press(question, action_id="run_0")
     await bot.public_message("REMOVED KEPT@ACME.EXAMPLE")
     assert await effects(bot) == ["", ""]
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbox.slack import seed
-from shared.records.replies import OpenReply
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
@@ -30,34 +29,6 @@ def shown(message: dict[str, Any]) -> str:
     return json.dumps(message["blocks"], ensure_ascii=False)
 
 
-async def press(bot: BotHarness, message: dict[str, Any], text: str, **more: Any) -> list[dict[str, Any]]:
-    at = {"channel": message["channel"], "ts": message["ts"], "text": text}
-    done = await bot.control("click", **at, **{"user": seed.BEN.id, "wait": 10, **more})
-    return list(done["answers"])
-
-
-async def test_a_change_behind_another_line_is_not_made_unannounced(bot: BotHarness, remote: Remote) -> None:
-    assert await bot.deliver(interested(1)) == 200
-    assert bot.running is not None
-    records = bot.running.store.records
-
-    async def waiting() -> Sequence[OpenReply]:
-        return (await records.open_replies("default")).replies
-
-    (reply,) = await until(waiting)
-    await bot.control(
-        "command", text=f"/outreach claim {reply.alert_id} > pause sq_0001", user=seed.BEN.id, wait=10
-    )
-    alerts = bot.running.store.alerts
-
-    async def is_claimed() -> bool:
-        state = await alerts.find(reply.alert_id)
-        return state is not None and state.claimed_name == "ben"
-
-    await until(is_claimed)
-    assert remote.patched == []
-
-
 async def test_open_is_paged_and_shows_the_page_again_after_a_claim(bot: BotHarness) -> None:
     await bot.control("settings", messages_per_second=0)
     for number in range(32):
@@ -66,13 +37,13 @@ async def test_open_is_paged_and_shows_the_page_again_after_a_claim(bot: BotHarn
     await bot.until_posted(32)  # else a card may come before an answer
     (first,) = await bot.say("open", user=seed.BEN.id)
     assert "1 to 15 of 32" in shown(first)
-    (second,) = await press(bot, first, "Next")
+    (second,) = await bot.press(first, "Next")
     assert "16 to 30 of 32" in shown(second)
     assert "Previous" in shown(second)
     claims = [block for block in second["blocks"] if "Claim" in json.dumps(block)]
     button = claims[0]["elements"][0]
     assert json.loads(button["value"])[1]["then"] == ["replies", {"page": 2}]
-    await press(bot, second, "Claim")
+    await bot.press(second, "Claim")
 
     async def repainted() -> dict[str, Any] | None:
         known = await bot.messages(second["channel"])

@@ -15,7 +15,7 @@ import pytest
 
 from bot import server
 from bot.telemetry import logs
-from shared.settings import SettingsError, load
+from shared.settings import load
 from tests.bot.harness import HASTE, BotHarness, interested, open_harness
 from tests.kit.ports import free_port
 from tests.waiting import BOUND, until
@@ -77,26 +77,3 @@ async def test_without_an_address_of_their_own_details_are_on_the_bots_port(
     async with open_harness(tmp_path) as bot, served(bot, monkeypatch):
         assert "workspaces" in json.loads((await bot.get("/readyz"))[1])
         assert 'workspace="default"' in (await bot.get("/metrics"))[1]
-
-
-@pytest.mark.parametrize(
-    "address", ["3001", ":3001", "127.0.0.1", "127.0.0.1:0", "::1:3001", "a b:1", "h:65536"]
-)
-def test_an_address_without_host_or_port_is_refused(address: str) -> None:
-    with pytest.raises(SettingsError, match="OUTREACH_METRICS_LISTEN is not an address with a port"):
-        load(environ={"OUTREACH_METRICS_LISTEN": address})
-
-
-@pytest.mark.parametrize(
-    ("address", "url"),
-    [
-        ("127.0.0.1:3001", "http://127.0.0.1:3001"),
-        ("[::1]:3001", "http://[::1]:3001"),
-        ("metrics.internal:3001", "http://metrics.internal:3001"),
-        ("127.0.0.1:3000", "http://127.0.0.1:3000"),
-    ],
-)
-def test_the_address_of_details(address: str, url: str) -> None:
-    settings = load(environ={"OUTREACH_METRICS_LISTEN": address})
-    assert settings.details_url == url
-    assert (settings.details_address is None) == (address == "127.0.0.1:3000")

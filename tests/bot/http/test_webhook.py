@@ -129,23 +129,6 @@ async def test_a_body_without_an_announced_length_is_capped_while_it_streams(bot
         assert answer.status == 413
 
 
-@pytest.mark.parametrize(
-    "body",
-    [b"", b"not json", b"\xff\xfe", b"[]", b"[" * 100_000, b'{"a":1,"a":2}', b'{"event":"brand.new"}'],
-    ids=["empty", "no-json", "no-utf8", "array", "deep", "duplicate-keys", "unknown-event"],
-)
-async def test_a_signed_body_with_an_unknown_event_is_kept_and_counted(bot: BotHarness, body: bytes) -> None:
-    assert await bot.deliver(body) == 200
-    assert bot.running is not None
-    store = bot.running.store
-
-    async def counted() -> bool:
-        return (await store.records.summary("default")).unreadable == 1
-
-    await until(counted)
-    assert await bot.posted() == {}
-
-
 async def test_an_unknown_workspace_is_404_and_the_default_one_can_be_named(bot: BotHarness) -> None:
     assert await bot.deliver(interested(1), path="/nobody") == 404
     assert await bot.deliver(interested(1), path="/default") == 200

@@ -86,14 +86,6 @@ async def test_a_person_is_chosen_on_the_card_and_mentioned_in_its_thread(bot: B
     assert command.endswith(" @ben")
 
 
-async def test_a_name_that_nobody_has_is_answered_with_a_list_of_people(bot: BotHarness) -> None:
-    message = await card(bot)
-    (answer,) = await bot.say("assign ada @cloe", user=ANN)
-    assert "“@cloe” isn't one person" in answer["text"]
-    await pick(bot, answer, CLEO)
-    await shown(bot, message, "assigned to @cleo by @ann")
-
-
 @pytest.mark.parametrize(
     ("person", "reason"),
     [
@@ -154,9 +146,3 @@ async def test_a_claimed_reply_is_assigned_to_another_and_both_are_mentioned(bot
     await shown(bot, message, "assigned to @cleo by @ann")
     note = await in_thread(bot, message, "@ann assigned Ada 1 at Acme to @cleo")
     assert f"<@{CLEO}> <@{BEN}>" in json.dumps(note["blocks"])
-
-
-async def test_assigning_to_oneself_is_a_claim(bot: BotHarness) -> None:
-    message = await card(bot)
-    await bot.say("assign ada @ann", user=ANN)
-    await shown(bot, message, "claimed by @ann")

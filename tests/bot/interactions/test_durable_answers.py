@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sandbox.slack import seed
 from tests.bot.fake_service import Remote
-from tests.bot.harness import CHANNEL, HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import HASTE, TRANSPORTS, BotHarness, bot_inside, open_harness
 from tests.bot.interactions.alert_bot import (
     card,
     click,
@@ -21,7 +19,6 @@ from tests.bot.interactions.alert_bot import (
     open_bot,
     shown,
 )
-from tests.waiting import until
 
 NAME = "Q3 founders"
 SEQUENCES = (NAME, "Spring")
@@ -31,13 +28,6 @@ SEQUENCES = (NAME, "Spring")
 async def bot(request: pytest.FixtureRequest, remote: Remote, tmp_path: Path) -> AsyncIterator[BotHarness]:
     async with open_bot(tmp_path, request.param, OUTREACH_BASE_URL=remote.url) as opened:
         yield opened
-
-
-async def line_with(bot: BotHarness, words: str, channel: str = CHANNEL) -> dict[str, Any]:
-    async def there() -> dict[str, Any] | None:
-        return next((m for m in await bot.messages(channel) if words in m["text"]), None)
-
-    return dict(await until(there))
 
 
 async def test_a_mention_in_a_cards_thread_means_that_card(bot: BotHarness, remote: Remote) -> None:
@@ -83,31 +73,3 @@ async def test_an_answer_that_was_planned_is_posted_after_a_restart(tmp_path: Pa
             await shown(bot, message, "claimed by @ben")
         async with bot_inside(bot, pace=HASTE):
             assert await in_thread(bot, message, "@ben claimed Ada 1")
-
-
-async def test_a_name_that_several_leads_have_is_a_question(bot: BotHarness) -> None:
-    for number in (1, 12):
-        assert await bot.deliver(interested(number)) == 200
-    await bot.until_posted(2)
-    (asked,) = await bot.say("claim acme", user=seed.BEN.id, channel=seed.GENERAL)
-    assert "2 replies match “acme”" in asked["text"]
-    assert labels(asked) == ["Claim", "Claim"]
-    (nobody,) = await bot.say("claim zed", user=seed.BEN.id, channel=seed.GENERAL)
-    assert "No reply matches “zed”" in nobody["text"]
-    (guest,) = await bot.say("claim ada 1", user=seed.GUS.id, channel=CHANNEL)
-    assert "don't have permission" in guest["text"]
-
-
-async def test_a_cards_thread_lists_its_commands_and_a_claimer_is_reminded(bot: BotHarness) -> None:
-    message = await card(bot)
-    await mention(bot, message, "help")
-    listed = await in_thread(bot, message, "In this thread")
-    for line in ("claim", "done", "snooze 2h", "not interested REASON"):
-        assert f"@outreach {line}:" in json.dumps(listed["blocks"])
-    await bot.say("claim ada 1", user=seed.BEN.id, channel=seed.GENERAL)
-    claimed = await shown(bot, message, "claimed by @ben")
-    await click(bot, claimed, "Remind me in 2 h", user=seed.BEN.id)
-    await shown(bot, message, "Reminder")
-    assert "Remind me in 2 h" not in labels(await shown(bot, message, "Reminder"))
-    await mention(bot, message, "remind me in 1h", user=seed.CLEO.id)
-    assert await in_thread(bot, message, "Claimed by @ben after")

@@ -32,12 +32,6 @@ async def served(bot: BotHarness) -> AsyncIterator[BotWithService]:
             yield BotWithService(bot=bot, service=service)
 
 
-async def click(bot: BotHarness, message: dict[str, Any], text: str, **more: Any) -> list[dict[str, Any]]:
-    """Press a button of a message, and return what the bot says then."""
-    at = {"channel": message["channel"], "ts": message["ts"], "text": text, "user": seed.BEN.id, "wait": 5}
-    return list((await bot.control("click", **{**at, **more}))["answers"])
-
-
 async def test_the_bot_is_written_to_directly(served: BotWithService) -> None:
     response = await served.bot.control("message", text="status", channel="dm", user=seed.BEN.id, wait=5)
     assert "sequences" in json.dumps(response["answers"])
@@ -58,7 +52,7 @@ async def test_the_bot_greets_a_channel_that_it_joins(served: BotWithService) ->
         return [m for m in await served.bot.messages(seed.GENERAL) if "Outreach is ready" in m["text"]]
 
     (greeting,) = await until(greeted)
-    await click(served.bot, greeting, "Subscribe this channel")
+    await served.bot.press(greeting, "Subscribe this channel")
 
     async def subscribed() -> bool:
         return any("now gets" in one["text"] for one in await served.bot.messages(seed.GENERAL))
@@ -70,7 +64,7 @@ async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(served: B
     sequence = next(s for s in await served.sequences() if s["status"] == "active")
     assert "Open form" not in json.dumps(await served.bot.say("help add", user=seed.GUS.id))
     (answer,) = await served.bot.say("help add", user=seed.BEN.id)
-    await click(served.bot, answer, "Open form")
+    await served.bot.press(answer, "Open form")
     person = {"user": seed.BEN.id}
     offered = (
         await served.bot.control(
@@ -107,7 +101,7 @@ async def test_buttons_and_modals_of_older_versions_are_answered(served: BotWith
     url = f"{served.bot.slack.announcement['slack_api_url']}chat.postMessage"
     async with served.bot.http.post(url, json=old, headers={"Authorization": f"Bearer {token}"}) as posted:
         ts = (await posted.json())["ts"]
-    (answer,) = await click(served.bot, {"channel": CHANNEL, "ts": ts}, "Old")
+    (answer,) = await served.bot.press({"channel": CHANNEL, "ts": ts}, "Old")
     assert "older version" in answer["text"]
     (gone,) = await served.bot.say("claim al_0000000000")
     assert "no longer stored" in gone["text"]

@@ -68,10 +68,3 @@ async def test_everybody_away_is_the_groups_turn(bot: BotHarness) -> None:
         message = await card(bot)
         assert "<!subteam^S0SALESAES>" in mentions(message)
         assert "everyone in the rota is away" in json.dumps(message["blocks"])
-
-
-async def test_a_guest_cannot_be_away(bot: BotHarness) -> None:
-    async with bot_inside(bot, pace=HASTE) as running:
-        (answer,) = await bot.say("away", user=seed.GUS.id)
-        assert "You don't have permission to run “away” here" in answer["text"]
-        assert await running.store.turns.absences() == []

@@ -134,28 +134,6 @@ async def test_what_interrupts_an_event_about_a_channel_has_slack_send_it_again(
     assert attempts == [seed.SALES] * 2
 
 
-@pytest.mark.parametrize(
-    ("kind", "fields"),
-    [
-        ("channel_rename", {"channel": "C1"}),
-        ("channel_rename", {}),
-        ("channel_archive", {"channel": "x" * 50_000}),
-    ],
-)
-async def test_an_event_of_an_odd_shape_is_acknowledged_and_changes_nothing(
-    bot: BotHarness, kind: str, fields: dict[str, Any]
-) -> None:
-    await bot.control("event", event={"type": kind, **fields}, event_id="Ev0ODD")
-    assert bot.running is not None
-    events = bot.running.store.slack_events
-
-    async def taken() -> bool:
-        return not await events.is_new("Ev0ODD")
-
-    await until(taken)
-    assert await broken(bot) == {}
-
-
 async def test_a_renamed_channel_is_called_by_its_new_name(connected_bot: BotHarness) -> None:
     button = {"text": "/outreach subscriptions #sales", "channel": CHANNEL, "wait": 10}
     await connected_bot.control("command", **button)

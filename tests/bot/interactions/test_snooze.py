@@ -26,33 +26,6 @@ BERLIN, KOLKATA, CHATHAM = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), 
 MENU = "Snooze until …"
 
 
-def until_when(text: str, now: str, zone: ZoneInfo) -> str:
-    """The local time that a preset means at a moment of local time."""
-    found = alert_actions.snoozed_until(text, now=datetime.fromisoformat(now).replace(tzinfo=zone), zone=zone)
-    return f"{found.astimezone(zone):%a %d %H:%M}" if found else "never"
-
-
-@pytest.mark.parametrize(
-    ("text", "now", "zone", "then"),
-    [
-        ("tomorrow", "2026-11-20T23:59", BERLIN, "Sat 21 09:00"),
-        ("tomorrow", "2026-11-21T00:00", BERLIN, "Sun 22 09:00"),
-        ("monday", "2026-11-23T08:00", BERLIN, "Mon 23 09:00"),
-        ("monday 10:00", "2026-11-23T11:00", BERLIN, "Mon 30 10:00"),
-        ("monday", "2026-11-22T23:00", CHATHAM, "Mon 23 09:00"),
-        # Clocks go forward in the night to 29 March 2026 and back in the night to 25 October.
-        ("tomorrow", "2026-03-28T12:00", BERLIN, "Sun 29 09:00"),
-        ("tomorrow", "2026-10-24T12:00", BERLIN, "Sun 25 09:00"),
-        ("3h", "2026-03-29T00:30", BERLIN, "Sun 29 04:30"),
-        ("3h", "2026-10-25T00:30", BERLIN, "Sun 25 02:30"),
-    ],
-)
-def test_a_preset_is_meant_by_the_clock_of_the_clicker(
-    text: str, now: str, zone: ZoneInfo, then: str
-) -> None:
-    assert until_when(text, now, zone) == then
-
-
 @settings(max_examples=50)
 @given(
     now=st.integers(1_735_689_600, 1_893_456_000).map(lambda at: datetime.fromtimestamp(at, UTC)),

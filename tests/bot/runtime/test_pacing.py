@@ -39,11 +39,3 @@ async def test_visits_beyond_the_first_few_begin_at_a_bounded_rate(monkeypatch: 
 
     await visit([f"w{number}" for number in range(pacing.WORKSPACES_AT_ONCE + 10)], act)
     assert began[-1] - began[0] >= 0.19
-
-
-async def test_the_error_of_a_visit_is_raised_as_it_is() -> None:
-    async def act(_name: str) -> None:
-        raise ValueError("of one")
-
-    with pytest.raises(ValueError, match="of one"):
-        await visit(["w1", "w2"], act)

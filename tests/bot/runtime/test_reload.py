@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -48,15 +47,3 @@ async def test_a_reload_reads_a_secrets_file_again(bot: BotHarness, tmp_path: Pa
 
         await until(taken)
         assert await deliver(bot, 3, secret=FIRST) == 401
-
-
-async def test_settings_that_cannot_be_used_leave_the_bot_as_it_is(bot: BotHarness) -> None:
-    async with bot_process(bot) as process:
-        for config in ("webhook_secret = [", 'color = "red"\n', 'log_level = "DEBUG"\n'):
-            bot.config(config)
-            process.send_signal(signal.SIGHUP)
-            await asyncio.sleep(1)
-            assert await deliver(bot, 1, secret=FIRST) == 200
-        await bot.until_posted(1)
-        process.send_signal(signal.SIGTERM)
-        assert await process.wait() == 0

@@ -6,7 +6,6 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -53,11 +52,6 @@ async def agency(tmp_path: Path, remote: Remote, request: pytest.FixtureRequest)
 
 
 IN_SALES = pytest.mark.parametrize("agency", [f'[roles]\noutsiders = ["{seed.SALES}"]'], indirect=True)
-
-
-async def click(bot: BotHarness, message: dict[str, Any], text: str, **more: Any) -> list[dict[str, Any]]:
-    at = {"channel": message["channel"], "ts": message["ts"], "text": text, "wait": 10, **more}
-    return list((await bot.control("click", **at))["answers"])
 
 
 def words(shown: object) -> str:
@@ -178,11 +172,11 @@ async def test_someone_who_became_a_guest_cannot_confirm_and_can_once_a_member_a
 ) -> None:
     (question,) = await bot.say("pause all", user=LATER_GUEST)
     await bot.control("user", user=LATER_GUEST, is_restricted=True)
-    (answer,) = await click(bot, question, "Pause all 2", user=LATER_GUEST)
+    (answer,) = await bot.press(question, "Pause all 2", user=LATER_GUEST)
     assert "Guests of this Slack workspace can view" in words(answer)
     assert remote.patched == []
     await bot.control("user", user=LATER_GUEST, is_restricted=False)
-    await click(bot, question, "Pause all 2", user=LATER_GUEST)
+    await bot.press(question, "Pause all 2", user=LATER_GUEST)
     await bot.public_message("2 sequences paused")
 
 
@@ -223,13 +217,6 @@ async def test_an_admin_opens_a_channels_own_workspace_to_people_of_other_organi
     (answer,) = await agency.say(f"pause {NAME}", **EVA)
     assert "not change anything" in words(answer)
     assert remote.patched == []
-
-
-@IN_SALES
-async def test_people_of_other_organizations_read_nothing_in_a_direct_message(agency: BotHarness) -> None:
-    for line in READING[:3]:
-        (answer,) = await agency.say(line, user=seed.EVA.id, channel="dm")
-        assert "don't have access in this channel" in words(answer), line
 
 
 @IN_SALES
