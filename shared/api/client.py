@@ -1,14 +1,17 @@
 """The client: one method per endpoint, each to the letter of the service's document.
 
-A request that the service would reject is rejected here, without sending it. `pipeline` paces, sends and repeats the
-others, and `decode` reads what comes back.
+A request that the service would reject is rejected here, without sending it. The others wait for the rate limit, are sent
+by `transport` and repeated by the rules of `pipeline`, and `decode` reads what comes back.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import os
 import random
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,10 +21,10 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import quote, urlsplit
 
 from . import decode, models, words
-from .errors import InvalidRequest, OutreachError
-from .messages import Request, check_api_key, check_base_url
+from .errors import InvalidRequest, NotFound, OutreachError, RateLimited, Uncertain, Unreachable
+from .messages import Request, check_api_key, check_base_url, decipher, read_date
 from .pace import BudgetState, LocalBudget, Pacer, Priority
-from .pipeline import ATTEMPTS, LARGE_LIST_ROWS, Answer, Limits, Pipeline, RequestCounts, decode_in_thread
+from .pipeline import RequestCounts, attempts, decode_in_thread, final_error, retry_delay
 from .transport import Http, Transport
 
 T = TypeVar("T")
@@ -32,6 +35,15 @@ REMEMBERED_LEADS = 50_000
 """The last leads that are remembered to show none twice; a list does not shift further than that."""
 STALE_PAGES = 10
 """Pages without a new lead after which a list ends that would never end."""
+WORTH_LOGGING_SECONDS = 0.01
+TOO_LATE_SECONDS = 0.08
+"""After its turn, at which a request takes another one; less than the interval between two."""
+LARGE_BODY_BYTES = 100_000
+"""These take about a millisecond to parse."""
+PATIENCE_SECONDS = 2.5
+"""A person gets an error for a service that can't be reached instead of waiting longer."""
+LOG = logging.getLogger("outreach_ops")
+"""Endpoints, statuses and times at DEBUG; never an address, a header or a body."""
 NORMAL, INTERACTIVE = Priority.NORMAL, Priority.INTERACTIVE
 
 
@@ -67,18 +79,24 @@ class OutreachClient:
         transport: Transport | None = None,
         timeout: float = 10.0,
         total_timeout: float = 45.0,
-        retries: int = ATTEMPTS - 1,
+        retries: int = 5,
         jitter: Callable[[], float] = random.random,
         explain: Callable[[str], str] | None = None,
     ) -> None:
         self.base_url = check_base_url(_given(base_url, "base_url", "OUTREACH_BASE_URL"))
         key = check_api_key(_given(api_key, "api_key", "OUTREACH_API_KEY"))
-        limits = Limits(timeout=timeout, total=total_timeout, retries=retries)
+        if timeout <= 0 or total_timeout <= 0 or retries < 0:
+            raise ValueError("timeout and total_timeout must be above 0, and retries must not be negative")
+        self._timeout, self._total, self._retries = timeout, total_timeout, retries
+        self._jitter = jitter
         self._pacer: Pacer = pacer or LocalBudget()
         self._fields = fields or {}
         self._explain = explain
         self._http = Http(self.base_url, api_key=key, transport=transport)
-        self._pipeline = Pipeline(self._http, pacer=self._pacer, limits=limits, jitter=jitter)
+        self.counts = RequestCounts()
+        """The requests that this client has sent."""
+        self.service_time: datetime | None = None
+        """The service's clock at its last response."""
 
     def __repr__(self) -> str:
         return f"<OutreachClient {self.base_url}>"
@@ -98,16 +116,6 @@ class OutreachClient:
         """The state of the key's request budget."""
         return self._pacer.state()
 
-    @property
-    def counts(self) -> RequestCounts:
-        """The requests that this client has sent."""
-        return self._pipeline.counts
-
-    @property
-    def service_time(self) -> datetime | None:
-        """The service's clock at its last response."""
-        return self._pipeline.service_time
-
     async def list_leads(
         self,
         *,
@@ -125,7 +133,7 @@ class OutreachClient:
         request = _request(
             "GET /leads", sequence_id=sequence_id, status=status, limit=str(limit), cursor=cursor
         )
-        return await self._read(request, partial(decode.leads, fields=self._section("lead")), priority)
+        return await self._answer(request, partial(decode.leads, fields=self._section("lead")), priority)
 
     async def iter_pages(self, **which: Unpack[Pages]) -> AsyncIterator[models.Page[models.Lead]]:
         """All pages, without repeated leads; continue later from `next_cursor`."""
@@ -159,17 +167,17 @@ class OutreachClient:
                 has_address, endpoint, f"leads[{number}].email", f"Lead {number + 1} has no email address."
             )
         body = {"sequence_id": _identifier(sequence_id, endpoint), "leads": list(map(dict, leads))}
-        answer = await self._send(_request(endpoint, body=body), priority)
-        return decode.added(answer.value, repeated=answer.repeated)
+        result, is_repeated = await self._call(_request(endpoint, body=body), decode.added, priority)
+        return replace(result, repeated=is_repeated)
 
     async def remove_lead(self, lead_id: str, *, priority: Priority = INTERACTIVE) -> None:
         """Remove a lead from all sequences (DELETE /leads/{id}); its reply history is kept."""
-        await self._send(_request("DELETE /leads/{id}", lead_id), priority)
+        await self._answer(_request("DELETE /leads/{id}", lead_id), lambda _: None, priority)
 
     async def list_sequences(self, *, priority: Priority = NORMAL) -> tuple[models.Sequence, ...]:
         """All sequences (GET /sequences)."""
         read = partial(decode.sequences, fields=self._section("sequence"))
-        return await self._read(_request("GET /sequences"), read, priority)
+        return await self._answer(_request("GET /sequences"), read, priority)
 
     async def pause_sequence(self, sequence_id: str) -> models.Sequence:
         """Set a sequence to `paused` (PATCH /sequences/{id}) and return it; no error if it already is.
@@ -188,7 +196,7 @@ class OutreachClient:
     async def list_inboxes(self, *, priority: Priority = NORMAL) -> tuple[models.Inbox, ...]:
         """All connected inboxes (GET /inboxes)."""
         read = partial(decode.inboxes, fields=self._section("inbox"))
-        return await self._read(_request("GET /inboxes"), read, priority)
+        return await self._answer(_request("GET /inboxes"), read, priority)
 
     async def stats(
         self,
@@ -209,7 +217,7 @@ class OutreachClient:
             _check(start <= end, endpoint, "to", f"The range ends ({end}) before it starts ({start}).")
             days = {"from": f"{start:%Y-%m-%d}", "to": f"{end:%Y-%m-%d}"}
         read = partial(decode.stats, group_by=group_by, fields=self._section("stats"))
-        return await self._read(_request(endpoint, group_by=group_by, **days), read, priority)
+        return await self._answer(_request(endpoint, group_by=group_by, **days), read, priority)
 
     async def create_webhook(self, url: str, events: Sequence[words.EventKind]) -> models.Subscription:
         """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown only once.
@@ -224,37 +232,96 @@ class OutreachClient:
         section = self._section("webhook")
         read = partial(decode.subscription, url=url, events=tuple(events), fields=section)
         request = _request(endpoint, body={"url": url, "events": kinds})
-        return await self._read(request, read, INTERACTIVE)
+        return await self._answer(request, read, INTERACTIVE)
 
     async def _set_status(self, sequence_id: str, status: words.SequenceStatus) -> models.Sequence:
         request = _request("PATCH /sequences/{id}", sequence_id, body={"status": status})
-        answer = await self._send(request, INTERACTIVE)
         section = self._section("sequence")
-        return decode.changed_sequence(answer.value, id=sequence_id, status=status, fields=section)
+        read = partial(decode.changed_sequence, id=sequence_id, status=status, fields=section)
+        return await self._answer(request, read, INTERACTIVE)
 
     def _section(self, name: str) -> Mapping[str, str]:
         return self._fields.get(name, {})
 
-    async def _read(self, request: Request, read: Callable[[Any], T], priority: Priority) -> T:
-        answer = await self._send(request, priority)
-        rows = answer.value.get("data") if isinstance(answer.value, dict) else answer.value
-        is_large = isinstance(rows, list) and len(rows) > LARGE_LIST_ROWS
-        try:
-            return await decode_in_thread(partial(read, answer.value), is_large=is_large)
-        except OutreachError as error:
-            self._http.show(answer.reply, error)
-            raise self._explained(error) from None
+    async def _answer(self, request: Request, read: Callable[[Any], T], priority: Priority) -> T:
+        return (await self._call(request, read, priority))[0]
 
-    async def _send(self, request: Request, priority: Priority) -> Answer:
-        try:
-            return await self._pipeline.send(request, priority=priority)
-        except OutreachError as error:
-            raise self._explained(error) from error.__cause__
+    async def _call(self, request: Request, read: Callable[[Any], T], priority: Priority) -> tuple[T, bool]:
+        """Send until there is an answer or no sense in another attempt; True: again after an uncertain outcome."""
+        started, attempt, uncertain = time.monotonic(), 0, False
+        while True:
+            attempt += 1
+            try:
+                value = await self._attempt(request, read, priority, deadline=started + self._total)
+            except OutreachError as error:
+                if uncertain and isinstance(error, NotFound) and request.method == "DELETE":
+                    return read(None), True  # the attempt whose outcome was unknown has removed it
+                attempts().append(error)
+                uncertain = uncertain or isinstance(error, Uncertain)
+                is_impatient = priority is INTERACTIVE and isinstance(error, Unreachable)
+                total = min(self._total, PATIENCE_SECONDS) if is_impatient else self._total
+                delay = retry_delay(
+                    error,
+                    attempt=attempt,
+                    is_safe_to_repeat=request.is_safe_to_repeat,
+                    left=started + total - time.monotonic(),
+                    jitter=self._jitter(),
+                )
+                if delay is None or attempt > self._retries:
+                    final = final_error(error, uncertain=uncertain)
+                    if final.argument and self._explain is not None:
+                        final.own_hint = self._explain(final.argument)
+                    raise final from error.__cause__
+                # Without the message, which may quote what was sent.
+                name = " ".join(filter(None, (type(error).__name__, str(error.status or ""))))
+            else:
+                return value, uncertain
+            self._count(retried=1)
+            LOG.debug("%s: %s, repeated in %.2f s", request.endpoint, name, delay)
+            await asyncio.sleep(delay)
 
-    def _explained(self, error: OutreachError) -> OutreachError:
-        if error.argument and self._explain is not None:
-            error.own_hint = self._explain(error.argument)
-        return error
+    async def _attempt(
+        self, request: Request, read: Callable[[Any], T], priority: Priority, *, deadline: float
+    ) -> T:
+        async def turn() -> None:
+            try:
+                await self._pacer.reserve(priority=priority, deadline=deadline)
+            except RateLimited as error:
+                error.endpoint = request.endpoint
+                raise
+
+        async def late(seconds: float) -> None:
+            # Beyond that, others have gone in the meantime, and only its own turn is safe.
+            await (self._pacer.late(seconds) if seconds < TOO_LATE_SECONDS else turn())
+
+        began = time.monotonic()
+        await turn()
+        self._count(requests=1)
+        waited = time.monotonic() - began
+        if waited > WORTH_LOGGING_SECONDS:
+            LOG.debug("%s: waited %.2f s for the rate limit", request.endpoint, waited)
+        waiting = attempts().waiting
+        waiting.append(request.endpoint)
+        try:
+            reply = await self._http.exchange(request, deadline=deadline, timeout=self._timeout, late=late)
+        finally:
+            waiting.remove(request.endpoint)
+        took = time.monotonic() - began - waited
+        LOG.debug("%s: %d, %d bytes in %.3f s", request.endpoint, reply.status, len(reply.body), took)
+        self.service_time = read_date(reply.headers.get("date", "")) or self.service_time
+        try:
+            is_large = len(reply.body) > LARGE_BODY_BYTES
+            return await decode_in_thread(lambda: read(decipher(reply, request)), is_large=is_large)
+        except OutreachError as error:
+            self._http.show(reply, error)
+            if isinstance(error, RateLimited):
+                self._count(throttled=1)
+                await self._pacer.throttled(error.retry_after)
+            raise
+
+    def _count(self, **more: int) -> None:
+        sums = {name: getattr(self.counts, name) + number for name, number in more.items()}
+        self.counts = replace(self.counts, **sums)
 
 
 Fetch = Callable[..., Awaitable[models.Page[models.Lead]]]

@@ -100,13 +100,12 @@ def changed_sequence(body: Any, *, id: str, status: str, fields: Overrides = NON
     return replace(changed, id=id, status=changed.status or status, raw=item)
 
 
-def added(body: Any, *, repeated: bool = False) -> AddResult:
+def added(body: Any) -> AddResult:
     """Read the answer to POST /leads; a body that says nothing leaves `added` unknown."""
     inner = as_object(follow(body, "data")) or body
     return AddResult(
         added=first(inner, as_count, "added", "leads_added", "created"),
         skipped=tuple(_skipped(follow(inner, "skipped"))),
-        repeated=repeated,
         raw=as_object(body),
     )
 
