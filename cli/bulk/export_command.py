@@ -1,21 +1,20 @@
 """`outreach export FILE`: every lead, or those of a sequence or status, to a CSV or JSON lines file, or to stdout.
 
-The file is written completely or not at all: leads are collected next to it and moved in place at the end. A CSV file
-needs its titles first and the custom fields are known last, so it is written from the gathered lines.
+The file is written completely or not at all. A CSV file needs its titles first and the custom fields are known last, so
+the leads are gathered on disk before.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import csv
 import json
-import os
 import sys
 import tempfile
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO
 
 from cli.console import exit_codes
@@ -27,7 +26,7 @@ from shared.api.pace import Priority
 from shared.commands.leads import STANDARD, record_of
 from shared.commands.run import open_client
 from shared.settings import Need, load
-from shared.storage.private_file import create_private_file
+from shared.storage.private_file import replacing
 from shared.text.csv_cells import csv_cell
 from shared.text.sanitize import visible_json, visible_lines
 
@@ -41,28 +40,36 @@ def run(options: Namespace) -> int:
     form = options.format or FORMATS.get(target.suffix.lower())
     if form is None:
         raise exit_codes.WrongUsage(f"name the format for {target}: --format csv or --format jsonl")
-    if str(target) == STDOUT:
-        with tempfile.TemporaryDirectory(prefix="outreach-export-") as folder:
-            whole = Path(folder) / "leads"
-            asyncio.run(_export(options, whole, form))
-            clean = visible_lines if form == "csv" else visible_json
-            with whole.open(encoding="utf-8", newline="") as written:
-                for line in written:
-                    write_data(line, clean)
-        return exit_codes.DONE
-    if not target.absolute().parent.is_dir():
-        raise exit_codes.Failed(f"no such folder: {target.absolute().parent}")
-    if target.exists() and not options.force:
+    is_file = str(target) != STDOUT
+    folder = target.absolute().parent
+    if is_file and not folder.is_dir():
+        raise exit_codes.Failed(f"no such folder: {folder}")
+    if is_file and target.exists() and not options.force:
         raise exit_codes.Failed(f"{target} already exists. Add --force to overwrite it.")
-    if target.exists() and not target.is_file():
+    if is_file and target.exists() and not target.is_file():
         raise exit_codes.Failed(f"{target} isn't a file. Use - for stdout.")
-    count = asyncio.run(_export(options, target, form))
+    # Without a name and for its owner alone; beside the file, where there is space for a second one.
+    with tempfile.TemporaryFile(
+        "w+", encoding="utf-8", errors="replace", dir=folder if is_file else None
+    ) as gathered:
+        count, titles = asyncio.run(_gather(options, gathered))
+        gathered.seek(0)
+        lines = _table(gathered, titles) if form == "csv" else gathered
+        if not is_file:
+            for line in lines:
+                write_data(line, visible_lines if form == "csv" else visible_json)
+            return exit_codes.DONE
+        with (
+            replacing(target) as fresh,
+            fresh.open("w", encoding="utf-8", errors="replace", newline="") as file,
+        ):
+            file.writelines(lines)
     print(f"Wrote {count:,} leads to {target}.", file=sys.stderr)
     return exit_codes.DONE
 
 
-async def _export(options: Namespace, target: Path, form: str) -> int:
-    """Write the leads to `target` and return how many they are."""
+async def _gather(options: Namespace, gathered: IO[str]) -> tuple[int, list[str]]:
+    """Write a line of JSON for each lead; gives their count and the names of all their fields."""
     settings = load(config=options.config, needs=(Need.API,))
     titles, count = dict.fromkeys(STANDARD), 0
     async with open_client(settings, settings.workspace(options.workspace)) as client:
@@ -71,12 +78,7 @@ async def _export(options: Namespace, target: Path, form: str) -> int:
             command = ("export", str(options.file), "--sequence")
             sequence_id = (await named_sequence(client, options.sequence, command=command)).id
         pages = client.iter_pages(sequence_id=sequence_id, status=options.status, priority=Priority.BULK)
-        with (
-            _beside(target, "leads") as gathered,
-            _beside(target, "csv") as table,
-            stopping() as stop,
-            progress_bar() as show,
-        ):
+        with stopping() as stop, progress_bar() as show:
             async for page in pages:
                 for lead in page.items:
                     record = record_of(lead)
@@ -86,34 +88,12 @@ async def _export(options: Namespace, target: Path, form: str) -> int:
                 show(ProgressUpdate(count=count))
                 if stop.is_set():
                     raise exit_codes.Interrupted("stopped, so no file was written")
-            if form == "csv":
-                _tabulate(gathered, table, list(titles))
-            _put(table if form == "csv" else gathered, target)
-    return count
+    return count, list(titles)
 
 
-def _tabulate(gathered: IO[str], table: IO[str], titles: list[str]) -> None:
-    rows = csv.writer(table)
-    rows.writerow(map(csv_cell, titles))
-    gathered.seek(0)
+def _table(gathered: IO[str], titles: list[str]) -> Iterator[str]:
+    row = csv.writer(SimpleNamespace(write=lambda line: line)).writerow  # which gives back what was written
+    yield row(list(map(csv_cell, titles)))
     for line in gathered:
         record = json.loads(line)
-        rows.writerow(csv_cell(record.get(title)) for title in titles)
-
-
-def _put(written: IO[str], target: Path) -> None:
-    written.flush()
-    os.fsync(written.fileno())
-    Path(written.name).replace(target)
-
-
-@contextlib.contextmanager
-def _beside(file: Path, what: str) -> Iterator[IO[str]]:
-    """A private file beside `file`, gone with the block unless it was put in its place."""
-    path = file.with_name(f".{file.name}.{os.getpid()}.{what}")
-    try:
-        os.close(create_private_file(path))
-        with path.open("r+", encoding="utf-8", errors="replace", newline="") as opened:
-            yield opened
-    finally:
-        path.unlink(missing_ok=True)
+        yield row([csv_cell(record.get(title)) for title in titles])

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from cli.bulk.lead_file import LeadFile
-from cli.console.resources import write_private
-from shared.storage.private_file import make_private_folder
+from shared.storage.private_file import make_private_folder, replacing
 from shared.text.csv_cells import guarded
 
 Outcome = Literal["added", "skipped", "refused", "unknown"]
@@ -61,7 +60,8 @@ class Journal:
     def save(self) -> None:
         """Write it to disk before this returns."""
         stored = {name: value for name, value in vars(self).items() if name != "path"}
-        write_private(self.path, json.dumps(stored))
+        with replacing(self.path) as fresh:
+            fresh.write_text(json.dumps(stored))
 
     def settle(self, last_row: int, results: Sequence[RowResult]) -> None:
         """Write the report first, and then the journal, which says how much of the report counts."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shlex
 import sqlite3
 from argparse import Namespace
@@ -20,7 +19,7 @@ from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Tone
 from shared.settings import load
 from shared.storage.database import temporary_engine
-from shared.storage.private_file import create_private_file, make_private_folder
+from shared.storage.private_file import make_private_folder, replacing
 from shared.store.db import migrate
 from shared.store.db.lock import sole_owner
 
@@ -151,21 +150,12 @@ def _open_backup(file: Path) -> sqlite3.Connection:
 
 def _copy(old: sqlite3.Connection, target: Path, *, stale: Iterable[Path] = ()) -> None:
     """Copy by SQLite's online backup, which is whole also while the database is used; `stale` goes at its end."""
-    fresh = target.with_name(f".{target.name}.{os.getpid()}")
-    # In a folder of several users another might have put a link, or a file of his own, in its place.
-    try:
-        os.close(create_private_file(fresh))
+    with replacing(target) as fresh:
         with closing(sqlite3.connect(fresh)) as new:
             old.backup(new)
             new.execute("PRAGMA journal_mode=DELETE")  # one file, nothing beside it
         for journal in stale:
             journal.unlink(missing_ok=True)
-        fresh.replace(target)
-    except OSError as error:
-        # The name of the file beside it means nothing to a person.
-        raise OSError(error.errno, error.strerror, str(target)) from None
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 def _is_sqlite(url: URL) -> bool:

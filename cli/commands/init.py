@@ -7,9 +7,8 @@ from argparse import Namespace
 from pathlib import Path
 
 from cli.console import exit_codes
-from cli.console.resources import write_private
 from shared.settings.template import NOTHING, commented_template
-from shared.storage.private_file import make_private_folder
+from shared.storage.private_file import make_private_folder, replacing
 
 
 def init(options: Namespace) -> int:
@@ -25,6 +24,7 @@ def init(options: Namespace) -> int:
     else:
         values, steps = NOTHING, ("Fill in the base URL and the key, then try: outreach doctor",)
     make_private_folder(path.parent)
-    write_private(path, commented_template(values))
+    with replacing(path) as fresh:
+        fresh.write_text(commented_template(values), encoding="utf-8")
     print("\n".join([f"Wrote {path}.", *steps]), file=sys.stderr)
     return exit_codes.DONE

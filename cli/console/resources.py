@@ -1,14 +1,12 @@
-"""Resources of commands: the bot's records, the sequence of an option, private files."""
+"""Resources of commands: the bot's records, and the sequence of an option."""
 
 from __future__ import annotations
 
 import contextlib
 import getpass
-import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from cli.console import exit_codes
@@ -17,7 +15,6 @@ from shared.commands.sequences import resolve_sequence
 from shared.domain.card import Typed
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
-from shared.storage.private_file import create_private_file
 from shared.text.tokenize import join
 
 if TYPE_CHECKING:
@@ -167,19 +164,3 @@ async def record(settings: Settings, workspace: Workspace, command: str, result:
             await records.record(audit_entry(workspace.name, command, result))
         except RecordsUnavailable as fault:
             exit_codes.print_error(f"not in the audit log: {fault}")
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write the file whole or not at all, on disk before this returns, readable for its owner alone."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with os.fdopen(create_private_file(fresh), "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except OSError as error:
-        # The name of the file beside it means nothing to a person.
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    finally:
-        fresh.unlink(missing_ok=True)

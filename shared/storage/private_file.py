@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import grp
 import os
 import pwd
@@ -39,6 +40,24 @@ def create_private_file(path: Path) -> int:
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
     os.fchmod(descriptor, 0o600)
     return descriptor
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A private file beside `target`, which takes its place after the block, whole and on disk, or not at all."""
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        # In a folder of several users another might have put a link, or a file of his own, in its place.
+        os.close(create_private_file(fresh))
+        yield fresh
+        with fresh.open("rb") as written:
+            os.fsync(written.fileno())
+        fresh.replace(target)
+    except OSError as error:
+        # The name of the file beside it means nothing to a person.
+        raise OSError(error.errno, error.strerror, str(target)) from None
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def read_trusted(path: Path) -> bytes:
