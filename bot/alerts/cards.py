@@ -98,6 +98,7 @@ def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
         tone = Tone.WARN if alert.nudges else Tone.GOOD
     # Without a public address of the bot, the address has a link that answers.
     email, link = event.lead.email, "" if alert.mail_link else answer_link(event)
+    # The mail that the lead answered would be most of the card on a phone; the details have it.
     address = Fact(label="Reply by email" if link else "Email", value=email or "", url=link)
     whole, words = (event.reply or "").strip(), without_quotation(event.reply or "")
     return Card(
@@ -224,6 +225,7 @@ def _act(alert: Alert, verb: str) -> Button:
         label, url = "Reply" if alert.claimed_by else label, alert.mail_link
     if verb == "wake" and alert.claimed_by:
         label = "Cancel reminder"
+    # One button is the primary one: it opens the mail program, or is the first in the row where nothing does.
     if url or (in_row and not alert.mail_link and verb != "reopen"):
         tone = Tone.GOOD
     action = OnAlert(verb=verb, alert=alert.id, detail="2h" if verb == "remind" else "")
@@ -294,6 +296,7 @@ def first_act(card: Card) -> tuple[Button, ...]:
 def listed(card: Card) -> Card:
     """The card in a list of many: the beginning of its quote, the first thing to do, and a look at the rest."""
     buttons = first_act(card)
+    # The last look is the widest: a reply's details hold every act that a line of a list has no room for.
     for button in card.buttons[::-1]:
         is_look = isinstance(button.action, OnAlert) and button.action.verb in LOOKS
         if is_look and button not in buttons:

@@ -55,6 +55,7 @@ def paused_card(alert: Alert) -> Card:
         back = "It is warming up: its daily limits start small and grow each day."
     counts: Mapping[str, int] = alert.subject.get("counts", {})
     bounced, left = counts.get("lead.bounced", 0), counts.get("lead.unsubscribed", 0)
+    # Advice for a domain that sends would be about what is over; what its DNS needs is said above in any case.
     next_step = "" if sends else f"Next: {advice(alert.event.reason or '', bounced=bounced, left=left)}"
     return Card(
         title=title,
@@ -77,6 +78,7 @@ def _sending(name: str, *, is_well: bool, is_broken: bool) -> tuple[str, Tone]:
 
 def problems_in(standing: Mapping[str, Any]) -> Sequence[CheckReport]:
     """The problems that a card's state holds."""
+    # Another version may have written it: what can't be read is no problem.
     stored = standing.get("dns")
     report = decode(DomainReport, json.dumps(stored)) if isinstance(stored, Mapping) else None
     return _causes(report.checks) if report else ()
@@ -143,6 +145,7 @@ def _buttons(alert: Alert, *, sends: bool) -> tuple[Button, ...]:
         buttons.append(Button(label="Acknowledge", action=acknowledge, tone=Tone.GOOD))
     if not domain:
         return tuple(buttons)
+    # Without a look at the account the button names no number; its question will.
     if not sends and names != []:
         label = f"Pause {show_number(len(names), 'sequence')}" if names else "Pause its sequences"
         every = Pause(target=(f"{DOMAIN}{domain}",))
@@ -159,6 +162,8 @@ def domain_state(
     tones = [verdict(inbox, thresholds=thresholds).tone for inbox in inboxes if inbox.status == "active"]
     is_well = tones == [Tone.GOOD] * len(inboxes)
     rests = any(inbox.status == "resting" for inbox in inboxes)
+    # The report of a pause may come before its inboxes rest, or after they were well again: only what was seen in
+    # trouble recovers, and only what was seen at rest sends again.
     troubled, rested = bool(before.get("troubled")) or not is_well, bool(before.get("rested")) or rests
     stage = ""
     if inboxes and is_well and troubled:

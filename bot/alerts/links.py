@@ -57,6 +57,7 @@ class Links:
         if not found:
             return ""
         signed = f"{found[1]}.{found[2]}"
+        # Compared in constant time: the page is open to everybody. All secrets count, so that one can be changed.
         ours = any(hmac.compare_digest(_mac(secret, signed), found[3]) for secret in self.secrets)
         return found[1] if ours and now < int(found[2]) + VALID_SECONDS else ""
 

@@ -149,25 +149,34 @@ class Reminders:
     ) -> list[tuple[str, PlannedPost]]:
         """The messages to come, with their workspaces; `passed` has the turns that passed on. Pure."""
         elsewhere = self._policy.escalate_to or ""
-        escalated = {it.alert.id: it for it in due if elsewhere and it.what == "escalate"}
-        for it in due:
-            if it.channel == elsewhere:
-                escalated.pop(it.alert.id, None)
+        escalated = {
+            reminder.alert.id: reminder for reminder in due if elsewhere and reminder.what == "escalate"
+        }
+        for reminder in due:
+            if reminder.channel == elsewhere:
+                escalated.pop(reminder.alert.id, None)
+        # A channel that has the card is escalated to in its thread, and gets no copy.
         groups: defaultdict[tuple[str, str, str], list[Due]] = defaultdict(list)
-        for it in (*due, *(replace(it, channel=elsewhere, bundled=False) for it in escalated.values())):
-            groups[it.alert.workspace, it.channel, what_of(it)].append(it)
+        for reminder in (
+            *due,
+            *(replace(reminder, channel=elsewhere, bundled=False) for reminder in escalated.values()),
+        ):
+            groups[reminder.alert.workspace, reminder.channel, what_of(reminder)].append(reminder)
         turns = {(turn.due.alert.id, turn.due.channel): turn for turn in passed}
         planned = []
         for (workspace, channel, what), group in groups.items():
             words, first = _WORDS[what], group[0]
-            mentions = [self._mention(it, now, turns.get((it.alert.id, channel))) for it in group]
+            mentions = [
+                self._mention(reminder, now, turns.get((reminder.alert.id, channel))) for reminder in group
+            ]
             quiet = self._routes.routing.channel_policy(channel).quiet_until(now)
             # Reminders to claimers wait until quiet hours end.
             post = PlannedPost(
                 dedupe="", channel=channel, urgency=2, held_until=quiet if what == "unfinished" else None
             )
-            is_one = len(group) > TOGETHER or any(it.bundled for it in group)
+            is_one = len(group) > TOGETHER or any(reminder.bundled for reminder in group)
             if is_one and not words.to_person:
+                # Planned once for each key: the next summary of the same quarter of an hour would say nothing new.
                 key = f"{now // SUMMARY_SECONDS:.0f}"
                 if what == TURN:  # each is news
                     key = f"{first.alert.id}:{now:.0f}"
@@ -180,19 +189,21 @@ class Reminders:
                 )
                 planned.append((workspace, together))
                 continue
-            for it, mention in zip(group, mentions, strict=True):
-                card = reminder_card(it, now=now, links=self._links, passed=turns.get((it.alert.id, channel)))
+            for reminder, mention in zip(group, mentions, strict=True):
+                card = reminder_card(
+                    reminder, now=now, links=self._links, passed=turns.get((reminder.alert.id, channel))
+                )
                 is_incident = what == UNACKNOWLEDGED
-                number = it.alert.ack_reminders if is_incident else it.round
+                number = reminder.alert.ack_reminders if is_incident else reminder.round
                 alone = replace(
                     post,
-                    dedupe=f"{it.alert.id}:{channel}:{it.what}:{number}",
+                    dedupe=f"{reminder.alert.id}:{channel}:{reminder.what}:{number}",
                     kind=words.kind,
                     urgency=INCIDENT if is_incident else 2,
                     note=write_note(card),
                     condensed=what != "escalate",
                     mention=mention,
-                    alert_id=it.alert.id,
+                    alert_id=reminder.alert.id,
                 )
                 planned.append((workspace, alone))
         return planned
@@ -261,9 +272,9 @@ def reminder_card(due: Due, *, now: float, links: Links = NO_LINKS, passed: Pass
 def summary_card(group: Sequence[Due], *, now: float) -> Card:
     """Several replies in one message."""
     words = _WORDS[what_of(group[0])]
-    names = [about(it.alert.event) for it in group if not it.alert.is_pruned]
+    names = [about(reminder.alert.event) for reminder in group if not reminder.alert.is_pruned]
     more = f" and {len(group) - MOST_NAMES} more" if len(group) > MOST_NAMES else ""
-    waited = span(min(it.alert.received_at for it in group), now)
+    waited = span(min(reminder.alert.received_at for reminder in group), now)
     unclaimed = (Button(label="Show unclaimed", action=Replies()),)
     return Card(
         title=f"{show_number(len(group), 'interested reply')} {words.many}",

@@ -184,6 +184,7 @@ def payload(posts: Sequence[Post]) -> dict[str, Any]:
     """The metadata by which the message is found again, and its alerts are known to others."""
     of_alert = [post_kinds.kind_of(post.kind).of_alert for post in posts]
     alerts = [post.alert_id for post, of in zip(posts, of_alert, strict=True) if of == "card"]
+    # The key finds a post whose outcome is unknown, before it is tried again.
     named: dict[str, Any] = {"key": posts[0].key}
     if alerts:
         named["alert_id"] = alerts[0]
@@ -222,6 +223,7 @@ _CARD = TypeAdapter(_Card)
 
 def write_note(card: Card) -> str:
     """The card as JSON, its buttons' actions as their values."""
+    # As the value of a button in Slack, which every later version reads.
     buttons = (
         replace(button, action=Typed(write_value(button.action)) if button.action else None)
         for button in card.buttons

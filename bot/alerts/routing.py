@@ -79,6 +79,7 @@ class Routes:
         if kind.acknowledged and self.remind_after is not None:
             remind_at = pending.last_at + self.remind_after.total_seconds()
         return Decision(
+            # Cut to what the columns of the indexes hold: whoever has the secret may send anything.
             kind=event.kind[:80],
             problem="" if event.is_known else f"{event.kind[:80]!r} isn't a known event",
             email=event.lead.email or "",
@@ -129,6 +130,7 @@ class Routes:
         kind, opens = kind_of(event.kind), _opens_incident(event)
         posts = []
         for target in targets:
+            # In quiet hours nobody is called, and what can wait is held; a reply is there to be found at once.
             quiet = target.policy.quiet_until(pending.last_at)
             post = PlannedPost(
                 dedupe=f"{pending.alert_id}:{target.channel}",

@@ -95,4 +95,5 @@ async def list_replies(asked: Replies, context: CommandContext, links: Links) ->
         lead_page=context.settings.links.lead if context.settings else "",
     )
     items = tuple(drawn.item(reply, mine=asked.mine, then=then) for reply in replies[:PAGE])
+    # A page that a person turned to takes the place of the one before.
     return Answer(card=card, items=items, settles=(asked.page or 1) > 1)

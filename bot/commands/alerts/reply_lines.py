@@ -129,7 +129,7 @@ def fitting(asked: NamedReply, replies: Sequence[Alert], person: str) -> Sequenc
     states = states_for(asked.verb) | states_for("remind" if asked.verb == "snooze" else asked.verb)
     possible = [reply for reply in named if reply.state in states]
     own = [reply for reply in possible if reply.claimed_by == person]
-    if asked.verb == "takeover":
+    if asked.verb == "takeover":  # what one has already is meant only where no colleague has one of this name
         return [reply for reply in possible if reply not in own] or own
     return (own if asked.verb in OWN_FIRST else []) or possible or (named if asked.name else [])
 
@@ -207,6 +207,7 @@ def line_about(line: str, alert: Alert, *, several: bool) -> str:
     event, workspace = alert.event, f" @{alert.workspace}" if several else ""
     if verb == "remove" and not rest and event.lead.email:
         return join("remove", event.lead.email) + workspace
+    # Whoever names another lead in a thread means that lead.
     named = read_named(line)
     is_about = needs_alert(line)
     if named:

@@ -92,26 +92,3 @@ async def test_a_pause_and_what_guardrails_found_are_one_card_with_the_same_numb
     assert "Q3 founders, Q4 CTOs" in shown(card)
     assert shown(card).count("17 bounces") == 1, "each number once"
     assert "Pause 2 sequences" in shown(card)
-
-
-async def test_pausing_all_sequences_of_a_domain_from_its_card_asks_first_and_pauses_them(
-    bot: BotHarness, remote: Remote
-) -> None:
-    for number in range(2):
-        assert await bot.deliver(bounce(number, sequence=("Q3 founders", "Q4 CTOs")[number])) == 200
-    assert await bot.deliver(PAUSED) == 200
-    remote.inboxes = [{"id": "ib_1", "email": "sam@mail.example", "status": "resting"}]
-
-    async def listed() -> dict[str, Any] | None:
-        cards = [m for m in await bot.messages() if m["text"].startswith("mail.example is paused")]
-        return cards[0] if cards and "Pause 2 sequences" in shown(cards[0]) else None
-
-    card = await until(listed, seconds=20)
-    at = {"channel": card["channel"], "ts": card["ts"], "text": "Pause 2 sequences"}
-    asked = await bot.control("click", **at, user=seed.ANN.id, wait=10)
-    (question,) = asked["answers"]
-    assert "Pause 2 active sequences" in question["text"]
-    assert remote.patched == []
-    yes = {"channel": question["channel"], "ts": question["ts"], "text": "Pause these 2"}
-    await bot.control("click", **yes, user=seed.ANN.id, wait=10)
-    assert sorted(remote.patched) == [("sq_0001", "paused"), ("sq_0002", "paused")]

@@ -125,14 +125,6 @@ async def test_who_is_no_member_is_skipped_and_keeps_the_place(store: Store, clo
     assert await owners(store, clock, 1, routes(), first=4) == [BEN]
 
 
-async def test_all_away_is_the_groups_and_the_card_says_so(store: Store, clock: ManualClock) -> None:
-    nobody = Team(ANN, BEN, CLEO)
-    await arrive(store, interested(1), by=routes(people=nobody))
-    (post,) = await post_all(store, clock)
-    assert post.mention == GROUP
-    assert "everyone in the rota is away" in words(post)
-
-
 async def test_an_unclaimed_reply_passes_to_the_next_then_to_the_group(
     store: Store, clock: ManualClock
 ) -> None:
@@ -272,16 +264,3 @@ async def test_a_shared_message_mentions_each_owner_once(store: Store, clock: Ma
     (calls,) = (block for block in drawn.blocks if block["type"] == "context")
     assert calls["elements"][0]["text"] == f"<@{ANN}> <@{BEN}> <@{CLEO}>"
     assert "@ben's turn" in json.dumps(drawn.blocks)
-
-
-async def test_a_shared_message_calls_a_group_only_while_one_of_its_replies_is_unclaimed(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, interested(1), interested(2), by=routes())
-    one, two = (replace(post, bundle="b1", mention="S0ONCALL01") for post in await post_all(store, clock))
-    assert one.alert
-    assert two.alert
-    claimed = replace(two, alert=replace(two.alert, waiting_since=None))
-    assert "<!subteam^S0ONCALL01>" in rendering.message([one, claimed], several=False).text
-    both = [replace(one, alert=replace(one.alert, waiting_since=None)), claimed]
-    assert "S0ONCALL01" not in rendering.message(both, several=False).text
