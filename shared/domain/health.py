@@ -148,24 +148,18 @@ def _badness(domain: DomainHealth) -> tuple[int, bool, float, str]:
 
 def _domain(domain: str, inboxes: list[Inbox], *, thresholds: Thresholds) -> DomainHealth:
     verdicts = [verdict(inbox, thresholds=thresholds) for inbox in inboxes]
-    counted = Counter(map(kind_of, verdicts))
-    counts = {kind: counted[kind] for kind in KINDS}
+    kinds = ("resting" if one.word == "resting" else KIND_OF.get(one.tone, "unknown") for one in verdicts)
+    counts = dict.fromkeys(KINDS, 0) | Counter(kinds)
     scores = [inbox.health_score for inbox in inboxes if inbox.health_score is not None]
+    lowest = min(scores, default=None)
     return DomainHealth(
         domain=domain,
         inboxes=len(inboxes),
         **counts,
-        lowest=min(scores, default=None),
+        lowest=lowest,
         tone=worst({one.tone for one in verdicts}),
-        reasons=_reasons(counts, inboxes=len(inboxes), lowest=min(scores, default=None)),
+        reasons=_reasons(counts, inboxes=len(inboxes), lowest=lowest),
     )
-
-
-def kind_of(one: Verdict) -> str:
-    """The count of `KINDS` that an inbox with this verdict belongs to."""
-    if one.word == "resting":
-        return "resting"
-    return KIND_OF.get(one.tone, "unknown")
 
 
 def _reasons(counts: Mapping[str, int], *, inboxes: int, lowest: float | None) -> tuple[str, ...]:

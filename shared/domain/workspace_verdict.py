@@ -18,7 +18,6 @@ from shared.domain.health import DEFAULT, DomainHealth, Thresholds, count_by_kin
 from shared.domain.snapshot import SOURCES, ProblemStart, Reading, Snapshot
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
-from shared.records.guardrails import Incident
 from shared.text.formats import show_number, show_some
 
 NAMED = 4
@@ -167,40 +166,36 @@ class Condition:
 
 def conditions_of(snapshot: Snapshot, verdict: WorkspaceVerdict) -> tuple[Condition, ...]:
     """Everything that is wrong: the service, the domains in the order of the verdict's, then guardrails."""
-    domains = [found for domain in verdict.domains if (found := _of_domain(domain))]
-    conditions = (*_of_service(snapshot), *domains, *map(_of_guardrail, snapshot.firings))
+    conditions = [*_of_service(snapshot), *filter(None, map(_of_domain, verdict.domains))]
+    for incident in snapshot.firings:
+        text, since = f"guardrail {incident.rule}: {incident.note}", moment(incident.began_at)
+        found = Condition(kind=GUARDRAIL, where=incident.label, text=text, since=since, rule=incident.rule)
+        conditions.append(found)
     return dated(conditions, snapshot.problems)
 
 
 def dated(conditions: Iterable[Condition], starts: Iterable[ProblemStart]) -> tuple[Condition, ...]:
     """The conditions with their starts; what is not remembered stays as it is."""
+    # Each trouble has a start of its own: a key that was rejected before doesn't belong to a rate limit.
     known = {(one.key, one.kind): one for one in starts}
-
-    def start(condition: Condition) -> Condition:
-        found = known.get((condition.key, condition.kind))
-        if found is None:
-            return condition
-        # Each trouble has a start of its own: a key that was rejected before doesn't belong to a rate limit.
-        since, began = moment(found.kind_since), moment(found.since)
-        return replace(condition, since=since, began=began, is_older=found.is_older)
-
-    return tuple(map(start, conditions))
+    started = []
+    for condition in conditions:
+        start, values = known.get((condition.key, condition.kind)), dict[str, Any]()
+        if start:
+            values = {
+                "since": moment(start.kind_since),
+                "began": moment(start.since),
+                "is_older": start.is_older,
+            }
+        started.append(replace(condition, **values))
+    return tuple(started)
 
 
 def _of_domain(domain: DomainHealth) -> Condition | None:
-    text, extent = "; ".join(domain.reasons), domain.resting + domain.bad
-    if domain.paused:
-        return Condition(kind=PAUSED, where=domain.domain, text=text, extent=extent)
-    if extent:
-        kind = "resting" if domain.resting else "bad"
-        return Condition(kind=kind, where=domain.domain, text=text, extent=extent)
-    return None
-
-
-def _of_guardrail(incident: Incident) -> Condition:
-    since = moment(incident.began_at)
-    text = f"guardrail {incident.rule}: {incident.note}"
-    return Condition(kind=GUARDRAIL, where=incident.label, text=text, since=since, rule=incident.rule)
+    kinds = {PAUSED: domain.paused, "resting": domain.resting, BAD: domain.bad}
+    kind, extent = next((kind for kind, is_so in kinds.items() if is_so), ""), domain.resting + domain.bad
+    text = "; ".join(domain.reasons)
+    return Condition(kind=kind, where=domain.domain, text=text, extent=extent) if kind else None
 
 
 def _of_service(snapshot: Snapshot) -> Iterable[Condition]:
@@ -216,14 +211,7 @@ def _of_service(snapshot: Snapshot) -> Iterable[Condition]:
         reading.read_at and reading.read_at > since and not reading.error for reading in readings.values()
     )
     text = which_failed(cause, tuple(failing)) if answered else cause
-    yield Condition(kind=cause, where="", text=text, since=since_of_cause(failing.values(), cause))
-
-
-def since_of_cause(failing: Iterable[Reading[Any]], cause: str) -> datetime | None:
-    """The earliest failure for this cause."""
-    starts = [
-        reading.cause_since or reading.failed_since
-        for reading in failing
-        if (reading.cause or UNREACHABLE) == cause
-    ]
-    return min(filter(None, starts), default=None)
+    # Since the earliest failure for this cause.
+    same = [one for one in failing.values() if (one.cause or UNREACHABLE) == cause]
+    starts = filter(None, (one.cause_since or one.failed_since for one in same))
+    yield Condition(kind=cause, where="", text=text, since=min(starts, default=None))

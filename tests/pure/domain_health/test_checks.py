@@ -36,14 +36,6 @@ def test_a_good_domain_is_good_in_all_that_is_read() -> None:
     assert found[Check.SPF].records == ("v=spf1 ip4:192.0.2.0/24 -all",)
 
 
-def test_a_domain_that_is_gone_is_said_to_be_gone() -> None:
-    found = judged(Zones("other.example. A 192.0.2.1"))
-    assert {found[check].code for check in (Check.MX, Check.SPF)} == {Code.NO_DOMAIN}
-    advice = found[Check.MX].advice
-    assert advice
-    assert advice.action is Action.RENEW_DOMAIN
-
-
 @pytest.mark.parametrize(
     ("records", "code"),
     [(["10 mx.acme.example."], Code.FINE), ([], Code.MISSING), (["0 ."], Code.NULL_MX)],

@@ -38,7 +38,6 @@ class Zones:
     """The records of all names, each line `NAME TYPE DATA`."""
 
     def __init__(self, *texts: str) -> None:
-        self.ttl = TTL
         self.records: defaultdict[dns.name.Name, list[dns.rdata.Rdata]] = defaultdict(list)
         self.add(*texts)
 
@@ -69,25 +68,21 @@ class Zones:
                 return response
             wanted = [one for one in found if one.rdtype == asked.rdtype]
             if wanted:
-                response.answer.append(dns.rrset.from_rdata_list(name, self.ttl, wanted))
+                response.answer.append(dns.rrset.from_rdata_list(name, TTL, wanted))
                 return response
             alias = [one for one in found if one.rdtype == dns.rdatatype.CNAME]
             if not alias:
                 return response
-            response.answer.append(dns.rrset.from_rdata_list(name, self.ttl, alias))
+            response.answer.append(dns.rrset.from_rdata_list(name, TTL, alias))
             name = alias[0].target.canonicalize()  # type: ignore[attr-defined] # of a CNAME
         return response
 
     def _at(self, name: dns.name.Name) -> list[dns.rdata.Rdata] | None:
-        """The records of a name, those of a wildcard, none of a name above others; None: there is no such name."""
+        """The records of a name, none of a name above others; None: there is no such name."""
         if name in self.records:
             return self.records[name]
         if any(one.is_subdomain(name) for one in self.records):
             return []
-        for depth in range(1, len(name)):
-            _, above = name.split(len(name) - depth)
-            if (wild := dns.name.Name((b"*", *above.labels))) in self.records:
-                return self.records[wild]
         return None
 
     def answer(self, name: str, kind: str) -> Answer | Code:

@@ -80,12 +80,6 @@ def test_exceptions_are_left_out() -> None:
     assert holding(parse(f"{BOUNCES}, except 14:00-15:00 UTC"), known, now=NOW) == []
 
 
-def test_a_rule_finds_a_sequence_whose_name_hides_characters() -> None:
-    rule = parse('tell about sequence "q3 founders" when bounces > 2 in 24h')
-    known = activity(bounces(3, sequence="Q3\u200b founders\u202e"))
-    assert [one.holds for one in evaluate(rule, known, now=NOW)] == [True]
-
-
 def test_silence_needs_enough_sends_and_not_one_reply() -> None:
     rule = parse("tell when no replies after 200 sends in 7d")
     assert [one.holds for one in evaluate(rule, activity((), sent(200)), now=NOW)] == [True]
