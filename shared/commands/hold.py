@@ -18,7 +18,7 @@ from shared.api.pace import Priority
 from shared.api.pipeline import failed_attempts
 from shared.commands.base import Data
 from shared.commands.pause import WAS, Target
-from shared.commands.run import CommandContext
+from shared.commands.run import CommandContext, read_part
 from shared.records.audit import Before
 from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import (
@@ -130,19 +130,13 @@ class Held:
 
 async def read_revisions(context: CommandContext) -> Mapping[str, int] | None:
     """Read this before the sequences are listed: later it shows which statuses may be outdated."""
-    try:
-        return await context.records.changes.revisions(context.workspace.name)
-    except RecordsUnavailable:
-        return None
+    return (await read_part(context.records.changes.revisions(context.workspace.name))).value
 
 
 async def read_timers(context: CommandContext) -> Mapping[str, Timer]:
     """The ends of the timed pauses by sequence; none where the records can't be read."""
-    try:
-        timers = await context.records.timers(context.workspace.name, RESUME_TIMER)
-    except RecordsUnavailable:
-        return {}
-    return {timer.key: timer for timer in timers}
+    timers = (await read_part(context.records.timers(context.workspace.name, RESUME_TIMER))).value
+    return {timer.key: timer for timer in timers or ()}
 
 
 def target_of(sequence: Campaign, revisions: Mapping[str, int] | None) -> Target:

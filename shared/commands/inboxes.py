@@ -154,17 +154,14 @@ def _state(domain: DomainHealth) -> str:
 
 async def _bounces(domains: Iterable[str], context: CommandContext) -> dict[str, int]:
     """The bounces of the last 24 hours by domain; without those of which not all 24 hours are recorded."""
-    from shared.records.records import RecordsUnavailable
+    from shared.commands.run import read_part
 
     since, counts = context.now() - BOUNCES_OF, {}
-    try:
-        for domain in domains:
-            past = await context.records.domain_past(context.workspace.name, domain, since)
-            # Of a shorter time the count would be too low, and read as good news.
-            if past.known_from and past.known_from <= since:
-                counts[domain] = past.bounced
-    except RecordsUnavailable:
-        return {}
+    for domain in domains:
+        past = (await read_part(context.records.domain_past(context.workspace.name, domain, since))).value
+        # Of a shorter time the count would be too low, and read as good news.
+        if past and past.known_from and past.known_from <= since:
+            counts[domain] = past.bounced
     return counts
 
 

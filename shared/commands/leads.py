@@ -214,7 +214,6 @@ async def search(who: str, context: CommandContext, *, sequence_id: str | None =
     if sequence_id:
         lists.insert(1, (None, sequence_id))
     seen: set[str] = set()
-    names: list[str] = []
     for status, sequence in lists:
         is_all = not status and not sequence
         left = context.pages_searched if is_all else PAGES_LIKELY
@@ -231,8 +230,7 @@ async def search(who: str, context: CommandContext, *, sequence_id: str | None =
                 return Search(leads, f"Searched all {len(seen):,} leads.", complete)
             if not left:
                 break
-        names += [] if is_all else [status or "its sequence's"]
-    newest = f"the newest of all, and of the {', '.join(names[:-1])} and {names[-1]} ones"
+    newest = "the newest of all and of each status"
     return Search((), f"Searched {len(seen):,} leads: {newest}. The service doesn't offer a search.")
 
 

@@ -346,7 +346,7 @@ def _nothing_able(status: Status) -> Result:
 async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Result:
     """The result for the sequences: one by its name, several by their number."""
     from shared.commands.hold import FORGOTTEN
-    from shared.records.records import RecordsUnavailable
+    from shared.commands.run import read_part
 
     status, only = act.status, act.targets[0] if len(act.targets) == 1 else None
     changed, extended = tally.of("changed"), tally.of("extended")
@@ -376,10 +376,7 @@ async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Resu
     resumes = True
     if act.until and told:  # a fact for faces that know each reader's zone
         facts.append(Fact("Until", context.show(act.until), at=act.until))
-        try:
-            resumes = await context.records.bot_is_running()
-        except RecordsUnavailable:
-            resumes = False
+        resumes = bool((await read_part(context.records.bot_is_running())).value)
     names = () if only else (names_of(changed), _extended(extended, until))
     card = Card(
         title,

@@ -128,24 +128,19 @@ async def _recorded(moments: tuple[datetime, datetime], context: CommandContext)
 
 
 async def _domains(context: CommandContext) -> Domains:
-    """The state of the domains, and of their DNS where it is checked."""
-    from shared.commands.run import read_part
-    from shared.domain.dns_facts import dns_fact, in_dns
+    """The state of the domains."""
     from shared.domain.health import roll_up
 
-    domains, inboxes = [], await context.inboxes()
-    is_off = context.settings and not context.settings.dns.enabled
-    reports = None if is_off else await read_part(context.records.domains.reports())
-    for health in roll_up(inboxes, thresholds=context.workspace.thresholds):
-        dns: dict[str, object] = {"dns": "unknown" if reports else None, "dns_tone": Tone.UNKNOWN}
-        if reports and reports.value is not None:
-            report = reports.value.get(in_dns(health.domain))
-            fact = dns_fact(report, now=context.now(), zone=context.zone)
-            dns = {"dns": fact.value, "dns_tone": fact.tone}
-        text, name = "; ".join(health.reasons) or "healthy", health.domain or "unknown"
-        state = {"domain": name, "inboxes": health.inboxes, "score": health.lowest, "tone": health.tone}
-        domains.append({**state, "text": text, **dns})
-    return domains
+    return [
+        {
+            "domain": health.domain or "unknown",
+            "inboxes": health.inboxes,
+            "score": health.lowest,
+            "tone": health.tone,
+            "text": "; ".join(health.reasons) or "healthy",
+        }
+        for health in roll_up(await context.inboxes(), thresholds=context.workspace.thresholds)
+    ]
 
 
 def _facts(past: PeriodRecords | None, domains: Part[Domains]) -> Iterable[Fact]:

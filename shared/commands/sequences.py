@@ -197,10 +197,11 @@ def resolve_sequence(sequences: Many[Sequence], words: Many[str], *, greedy: boo
         before_end = words[count].lower() in END_WORDS or words[count][:1].isdigit()
         fitting = (_fitting if before_end else _named)(sequences, " ".join(words[:count]))
         after = tuple(words[count:])
-    by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences} if not fitting else {}
+    if fitting:
+        return Match(query=query, fitting=fitting, after=after if len(fitting) == 1 else ())
+    by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences}
     nearest = tuple(by_name[name] for name in nearest_of(_fold(query), by_name))
-    after = after if len(fitting) == 1 else ()
-    return Match(query=query, fitting=fitting, after=after, nearest=nearest, known=len(sequences))
+    return Match(query=query, fitting=(), nearest=nearest, known=len(sequences))
 
 
 def _named(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:

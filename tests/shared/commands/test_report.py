@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import httpx
 import pytest
 
 from shared.commands import UsageError, parse
-from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.records.audit import AuditEntry
 from tests.shared.harness import DOWN, NOW, CommandHarness, facts
 
@@ -63,21 +61,3 @@ async def test_sequences_of_one_name_are_told_apart_in_a_report(harness: Command
     found = await harness.say("report last week")
     assert found.data
     assert [row["group"] for row in found.data[0]["sequences"]] == ["Webinar (sq_3)", "Webinar (sq_1)"]
-
-
-async def test_the_report_tells_the_dns_of_each_domain_and_what_is_unknown(harness: CommandHarness) -> None:
-    broken = CheckReport(
-        check=Check.SPF, value=Value.PROBLEM, code=Code.MISSING, checked_at=NOW, confirmed=True
-    )
-    await harness.checked(DomainReport(domain="poor.com", checks=(broken,)))
-
-    async def dns() -> dict[str, tuple[str, str]]:
-        (row,) = (await harness.say("report")).data
-        domains: Any = row["domains"]
-        return {one["domain"]: (one["dns"], one["dns_tone"]) for one in domains}
-
-    found = await dns()
-    assert found["poor.com"] == ("SPF: no record", "bad")
-    assert found["good.com"] == ("unknown: not checked yet", "unknown")
-    harness.records = DOWN
-    assert (await dns())["poor.com"] == ("unknown", "unknown")
