@@ -162,7 +162,7 @@ def _terminal_width() -> int:
 def help_of(word: str) -> str | None:
     """The help of a program or command; None where a shell has no such word."""
     if how := REPLY_ACTS.get(word.lower()):
-        return f"In Slack: /outreach {how.line}"
+        return f"In Slack: /outreach {how.named}: {how.does}"
     known: Program | Command | None = PROGRAMS.get(word)
     if known is None and (command := find_command(word)) and offered(command):
         known = command

@@ -70,7 +70,7 @@ async def _help(arguments: Help, context: CommandContext) -> Result:
     if how := REPLY_ACTS.get(arguments.command):
         where = "In Slack, with the lead's name, its company or address; in the thread of the reply, without."
         example = Fact("Example", f"{how.words} ada {how.example}")
-        return Result(Card(how.line, text=(where,), facts=(example,)))
+        return Result(Card(f"{how.named}: {how.does}", text=(where,), facts=(example,)))
     command = COMMANDS[arguments.command]
     has = "you have it" if context.allows(command) else "you don't have it"
     runs = command.bare and not command.changes

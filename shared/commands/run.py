@@ -269,9 +269,10 @@ async def _answered_in_time(
             while not (await asyncio.wait({task}, timeout=SILENCE_SECONDS))[0]:
                 counts = context.client.counts
                 now = counts.requests - counts.retried - counts.throttled
-                if now == answered or failures:
+                if now == answered:
                     raise failures[-1] if failures else _silence(failures.waiting)
                 answered = now
+                failures.clear()  # what answers goes on: these were repeated
             return task.result()
         finally:
             task.cancel()

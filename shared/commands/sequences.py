@@ -23,7 +23,7 @@ from shared.commands.base import (
     one_of,
     refusal,
 )
-from shared.commands.times import END_WORDS
+from shared.commands.times import END_WORDS, read_end
 from shared.domain.card import Action, Button, Card, Column, Row, Table, Tone, columns, number
 from shared.text.formats import clip, plural, show_number
 from shared.text.tokenize import CURLY
@@ -194,9 +194,10 @@ def resolve_sequence(sequences: Many[Sequence], words: Many[str], *, greedy: boo
     for count in range(min(len(words) - 1, LONGEST_NAME_WORDS), 0, -1) if greedy else ():
         if fitting:
             break
-        before_end = words[count].lower() in END_WORDS or words[count][:1].isdigit()
+        rest = words[count:]
+        before_end = rest[0].lower() in END_WORDS or rest[0][:1].isdigit() or read_end(("until", *rest))
         fitting = (_fitting if before_end else _named)(sequences, " ".join(words[:count]))
-        after = tuple(words[count:])
+        after = tuple(rest)
     if fitting:
         return Match(query=query, fitting=fitting, after=after if len(fitting) == 1 else ())
     by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences}

@@ -63,7 +63,13 @@ class How(NamedTuple):
     """What follows the words, as people may type it."""
 
     @property
+    def named(self) -> str:
+        """The line where it names a lead."""
+        return f"{self.words} NAME {self.example}".rstrip()
+
+    @property
     def line(self) -> str:
+        """The line in the thread of a reply, and what it does."""
         return f"{self.words} {self.example}".rstrip() + f": {self.does}"
 
 

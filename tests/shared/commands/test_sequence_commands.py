@@ -45,6 +45,7 @@ async def test_automatic_resumption_is_promised_only_where_a_bot_runs(
         ("pause sq_1 bounces", "A reason comes after `reason`"),
         ("pause sq_1 for two days please", "`for 2d`"),
         ("pause sq_1 tomorrow", "`until tomorrow`"),
+        ("pause founders monday 9am", "`until monday 09:00`"),
         ("pause sq_1 til tomorow morning", "`until tomorrow 09:00`"),
         ("pause sq_1 until mondy", "`until monday`"),
         ("pause all for a while", "“a while” isn't a duration"),
