@@ -195,9 +195,6 @@ def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:
     if refused:  # for good, with Slack's own word
         text = ", ".join(f"{show_number(count, 'message')} ({error})" for error, count in refused.items())
         yield Fact("Refused by Slack", text, tone=Tone.BAD)
-    if known.unknown_timers:
-        text = f"{', '.join(known.unknown_timers)}: due, but unknown to this version. Upgrade the bot."
-        yield Fact("Timers", text, tone=Tone.WARN)
     if context.settings and (orphaned := known.orphaned_timers(context.settings.workspaces)):
         names = ", ".join(f"{show_number(count, 'pause')} in {name}" for name, count in orphaned.items())
         text = f"{names}: not in the settings, so they won't resume. Add the workspace again, or resume them yourself."

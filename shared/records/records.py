@@ -38,8 +38,6 @@ class AlertsSummary:
     """Channels that reject posts, and what Slack says of each."""
     refusals: Mapping[str, int] = field(default_factory=dict)
     """The number of messages that Slack refused, by its word for it."""
-    unknown_timers: tuple[str, ...] = ()
-    """Kinds of timers that are due and that this version does not know."""
     timers: Mapping[str, int] = field(default_factory=dict)
     """The number of timed pauses by workspace, including workspaces no longer in the settings."""
 

@@ -241,15 +241,11 @@ def _thin(tx: Transaction) -> int:
         )
     )
     superfluous = (c.at >= start) & (c.at < end) & is_followed
-    keys = [*samples.primary_key.columns]
-    rows = tx.execute(sa.select(*keys, c.at).where(superfluous).order_by(c.at).limit(AT_ONCE)).all()
-    if rows:
-        these = sa.and_(*(key == sa.bindparam(f"old_{key.name}") for key in keys))
-        old = [{f"old_{name}": value for name, value in row._asdict().items()} for row in rows]
-        tx.execute(sa.delete(samples).where(these), old)
-    until = rows[-1].at if len(rows) == AT_ONCE else end
-    facts.put(tx, THINNED, "", at=until)
-    return len(rows)
+    keys = sa.tuple_(*samples.primary_key.columns)
+    some = sa.select(*samples.primary_key.columns).where(superfluous).order_by(c.at).limit(AT_ONCE)
+    gone = tx.scalars(sa.delete(samples).where(keys.in_(some)).returning(c.at)).all()
+    facts.put(tx, THINNED, "", at=max(gone) if len(gone) == AT_ONCE else end)
+    return len(gone)
 
 
 _FIELDS = [field.name for field in fields(CountSample)]

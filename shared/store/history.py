@@ -39,7 +39,7 @@ from shared.store.deliveries import address, heard_since
 from shared.store.domains import Domains
 from shared.store.guardrails import Guardrails
 from shared.store.instance import last_seen
-from shared.store.jobs import RESUME, unknown_kinds
+from shared.store.jobs import RESUME
 from shared.store.messages import IS_COUNTED, broken_channels, is_in
 from shared.store.people import Turns
 from shared.store.rows import ALERT_ROWS, OWN, read_alerts
@@ -90,12 +90,6 @@ class Backlog:
     )
     oldest_at: float | None = None
 
-    def add(self, state: str, number: int, oldest: float) -> None:
-        """Count what is in a state: of a post, or empty for deliveries that no router has looked at."""
-        self.counts[state if state in self.counts else "waiting"] += number
-        if state not in {"dead", UNSURE, "held"}:  # they wait for something else than a turn
-            self.oldest_at = oldest if self.oldest_at is None else min(self.oldest_at, oldest)
-
 
 def backlogs(tx: Transaction, workspace: str | None = None) -> Mapping[str, Backlog]:
     """Count what is not posted yet, by workspace, those with nothing left out; or in one workspace alone."""
@@ -111,7 +105,11 @@ def backlogs(tx: Transaction, workspace: str | None = None) -> Mapping[str, Back
     parts = waiting.group_by(posts.c.workspace, _STATE), unrouted.group_by(deliveries.c.workspace)
     backlogs: defaultdict[str, Backlog] = defaultdict(Backlog)
     for name, state, number, oldest in tx.execute(sa.union_all(*parts)):
-        backlogs[name].add(state, number, oldest)
+        backlog = backlogs[name]
+        # Deliveries that no router has looked at have no state.
+        backlog.counts[state if state in backlog.counts else "waiting"] += number
+        if state not in {"dead", UNSURE, "held"}:  # they wait for something else than a turn
+            backlog.oldest_at = min(backlog.oldest_at or oldest, oldest)
     return backlogs
 
 
@@ -166,8 +164,6 @@ class Records(AuditLog, Subscriptions, Timers):
         unclaimed, unclaimed_since = count_unclaimed(tx, workspace)
         routed = (deliveries.c.workspace == workspace) & sa.not_(deliveries.c.pending)
         last = sa.select(deliveries.c.last_at).where(routed, sa.not_(deliveries.c.found))
-        due = (jobs.c.workspace == workspace) & (jobs.c.due_at <= tx.now)
-        unknown = sa.select(jobs.c.kind).where(due, jobs.c.kind.in_(unknown_kinds(tx))).distinct()
         return AlertsSummary(
             **{name: backlog.counts[name] for name in ("waiting", "dead", "unsure", "uncertain", "held")},
             oldest_waiting_at=moment(backlog.oldest_at),
@@ -178,7 +174,6 @@ class Records(AuditLog, Subscriptions, Timers):
             deliveries={row.kind: int(row.seen) for row in recent if row.kind},
             broken_channels={name: why for name, why in broken_channels(tx).items() if name in waiting},
             refusals=refusals(tx).get(workspace, {}),
-            unknown_timers=tuple(tx.scalars(unknown.order_by(jobs.c.kind))),
             timers={row.workspace: row.waiting for row in tx.execute(TIMERS_BY_WORKSPACE)},
         )
 

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from shared.frozen import frozen
 from shared.store import facts
-from shared.store.db.engine import AT_ONCE, Repository, Transaction, method, portions, probes, writes
+from shared.store.db.engine import AT_ONCE, Repository, Transaction, portions, probes, writes
 from shared.store.db.schema import NOW, jobs
 from shared.store.slack_limits import Pace
 
@@ -148,15 +148,13 @@ def _next_of(kinds: tuple[str, ...]) -> sa.Select[Any]:
     return sa.select(*firsts)
 
 
-def unknown_kinds(tx: Transaction) -> Sequence[str]:
-    """The kinds of jobs that this version doesn't know."""
-    return [kind for kind in tx.scalars(_ALL_KINDS) if kind not in KINDS]
-
-
 class Jobs(Repository):
     """The jobs that are due, and who does them."""
 
-    unknown_kinds = probes(method(unknown_kinds))
+    @probes
+    def unknown_kinds(self, tx: Transaction) -> Sequence[str]:
+        """The kinds of jobs that this version doesn't know."""
+        return [kind for kind in tx.scalars(_ALL_KINDS) if kind not in KINDS]
 
     @writes
     def claim(
@@ -307,8 +305,7 @@ def look_now(tx: Transaction, alerts: Collection[str]) -> None:
 
 def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
     """Have those of these looked at now that there are, before all that is merely due."""
-    sooner = sa.case((_c.due_at <= tx.now, _c.due_at), else_=tx.now)
-    due = sa.case((_c.token != 0, _c.due_at), else_=sooner)
+    due = sa.case(((_c.token != 0) | (_c.due_at <= tx.now), _c.due_at), else_=tx.now)
     for some in portions(sorted({*keys})):
         these = (_c.kind == kind) & (_c.workspace == "") & _c.key.in_(some)
         # By its revision, whoever looks at one just now does it again.
