@@ -51,7 +51,7 @@ from shared.api.errors import OutreachError
 from shared.api.transport import Transport
 from shared.domain.wall_clock import DAY
 from shared.frozen import frozen
-from shared.history import History
+from shared.history.history import History
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.store import LeaseTimings, Store, open_store

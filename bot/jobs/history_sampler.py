@@ -9,7 +9,8 @@ import structlog
 from bot.commands.context import CommandContexts
 from bot.runtime.pacing import visit
 from shared.domain.snapshot import SOURCES, Snapshot, refresh
-from shared.history import History, HistoryUnavailable
+from shared.history.history import History
+from shared.records.history import HistoryUnavailable
 
 EVERY = 900.0
 """Seconds between two readings: nine requests each."""

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from shared.records.history import HistoryUnavailable
 from shared.storage.database import OpenFile, open_engine
 
 T = TypeVar("T")
@@ -105,10 +106,6 @@ problems = sa.Table(
     sa.Column("gone_at", sa.Float),
     comment="Since when what is wrong has been so: the first process that saw it tells all others.",
 )
-
-
-class HistoryUnavailable(Exception):
-    """The history's database does not answer at the moment."""
 
 
 class Store:

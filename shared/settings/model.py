@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
     Field,
     PrivateAttr,
     field_validator,
 )
-from sqlalchemy.engine import URL
 
 from shared.domain.health import Thresholds
 from shared.frozen import frozen
@@ -32,8 +31,11 @@ from shared.settings.sections import (
     setting,
 )
 from shared.storage.config_file import user_state_folder
-from shared.storage.database import parse_url, sibling_url
+from shared.storage.sqlite_file import sibling_file, sqlite_file
 from shared.storage.webhook_file import FILE_NAME
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
 
 DEFAULT = "default"
 
@@ -216,9 +218,20 @@ class Settings(WorkspaceSection):
             raise UnknownWorkspace(name or "", known=self.workspaces)
         return place
 
+    @property
+    def _database_address(self) -> str:
+        return self.database_url or f"sqlite:///{self._own_folder / 'outreach.db'}"
+
     @cached_property
     def database(self) -> URL:
-        return parse_url(self.database_url or f"sqlite:///{self._own_folder / 'outreach.db'}")
+        from shared.storage.database import parse_url  # late: a first screen waits for no SQLAlchemy
+
+        return parse_url(self._database_address)
+
+    @property
+    def database_file(self) -> Path | None:
+        """The database's file; None for PostgreSQL, and in memory."""
+        return sqlite_file(self._database_address)
 
     @property
     def _own_folder(self) -> Path:
@@ -226,10 +239,7 @@ class Settings(WorkspaceSection):
 
     @property
     def _sqlite_folder(self) -> Path | None:
-        """The folder of the database's file; None for PostgreSQL, and in memory."""
-        path = self.database.database
-        is_file = self.database.get_backend_name() == "sqlite" and path != ":memory:"
-        return Path(path).resolve().parent if path and is_file else None
+        return self.database_file.resolve().parent if self.database_file else None
 
     @property
     def state_dir(self) -> Path:
@@ -258,11 +268,17 @@ class Settings(WorkspaceSection):
     def budget_database(self) -> URL:
         if self.database.get_backend_name() != "sqlite":
             return self.database
-        return URL.create("sqlite", database=str(self._own_folder / "budget.db"))
+        return self.database.set(database=str(self._own_folder / "budget.db"), query={})
 
     @property
     def history_database(self) -> URL:
-        return sibling_url(self.database, "history")
+        file = self.history_file
+        return self.database.set(database=str(file)) if file else self.database
+
+    @property
+    def history_file(self) -> Path | None:
+        """The file of the history beside the database's; PostgreSQL has it in the same database."""
+        return sibling_file(self.database_file, "history") if self.database_file else None
 
     def guardrails(self, workspace: str) -> Mapping[str, str]:
         """The sentences of a workspace's rules by their names."""

@@ -75,14 +75,6 @@ def parse_url(text: str) -> URL:
     raise DatabaseUnusable(f"{url.get_backend_name()} is not supported. Use sqlite:///PATH or postgresql://…")
 
 
-def sibling_url(url: URL, name: str) -> URL:
-    """The same PostgreSQL database, or for SQLite a sibling file: `outreach.db` -> `outreach-history.db`."""
-    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
-        return url
-    path = Path(url.database)
-    return url.set(database=str(path.with_name(f"{path.stem}-{name}{path.suffix}")))
-
-
 class OpenFile:
     """A SQLite file and its journal as they are at their paths while they are open; in memory there is none."""
 

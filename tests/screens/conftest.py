@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.history import History
+from shared.history.history import History
 from shared.storage.database import parse_url
 from tests.screens.desk import crisis
 from tests.tui.accounts import NOW, account

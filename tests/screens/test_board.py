@@ -9,7 +9,7 @@ from pathlib import Path
 from shared.api.models import Inbox, Sequence
 from shared.domain.failures import RATE_LIMITED, REJECTED, UNREADABLE
 from shared.domain.snapshot import Reading
-from shared.history import History
+from shared.history.history import History
 from shared.records.domains import DomainPast, DomainPause
 from shared.storage.database import parse_url
 from tests.screens.desk import PAUSED, Desk, at_desk, crisis, inboxes

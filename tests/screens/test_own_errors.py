@@ -9,7 +9,7 @@ import pytest
 from textual import events
 from textual.strip import Strip
 
-from shared.history import History
+from shared.history.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, Clock, account, acme, tick_of
 from tui.app.dashboard import DashboardApp

@@ -18,8 +18,8 @@ from pathlib import Path
 import psutil
 
 from shared.domain.snapshot import Snapshot
-from shared.history import History
-from shared.storage.database import parse_url, sibling_url
+from shared.history.history import History
+from shared.storage.database import parse_url
 from tests.kit.clock import moment
 from tests.tui.accounts import account
 from tools.bench.dashboard import tui_month
@@ -48,7 +48,7 @@ def run() -> Iterator[Row]:
 def _first_paint() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         database = f"sqlite:///{folder}/outreach.db"
-        asyncio.run(_remember(database))
+        asyncio.run(_remember(f"sqlite:///{folder}/outreach-history.db"))
         ours, bare = [], []
         for _ in range(STARTS):
             bare.append(_timed_import())
@@ -58,9 +58,9 @@ def _first_paint() -> Iterator[Row]:
     yield name, ratio, "×", "under 2.5 × import textual.app", ratio < 2.5
 
 
-async def _remember(database: str) -> None:
+async def _remember(history_database: str) -> None:
     now = moment() - timedelta(minutes=5)
-    async with History(sibling_url(parse_url(database), "history")) as history:
+    async with History(parse_url(history_database)) as history:
         await history.add(replace(account(now=now), workspace="default"), now=now)
 
 

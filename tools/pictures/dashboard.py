@@ -17,7 +17,7 @@ from shared.commands.base import Result
 from shared.domain.reply_queue import Permission, QueuedReplies, QueuedReply
 from shared.domain.snapshot import ProblemStart
 from shared.domain.workspace_verdict import PAUSED
-from shared.history import History
+from shared.history.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import FakeFeed
 from tools.pictures.crisis import CALM, FIRST, OVER, WORST, Moment, at, play

@@ -50,6 +50,8 @@ logger = logging.getLogger(__name__)
 
 STAGGER = 1.0
 """Seconds between the starts of workspaces, so that they do not all read at once."""
+PAINT_SECONDS = 0.2
+"""The time for the first screen to be laid out and painted, which the loading of the client would hold up."""
 LOOK_EVERY = timedelta(seconds=15)
 """The time between two readings of what a page shows beside the frame."""
 SCRUBBED = timedelta(hours=24)
@@ -132,17 +134,20 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.set_keymap(self._keys)
         self.board = BoardPage()
 
+    def get_default_screen(self) -> BoardPage:
+        """The board is the lowest screen: an empty one below it would be laid out first."""
+        return self.board
+
     def on_mount(self) -> None:
-        """Show the empty board at once, then let the ticks come."""
+        """Show what is known at once, then let the ticks come."""
         self.frame = self._live_frame()
-        self.push_screen(self.board)
         if self._start_on_wall:
             self.action_open("wall")
         for warning in unknown_keys(self._keys):
             self.toast(warning, severity="warning", timeout=30)
         self.set_interval(1.0, self.second_passed, name="clock")
         first, *others = self.states
-        self._start(first)
+        self.set_timer(PAINT_SECONDS, partial(self.board.call_after_refresh, self._start, first))
         for number, state in enumerate(others, start=1):
             # Each has a budget of its own, but they share this machine.
             self.set_timer(number * STAGGER, partial(self._start, state))

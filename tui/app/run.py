@@ -66,18 +66,21 @@ async def run_dashboard(
     encoding = output_encoding(sys.stdout.encoding, environ)
     is_plain = options.ascii or environ.get("TERM") == "linux" or not speaks_unicode(encoding)
     driver = AsciiDriver if is_plain else TerminalDriver
+    states = [
+        _state(
+            settings,
+            name,
+            load=load,
+            read_only=options.read_only or is_viewer,
+            open_records=open_records,
+            open_replies=open_replies,
+        )
+        for name in _workspaces(settings, workspace)
+    ]
+    if states[0].feed and (stored := states[0].feed.stored_tick()):
+        states[0].take(stored, now=utc_now())  # the first screen that is painted shows it
     app = DashboardApp(
-        [
-            _state(
-                settings,
-                name,
-                load=load,
-                read_only=options.read_only or is_viewer,
-                open_records=open_records,
-                open_replies=open_replies,
-            )
-            for name in _workspaces(settings, workspace)
-        ],
+        states,
         theme_name=options.theme,
         # A browser shows all colors, whatever terminal its server was started in.
         only_theme="" if is_viewer and "NO_COLOR" not in environ else plain_theme(environ),

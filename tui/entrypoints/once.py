@@ -19,7 +19,8 @@ from shared.commands.run import open_client
 from shared.domain import evidence
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, take_snapshot, to_text
 from shared.domain.workspace_verdict import PAUSED, Condition, conditions_of, judge_reading
-from shared.history import History, HistoryUnavailable
+from shared.history.history import History
+from shared.records.history import HistoryUnavailable
 from shared.settings import Settings, Workspace
 from shared.text.sanitize import visible, visible_json
 from tui.app.dashboard import DashboardApp
@@ -114,14 +115,14 @@ async def _with_starts(
 ) -> tuple[Snapshot, DomainFacts]:
     """The snapshot with since when and why what is wrong is so, as far as earlier runs and the bot remember."""
     starts: dict[str, ProblemStart] = {}
-    if may_hold_data(settings.history_database):  # else reading it would create the file
+    if may_hold_data(settings.history_file):  # else reading it would create the file
         async with History(settings.history_database, thresholds=place.thresholds) as store:
             with contextlib.suppress(HistoryUnavailable):
                 starts = {start.key: start for start in await store.problems(place.name)}
     verdict = judge_reading(snapshot.inboxes, thresholds=place.thresholds)
     troubled = [condition for condition in conditions_of(snapshot, verdict) if condition.is_of_domain]
     facts = DomainFacts()
-    if troubled and open_records and may_hold_data(settings.database):
+    if troubled and open_records and may_hold_data(settings.database_file):
         async with open_records(settings) as records:
             names = [condition.where for condition in troubled]
             facts = DomainFacts(pasts=await read_pasts(records, place.name, names, now=now))
@@ -193,7 +194,7 @@ async def _lanes(
         lanes = await history.incident(inboxes, start=start, end=end, fresh=True, thresholds=place.thresholds)
         noticed = await history.marks(PageRef(kind="incident"), start=start, end=end)
     recorded: Sequence[Mark] = ()
-    if open_records and may_hold_data(settings.database):
+    if open_records and may_hold_data(settings.database_file):
         async with open_records(settings) as records:
             recorded = await read_marks(records, snapshot, start=start, end=end)
     return lanes.with_marks(together(recorded, noticed))

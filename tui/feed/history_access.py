@@ -10,18 +10,21 @@ import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from shared.api.models import Inbox
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
 from shared.frozen import frozen
-from shared.history import History, HistoryUnavailable, Transition
+from shared.records.history import HistoryUnavailable, Transition
 from tui.model.changes import ChangeLine, change_lines
 from tui.model.course import LEAST_SPAN, Course, course_of
 from tui.model.happened import Mark, of_transitions
 from tui.model.incident import Incident, lanes_of
 from tui.model.lines import PageRef
+
+if TYPE_CHECKING:
+    from shared.history.history import History
 
 logger = logging.getLogger(__name__)
 

@@ -1,6 +1,7 @@
 """A feed that shows the stored snapshot at once, and connects to the service in the background.
 
-The client and the commands take longer to load than the first screen to paint: they are imported once it stands.
+SQLAlchemy, the client and the commands take longer to load than the first screen to paint: they are imported once it
+stands.
 """
 
 from __future__ import annotations
@@ -21,22 +22,20 @@ from shared.domain.card import Fact, Tone
 from shared.domain.dns_facts import advice, dns_facts, in_dns
 from shared.domain.local_zone import local_zone
 from shared.domain.snapshot import Snapshot, service_day
-from shared.history import History
+from shared.history.last_snapshot import read_last_snapshot
 from shared.records.audit import Actor
 from shared.records.domains import DomainPast
 from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import PauseEnd
 from shared.settings import Settings, SettingsError
-from tui.feed.history_access import HistoryAccess
+from tui.feed.history_access import HistoryAccess, as_recalled
 from tui.feed.pending_changes import Asked, run_command
 from tui.feed.poller import Poller, Tick, intervals
 from tui.model import happened
-from tui.model.board import DomainFacts
+from tui.model.board import DomainFacts, compose
 from tui.model.happened import Mark
 
 if TYPE_CHECKING:
-    from sqlalchemy.engine import URL
-
     from shared.api import OutreachClient
     from shared.commands.base import Question, Result
     from shared.commands.run import CommandContext
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PAINT_SECONDS = 0.2
-"""The time for the stored board to be painted before more is loaded."""
 KEPT_TODAY = timedelta(minutes=1)
 SETTLE_SECONDS = 3.0
 """The time for the first reads, before the bot's records are opened."""
@@ -90,8 +87,20 @@ class ServiceFeed:
         self.history: HistoryAccess | None = None
         """None until it is open."""
         self.thresholds = self._place.thresholds
-        self.has_bot = may_hold_data(settings.database)
+        own = {str(name): seconds for name, seconds in settings.dashboard.intervals.items()}
+        self._intervals = intervals(settings.poll_seconds, own)
+        self.has_bot = may_hold_data(settings.database_file)
         """A bot's database is at hand: it knows who has claimed which reply."""
+
+    def stored_tick(self) -> Tick | None:
+        """The board as it was kept last, for the first screen; its charts come with the first tick. None: nothing was kept."""
+        file = self._settings.history_file
+        snapshot = read_last_snapshot(file, self._place.name, now=self._now()) if file else None
+        if snapshot is None:
+            return None
+        snapshot = as_recalled(snapshot)
+        board = compose(snapshot, intervals=self._intervals, thresholds=self.thresholds)
+        return Tick(snapshot=snapshot, board=board, changes=(), beats=0)
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         """Begin; both are called in the event loop, `fail` when nothing can be delivered."""
@@ -167,24 +176,21 @@ class ServiceFeed:
             fail(error)
 
     async def _poll(self, deliver: Callable[[Tick], object]) -> None:
+        from shared.history.history import History  # late: it loads SQLAlchemy
+
         settings, place = self._settings, self._place
         async with History(settings.history_database, thresholds=place.thresholds) as store:
             self.history = HistoryAccess(store, workspace=place.name)
-            own = {str(name): seconds for name, seconds in settings.dashboard.intervals.items()}
             poller = Poller(
                 workspace=place.name,
-                intervals=intervals(settings.poll_seconds, own),
+                intervals=self._intervals,
                 jitter=settings.dashboard.jitter,
                 now=self._now,
                 thresholds=place.thresholds,
                 history=self.history,
             )
             async with aclosing(poller):
-                past = await self.history.recall(now=self._now())
-                poller.start(deliver, past=past)
-                if past.snapshot:
-                    await poller.has_delivered.wait()
-                    await asyncio.sleep(PAINT_SECONDS)
+                poller.start(deliver, past=await self.history.recall(now=self._now()))
                 from shared.commands.run import open_client  # late: it loads the client
 
                 # The poller is closed before the client that it reads with.
@@ -295,8 +301,6 @@ async def opened_replies(
         yield queue
 
 
-def may_hold_data(database: URL) -> bool:
-    """True for a server's database, and for a file that is there."""
-    return database.get_backend_name() != "sqlite" or bool(
-        database.database and Path(database.database).is_file()
-    )
+def may_hold_data(file: Path | None) -> bool:
+    """True for a file that is there, and where a server has the database."""
+    return file is None or file.is_file()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from shared.api.models import Inbox
-from shared.history import Transition
+from shared.records.history import Transition
 
 
 @dataclass(frozen=True, slots=True)

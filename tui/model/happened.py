@@ -15,8 +15,8 @@ from shared.domain.dns_facts import change_of
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import DomainChange, Value
 from shared.frozen import frozen
-from shared.history import Transition
 from shared.records.guardrails import Incident
+from shared.records.history import Transition
 from shared.records.records import PeriodRecords
 from shared.text.formats import show_number
 from tui.theme.palette import Ink

@@ -17,7 +17,7 @@ from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.api.models import Inbox
 from shared.domain.health import DEFAULT
-from shared.history import History
+from shared.history.history import History
 from shared.store import open_store
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness

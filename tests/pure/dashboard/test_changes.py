@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from shared.domain.snapshot import Snapshot
-from shared.history import History
+from shared.history.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, account
 from tui.feed.history_access import HistoryAccess

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
-from shared.history import Transition
 from shared.records.audit import Actor, AuditEntry
 from shared.records.domains import DomainIncident
+from shared.records.history import Transition
 from shared.records.records import PeriodRecords
 from tests.tui.accounts import NOW
 from tui.model.happened import LOOKS, MarkKind, of_dns, of_period, of_transitions, together

@@ -17,8 +17,10 @@ from sqlalchemy.engine import URL
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.api.pace import BudgetState
 from shared.domain.snapshot import SOURCES, Reading, Snapshot, from_text, to_text
-from shared.history import History, HistoryUnavailable, writer
-from shared.storage.database import parse_url, sibling_url
+from shared.history import writer
+from shared.history.history import History
+from shared.records.history import HistoryUnavailable
+from shared.storage.database import parse_url
 from tests.shared.harness import NOW
 
 HOUR = timedelta(hours=1)
@@ -38,7 +40,7 @@ def snapshot(at: datetime, *, score: float | None = 90, status: str = "active") 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
     if request.param == "sqlite":
-        return sibling_url(parse_url(f"sqlite:///{tmp_path}/outreach.db"), "history")
+        return parse_url(f"sqlite:///{tmp_path}/outreach-history.db")
     found = parse_url(request.getfixturevalue("postgresql"))
     engine = sa.create_engine(found)
     with engine.begin() as connection:

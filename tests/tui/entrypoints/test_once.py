@@ -20,8 +20,8 @@ from cli.main import main
 from sandbox.service import Service
 from shared.commands.run import open_client
 from shared.domain.snapshot import SOURCES, ProblemStart
-from shared.history import History
-from shared.storage.database import parse_url, sibling_url
+from shared.history.history import History
+from shared.storage.database import parse_url
 from tests.kit.clock import moment
 from tests.kit.pace import lift_rate_limit
 from tests.tui.service_settings import settings_of
@@ -152,7 +152,7 @@ async def test_once_tells_since_when_as_earlier_runs_saw_it_and_creates_no_file(
         await pause_a_domain(sandbox)
         settings = settings_of(sandbox, tmp_path)
         place, began = settings.workspace(), moment() - timedelta(hours=3)
-        kept = sibling_url(parse_url(f"sqlite:///{tmp_path}/outreach.db"), "history")
+        kept = parse_url(f"sqlite:///{tmp_path}/outreach-history.db")
         code, out, _ = await once(sandbox.base_url, key, "--json")
         (alarm,) = [one for one in json.loads(out)["alarms"] if one["kind"] == "paused"]
         assert (code, alarm["since"]) == (0, None)

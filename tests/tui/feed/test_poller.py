@@ -17,7 +17,7 @@ from shared.api.models import Inbox, Lead, Page, Sequence, StatsRow
 from shared.api.pace import BudgetState
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.domain.workspace_verdict import SERVICE
-from shared.history import History
+from shared.history.history import History
 from shared.settings import SettingsError, load
 from shared.storage.database import parse_url
 from tests.kit.clock import moment

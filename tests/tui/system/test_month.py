@@ -11,7 +11,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from shared.domain.snapshot import Snapshot
-from shared.history import History
+from shared.history.history import History
 from shared.records.replies import InterestedReply
 from shared.storage.database import parse_url
 from tests.tui.accounts import Clock, FakeFeed, account, failing

@@ -23,7 +23,7 @@ import psutil
 from shared.api.client import OutreachClient
 from shared.api.pace import LocalBudget
 from shared.domain.snapshot import Reading
-from shared.history import History
+from shared.history.history import History
 from shared.storage.database import parse_url
 from tests.kit.clock import moment
 from tools.bench.dashboard.large_account import Lag, large_snapshot
