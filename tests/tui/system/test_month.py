@@ -93,6 +93,6 @@ async def test_the_memory_of_a_wall_is_flat_over_a_month(tmp_path: Path, clock: 
             assert len(told) > DAYS / 3, "things happened"
             told.clear()
             assert len(app.screen.query("*")) == widgets
-            assert len(app.screen_stack) == 3, "the empty screen, the board and the wall"
+            assert len(app.screen_stack) == 2, "the board and the wall"
     growth = sum(taken[-3:]) / 3 - sum(taken[SETTLED - 3 : SETTLED]) / 3
     assert growth < MOST_GROWTH, str(taken)
