@@ -20,7 +20,7 @@ from shared.commands.base import DOMAIN
 from shared.domain.card import Card
 from shared.guardrails.activity import Activity, domain_of
 from shared.guardrails.catalog import NamedRule, catalog
-from shared.guardrails.evaluate import CLEAR_SECONDS, Finding, doubt, holding, is_on, measured, spans_of
+from shared.guardrails.evaluate import CLEAR_SECONDS, Finding, doubt, holding, is_on, spans_of
 from shared.guardrails.rule import EVENT_OF, Action, Rule, Scope, parse
 from shared.records.guardrails import ALL, Incident
 from shared.store import Store
@@ -90,7 +90,7 @@ class GuardrailWatch:
             action=rule.action,
             subject=finding.subject,
             label=finding.label,
-            note=measured(rule.condition, finding),
+            note=finding.note,
             per_day=rule.per_day,
         )
         if rule.action is not Action.TELL and (await self._sequences(claim, rule))[1]:

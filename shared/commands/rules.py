@@ -69,7 +69,7 @@ async def _list(rules: Mapping[str, NamedRule], context: CommandContext) -> Resu
     facts, rows = [], []
     for name, named in rules.items():
         fired = next((one for one in incidents if one.rule == name), None)
-        holds = any(one.holds for one in evaluate(named.rule, activity, now=now))
+        holds = bool(evaluate(named.rule, activity, now=now))
         state, why = _state(named, activity, switches, context)
         at = moment(fired.began_at) if fired else None
         # Without the usual limits, which say little.

@@ -6,7 +6,6 @@ A question has nothing in it but the domain's name, what its own records name, a
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
@@ -88,15 +87,7 @@ def system_resolvers() -> list[tuple[str, int]]:
         found = dns.resolver.Resolver(configure=True)
     except (dns.exception.DNSException, OSError):
         return []
-    return [(str(one), found.port) for one in found.nameservers if _is_address(str(one))]
-
-
-def _is_address(text: str) -> bool:
-    try:
-        socket.getaddrinfo(text, None, flags=socket.AI_NUMERICHOST)
-    except OSError:
-        return False
-    return True
+    return [(one, found.port) for one in found.nameservers if isinstance(one, str)]
 
 
 class Lookup:

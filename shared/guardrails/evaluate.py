@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import Any
 
 from shared.domain.evidence import chance_of_so_few
 from shared.domain.wall_clock import DAY, moment
@@ -42,37 +40,45 @@ OPEN_END_SECONDS = DAY
 
 @frozen
 class Finding:
-    """The state of one subject under a rule. Rates are fractions."""
+    """A subject for which a rule holds."""
 
     subject: str
     label: str
-    value: float | None
-    limit: float
-    count: int = 0
-    sends: int | None = None
-    holds: bool = False
-    detail: str = ""
-    """The checks that are broken."""
-    known: float = 0.0
-    """Seconds of the window of which events are known, where that is not all of it."""
+    note: str
+    """The measurement: `12 bounces in 169 sends (7.1%) in 24 h. Limit: 5%`."""
+
+
+Noted = Iterable[tuple[str, str]]
+"""Subjects that meet a condition, each with what was measured."""
 
 
 def evaluate(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
-    """Every subject of a rule, those that the rule excepts left out."""
+    """The subjects that meet a rule's condition, those that the rule excepts left out."""
     activity.look_at(now)
-    start = now - rule.condition.window.total_seconds()
+    window, only = {"start": now - rule.condition.window.total_seconds(), "end": now}, subject_key(rule.only)
     match rule.condition.test:
         case Comparison.RATE_ABOVE | Comparison.COUNT_ABOVE:
-            found = _above(rule, activity, start=start, end=now)
+            noted = _above(rule, activity, **window)
         case Comparison.LEVEL_BELOW | Comparison.FALL:
-            found = _health(rule, activity, start=start, end=now)
+            noted = _health(rule, activity, **window)
         case Comparison.BROKEN:
-            found = _broken(rule, activity, at=now)
+            noted = _broken(activity, at=now)
         case _:
-            found = _answers(rule, activity, start=start, end=now)
-    only = subject_key(rule.only)
-    meant = (one for one in found if not only or one.subject == only)
-    return [one for one in meant if not rule.excepts(one.label)]
+            noted = _answers(rule, activity, **window)
+    found = [
+        Finding(subject=key, label=activity.label(rule.scope, key), note=note)
+        for key, note in noted
+        if only in {"", key}
+    ]
+    return [one for one in found if not rule.excepts(one.label)]
+
+
+def holding(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
+    """The subjects for which a rule may fire."""
+    # An incident that lasts is found again after the excepted hours.
+    if rule.except_hours and rule.except_hours.ends_after(moment(now)):
+        return []
+    return evaluate(rule, activity, now=now)
 
 
 def spans_of(rules: Iterable[Rule]) -> frozenset[float]:
@@ -86,77 +92,63 @@ def spans_of(rules: Iterable[Rule]) -> frozenset[float]:
     return frozenset(spans)
 
 
-def holding(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
-    """The subjects for which the rule holds."""
-    # An incident that lasts is found again after the excepted hours.
-    if rule.except_hours and rule.except_hours.ends_after(moment(now)):
-        return []
-    return [one for one in evaluate(rule, activity, now=now) if one.holds]
-
-
-def _finding(rule: Rule, activity: Activity, subject: str, **values: Any) -> Finding:
-    """How the subject stands; the limit is that of the rule unless it is given."""
-    limit = rule.condition.limit / (100 if rule.condition.sends else 1)
-    label = activity.label(rule.scope, subject)
-    return Finding(**{"subject": subject, "label": label, "limit": limit, **values})
-
-
-def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
-    condition, kind, scope = rule.condition, EVENT_OF[rule.condition.metric], rule.scope
-    since = max(start, activity.known_since(condition.metric))
+def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Noted:
+    condition, scope = rule.condition, rule.scope
+    kind, limit = EVENT_OF[condition.metric], show_limit(condition.limit)
+    since, window = max(start, activity.known_since(condition.metric)), show_exact_span(condition.window)
     if since > end:
         return
-    counts = activity.happened(kind, scope, start=start, end=end)
     if condition.test is Comparison.COUNT_ABOVE:
-        for key, count in counts.items():
-            yield _finding(rule, activity, key, value=count, count=count, holds=count > condition.limit)
+        for key, count in activity.happened(kind, scope, start=start, end=end).items():
+            if count > condition.limit:
+                yield key, f"{count:,} {condition.metric} in {window}. Limit: {limit}"
         return
-    certain: dict[str, Finding] = {}
+    spans = [(start, window)]
     if since > start:
-        # A rate holds whatever is unknown of the time before the first delivery, if the known events of the whole
-        # window are too many for the largest number of sends that it can have had.
-        most = activity.counted("sends", scope, start=start, end=end, generous=True)
-        least = activity.counted("sends", scope, start=start, end=end)
+        # A rate holds whatever is unknown of the time before the first delivery, if the known events of the whole window
+        # are too many for the largest number of sends that it can have had. Otherwise events and sends of the same time
+        # are counted: bounces before the first delivery weren't received, and the rate would be too low.
+        known = show_exact_span(timedelta(seconds=end - since))
+        spans.append((since, f"the {known} since the first delivery"))
+    told = set()
+    for begin, span in spans:
+        counts = activity.happened(kind, scope, start=begin, end=end)
+        most = activity.counted("sends", scope, start=begin, end=end, generous=True)
+        sure = activity.counted("sends", scope, start=begin, end=end) if begin < since else most
         for key, sends in most.items():
-            sure = _rate(rule, activity, key, counts, sends=sends, enough=least.get(key, 0))
-            certain |= {key: sure} if sure.holds else {}
-        yield from certain.values()
-    # Bounces before the first delivery weren't received: count events and sends of the same time, or the rate is too low.
-    counts = activity.happened(kind, scope, start=since, end=end)
-    known = end - since if since > start else 0.0
-    for key, sends in activity.counted("sends", scope, start=since, end=end, generous=True).items():
-        if key not in certain:
-            yield replace(_rate(rule, activity, key, counts, sends=sends, enough=sends), known=known)
+            count, enough = counts.get(key, 0), sure.get(key, 0) >= condition.sends
+            if key not in told and enough and count > sends * condition.limit / 100:
+                told.add(key)
+                yield key, _share(condition, count, sends, span=span, limit=f"{limit}%")
 
 
-def _rate(
-    rule: Rule, activity: Activity, key: str, counts: Mapping[str, int], *, sends: int, enough: int
-) -> Finding:
-    count = counts.get(key, 0)
-    found = _finding(rule, activity, key, value=count / sends if sends else None, count=count, sends=sends)
-    holds = enough >= rule.condition.sends and found.value is not None and found.value > found.limit
-    return replace(found, holds=holds)
+def _share(condition: Condition, count: int, sends: int, *, span: str, limit: str) -> str:
+    rate = show_rate(count / sends)
+    return f"{count:,} {condition.metric} in {sends:,} sends ({rate}) in {span}. Limit: {limit}"
 
 
-def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
+def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Noted:
     """Rates from the stats that are to be high: fewer sends are taken for true where readings are sparse."""
-    condition = rule.condition
+    condition, window = rule.condition, show_exact_span(rule.condition.window)
     sent = activity.counted("sends", rule.scope, start=start, end=end)
     answered = activity.counted(condition.metric, rule.scope, start=start, end=end, generous=True)
     for key in sent.keys() & answered.keys():
         sends, count = sent[key], answered[key]
-        rate, limit = count / sends if sends else None, condition.limit / 100
+        limit, shown = condition.limit / 100, f"{show_limit(condition.limit)}%"
+        if sends < condition.sends:
+            continue
         if condition.test is Comparison.SILENCE:
-            holds = not count
-        elif condition.test is Comparison.RATE_BELOW:
-            holds = rate is not None and rate < limit
-        else:
+            if not count:
+                yield key, f"no replies after {sends:,} sends in {window}"
+            continue
+        if condition.test is Comparison.BELOW_BASELINE:
             baseline = _baseline(rule, activity, key, start=start)
             limit *= baseline
-            holds = rate is not None and rate < limit
-            holds = holds and chance_of_so_few(count, sends, baseline) < UNLIKELY
-        holds = holds and sends >= condition.sends
-        yield _finding(rule, activity, key, value=rate, limit=limit, count=count, sends=sends, holds=holds)
+            shown = show_rate(limit)
+            if chance_of_so_few(count, sends, baseline) >= UNLIKELY:
+                continue
+        if count < sends * limit:
+            yield key, _share(condition, count, sends, span=window, limit=shown)
 
 
 def _baseline(rule: Rule, activity: Activity, key: str, *, start: float) -> float:
@@ -169,21 +161,21 @@ def _baseline(rule: Rule, activity: Activity, key: str, *, start: float) -> floa
     return count / sends if sends >= condition.sends else 0.0
 
 
-def _health(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
-    limit, is_level = rule.condition.limit, rule.condition.test is Comparison.LEVEL_BELOW
+def _health(rule: Rule, activity: Activity, *, start: float, end: float) -> Noted:
+    condition, limit = rule.condition, show_limit(rule.condition.limit)
+    is_level = condition.test is Comparison.LEVEL_BELOW
     before = {} if is_level else activity.health(rule.scope, at=start)
     for key, score in activity.health(rule.scope, at=end).items():
-        if is_level:
-            yield _finding(rule, activity, key, value=score, holds=score < limit)
-        elif key in before:
-            fall = before[key] - score
-            yield _finding(rule, activity, key, value=fall, holds=fall >= limit)
+        if is_level and score < condition.limit:
+            yield key, f"health {show_limit(score)}. Limit: {limit}"
+        elif key in before and before[key] - score >= condition.limit:
+            fall = f"health fell by {show_limit(before[key] - score)}"
+            yield key, f"{fall} in {show_exact_span(condition.window)}. Limit: {limit}"
 
 
-def _broken(rule: Rule, activity: Activity, *, at: float) -> Iterable[Finding]:
+def _broken(activity: Activity, *, at: float) -> Noted:
     for key, checks in activity.broken(at=at).items():
-        detail = ", ".join(check.upper() for check in Check if check in checks)
-        yield _finding(rule, activity, key, value=len(checks), limit=1, holds=True, detail=detail)
+        yield key, f"DNS is broken: {', '.join(check.upper() for check in Check if check in checks)}"
 
 
 def _clock(at: float) -> str:
@@ -202,29 +194,6 @@ def doubt(rule: Rule, activity: Activity, *, now: float, show: Callable[[float],
     if gap and gap[1] - gap[0] > OUTAGE_SECONDS and rule.condition.metric is not Metric.HEALTH:
         return f"the bot has no data from {show(gap[0])} to {show(gap[1])}"
     return ""
-
-
-def measured(condition: Condition, finding: Finding) -> str:
-    """`12 bounces in 169 sends (7.1%) in 24 h. Limit: 5%`: what was found, and the rule's limit."""
-    window, limit = show_exact_span(condition.window), show_limit(condition.limit)
-    if finding.known:
-        window = f"the {show_exact_span(timedelta(seconds=finding.known))} since the first delivery"
-    counted, value = f"{finding.count:,} {condition.metric}", show_limit(finding.value or 0)
-    match condition.test:
-        case Comparison.RATE_ABOVE | Comparison.RATE_BELOW | Comparison.BELOW_BASELINE:
-            shown = show_rate(finding.limit) if condition.test is Comparison.BELOW_BASELINE else f"{limit}%"
-            sends = f"{counted} in {finding.sends or 0:,} sends ({show_rate(finding.value)})"
-            return f"{sends} in {window}. Limit: {shown}"
-        case Comparison.COUNT_ABOVE:
-            return f"{counted} in {window}. Limit: {limit}"
-        case Comparison.SILENCE:
-            return f"no replies after {finding.sends or 0:,} sends in {window}"
-        case Comparison.LEVEL_BELOW:
-            return f"health {value}. Limit: {limit}"
-        case Comparison.FALL:
-            return f"health fell by {value} in {window}. Limit: {limit}"
-        case Comparison.BROKEN:
-            return f"DNS is broken: {finding.detail}"
 
 
 def is_on(switch: Switch, *, now: float) -> bool:
@@ -259,7 +228,7 @@ def backtest(rule: Rule, activity: Activity, *, start: float, end: float) -> lis
                 firing = Firing(
                     at=now,
                     label=one.label,
-                    note=measured(rule.condition, one),
+                    note=one.note,
                     sends=activity.counted("sends", rule.scope, start=now, end=until).get(one.subject),
                     bounces=activity.happened(bounced, rule.scope, start=now, end=until).get(one.subject, 0),
                 )
