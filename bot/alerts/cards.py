@@ -93,7 +93,8 @@ def footer(alert: Alert) -> str:
 
 def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
     """The card of a reply: its author, owner and words, where it came from, and what can be done."""
-    event, tone = alert.event, Tone.INFO
+    event, tone, (row, menu) = alert.event, Tone.INFO, _acts(alert)
+    more = Button(label="Details …", action=OnAlert(verb=DETAILS, alert=alert.id), menu=True)
     if alert.state is State.UNCLAIMED and kind_of(event.kind).claimable:
         tone = Tone.WARN if alert.nudges else Tone.GOOD
     # Without a public address of the bot, the address has a link that answers.
@@ -112,7 +113,7 @@ def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
             *snooze_end(alert),
             *facts_of(("Delivery", LATE if alert.found else "")),
         ),
-        buttons=_buttons(alert),
+        buttons=(*row, *menu[: MENU - 1], more),
         notifies=True,
     )
 
@@ -190,13 +191,6 @@ def snooze_end(alert: Alert) -> tuple[Fact, ...]:
         return ()
     label = "Reminder" if alert.claimed_by else "Snoozed until"
     return (when(label, moment(alert.snoozed_until), brief=True),)
-
-
-def _buttons(alert: Alert) -> tuple[Button, ...]:
-    """The first acts of the alert's state, and the menu with the next ones and the details."""
-    row, menu = _acts(alert)
-    details = Button(label="Details …", action=OnAlert(verb=DETAILS, alert=alert.id), menu=True)
-    return (*row, *menu[: MENU - 1], details)
 
 
 def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:

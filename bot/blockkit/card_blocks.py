@@ -213,7 +213,7 @@ def render_condensed(card: Card) -> Message:
     facts = tuple(replace(fact, value=f"{fact.label} {fact.value}", at=None) for fact in card.facts)
     bare = replace(card, buttons=(), facts=facts)
     for sizes in ITEM_SIZES:
-        blocks = [*_item(bare, 0, sizes), *([row] if row else [])]
+        blocks = [*_item(bare, 0, sizes), *context(card.footer), *([row] if row else [])]
         if size(blocks) <= TOTAL:
             return Message(text=fallback(card), blocks=blocks)
     return render(card)
@@ -258,7 +258,7 @@ def _item(card: Card, number: int, sizes: tuple[int, int, int]) -> list[Block]:
     words = [text_element(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
     if card.quote and quoted:
         words.append(text_element(f"\n“{cut(visible(card.quote), quoted)}”"))
-    below = " · ".join(visible(part) for part in (*card.text, *facts, card.footer) if part)
+    below = " · ".join(visible(part) for part in (*card.text, *facts) if part)
     if below and details:
         words += rich_elements(f"\n{cut(below, details)}")
     first = card.buttons[:ITEM_BUTTONS]

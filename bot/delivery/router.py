@@ -62,22 +62,18 @@ class Router:
 
     async def round(self) -> float:
         """Route a portion of what is stored; returns after how many seconds to look again."""
-        try:
-            await self._route()
-        except RecordsUnavailable as error:
-            log.warning("database unavailable", error=str(error))
-            self._signals.unrouted = True
-            return OUTAGE_SECONDS
-        return POLL_SECONDS
-
-    async def _route(self) -> None:
         if not self._signals.unrouted:
-            return
+            return POLL_SECONDS
         self._signals.unrouted = False
         stored, before = self._stored_count(), self._stored_before
         self._stored_before = stored
         limit = ROUTED_AT_ONCE if stored == before else ROUTED_BESIDE_INTAKE
-        routed = await self._store.deliveries.route(isolated(self._routes.decide), limit=limit)
+        try:
+            routed = await self._store.deliveries.route(isolated(self._routes.decide), limit=limit)
+        except RecordsUnavailable as error:
+            log.warning("database unavailable", error=str(error))
+            self._signals.unrouted = True
+            return OUTAGE_SECONDS
         for pending, decision in routed:
             _count_delivery(pending, decision)
         if routed:
@@ -86,6 +82,7 @@ class Router:
             self._signals.account_changed()  # a new card has its inboxes, sequences and DNS at once
         if sum(pending.arrivals for pending, _ in routed) == limit:
             self._signals.stored()
+        return POLL_SECONDS
 
 
 def isolated(decide: Decide) -> Decide:
