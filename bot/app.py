@@ -131,6 +131,7 @@ async def open_bot(
     `slack_session` and `transport` carry the requests to Slack and to the service in place of their own connections.
     """
     async with AsyncExitStack() as stack:
+        # What is opened later is closed earlier: the store outlives everything that writes to it.
         store = await stack.enter_async_context(open_store(settings.database, timings=pace))
         await _begin(store, settings, alone=stack.enter_context(sole_owner(settings.database)))
         supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
@@ -158,6 +159,7 @@ async def open_bot(
         listeners, bolt = _build_listeners(core, scheduler, readiness)
         app_token = settings.slack.app_token
         if app_token is not None:
+            # The connection needs the listeners, and they ask the probe how the connection is.
             readiness.socket_mode = SocketMode(bolt, app_token.get_secret_value(), slack, timeouts=timeouts)
         router = Router(
             store, signals=core.signals, routes=core.routes, stored_count=lambda: core.intake.count
@@ -181,6 +183,7 @@ async def open_bot(
             intake=core.intake,
             socket_mode=readiness.socket_mode,
         )
+        # Answers first: what they put into the queue, the worker may still post.
         await listeners.drain(GRACE)
         await worker.drain(GRACE)
 

@@ -99,6 +99,7 @@ async def serve(
     logs.set_up(settings.log_level)
     commit = await asyncio.to_thread(build.read_commit, build.HOME)
     metrics.BUILD.labels(migrate.program_version(), commit, migrate.HEAD).set(1)
+    # A taken port is told before the database is touched.
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
     async with AsyncExitStack() as stack:
         stack.callback(listener.close)
@@ -188,6 +189,7 @@ async def _open(
             if is_first and (not reason or settings.database.get_backend_name() == "sqlite"):
                 raise
             reason = reason or str(error)
+        # A 503 has the service send a delivery again; silence would cost it its whole timeout.
         gate.open(unavailable)
         if reason != logged:
             log.warning("waiting for the database", error=reason, fix=connection_advice(reason) or None)
@@ -221,6 +223,7 @@ async def _changed_settings(
         except SettingsError as error:
             log.warning("settings not reloaded", error=str(error))
             continue
+        # These were used up when the process started.
         fixed = [name for name in NOT_RELOADED if getattr(changed, name) != getattr(settings, name)]
         if not fixed:
             return changed

@@ -88,7 +88,7 @@ class Caller(Standing):
         name = asked.command.name
         if not self.may(name):
             return None
-        if self.reach is not Reach.CHANNEL or self.is_named(name):
+        if self.reach is not Reach.CHANNEL or self.is_among(self.rules.commands.get(name, frozenset())):
             return asked
         if isinstance(asked.arguments, InChannel) and asked.arguments.channel not in {HERE, self.channel}:
             return None

@@ -57,6 +57,7 @@ class CommandContexts:
         """The named workspace, or the one whose alerts go to this channel, or the default."""
         if name is None:
             for workspace in self.settings.workspaces.values():
+                # A channel speaks of its own workspace, so that nobody types its name there.
                 if channel and workspace.alert_channel == channel:
                     return workspace
         return self.settings.workspace(name)

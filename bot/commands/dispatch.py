@@ -297,6 +297,7 @@ class CommandDispatcher:
         act: Act = acts[asked.choice]
         if not caller.may(act.verb):
             return await caller.refuse(COMMANDS[act.verb], line, question.workspace)
+        # Taken before it is carried out: of two taps at once, one carries it out and the other waits for its result.
         if not await kept.take(asked.nonce):
             return await self._given(asked.nonce, caller)
         context = caller.context(question.workspace)

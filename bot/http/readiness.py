@@ -79,7 +79,7 @@ class ReadinessProbe:
 
     async def _ask_slack(self) -> None:
         try:
-            await self._web_api.check(seconds=TIMEOUT)
+            await self._web_api.call("auth.test", seconds=TIMEOUT)
         except SlackError as error:
             self._slack = error.code if error.status else f"unreachable: {error.code}"
         else:
@@ -115,6 +115,7 @@ class ReadinessProbe:
         """Read the state of the database; requests that come together share one look."""
         if self._check is None or self._check.done():
             self._check = asyncio.create_task(self._check_database(), name="readiness")
+        # Who asked first may go away, while others wait for the same look.
         return await asyncio.shield(self._check)
 
     async def _check_database(self) -> Mapping[str, Any]:

@@ -123,6 +123,7 @@ class DeliveryIntake:
 
     async def _commit(self) -> None:
         first = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+        # Who waited for too long has had a 503, and sends it again.
         taken = [(arrival, future) for arrival, future in first if not future.done()]
         if self._waiting:
             self._arrived.set()
@@ -135,6 +136,7 @@ class DeliveryIntake:
             _settle(taken, error)
             log.warning("deliveries not stored", deliveries=len(taken), error=str(error))
             return
+        # Cut off in the middle, nobody knows whether they are stored: the service sends them again.
         except BaseException:
             _settle(taken, RecordsUnavailable("the deliveries could not be stored"))
             raise
@@ -324,7 +326,9 @@ class BodyReader:
 
         Raises `BodyTooLarge`, `ClientDisconnected`, `Overloaded`.
         """
-        if _content_length(scope["headers"]) > self._limit:
+        lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+        # What is announced as too large is refused before a byte of it is read.
+        if lengths and lengths[0].isdigit() and int(lengths[0]) > self._limit:
             raise BodyTooLarge
         parts: list[bytes] = []
         size, reserved = 0, 0
@@ -337,6 +341,7 @@ class BodyReader:
                 size += len(parts[-1])
                 if size > self._limit:
                     raise BodyTooLarge
+                # The first 64 KiB of each are free: the number of connections bounds them.
                 more = max(0, size - SMALL_BODY_BYTES) - reserved
                 if more > self._free:
                     raise Overloaded
@@ -345,11 +350,6 @@ class BodyReader:
                     return b"".join(parts)
         finally:
             self._free += reserved
-
-
-def _content_length(headers: Iterable[tuple[bytes, bytes]]) -> int:
-    lengths = [value for name, value in headers if name == b"content-length"]
-    return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
 
 
 _RETRY = (b"retry-after", str(RETRY_AFTER).encode())

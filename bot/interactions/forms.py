@@ -128,6 +128,7 @@ def _workspaces(request: FormRequest) -> list[Block]:
         return []
     names = [name for name in request.workspaces if len(name) <= OPTION_VALUE][:OPTIONS]
     if request.workspace not in names:
+        # A menu holds a hundred options, and the chosen one must be among them.
         names[-1:] = [request.workspace]
     element = _select(WORKSPACE, [(name, name) for name in names], first=names.index(request.workspace))
     return [_input(WORKSPACE, "Outreach workspace", element) | {"dispatch_action": True}]

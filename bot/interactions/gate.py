@@ -140,20 +140,18 @@ class RequestGate:
         name = _name_of(body)
         is_event = body.get("type") == "event_callback" and name
         handle = self._events.handler(body["event"]) if is_event else None
-        if name and not await self._is_new(self._taken.is_new(name) if handle else self._taken.take(name)):
-            log.info("request repeated")
-            return False
+        if name:
+            look = self._taken.is_new(name) if handle else self._taken.take(name)
+            # A database that does not answer must not leave the person without a word.
+            with contextlib.suppress(RecordsUnavailable, TimeoutError):
+                if not await asyncio.wait_for(look, ANSWERED_WITHIN):
+                    log.info("request repeated")
+                    return False
         if handle is None:
             return True
         await handle()
         await self._taken.take(name)
         return False
-
-    async def _is_new(self, look: Awaitable[bool]) -> bool:
-        try:
-            return await asyncio.wait_for(look, ANSWERED_WITHIN)
-        except (RecordsUnavailable, TimeoutError):
-            return True
 
     async def _is_foreign(self, body: Mapping[str, Any]) -> bool:
         """True if the request names another team or organization than the bot's.

@@ -195,6 +195,7 @@ class HomeTab:
         if not fresh and user not in self._visitors:
             await self._publish(user, LOADING)
         if len(self._visitors) >= MOST_VISITORS:
+            # Who comes again sees the placeholder once more: a bound on memory that costs nobody anything.
             self._visitors.clear()
         self._visitors.add(user)
         person = await self._directory.find(user)
@@ -257,6 +258,7 @@ class HomeTab:
         for name in self._contexts.settings.workspaces:
             unclaimed = await self._store.records.open_replies(name, most=UNCLAIMED)
             waiting += [(name, reply) for reply in unclaimed.replies]
+            # The list has three of them; the number counts all.
             counts[name] = unclaimed.count
             for row in await self._store.alerts.paused_domains(name):
                 if row.domain:

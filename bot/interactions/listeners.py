@@ -131,6 +131,7 @@ class Listeners(AsyncMiddleware):
 
     def _start(self, work: Coroutine[Any, Any, None], origin: Origin) -> None:
         task = asyncio.create_task(self._finish(work, origin), name="listener")
+        # The event loop itself keeps no reference that would hold a running task.
         self._active.add(task)
         task.add_done_callback(self._active.discard)
 
@@ -241,6 +242,7 @@ class Listeners(AsyncMiddleware):
         event, thread = body["event"], origin.thread_ts
         if event["type"] == "app_mention":
             origin = replace(origin, thread_ts=thread or origin.event_ts)
+        # Edits and joins are messages with a subtype; and two bots must not go on talking to each other.
         elif event.get("channel_type") != "im" or origin.is_bot or event.get("subtype"):
             return
         line = from_slack(_CALLED.sub("", event.get("text") or ""))

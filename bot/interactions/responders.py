@@ -122,6 +122,7 @@ class Answers:
         except Exception as error:  # noqa: BLE001 # the person gets an answer and a reference
             answer = Answer(card=failure(error))
         finally:
+            # A bot that is stopped meanwhile leaves nothing running unseen.
             task.cancel()
         await self._announce(answer, to)
         if to.view:
@@ -206,6 +207,7 @@ class Answers:
         if is_silent or (answer.public and await self._post_where_possible(answer, to)):
             return
         message, how = render_answer(answer), dict[str, Any](replace_original=True)
+        # An answer for everybody never takes the place of what one person sees.
         if answer.public or not is_replaced:
             kind = "in_channel" if answer.public else "ephemeral"
             how = {"response_type": kind, "replace_original": False, **_thread(to)}
@@ -235,6 +237,7 @@ class Answers:
         place = to.channel
         if not place or place.startswith("D"):
             place = self._contexts.workspace_or_own(answer.workspace).alert_channel or ""
+        # A modal is seen by one person alone, so the channel has no answer yet.
         is_answered = place == to.channel and not to.view
         if (
             answer.public

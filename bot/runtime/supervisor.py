@@ -84,6 +84,7 @@ class Supervisor:
     ) -> None:
         while not stopping.is_set():
             finished = False
+            # A task that has run for a minute is well, though it never ends.
             healthy = asyncio.get_running_loop().call_later(self._longest_pause, self._succeeded, name)
             try:
                 with self.attempt(name):

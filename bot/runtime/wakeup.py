@@ -10,9 +10,7 @@ class Wakeup:
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
-
-    def set(self) -> None:
-        self._event.set()
+        self.set = self._event.set
 
     async def wait(self, seconds: float) -> bool:
         """Wait until it is set, or that many seconds; False where it wasn't set."""
@@ -31,6 +29,10 @@ class DeliverySignals:
 
     def __init__(self) -> None:
         self.deliveries, self.jobs, self.account = Wakeup(), Wakeup(), Wakeup()
+        self.changed = self.jobs.set
+        """Something was put that may be due."""
+        self.account_changed = self.account.set
+        """Open cards may show an old state: a person changed the account, or a domain has trouble."""
         self.unrouted = True
         """Deliveries may wait for routing."""
 
@@ -38,11 +40,3 @@ class DeliverySignals:
         """Deliveries were stored."""
         self.unrouted = True
         self.deliveries.set()
-
-    def changed(self) -> None:
-        """Something was put that may be due."""
-        self.jobs.set()
-
-    def account_changed(self) -> None:
-        """Tell that open cards may show an old state: a person changed the account, or a domain has trouble."""
-        self.account.set()

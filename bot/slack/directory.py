@@ -83,6 +83,7 @@ class UserDirectory:
             answer = await asyncio.wait_for(fetch(), TIMEOUT_SECONDS)
         except (SlackError, TimeoutError) as error:
             log.warning("Slack didn't respond", kind=kind, key=key, error=str(error))
+            # Whom Slack no longer knows must not keep what they could do.
             if age >= STALE_SECONDS or (isinstance(error, SlackError) and error.code in GONE):
                 self._cached.pop((kind, key), None)
                 return None
@@ -119,7 +120,7 @@ class UserDirectory:
 
     async def _person(self, user: str) -> Person:
         if not self._slack.identity:
-            await self._slack.check()
+            await self._slack.call("auth.test")
         info = (await self._slack.read("users.info", user=user)).get("user") or {}
         return Person.from_user({**info, "id": user}, home=self._slack.identity)
 
@@ -167,13 +168,13 @@ class UserDirectory:
         """The bot's own id; empty where Slack doesn't tell."""
         with contextlib.suppress(SlackError):
             if not self._slack.identity:
-                await self._slack.check(seconds=TIMEOUT_SECONDS)
+                await self._slack.call("auth.test", seconds=TIMEOUT_SECONDS)
         return str(self._slack.identity.get("user_id") or "")
 
     async def posts_anywhere(self) -> bool:
         """True if the bot may post to public channels that it is not in."""
         with contextlib.suppress(SlackError):
-            await self._slack.check(seconds=TIMEOUT_SECONDS)
+            await self._slack.call("auth.test", seconds=TIMEOUT_SECONDS)
         return "chat:write.public" in self._slack.scopes
 
     # -- channels

@@ -106,9 +106,9 @@ class Standing:
         if person.is_bot:
             return Role.READER
         slack_admin = admins is None and person.is_admin and person.is_member
-        if slack_admin or self._is_among(admins or frozenset()):
+        if slack_admin or self.is_among(admins or frozenset()):
             return Role.ADMIN
-        return Role.OPERATOR if self._is_among(self.rules.operator) else Role.READER
+        return Role.OPERATOR if self.is_among(self.rules.operator) else Role.READER
 
     @property
     def reach(self) -> Reach:
@@ -116,22 +116,21 @@ class Standing:
             return Reach.EVERYTHING
         return Reach.CHANNEL if self.channel in self.rules.outsiders else Reach.NOTHING
 
-    def _is_among(self, who: frozenset[str]) -> bool:
+    def is_among(self, who: frozenset[str]) -> bool:
+        """True where the ids, groups or kinds of people that the settings name include the person."""
         person = self.person
         return person.id in who or bool(person.groups & who) or (MEMBERS in who and person.is_member)
-
-    def is_named(self, name: str) -> bool:
-        """True where the settings give the command of this name to the person, and not to a role."""
-        return self._is_among(self.rules.commands.get(name, frozenset()))
 
     def may(self, name: str) -> bool:
         """True if the person may give this command; acts on replies, which have no command, have one name together."""
         needed = COMMANDS[name].role if name in COMMANDS else Role.OPERATOR
         if needed is not Role.READER:
             limit = self.rules.channels.get(self.channel)
+            # No setting lets a bot change anything: an app can post under any name.
             if self.person.is_bot or (isinstance(limit, frozenset) and name not in limit):
                 return False
-        if self.is_named(name):
+        # Whom the settings name for a command may run it whatever their role is.
+        if self.is_among(self.rules.commands.get(name, frozenset())):
             return True
         is_limited = name in MEMBERS_ONLY and self.person.is_guest and self.role is Role.READER
         reads = self.reach is Reach.EVERYTHING or (self.reach is Reach.CHANNEL and name in OPEN)

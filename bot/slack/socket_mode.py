@@ -149,6 +149,7 @@ class SocketMode:
                 began = self._clock()
                 await self._connection.ended.wait()
                 self._note_loss(self._connection.end)
+                # A connection that is cut as soon as it stands must not be asked for without a pause.
                 if self._clock() - began < self._timeouts.first_wait:
                     await asyncio.sleep(self._timeouts.first_wait)
         finally:

@@ -114,7 +114,9 @@ class WebApi:
         if method == POST and is_user(body["channel"]) and isinstance(answer.get("channel"), str):
             self._direct_channels[body["channel"]] = answer["channel"]
         if method == "auth.test":
-            self._note_identity(answer)
+            self.identity = answer.data if isinstance(answer.data, dict) else {}
+            granted = answer.headers.get("x-oauth-scopes") or answer.headers.get("X-OAuth-Scopes") or ""
+            self.scopes = frozenset(filter(None, (scope.strip() for scope in granted.split(","))))
         return answer
 
     async def message_channel(self, channel: str, *, posting: bool = False) -> str:
@@ -148,13 +150,10 @@ class WebApi:
         called = self.client.api_call(method, http_verb="GET", params=query)
         return await self._bounded(method, called, seconds)
 
-    async def check(self, *, seconds: float = SECONDS) -> None:
-        await self.call("auth.test", seconds=seconds)
-
     async def server_time(self) -> float:
         """The time by Slack's clock, Unix seconds: what its answers say, at most half a minute old, or requested again."""
         if self._date is None or boot_time() - self._date_read > DATE_SECONDS:
-            await self.check()
+            await self.call("auth.test")
         if self._date is None:
             return time.time()
         return self._date + boot_time() - self._date_read
@@ -167,15 +166,11 @@ class WebApi:
             raise _slack_error(error) from error
         except _ODD as error:
             raise SlackError(ODD_ANSWER, status=200) from error
+        # A proxy in between may answer with anything.
         if not isinstance(getattr(answer, "data", {}), dict):
             raise SlackError(ODD_ANSWER, status=200)
         self._note_date(getattr(answer, "headers", None) or {})
         return answer
-
-    def _note_identity(self, answer: AsyncSlackResponse) -> None:
-        self.identity = answer.data if isinstance(answer.data, dict) else {}
-        granted = answer.headers.get("x-oauth-scopes") or answer.headers.get("X-OAuth-Scopes") or ""
-        self.scopes = frozenset(filter(None, (scope.strip() for scope in granted.split(","))))
 
     def _note_date(self, headers: Mapping[str, str]) -> None:
         try:

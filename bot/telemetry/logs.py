@@ -40,6 +40,7 @@ class QueuedStderr:
     def write(self, text: str) -> None:
         """Queue a line, or drop it."""
         try:
+            # Never waits: the event loop writes these lines.
             self._lines.put_nowait(text)
         except queue.Full:
             metrics.LOG_DROPPED.inc()

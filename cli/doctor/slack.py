@@ -29,7 +29,7 @@ async def examine(settings: Settings) -> list[Finding]:
         return []
     async with open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "") as api:
         fix = "Set SLACK_BOT_TOKEN to the app's xoxb-… token."
-        if refusal := await _refusal("Slack token", api.check(seconds=PATIENCE_SECONDS), fix=fix):
+        if refusal := await _refusal("Slack token", api.call("auth.test", seconds=PATIENCE_SECONDS), fix=fix):
             return [refusal]
         who, where = (visible(str(api.identity.get(name) or "?")) for name in ("user", "team"))
         directory = UserDirectory(api, groups=settings.roles.groups)
