@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
@@ -14,7 +14,6 @@ from shared.text.tokenize import quote
 if TYPE_CHECKING:
     from shared.api.models import Inbox
     from shared.commands.run import CommandContext
-    from shared.domain.health import DomainHealth
 
 UNHEALTHY = "unhealthy"
 BOUNCES_OF = timedelta(hours=24)
@@ -51,45 +50,42 @@ class Domains(Arguments):
 
 
 async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
-    from shared.domain.health import roll_up, show_counts, verdict
-    from shared.domain.workspace_verdict import judge_domains
+    from shared.domain.health import WORST_FIRST, roll_up, show_counts, verdict, worst
 
     known, wanted, thresholds = await context.inboxes(), arguments.filter, context.workspace.thresholds
+    tones = [(inbox, verdict(inbox, thresholds=thresholds).tone) for inbox in known]
+    noun, where = "inbox", ""
     if wanted == UNHEALTHY:
-        shown = [one for one in known if verdict(one, thresholds=thresholds).tone is not Tone.GOOD]
-    else:
-        shown = [one for one in known if wanted is None or wanted in {one.domain, one.email.lower()}]
-        if known and not shown:
+        noun, tones = "unhealthy inbox", [one for one in tones if one[1] is not Tone.GOOD]
+    elif wanted:
+        tones = [one for one in tones if wanted in {one[0].domain, one[0].email.lower()}]
+        where = f" on {wanted}"
+        if known and not tones:
             names = (*sorted({inbox.domain for inbox in known}), UNHEALTHY)
-            return no_inboxes(
-                f"No inboxes match “{clip(str(wanted))}”", str(wanted), names, argument="filter"
-            )
-    # A domain is judged by all its inboxes: one of which only the resting inbox is listed is not paused.
-    listed = {one.domain for one in shown}
-    domains = tuple(one for one in roll_up(known, thresholds=thresholds) if one.domain in listed)
-    counts = show_counts(roll_up(shown, thresholds=thresholds))
-    noun = "unhealthy inbox" if wanted == UNHEALTHY else "inbox"
-    where = f" on {wanted}" if wanted not in {None, UNHEALTHY} else ""
-    title = (show_number(len(shown), noun) if shown else f"No {noun}es") + where
-    # The inboxes of the worst domain come first, and of a domain the worst, as the scores are shown.
-    order = {one.domain: number for number, one in enumerate(domains)}
+            return no_inboxes(f"No inboxes match “{clip(wanted)}”", wanted, names, argument="filter")
 
-    def place(inbox: Inbox) -> tuple[object, ...]:
-        return (order[inbox.domain], inbox.health_score is None, inbox.health_score or 0, inbox.email)
+    def badness(one: tuple[Inbox, Tone]) -> tuple[object, ...]:
+        inbox, tone = one
+        return (WORST_FIRST.index(tone), inbox.health_score or 0, inbox.email)
 
     rows, data = [], []
-    for inbox in sorted(shown, key=place):
-        found = {"email": inbox.email, "health_score": inbox.health_score}
-        found |= {"daily_limit": inbox.daily_limit, "status": inbox.status}
-        rows.append(Row(tuple(found.values()), tone=verdict(inbox, thresholds=thresholds).tone))
-        data.append(found)
+    for inbox, tone in sorted(tones, key=badness):
+        cells = (inbox.email, inbox.health_score, inbox.daily_limit, inbox.status)
+        rows.append(Row(cells, tone=tone))
+        data.append(dict(zip(("email", "health_score", "daily_limit", "status"), cells, strict=True)))
+    title = (show_number(len(rows), noun) if rows else f"No {noun}es") + where
+    domains = roll_up((inbox for inbox, _ in tones), thresholds=thresholds)
+    tone = worst(row.tone for row in rows) if rows else Tone.GOOD if known else Tone.UNKNOWN
+    buttons = [Button("All inboxes", Inboxes())] if wanted else []
+    if not wanted and tone is not Tone.GOOD:
+        buttons = [Button("Unhealthy only", Inboxes(filter=UNHEALTHY)), Button("Domains", Domains())]
     return Result(
         Card(
             title,
-            tone=judge_domains(domains).tone if shown else Tone.GOOD if known else Tone.UNKNOWN,
-            text=(f"{counts} · {show_number(len(domains), 'domain')}",) if shown else (),
-            table=Table(INBOX_COLUMNS, tuple(rows)) if shown else None,
-            buttons=_links(domains, wanted) if known else (),
+            tone=tone,
+            text=(f"{show_counts(domains)} · {show_number(len(domains), 'domain')}",) if rows else (),
+            table=Table(INBOX_COLUMNS, tuple(rows)) if rows else None,
+            buttons=tuple(buttons) if known else (),
         ),
         rows=tuple(data),
     )
@@ -103,53 +99,35 @@ def no_inboxes(title: str, query: str, names: Iterable[str], *, argument: str) -
     return Result(card, problem=Problem("no such domain", argument))
 
 
-def _links(domains: Sequence[DomainHealth], wanted: str | None) -> tuple[Button, ...]:
-    if wanted is not None:
-        return (Button("All inboxes", Inboxes()),)
-    if all(domain.tone is Tone.GOOD for domain in domains):
-        return ()
-    unhealthy = Button("Unhealthy only", Inboxes(filter=UNHEALTHY))
-    links = (Button(clip(one.domain, length=40), Inboxes(filter=one.domain)) for one in _troubled(domains))
-    return (unhealthy, *links)
-
-
-def _troubled(domains: Sequence[DomainHealth]) -> Sequence[DomainHealth]:
-    return [domain for domain in domains if domain.tone in {Tone.BAD, Tone.WARN}][:MOST_LINKS]
-
-
 async def _domains(_: Domains, context: CommandContext) -> Result:
     from shared.commands.domain import Domain
-    from shared.domain.health import roll_up
-    from shared.domain.workspace_verdict import judge_domains
+    from shared.domain.health import roll_up, worst
 
     domains = roll_up(await context.inboxes(), thresholds=context.workspace.thresholds)
     bounces = await _bounces([domain.domain for domain in domains], context)
-    lines = [(domain, _state(domain), bounces.get(domain.domain)) for domain in domains]
-    rows = (Row((one.domain, state, one.lowest, count), tone=one.tone) for one, state, count in lines)
-    missing = len(bounces) < len(domains)
+    rows, data, buttons = [], [], []
+    for one in domains:
+        state = "paused"
+        if not one.paused:
+            bad = "bad" if one.bad else "partly resting"
+            words = {Tone.BAD: bad, Tone.WARN: "at risk", Tone.GOOD: "healthy"}
+            state = words.get(one.tone, "unknown")
+        cells = (one.domain, state, one.lowest, bounces.get(one.domain))
+        rows.append(Row(cells, tone=one.tone))
+        data.append(dict(zip(("domain", "state", "lowest_health", "bounces_24h"), cells, strict=True)))
+        if one.tone in {Tone.BAD, Tone.WARN}:
+            buttons.append(Button(clip(one.domain, length=40), Domain(name=one.domain)))
+    missing = "Bounces are unknown where the bot has recorded less than 24 hours."
     return Result(
         Card(
             show_number(len(domains), "domain") if domains else "No domains",
-            tone=judge_domains(domains).tone if domains else Tone.UNKNOWN,
+            tone=worst(row.tone for row in rows),
             table=Table(DOMAIN_COLUMNS, tuple(rows)) if domains else None,
-            buttons=tuple(
-                Button(clip(one.domain, length=40), Domain(name=one.domain)) for one in _troubled(domains)
-            ),
-            footer="Bounces are unknown where the bot has recorded less than 24 hours." if missing else "",
+            buttons=tuple(buttons[:MOST_LINKS]),
+            footer=missing if len(bounces) < len(domains) else "",
         ),
-        rows=tuple(
-            {"domain": one.domain, "state": state, "lowest_health": one.lowest, "bounces_24h": count}
-            for one, state, count in lines
-        ),
+        rows=tuple(data),
     )
-
-
-def _state(domain: DomainHealth) -> str:
-    if domain.paused:
-        return "paused"
-    if domain.tone is Tone.BAD:
-        return "bad" if domain.bad else "partly resting"
-    return {Tone.WARN: "at risk", Tone.GOOD: "healthy"}.get(domain.tone, "unknown")
 
 
 async def _bounces(domains: Iterable[str], context: CommandContext) -> dict[str, int]:
@@ -171,7 +149,7 @@ FAMILY = (
         run=_inboxes,
         rank=50,
         usage="[DOMAIN|unhealthy]",
-        summary="List inboxes with health score, daily limit and status, those of the worst domains first",
+        summary="List inboxes with health score, daily limit and status, the worst first",
         own_fields=("status",),
         examples=("inboxes", "inboxes unhealthy", "inboxes acme.com"),
     ),
