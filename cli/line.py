@@ -50,6 +50,7 @@ def split(arguments: Sequence[str]) -> Line:
     for index, argument in enumerate(arguments):
         if not is_value and not argument.startswith("-") and not names_workspace(argument):
             return Line(tuple(arguments[:index]), argument, tuple(arguments[index + 1 :]))
+        # `--config FILE status`: the file isn't the word. `--config=FILE` brings its value along.
         is_value = argument in _TAKE_A_VALUE
     return Line(tuple(arguments))
 
@@ -64,6 +65,7 @@ def words() -> tuple[str, ...]:
 
 def read_program(program: Program, line: Line) -> Namespace:
     """The options of a program; argparse ends the process with 2 and its usage when they are wrong."""
+    # In a command of the table `@NAME` is one of its words; a program has only options.
     named = [argument[1:] for argument in line.around if names_workspace(argument)]
     rest = [argument for argument in line.around if not names_workspace(argument)]
     options = parser_of(program).parse_intermixed_args(rest)
@@ -79,6 +81,7 @@ def parser_of(word: Program | Command | None) -> ArgumentParser:
     """The parser of a program or a command; of what stands before its word if there is none yet."""
     from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 
+    # A script that abbreviates an option would break as soon as another begins the same way.
     parser = ArgumentParser(allow_abbrev=False, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--config", type=path, metavar="FILE", help="settings file to use")
     parser.add_argument("--workspace", metavar="NAME", help="workspace to use, like @NAME")

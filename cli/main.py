@@ -18,6 +18,7 @@ from shared.commands import find_command
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code: 0 done, 1 refused or failed, 2 misused."""
+    # The shell's script sets it at each Tab; nothing but what may follow is to be printed then.
     if "_ARGCOMPLETE" in os.environ:
         from cli.commands.completion import complete
 

@@ -172,13 +172,6 @@ _ALL = (
             PORT,
             value("--slack-port", "N", "port of the Slack stand-in (0: a free one)", type=port, default=0),
             value(
-                "--dns-port",
-                "N",
-                "port of the first DNS resolver; the second is the next (0: free ones)",
-                type=port,
-                default=0,
-            ),
-            value(
                 "--inboxes",
                 "N",
                 "inboxes of the first workspace, up to 20000 (default: as the scenario says)",

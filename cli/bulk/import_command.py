@@ -47,6 +47,7 @@ def run(options: Namespace) -> int:
     if str(options.file) != STDIN:
         return _run(options)
     with tempfile.TemporaryDirectory(prefix="outreach-import-") as folder:
+        # An import reads its file several times, and continues only with the very same bytes.
         options.file = Path(folder) / "stdin.csv"
         options.report = options.report or Path("stdin.report.csv")
         with options.file.open("wb") as copy:
@@ -80,6 +81,7 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
         add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
         target = (workspace.base_url, workspace.name, sequence.id)
         with open_journal(settings.state_dir / "imports", file, target=target) as journal, stopping() as stop:
+            # Who continues has said yes before.
             if attended() and not journal.sent:
                 count = show_number(sum(len(batch.sendable) for batch in file.batches()), "lead")
                 confirm(f"Add {count} to {sequence.label} in {workspace.name}?", yes=options.yes)
@@ -114,6 +116,7 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
 
         async def settle_oldest() -> None:
             batch, task = sending[0]
+            # The oldest first, so that the journal never passes a request whose outcome isn't known.
             journal.settle(batch.last_row, await task)
             sending.popleft()
             detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
@@ -125,6 +128,7 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
             for batch in file.batches(after=journal.done):
                 if is_stopped := stop.is_set():
                     break
+                # Before it is sent: if this process dies now, what the service then skips may be our own doing.
                 if batch.last_row > journal.sent:
                     journal.sent = batch.last_row
                     journal.save()

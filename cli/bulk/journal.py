@@ -73,6 +73,7 @@ class Journal:
     def open_report(self, *, source: Path, wanted: Path | None) -> None:
         """Cut the report back to what counts, or begin a new one; raises `FileExistsError` rather than overwrite."""
         if self.report and Path(self.report).exists():
+            # What is behind was written by a process that died before its journal; those rows come again.
             os.truncate(self.report, min(self.report_size, Path(self.report).stat().st_size))
             return
         path = (wanted or _free_path(source)).absolute()
@@ -94,6 +95,7 @@ class Journal:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         with os.fdopen(os.open(self.report, flags, 0o600), "ab") as file:
             file.write(text.getvalue().encode("utf-8", "replace"))
+            # On disk before the journal counts it.
             file.flush()
             os.fsync(file.fileno())
             self.report_size = file.tell()

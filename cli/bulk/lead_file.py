@@ -153,6 +153,7 @@ def read_lead_file(path: Path, *, encoding: str | None, pairs: Iterable[str] = (
             start = start or chunk[:SAMPLE_BYTES]
             digest.update(chunk)
             size += len(chunk)
+    # The spreadsheets of Excel and LibreOffice are zip archives.
     if start.startswith(b"PK\x03\x04"):
         raise UnusableFile(
             f"{path} is a spreadsheet or an archive. Save the sheet as CSV and import that file."
@@ -172,6 +173,7 @@ def read_lead_file(path: Path, *, encoding: str | None, pairs: Iterable[str] = (
         rows = [tuple(row) for row in csv.reader([first_line], delimiter=delimiter)]
     if not rows:
         raise UnusableFile(f"{path} has no rows")
+    # Without titles the first row is a lead already.
     has_titles = not any("@" in cell for cell in rows[0])
     titles = tuple(cell.strip() if has_titles else f"column {n}" for n, cell in enumerate(rows[0], start=1))
     sample = tuple(rows[has_titles:])

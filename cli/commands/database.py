@@ -110,6 +110,7 @@ def _restore(url: URL, source: Path) -> int:
     target = _path(url)
     make_private_folder(target.parent)
     text: list[str] = []
+    # A running bot holds this; it would go on writing to the file that was replaced.
     with sole_owner(url) as owned:
         if not owned:
             raise exit_codes.Failed("A bot is running on this database. Stop it, then try again.")

@@ -108,6 +108,7 @@ def _until_good(answers: Answers, names: Sequence[str], check: Check) -> None:
         for name in names:
             answers[name] = _ask(name, before=answers.get(name, ""))
         try:
+            # Only what was answered: a file in the working folder would fill the gaps.
             settings = load(config=Path(os.devnull), environ=answers)
         except SettingsError as refusal:
             _say(str(refusal))

@@ -148,7 +148,6 @@ async def _serve_sandbox(options: Namespace) -> None:
     try:
         service = Service(
             port=options.port,
-            dns_port=options.dns_port,
             inboxes=options.inboxes,
             seed=options.seed,
             speed=options.speed,

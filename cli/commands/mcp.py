@@ -57,6 +57,7 @@ async def _serve(settings: Settings) -> None:
         async def act(invocation: Invocation) -> Result:
             workspace = settings.workspace(invocation.workspace).name
             done = await run_command(invocation, contexts[workspace])
+            # What asks would change something; the one who could confirm it isn't here.
             if isinstance(done, Question):
                 raise WouldChangeError
             return done

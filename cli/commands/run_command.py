@@ -34,6 +34,7 @@ def run(command: Command, options: Namespace) -> int:
     if options.workspace:
         invocation = replace(invocation, workspace=options.workspace)
     as_csv = getattr(options, "csv", False)
+    # Read first: some commands only read with some of their words.
     if invocation.changes and as_csv:
         raise exit_codes.WrongUsage(f"--csv works only with commands that read, like {command.name} list")
     try:

@@ -100,6 +100,7 @@ class _Webhooks:
         url, name = self.options.url, self.workspace.name
         own = f"{PATH}/{name}"
         expected = PATH if name == self.settings.default_workspace else own
+        # A proxy may put a prefix before the bot's paths, so the end counts.
         if not urlsplit(url).path.rstrip("/").endswith((expected, own)) and not self.options.yes:
             raise exit_codes.Failed(
                 f"the bot receives deliveries of workspace {name} at …{expected}, and {url} has a different path. "

@@ -47,6 +47,7 @@ def show(card: Card, *, stream: TextIO | None = None, bare: bool = False) -> Non
     A card with a table that is shown `bare` is its table alone.
     """
     out = stream or sys.stdout
+    # A program that captures the output says by $COLUMNS how wide it will show it.
     fitted = out.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     width = None if fitted else PIPE_COLUMNS
     console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)

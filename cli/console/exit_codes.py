@@ -47,6 +47,7 @@ def guard(act: Callable[[], int]) -> int:
     """Run `act` and turn whatever happens into an exit code."""
     try:
         code = act()
+        # Here, where a reader that has left is noticed: at the exit Python would print a traceback.
         sys.stdout.flush()
     except SystemExit as ending:  # argparse has printed its message
         return ending.code if isinstance(ending.code, int) else WRONG_USAGE
@@ -71,6 +72,7 @@ def os_error_text(fault: OSError) -> str:
 
 def _reader_left() -> int:
     """Close stdout quietly: in `outreach leads | head` nothing failed."""
+    # What is still in the buffer is written at the exit, and would fail there once more.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return DONE
 

@@ -40,6 +40,7 @@ def progress_bar() -> Iterator[Callable[[ProgressUpdate], None]]:
     console = Console(file=sys.stderr, highlight=False)
     story = TextColumn("{task.description}", markup=False)
     is_bar = sys.stderr.isatty()
+    # Transient: what remains on the screen is the result.
     bar = Progress(BarColumn(bar_width=20), story, console=console, transient=True, disable=not is_bar)
     task = bar.add_task("", total=None)
 

@@ -45,6 +45,7 @@ async def running(
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", "outreach_ops", *words,
             env={**env, parent_watch.VARIABLE: "1"},
+            # Its lifeline: a child ends when nobody holds the other end, also after the demo was killed.
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE if read_stdout else output,
             stderr=output,

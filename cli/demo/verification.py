@@ -102,6 +102,7 @@ class Verifier:
 
     def _note_delivery(self, delivery: Mapping[str, Any]) -> None:
         alert = alert_id(Arrival(workspace=WORKSPACE, body=delivery["body"].encode(), at=0.0).dkey)
+        # What was never tried can't be missing in Slack.
         if delivery["first_sent"]:
             before = self._sent.get(alert)
             accepted = delivery["state"] == "delivered" or bool(before and before.accepted)
@@ -114,6 +115,7 @@ class Verifier:
         alerts = payload.get("alert_ids") or list(filter(None, [payload.get("alert_id")]))
         key = f"{message['channel']} {message['ts']}"
         text = "" if key in self._posted else str(message["text"])
+        # An answer to a person, a reminder in a thread: no alert's card.
         if not alerts:
             return ""
         edited = float((message.get("edited") or {}).get("ts", 0))

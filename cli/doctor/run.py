@@ -289,6 +289,7 @@ async def _refuses(http: aiohttp.ClientSession, url: str) -> Finding:
     """A delivery with a forged signature must be answered 401; anything else is not our bot."""
     check, headers = "Webhook address", {SIGNATURE_HEADER: PROBE_SIGNATURE}
     try:
+        # The answer at this very address counts: nothing says that the service follows a redirect.
         async with http.post(url, data=b"{}", headers=headers, allow_redirects=False) as answer:
             status = answer.status
     except (aiohttp.ClientError, TimeoutError) as fault:

@@ -36,7 +36,6 @@ class Service(Block):
 
     Args:
         port: 0 takes a free one.
-        dns_port: of the first of the two resolvers, the second is the next; 0 takes free ones.
         seed: of the account and of everything that happens in it.
         speed: service seconds per real second; 0 is frozen.
         scenario: one of `sandbox.SCENARIOS`, or the path of a scenario file (`*.toml`).
@@ -52,7 +51,6 @@ class Service(Block):
         self,
         *,
         port: int = 0,
-        dns_port: int = 0,
         seed: int = 7,
         speed: float = 1.0,
         scenario: str | Path = SCENARIOS[0],
@@ -74,7 +72,7 @@ class Service(Block):
         self.guard: Guard = Guard(routes.API.router("/v1"), caller=self._caller)
         self.deliveries = Deliveries(now=self.now, seed=seed, timeout=timeout)
         self.zones = AccountZones(now=self.now, speed=lambda: self.clock.speed)
-        self.resolvers: Resolvers = Resolvers(self.zones, port=dns_port)
+        self.resolvers: Resolvers = Resolvers(self.zones, port=0)
         self._control = control_app()
         self._documentation = routes.documentation()
         self.origin = ""

@@ -126,6 +126,7 @@ class OutreachClient:
         priority: Priority = NORMAL,
     ) -> models.Page[models.Lead]:
         """One page of leads, newest first (GET /leads); `limit` is 1-100."""
+        # To Python, True is an integer.
         is_size = not isinstance(limit, bool) and 1 <= limit <= LARGEST_PAGE
         _check(is_size, "GET /leads", "limit", f"The page size must be 1 to {LARGEST_PAGE}.")
         if status is not None:
@@ -343,6 +344,7 @@ async def pages(fetch: Fetch, *, cursor: str | None) -> AsyncIterator[models.Pag
         while len(seen) > REMEMBERED_LEADS:
             seen.popitem(last=False)
         stale = 0 if fresh else stale + 1
+        # One that was used before would begin the same pages again.
         cursor = None if page.next_cursor in cursors else page.next_cursor
         yield replace(page, items=tuple(fresh.values()), next_cursor=cursor)
         if cursor is None:

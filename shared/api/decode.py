@@ -132,6 +132,7 @@ def subscription(body: Any, *, url: str, events: tuple[str, ...], fields: Overri
         wrapped = (f"{wrapper}.{place}" for wrapper in ("data", "webhook") for place in places)
         return first(body, as_text, fields.get(name, name), *places, *wrapped)
 
+    # The subscription exists: to refuse the answer would lose the secret for good.
     secret = value("secret", "signing_secret", "webhook_secret")
     if secret is None:
         raise missing("secret", body, section="webhook", endpoint="POST /webhooks")
@@ -187,6 +188,7 @@ def _models(
 
 def _list_in(body: Any, names: tuple[str, ...], depth: int = 2) -> list[Any] | None:
     """The list itself, the one under `data`, or the one under its own name; null stands for an empty one."""
+    # Two envelopes at most, as in {"data": {"inboxes": […]}}: a list further down is of something else.
     if isinstance(body, list) or not depth:
         return body if isinstance(body, list) else None
     inside = [value for value in map(as_object(body).get, names) if value is not None]

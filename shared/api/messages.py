@@ -123,6 +123,7 @@ def decipher(reply: Reply, request: Request) -> Any:
     if not 200 <= reply.status < 300:
         raise _refusal(reply, request)
     start = reply.body.lstrip()[:1]
+    # A proxy may answer 200 with its own page, whatever type it names.
     is_html = "html" in reply.headers.get("content-type", "") and start not in {b"{", b"[", b""}
     if start == b"<" or is_html:
         what = "returned a web page instead of JSON: is there a proxy or a login page in between?"

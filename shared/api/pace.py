@@ -207,6 +207,7 @@ class LocalBudget:
                 while wait := await self.change(lambda row, now, gap: take(row, now, priority, interval=gap)):
                     if deadline is not None and time.monotonic() + wait > deadline:
                         raise no_turn(wait)
+                    # Then it asks again: others may have gone meanwhile, or a 429 may have stopped all.
                     await asyncio.sleep(wait)
             finally:
                 line.release()

@@ -170,6 +170,7 @@ def _open_http(api_key: str, *, transport: Transport | None) -> httpx.AsyncClien
             "Accept-Encoding": ENCODING,
             "User-Agent": f"outreach-ops/{VERSION} python/{platform.python_version()} httpx/{httpx.__version__}",
         },
+        # Another host must not get the key.
         follow_redirects=False,
         cookies=_NoCookies(),
         transport=transport,

@@ -49,6 +49,7 @@ def as_number(value: Any) -> float | None:
         if GROUPED.fullmatch(text):
             text = text.replace(",", "")
         value = float(text) if PLAIN.fullmatch(text) else None
+    # A flag is no number, although Python counts it among the integers.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return value if abs(value) <= sys.float_info.max else None  # so that NaN and infinity are unknown, too
@@ -84,6 +85,7 @@ def follow(item: Any, path: str) -> Any:
     for part in path.split("."):
         if isinstance(item, dict):
             item = next((item[name] for name in spellings(part) if name in item), None)
+        # A place in a list; more digits would only be slow to convert.
         elif isinstance(item, list) and part.isdecimal() and len(part) < LONGEST_INDEX:
             item = item[int(part)] if int(part) < len(item) else None
         else:

@@ -104,6 +104,7 @@ def load(
         fix = "Correct the file, or name another. `outreach init` writes a new one."
         name = file.named_by or str(file.path) if file else ""
         problems.append(SettingProblem(name=name, problem=f"can't be used: {error}", fix=fix))
+    # Slack writes these names in capitals, and people copy them.
     if isinstance(given.get("slack"), dict):
         given["slack"] = {key.lower(): value for key, value in given["slack"].items()}
     sources = Sources(given, environ)
@@ -117,6 +118,7 @@ def load(
         )
     except ValidationError as error:
         refused = [_explain(details, given, sources.names) for details in error.errors(include_input=False)]
+        # What several elements of a list have wrong is said once.
         raise SettingsError(dict.fromkeys([*problems, *refused])) from None
     named: list[tuple[tuple[str | int, ...], str]] = [
         (("routes", "rules", number, "workspace"), rule.workspace)
@@ -138,6 +140,7 @@ def load(
 def _missing(given: Mapping[str, Any], *, needs: Collection[Need]) -> Iterator[SettingPath]:
     slack = given.get("slack")
     slack = slack if isinstance(slack, dict) else {}
+    # In Socket Mode nothing is signed.
     in_slack = ["bot_token"] if slack.get("app_token") else ["bot_token", "signing_secret"]
     yield from (("slack", key) for key in in_slack if Need.SLACK in needs and not slack.get(key))
     needed = ["base_url", "api_key"] if Need.API in needs else []

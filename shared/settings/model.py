@@ -185,6 +185,7 @@ class Settings(WorkspaceSection):
     @cached_property
     def workspaces(self) -> Mapping[str, Workspace]:
         sections = dict(self.workspace_sections)
+        # A key outside of any table is a workspace of its own, beside those with tables.
         if not sections or DEFAULT in sections or "api_key" in self.given:
             sections = {DEFAULT: sections.pop(DEFAULT, WorkspaceSection()), **sections}
         return {name: self._workspace(name, section) for name, section in sections.items()}

@@ -260,6 +260,7 @@ class Routing(ChannelPolicy):
         own = self.channels.get(channel)
         if own is None:
             return self
+        # What the file has for this channel counts, also where it is the default.
         usual = ChannelPolicy.model_fields.keys() - own.model_fields_set
         return own.model_copy(update={name: getattr(self, name) for name in usual})
 

@@ -62,6 +62,7 @@ def _parts(text: str, schemes: set[str], problem: str, fix: str) -> SplitResult:
         is_plausible = parts.scheme in schemes and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         is_plausible = False
+    # `urlsplit` drops line breaks and tabs before it looks.
     if not is_plausible or re.search(r"\s", text):
         raise wrong(problem, fix)
     return parts
@@ -70,6 +71,7 @@ def _parts(text: str, schemes: set[str], problem: str, fix: str) -> SplitResult:
 def _web_address(text: str) -> str:
     text = text.strip()
     parts = _parts(text, {"http", "https"}, "is not a web address.", "Write it in full: https://HOST/…")
+    # Errors and pages show the address, where a password must not be.
     if parts.username or parts.password or parts.query or parts.fragment:
         raise wrong("contains more than an address.", "Leave out any user, password, query or fragment.")
     return text
@@ -106,6 +108,7 @@ def _lead_page(text: str) -> str:
     """An address with `{email}` in it, in the path or the query, where it is quoted."""
     text = text.strip()
     problem, fix = "is not an https address.", "Write it in full: https://crm.example/contacts?q={email}"
+    # An address in the place of the host would choose where the link leads.
     if {"@", "{"} & {*_parts(text, {"https"}, problem, fix).netloc}:
         raise wrong(problem, fix)
     if EMAIL_FIELD not in text:
