@@ -30,6 +30,7 @@ MIXED = st.builds(
     BUNCHES,
 )
 LATENESS = st.lists(st.floats(min_value=0, max_value=0.04), min_size=1, max_size=7)
+OPENINGS = st.lists(st.floats(min_value=0, max_value=0.07), min_size=1, max_size=5)
 WAYS = st.lists(st.floats(min_value=0.1, max_value=0.138), min_size=1, max_size=5)
 
 
@@ -76,22 +77,16 @@ def test_no_second_ever_holds_more_than_ten_nor_than_the_rate(
     assert worst_second([at for _, at, _ in went]) <= -(-rate // 1)
 
 
-@given(MIXED, LATENESS, WAYS)
-def test_not_even_when_the_way_takes_now_longer_now_shorter(
-    arrivals: list[tuple[float, Priority]], lateness: list[float], ways: list[float]
+@given(MIXED, LATENESS, WAYS, OPENINGS)
+def test_not_even_when_connections_take_their_time_and_the_way_takes_now_longer_now_shorter(
+    arrivals: list[tuple[float, Priority]], lateness: list[float], ways: list[float], opening: list[float]
 ) -> None:
+    went = simulate(arrivals, lateness, opening=opening)
+    assert worst_second([at for _, at, _ in went]) <= 10
     times = zip(simulate(arrivals, lateness), itertools.cycle(ways), strict=False)
     moments = [at + way for (_, at, _), way in times]
     assert worst_second(moments) <= 10
     assert max(Counter(int(at) for at in moments).values()) <= 10
-
-
-@given(MIXED, LATENESS, st.lists(st.floats(min_value=0, max_value=0.07), min_size=1, max_size=5))
-def test_nor_when_connections_take_their_time(
-    arrivals: list[tuple[float, Priority]], lateness: list[float], opening: list[float]
-) -> None:
-    went = simulate(arrivals, lateness, opening=opening)
-    assert worst_second([at for _, at, _ in went]) <= 10
 
 
 @given(st.lists(st.integers(min_value=0, max_value=8), min_size=1, max_size=8), LATENESS)

@@ -1,27 +1,10 @@
-"""Which error is repeated, when, and within which time."""
+"""When a 429 may be tried again, whatever its header says."""
 
 from __future__ import annotations
 
 import pytest
 
-from shared.api.errors import (
-    InvalidRequest,
-    NotFound,
-    OutreachError,
-    RateLimited,
-    Refused,
-    ServiceBroken,
-    Unauthorized,
-    Uncertain,
-    Unreachable,
-    Unreadable,
-)
 from shared.api.messages import Reply
-
-ERRORS: list[OutreachError] = [
-    InvalidRequest(), NotFound(), Refused(), Unauthorized(), Unreadable(),
-    ServiceBroken(), Uncertain(), Unreachable(), RateLimited(retry_after=1.0),
-]  # fmt: skip
 
 
 @pytest.mark.parametrize(
