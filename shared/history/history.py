@@ -70,6 +70,7 @@ class History:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        # In the thread, behind what still waits there.
         await asyncio.get_running_loop().run_in_executor(self._executor, self._store.close)
         self._executor.shutdown(wait=False)
 
@@ -82,6 +83,7 @@ class History:
         """Keep what is new in a snapshot; once an hour, what is old is deleted."""
         await self.run(lambda connection: self._writer.add(connection, snapshot, now=now))
         if self._thinned_at is None or not timedelta() <= now - self._thinned_at < THIN_EVERY:
+            # Before it is done: where it fails, the next hour tries again, and not each poll.
             self._thinned_at = now
             for statement in await self.run(lambda c: list(thinning(c, now=now)), reads=True):
                 await self.run(lambda c, statement=statement: c.execute(statement))  # type: ignore[misc]
@@ -286,6 +288,7 @@ def _series_of(workspace: str, kind: str) -> sa.ColumnElement[bool]:
 
 def _held(which: sa.ColumnElement[bool], start: datetime) -> sa.Select[str, float]:
     """The last sample of each before the start."""
+    # The only sample of an inbox whose health never moved may be far back.
     before = samples.alias()
     last = sa.select(sa.func.max(before.c.at)).where(
         before.c.series_id == series.c.id, before.c.at < int(start.timestamp())
