@@ -150,7 +150,7 @@ IN_STATE: Mapping[State, sa.ColumnElement[bool]] = {
     State.UNCLAIMED: _IS_FREE & _IS_OPEN & _c.snoozed_until.is_(None),
 }
 """The states of a reply in the words of the database, as `state_of` has them."""
-_IS_INTERESTED = _c.kind == sa.literal(INTERESTED, literal_execute=True)
+IS_INTERESTED = _c.kind == sa.literal(INTERESTED, literal_execute=True)
 _IS_CLAIMABLE = _c.kind.in_(CLAIMABLE)
 _HAS_ROTA = _c.rota != sa.literal("", literal_execute=True)
 _ASLEEP: Mapping[str, Any] = {"waiting_since": None, "turn_ends_at": None}
@@ -168,7 +168,7 @@ CLAIMED_BY = (
 
 def is_unclaimed(workspace: str) -> sa.ColumnElement[bool]:
     """The interested replies that wait for a claim."""
-    return (_c.workspace == workspace) & _IS_INTERESTED & _c.waiting_since.is_not(None)
+    return (_c.workspace == workspace) & IS_INTERESTED & _c.waiting_since.is_not(None)
 
 
 def count_unclaimed(tx: Transaction, workspace: str) -> tuple[int, float | None]:
@@ -242,9 +242,15 @@ class Alerts(Repository):
         alert is changed only if the colleague is `instead_of`: whoever was faster keeps what they did.
         """
         owner = person or actor
-        which = sa.or_(*(IN_STATE[state] for state in states_for(verb))) & _whose(
-            verb, actor.key, owner=owner.key, instead_of=instead_of
-        )
+        taken = (_c.claimed_by == instead_of) & (_c.claimed_by != owner.key)
+        whose: Mapping[str, sa.ColumnElement[bool]] = {
+            "takeover": taken,
+            "assign": taken,
+            "reopen": sa.true(),
+            "wake": _c.snoozed_until.is_not(None),  # nobody loses anything, and there may be no reminder
+        }
+        mine = _c.claimed_by.in_(("", actor.key, instead_of))
+        which = sa.or_(*(IN_STATE[state] for state in states_for(verb))) & whose.get(verb, mine)
         values = _values(tx, verb, actor, owner=owner, until=until, reason=reason)
         before = find(tx, alert) if trace else None
         changed = tx.update(alerts, (_c.id == alert) & which, **values) == 1
@@ -311,7 +317,7 @@ class Alerts(Repository):
     @reads
     def standings(self, tx: Transaction, workspace: str, *, most: int) -> tuple[int, Sequence[Alert]]:
         """Count the unclaimed; also list, without their words, `most` of the unclaimed, the snoozed and the claimed."""
-        here = (_c.workspace == workspace) & _IS_INTERESTED
+        here = (_c.workspace == workspace) & IS_INTERESTED
         lately = _c.claimed_at.is_not(None) & (_c.claimed_at > tx.now - CLAIMED_WITHIN_SECONDS)
         queries = (
             sa.select(*OWN).where(is_unclaimed(workspace)).order_by(*_OLDEST),
@@ -336,7 +342,7 @@ class Alerts(Repository):
         What the person has claimed is among them whatever its kind.
         """
         when = _c.handled_at > tx.now - NAMED_WITHIN_SECONDS if done else _IS_OPEN
-        query = ALERT_ROWS.where(_c.workspace == workspace, _IS_INTERESTED, when)
+        query = ALERT_ROWS.where(_c.workspace == workspace, IS_INTERESTED, when)
         named = read_alerts(tx, query.order_by(_c.received_at.desc(), _c.id).limit(MOST_NAMED))
         own = [] if done else read_alerts(tx, CLAIMED_BY, {"person": person})
         return list({row.id: row for row in (*own, *named) if row.workspace == workspace}.values())
@@ -403,17 +409,6 @@ class Alerts(Repository):
         turned = tx.scalars(_TURNED, values).all()
         messages.repaint(tx, turned)
         return len(turned)
-
-
-def _whose(verb: str, person: str, *, owner: str, instead_of: str) -> sa.ColumnElement[bool]:
-    """The owners from whom an act may take an alert."""
-    if verb == "wake":  # nobody loses anything, and there may be no reminder
-        return _c.snoozed_until.is_not(None)
-    if verb == "reopen":
-        return sa.true()
-    if verb in {"takeover", "assign"}:
-        return (_c.claimed_by == instead_of) & (_c.claimed_by != owner)
-    return _c.claimed_by.in_(("", person, instead_of))
 
 
 def _values(
@@ -618,7 +613,7 @@ def _pass_on(
     return [Passed(due=due, before=alert, turn=turn, candidates=candidates) for due in cards]
 
 
-_WITH_SEQUENCE = _IS_INTERESTED & _IS_OPEN & (_c.sequence != sa.literal("", literal_execute=True))
+_WITH_SEQUENCE = IS_INTERESTED & _IS_OPEN & (_c.sequence != sa.literal("", literal_execute=True))
 _IN_WORKSPACE = sa.bindparam("in_workspace", type_=sa.Text)
 _HERE = _WITH_SEQUENCE & (_c.workspace == _IN_WORKSPACE)
 _TURNED = (

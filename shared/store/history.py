@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shared.api.event_kinds import INTERESTED, PAUSED
+from shared.api.event_kinds import PAUSED
 from shared.domain.alert import Alert
 from shared.domain.paused_domains import pause_reason
 from shared.domain.reply_states import State
@@ -31,7 +31,7 @@ from shared.records.replies import (
     Waits,
 )
 from shared.store import messages
-from shared.store.alerts import CLAIMED_BY, IN_STATE, count_unclaimed, is_unclaimed
+from shared.store.alerts import CLAIMED_BY, IN_STATE, IS_INTERESTED, count_unclaimed, is_unclaimed
 from shared.store.audit import AuditLog, changes_between
 from shared.store.db.engine import Database, Transaction, method, probes, reads, reports
 from shared.store.db.schema import alerts, deliveries, jobs, posts, sightings
@@ -66,7 +66,6 @@ _STATE = sa.case(
     else_=posts.c.state,
 )
 _IS_REFUSED = is_in(messages.State.DEAD) & sa.not_(posts.c.unsure) & IS_COUNTED
-_IS_INTERESTED = _c.kind == sa.literal(INTERESTED, literal_execute=True)
 _TOUCHED_AT = sa.case(
     (_c.claimed_at.is_(None), _c.handled_at),
     (_c.handled_at.is_(None), _c.claimed_at),
@@ -349,7 +348,7 @@ class Records(AuditLog, Subscriptions, Timers):
 
 def _is_interested(workspace: str) -> sa.ColumnElement[bool]:
     """Interested replies, in the words of the partial indexes."""
-    return (_c.workspace == workspace) & _IS_INTERESTED
+    return (_c.workspace == workspace) & IS_INTERESTED
 
 
 def _between(at: sa.ColumnElement[Any], since: datetime, until: datetime) -> sa.ColumnElement[bool]:
