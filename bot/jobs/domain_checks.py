@@ -94,9 +94,10 @@ class DomainChecks:
         followed = await self._lookup.look(due.domain, due.report, moment(now))
         every = self._settings.every or timedelta(hours=6)
         if any(_may_end_soon(one, moment(now)) for one in followed.report.checks):
-            every = min(every, RECHECK)
+            every = min(every, RECHECK)  # whoever repairs a record waits for the answer
         news = self._news(due, followed, now) if followed.changes else None
         after = every.total_seconds() * (0.9 + 0.2 * self._jitter())  # not with all others at once
+        # Nothing is written where the lease has expired: another process looks again, and tells it once.
         if not await self._store.domains.finish(due, followed, after=after, news=news):
             log.warning("a check took longer than its lease", domain=due.domain)
         elif followed.changes:

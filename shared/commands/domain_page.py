@@ -127,6 +127,7 @@ def _result(page: Page, context: CommandContext) -> Result:
     why, steps = _why(page, context), _next(page)
     listed = [{"at": at.isoformat(), "kind": kind, "what": what} for at, what, kind, _tone in happened]
     pause = Button("Pause all …", Pause(target=(f"{DOMAIN}{page.name}",)), tone=Tone.BAD)
+    # A domain that the service paused sends nothing: pausing its sequences would help nobody.
     troubled = not health.paused and health.tone in {Tone.BAD, Tone.WARN}
     card = Card(
         _title(page),
@@ -222,6 +223,7 @@ def _bounces(page: Page) -> Fact:
 
 
 def _dns(page: Page, context: CommandContext) -> tuple[Fact, ...]:
+    # Without the records it isn't known whether the bot has checked it: a look-up of now would hide that.
     if page.recorded.value is None:
         return (page.recorded.unknown("DNS"),)
     if context.settings and not context.settings.dns.enabled:

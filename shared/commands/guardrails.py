@@ -119,6 +119,7 @@ def _text(words: Words) -> str:
     """The sentence, whether it was put into quotes as a whole or only its names."""
     if len(words) == 1:
         return words[0].text
+    # Reading the line took the quotes away: names get theirs back, or the sentence would end within one.
     escaped = (word.text.replace("\\", "\\\\").replace('"', '\\"') for word in words)
     return " ".join(
         f'"{text}"' if word.quoted else word.text for word, text in zip(words, escaped, strict=True)

@@ -146,6 +146,7 @@ def _check_fact(check: CheckReport, *, now: datetime, zone: tzinfo) -> Fact:
             text = f"unknown: last checked {show_span(now - check.checked_at)} ago"
     elif check.value is Value.PROBLEM:
         text += _since(check, now=now, zone=zone)
+        # One resolver may lie or lag: what it alone says is shown, but colours nothing red.
         if not check.confirmed:
             text, tone = f"{text} (one resolver says so, not yet confirmed)", Tone.WARN
     elif check.value is Value.UNKNOWN and check.last_good:
@@ -176,6 +177,7 @@ def dns_overview(
     broken = broken_checks(own, now=now)
     wrong = [f"{name} ({', '.join(checks).upper()})" for name, checks in broken.items()]
     tones = [dns_fact(reports.get(name), now=now).tone for name in domains if name not in broken]
+    # What is unknown is counted apart: it is neither good nor a problem.
     unknown = tones.count(Tone.UNKNOWN)
     good = len(tones) - unknown
     parts = (
@@ -200,7 +202,7 @@ def in_dns(name: str) -> str:
     """A domain as DNS and the records have it: `müller.example` is `xn--mller-kva.example`."""
     try:
         return name.encode("idna").decode().lower()
-    except UnicodeError:
+    except UnicodeError:  # no look-up can find it, but its page is shown all the same
         return name
 
 

@@ -34,5 +34,6 @@ def pause_reason(event: Event) -> str:
     """The service's reason, with the share of sends that it names; empty where it gives none."""
     share = event.raw.get("rate")
     given = (event.reason or "").replace("_", " ")
+    # The document shows no type for it: what isn't a share of one is left out, not guessed.
     known = isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1
     return f"{given} {show_rate(share)}".strip() if known else given

@@ -210,6 +210,7 @@ def _of_service(snapshot: Snapshot) -> Iterable[Condition]:
     answered = any(
         reading.read_at and reading.read_at > since and not reading.error for reading in readings.values()
     )
+    # Where something else still answers, the service isn't down: name what failed.
     text = which_failed(cause, tuple(failing)) if answered else cause
     # Since the earliest failure for this cause.
     same = [one for one in failing.values() if (one.cause or UNREACHABLE) == cause]

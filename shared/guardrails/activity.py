@@ -115,7 +115,7 @@ class Activity:
         self._counts: dict[Scope, defaultdict[str, Daily]]
         self._counts = {Scope.SEQUENCE: defaultdict(Daily), Scope.INBOX: defaultdict(Daily)}
         self._scores = defaultdict[str, Scores](Scores)
-        self._broken = defaultdict[str, list[tuple[float, frozenset[str]]]](list)
+        self._broken: list[tuple[float, Mapping[str, Collection[str]]]] = []
         self._keys: dict[str, str] = {}
         self._cache: dict[object, Any] = {}
         self._now = 0.0
@@ -126,7 +126,7 @@ class Activity:
 
     def add(self, happenings: Iterable[Happening] = (), samples: Iterable[CountSample] = ()) -> None:
         """Take in what is new; a sample that is known already changes nothing."""
-        self._cache.clear()
+        self._cache.clear()  # what was counted without these is outdated
         for happening in happenings:
             places = (
                 (Scope.SEQUENCE, happening.sequence),
@@ -156,21 +156,14 @@ class Activity:
 
     def saw_broken(self, at: float, broken: Mapping[str, Collection[str]]) -> None:
         """Take in which domains' DNS is broken, with the checks that say so; the others' isn't. `at` only grows."""
-        self._cache.clear()
         now = {self._key(Scope.DOMAIN, domain): frozenset(checks) for domain, checks in broken.items()}
-        for key in {*now, *self._broken}:
-            states, checks = self._broken[key], now.get(key, frozenset())
-            if checks != (states[-1][1] if states else frozenset()):
-                states.append((at, checks))
+        if now != self.broken(at=at):
+            self._broken.append((at, now))
 
     def broken(self, *, at: float) -> Mapping[str, Collection[str]]:
         """The domains whose DNS was broken then, and the checks that said so."""
-        found: dict[str, Collection[str]] = {}
-        for key, states in self._broken.items():
-            place = bisect_right(states, at, key=lambda state: state[0])
-            if place and states[place - 1][1]:
-                found[key] = states[place - 1][1]
-        return found
+        place = bisect_right(self._broken, at, key=lambda state: state[0])
+        return self._broken[place - 1][1] if place else {}
 
     def look_at(self, now: float) -> None:
         """Forget the counts that were computed for another moment."""
@@ -251,7 +244,7 @@ class Activity:
         if metric is Metric.HEALTH:
             return min((one.times[0] for one in self._scores.values()), default=NEVER)
         if metric is Metric.DNS:
-            return min((states[0][0] for states in self._broken.values() if states), default=NEVER)
+            return self._broken[0][0] if self._broken else NEVER
         days = (one.days[0] * DAY for by_key in self._counts.values() for one in by_key.values())
         return min(days, default=NEVER)
 

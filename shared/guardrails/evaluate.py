@@ -132,6 +132,7 @@ def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Not
     condition, window = rule.condition, show_exact_span(rule.condition.window)
     sent = activity.counted("sends", rule.scope, start=start, end=end)
     answered = activity.counted(condition.metric, rule.scope, start=start, end=end, generous=True)
+    # A subject whose sends or answers the service left out is unknown: no rule holds for it.
     for key in sent.keys() & answered.keys():
         sends, count = sent[key], answered[key]
         limit, shown = condition.limit / 100, f"{show_limit(condition.limit)}%"
