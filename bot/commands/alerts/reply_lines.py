@@ -151,12 +151,11 @@ def _names(reply: Alert) -> Sequence[str]:
 def choice(asked: NamedReply, replies: Sequence[Alert]) -> tuple[Card, tuple[Card, ...]]:
     """Which of several replies; each with its button."""
     more = f" The first {MOST_OFFERED} are shown." if len(replies) > MOST_OFFERED else ""
-    label = LABELS[asked.verb]
     items = tuple(
         Card(
             title=about(reply.event),
             quote=clip(reply.event.reply or "", length=120),
-            buttons=(Button(label=label, action=asked.act_on(reply)),),
+            buttons=(Button(label=LABELS[asked.verb], action=asked.act_on(reply)),),
         )
         for reply in replies[:MOST_OFFERED]
     )

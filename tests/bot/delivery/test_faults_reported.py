@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import resource
-import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +14,7 @@ import sqlalchemy as sa
 from bot.delivery.router import isolated
 from sandbox.slack import seed
 from shared.records.records import AlertsSummary
-from shared.storage.database import parse_url
-from shared.store import Store, open_store
+from shared.store import Store
 from shared.store.db import schema
 from shared.store.db.engine import Transaction
 from shared.store.deliveries import Arrival, Decision, PendingDelivery
@@ -128,26 +125,6 @@ async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_a
         assert [await home.deliver(interested(number)) for number in (1, 2)] == [200, 200]
         assert set((await home.until_posted(3)).values()) == {1}
         assert (await readiness(home))[0] == 200
-
-
-@pytest.mark.e2e
-async def test_sigterm_lets_the_current_message_arrive(home: BotHarness, tmp_path: Path) -> None:
-    async with bot_process(home, pace=None) as process:
-        await home.control("faults", method="chat.postMessage", kind="delay", delay=1.0)
-        assert await home.deliver(interested(1)) == 200
-
-        async def under_way() -> bool:
-            async with home.http.get(f"{home.slack.origin}/control/state") as answer:
-                return not (await answer.json())["faults"]
-
-        await until(under_way)
-        process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 60) == 0
-    async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db")) as store:
-        posts = await store.database.read(
-            lambda c: c.execute(sa.select(schema.posts.c.state, schema.posts.c.ts)).all()
-        )
-    assert [(state, bool(ts)) for state, ts in posts] == [("sent", True)]
 
 
 async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_repaints(

@@ -45,23 +45,6 @@ async def until_shown(bot: BotHarness, words: str) -> dict[str, Any]:
     return dict(await until(there))
 
 
-@pytest.mark.parametrize("error", REFUSALS)
-async def test_an_interested_reply_is_shown_though_the_card_of_its_reply_cannot_be_edited(
-    bot: BotHarness, error: str
-) -> None:
-    assert await bot.deliver(interested(event="lead.replied")) == 200
-    await bot.until_posted(1)
-    (old,) = await bot.messages()
-    await refuse_edits(bot, old["ts"], error)
-    assert await bot.deliver(interested()) == 200
-    card = await until_shown(bot, "is interested")
-    assert card["ts"] != old["ts"]
-    await click(bot, card, "Claim", seed.ANN.id)
-    await until_shown(bot, "claimed by @ann")
-    assert set((await bot.posted()).values()) == {1}
-    assert len(await shown(bot, "claimed by @ann")) == 1
-
-
 @pytest.mark.parametrize("error", REFUSALS[:2])
 async def test_a_claim_on_a_card_that_cannot_be_edited_is_shown_in_its_thread(
     bot: BotHarness, error: str

@@ -63,14 +63,6 @@ async def check(url: sa.URL, clock: ManualClock) -> AsyncIterator[Check]:
             yield Check(store, remote, reconciler)
 
 
-async def test_a_first_check_announces_no_lead_that_is_there(check: Check) -> None:
-    check.remote.leads = [lead(number) for number in range(350)]
-    await check.run()
-    assert check.pages == 4
-    await check.run()
-    assert await check.found() == []
-
-
 async def test_new_leads_are_read_until_a_page_is_all_known(check: Check) -> None:
     check.remote.leads = [lead(number) for number in range(4_000)]
     await check.run()
