@@ -282,14 +282,9 @@ def _day(text: str) -> date | None:
         return None
 
 
-def first_act(card: Card) -> tuple[Button, ...]:
-    """The first thing that can be done with a card in the message itself."""
-    return tuple(button for button in card.buttons if not (button.url or button.menu))[:1]
-
-
 def listed(card: Card) -> Card:
-    """The card in a list of many: the beginning of its quote, the first thing to do, and a look at the rest."""
-    buttons = first_act(card)
+    """The card in a few lines: the beginning of its quote, the first thing to do, and a look at the rest."""
+    buttons = tuple(button for button in card.buttons if not (button.url or button.menu))[:1]
     # The last look is the widest: a reply's details hold every act that a line of a list has no room for.
     for button in card.buttons[::-1]:
         is_look = isinstance(button.action, OnAlert) and button.action.verb in LOOKS
@@ -297,7 +292,8 @@ def listed(card: Card) -> Card:
             buttons += (replace(button, label="Details" if button.menu else "View", menu=False),)
             break
     where = tuple(fact for fact in card.details if fact.brief)
-    return replace(card, quote=clip(card.quote, length=LISTED_CHARACTERS), details=where, buttons=buttons)
+    quote = clip(card.quote, length=LISTED_CHARACTERS)
+    return replace(card, text=card.text[:1], quote=quote, details=where, buttons=buttons)
 
 
 def turn_card(title: str, text: str, alert: str) -> Card:

@@ -16,10 +16,8 @@ from pydantic_core import to_json
 
 from bot.alerts import changes, domains
 from bot.alerts.cards import (
-    LISTED_CHARACTERS,
     answer_link,
     brief_card,
-    first_act,
     listed,
     reply_card,
     stands,
@@ -28,7 +26,7 @@ from bot.alerts.cards import (
 from bot.alerts.links import Links
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import Perform, read_value, write_value
-from bot.blockkit.card_blocks import EXCERPT, Message, cut
+from bot.blockkit.card_blocks import Message
 from shared.api.event_kinds import kind_of
 from shared.commands import Invocation, UsageError
 from shared.domain.alert import Alert, domain_of
@@ -38,7 +36,7 @@ from shared.frozen import frozen
 from shared.store import post_kinds
 from shared.store.messages import Post
 from shared.store.post_kinds import ALERT
-from shared.text.formats import clip, show_number
+from shared.text.formats import show_number
 from shared.text.slack_ids import is_user
 
 MOST_OWNERS = 6
@@ -55,15 +53,6 @@ _CARDS: Mapping[str, Callable[[Alert], Card]] = {
 def card(alert: Alert) -> Card:
     """The card of an alert, as the table of kinds of events names it."""
     return _CARDS[kind_of(alert.event.kind).card](alert)
-
-
-def condensed(alert: Alert) -> Card:
-    """An alert in one line: what it is called, and the first thing that can be done with it."""
-    whole = card(alert)
-    quote = cut(" ".join(whole.quote.split()), EXCERPT)
-    brief = (fact.value for fact in (*whole.facts, *whole.details) if fact.brief)
-    text = " · ".join(filter(None, (*whole.text[:1], *brief, f"“{quote}”" if quote else "")))
-    return Card(title=whole.title, tone=whole.tone, text=(text,), buttons=first_act(whole))
 
 
 def on_card(alert: Alert, *, several: bool, links: Links = NO_LINKS) -> Alert:
@@ -112,10 +101,8 @@ def card_of(post: Post, *, several: bool, links: Links = NO_LINKS, in_list: bool
     kept = post.alert or Alert(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
     alert = on_card(kept, several=several, links=links)
     if draws == "updated":  # for thread and channel, when the card of a reply shows more than it did
-        whole = card(alert)
-        quote = clip(whole.quote, length=LISTED_CHARACTERS)
-        text = ("Updated on the card above.",)
-        return replace(whole, text=text, quote=quote, details=(), buttons=first_act(whole))
+        whole, text = listed(card(alert)), ("Updated on the card above.",)
+        return replace(whole, text=text, details=(), buttons=whole.buttons[:1])
     if draws == "again":
         again = when("Reported again", moment(post.created_at))
         return Card(
@@ -126,7 +113,7 @@ def card_of(post: Post, *, several: bool, links: Links = NO_LINKS, in_list: bool
     if in_list:
         is_reply = kind_of(alert.event.kind).card == "reply"
         return listed(reply_card(alert, in_list=True) if is_reply else card(alert))
-    return condensed(alert) if post.condensed else card(alert)
+    return listed(card(alert)) if post.condensed else card(alert)
 
 
 def message(posts: Sequence[Post], *, several: bool, links: Links = NO_LINKS) -> Message:

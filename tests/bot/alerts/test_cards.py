@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from bot.alerts import changes, domains, reminders, rendering
-from bot.alerts.cards import details_card
+from bot.alerts.cards import details_card, listed
 from bot.alerts.links import Links
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import OnAlert
@@ -224,7 +224,7 @@ OTHERS: dict[str, Callable[[], Message]] = {
     ),
     "bounce": lambda: whole("lead.bounced", event={"reply": None, "bounce_type": "hard", "reason": "550"}),
     "unknown kind": lambda: whole("brand.new", event={"reply": None}),
-    "condensed": lambda: card_blocks.render_condensed(rendering.condensed(alert("reply.ooo"))),
+    "condensed": lambda: card_blocks.render_condensed(listed(rendering.card(alert("reply.ooo")))),
     "reminder": lambda: reminder("remind", "reminder"),
     "escalation": lambda: reminder("escalate", "escalation"),
     "back from a snooze": lambda: reminder("back", "back"),
@@ -346,7 +346,7 @@ def test_nothing_that_a_lead_writes_breaks_a_limit_in_any_state(reply: str, name
         "a long name hides nobody"
     )
     many = [replace(hostile, id=f"al_{n:016}") for n in range(13)]
-    condensed = card_blocks.render_condensed(rendering.condensed(hostile))
+    condensed = card_blocks.render_condensed(listed(rendering.card(hostile)))
     for message in (card_blocks.render(card), condensed, posted("alert", *many)):
         called = rendering.with_mention(message, "S0SALES")
         assert blockkit.problems(called.blocks) == []
