@@ -16,7 +16,6 @@ from bot.commands.alerts.alert_actions import GONE, AlertActions, never
 from bot.commands.callers import Access
 from bot.commands.context import CommandContexts
 from bot.slack.directory import UserDirectory
-from bot.slack.permissions import Person
 from bot.slack.web_api import open_web_api
 from shared.domain.alert import Alert
 from shared.domain.card import Action, Card, Tone
@@ -29,6 +28,9 @@ from shared.text.quotations import without_quotation
 FACE = "dashboard"
 NO_USER = "Set slack_user under [dashboard] to your id in Slack, like U0123456789, to work on replies here."
 UNCHECKED_USER = "Set SLACK_BOT_TOKEN here, too: only Slack knows whether you may claim replies."
+
+
+_UNCHANGED = Card(title="Nothing was changed", tone=Tone.WARN)
 
 
 class SlackReplyQueue:
@@ -57,19 +59,17 @@ class SlackReplyQueue:
         )
 
     async def permission(self) -> Permission:
+        """Whether the person may claim in some channel; another one may still allow less."""
         runs = await self._store.records.bot_is_running()
         if self._directory is None:
             return Permission(refusal=self._refusal, bot_runs=runs)
         person = await self._directory.find(self._user)
-        return Permission(name=person.name, refusal=await self._refusal_of(person), bot_runs=runs)
-
-    async def _refusal_of(self, person: Person) -> str:
-        """The reason why a person may claim nothing in any channel; a channel may still allow less."""
         caller = self._access.of(person, "")
-        if (reason := never(person)) or caller.may(CLAIM):
-            return reason
-        card = caller.refusal(CLAIM)
-        return f"@{person.name} may not claim replies. {' '.join(card.text[:-1])}"
+        refusal = never(person)
+        if not refusal and not caller.may(CLAIM):
+            why = " ".join(caller.refusal(CLAIM).text[:-1])
+            refusal = f"@{person.name} may not claim replies. {why}"
+        return Permission(name=person.name, refusal=refusal, bot_runs=runs)
 
     async def read(self) -> QueuedReplies:
         """The words of each reply are read once: they don't change."""
@@ -94,14 +94,14 @@ class SlackReplyQueue:
 
     async def press(self, action: Action, *, detail: str = "", person: str = "") -> Change:
         if not isinstance(action, OnAlert):
-            return Change(card=_ONLY_IN_SLACK)
+            return Change(card=replace(_UNCHANGED, text=("This works only in Slack.",)))
         return await self._perform(
             replace(action, detail=detail or action.detail, person=person or action.person)
         )
 
     async def _perform(self, asked: OnAlert) -> Change:
         if self._directory is None:
-            return Change(card=_refused(self._refusal))
+            return Change(card=replace(_UNCHANGED, text=(self._refusal,)))
         alert = await self._store.alerts.find(asked.alert)
         if alert is None or alert.workspace != self._workspace:
             return Change(card=GONE)
@@ -109,16 +109,14 @@ class SlackReplyQueue:
         # A channel with the reply's card in which the person may act.
         channel, refusal = await self._actions.place_for(person, alert)
         if not await self._store.alerts.channels(alert.id):  # not posted yet
-            refusal = await self._refusal_of(person)
+            refusal = (await self.permission()).refusal
         if refusal:
-            return Change(card=_refused(refusal))
+            return Change(card=replace(_UNCHANGED, text=(refusal,)))
         done = await self._actions.perform(asked, self._access.of(person, channel))
         return Change(card=done.card, changed=done.on_card)
 
     async def people(self) -> Sequence[str]:
-        if self._directory is None:
-            return ()
-        return await self._directory.people()
+        return await self._directory.people() if self._directory else ()
 
 
 def _worded(row: Alert) -> QueuedReply:
@@ -132,13 +130,6 @@ def _worded(row: Alert) -> QueuedReply:
         sequence=row.event.sequence or row.sequence,
         text=without_quotation(row.event.reply or "").strip(),
     )
-
-
-def _refused(reason: str) -> Card:
-    return Card(title="Nothing was changed", tone=Tone.WARN, text=(reason,))
-
-
-_ONLY_IN_SLACK = Card(title="This works only in Slack", tone=Tone.WARN, text=("Nothing was changed.",))
 
 
 @asynccontextmanager
