@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from shared.commands.base import ArgumentError, Arguments, Command, Result, Words, none_left
 from shared.commands.stats import label_of, read_change, sequence_names, total_facts
-from shared.commands.times import RANGES, DayRange, Period, read_period
+from shared.commands.times import RANGES, DayRange, range_of, read_period
 from shared.domain.card import Card, Fact, Tone
 from shared.text.formats import show_number, show_span
 from shared.text.tokenize import Word
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shared.records.records import PeriodRecords
 
 LONGEST_REPORT_DAYS = 366
+ANY_DAY = date(2024, 1, 1)
+"""A day on which to see how long a period is."""
 ADDRESS = r"[^@\s<>,;:()\"'“”]+@[^@\s<>,;:()\"'“”]+"
 HIDDEN = "(address)"
 FAST_SECONDS = 3600.0
@@ -35,7 +37,7 @@ class Report(Arguments):
     """`report [last week|last month|7d|FROM..TO]`."""
 
     verb = "report"
-    period: Period = Period(name="last week")
+    period: str = "last week"
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -49,14 +51,14 @@ class Report(Arguments):
             return cls()
         period, after = read_period(tuple(split))
         none_left(after)
-        days = (period.ends[1] - period.ends[0]).days + 1 if period.ends else period.days or 0
-        if days > LONGEST_REPORT_DAYS:
+        asked = range_of(period, ANY_DAY)
+        if (asked.end - asked.start).days >= LONGEST_REPORT_DAYS:
             hint = f"Give at most {LONGEST_REPORT_DAYS} days."
             raise ArgumentError("A report covers at most a year.", hint=hint)
         return cls(period=period)
 
     def write(self) -> Iterable[str]:
-        return self.period.write()
+        return self.period.split()
 
 
 async def _run(arguments: Report, context: CommandContext) -> Result:
@@ -67,7 +69,7 @@ async def _run(arguments: Report, context: CommandContext) -> Result:
     from shared.domain.totals import totals
     from shared.settings import DEFAULT
 
-    asked, workspace = arguments.period.on(context.today), context.workspace.name
+    asked, workspace = range_of(arguments.period, context.today), context.workspace.name
     spans = _spans(asked)
     moments = asked.moments(UTC)
     rows, names, counted, domains, change, recorded = await asyncio.gather(

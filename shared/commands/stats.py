@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 from shared.api.words import GROUPINGS, Grouping
 from shared.commands.base import ArgumentError, Arguments, Command, Result, Words, none_left, unknown_word
 from shared.commands.replies import LATE_SECONDS
-from shared.commands.times import RANGES, DayRange, Period, named_range, read_period
+from shared.commands.times import RANGES, DayRange, named_range, range_of, read_period
 from shared.domain.card import Button, Card, Fact, Row, Table, columns, number
 from shared.text.formats import show_count, show_number, show_rate, show_span
 
@@ -46,7 +46,8 @@ class Stats(Arguments):
 
     verb = "stats"
     by: Grouping | Literal["person"] = "sequence"
-    period: Period = Period()
+    period: str = ""
+    """As `read_period` gives it; empty: the service's own 30 days."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -70,7 +71,7 @@ class Stats(Arguments):
 
     def write(self) -> Iterable[str]:
         by = () if self.by == "sequence" else ("by", self.by)
-        return (*by, *self.period.write())
+        return (*by, *self.period.split())
 
 
 async def _run(arguments: Stats, context: CommandContext) -> Result:
@@ -79,7 +80,7 @@ async def _run(arguments: Stats, context: CommandContext) -> Result:
     by = arguments.by
     if by == PERSON:
         return await _by_person(arguments.period, context)
-    asked = arguments.period.on(context.today)
+    asked = range_of(arguments.period, context.today)
     rows, change = await asyncio.gather(context.stats(*asked.asked, by=by), read_change(asked, context))
     names = await sequence_names(context) if by == "sequence" else {}
     # Ten thousand inboxes take most of a second, so not on an event loop.
@@ -129,7 +130,7 @@ def _result(
 
 def _others(by: Grouping | Literal["person"], asked: DayRange) -> tuple[Button, ...]:
     """Buttons to the last 7 days, and to the other groups."""
-    week = [] if asked.name == "last 7 days" else [Button("Last 7 days", Stats(by=by, period=Period(days=7)))]
+    week = [] if asked.name == "last 7 days" else [Button("Last 7 days", Stats(by=by, period="7d"))]
     return (*week, *(Button(f"By {other}", Stats(by=other)) for other in STATS_GROUPS if other != by))
 
 
@@ -234,11 +235,11 @@ PERSON_COLUMNS = columns(
 )
 
 
-async def _by_person(period: Period, context: CommandContext) -> Result:
+async def _by_person(period: str, context: CommandContext) -> Result:
     """Everyone who claimed or marked done in the period, and of several, all together."""
     from shared.records.replies import Waits
 
-    asked = period.on(context.local_day)
+    asked = range_of(period, context.local_day)
     records, name, span = context.records, context.workspace.name, asked.moments(context.zone)
     claims = {one.name: one for one in await records.claim_times(name, *span, by="person", late=LATE_SECONDS)}
     (total,) = await records.claim_times(name, *span, late=LATE_SECONDS) or [Waits()]

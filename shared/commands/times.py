@@ -227,48 +227,28 @@ DEFAULT_DAYS = 30
 """The days that the service counts where none are named."""
 
 
-class Period(Data):
-    """So many days to today, a range of days by its ends or its name, or the service's own 30 days."""
-
-    days: int | None = None
-    ends: tuple[date, date] | None = None
-    name: str = ""
-
-    def write(self) -> Iterable[str]:
-        if self.name:
-            return self.name.split()
-        if self.ends:
-            return (f"{self.ends[0]}..{self.ends[1]}",)
-        if self.days == 1:
-            return (TODAY,)
-        return (f"{self.days}d",) if self.days else ()
-
-    def on(self, today: date) -> DayRange:
-        """The days that are meant on this day; weeks begin on Monday."""
-        if self.ends:
-            start, end = self.ends
-            return DayRange(start=start, end=end, name=f"{start} to {end}", today=today)
-        if self.name:
-            start, end = self._named(today)
-            dates = f" ({show_days(start, end)})" if self.name.startswith("last ") else ""
-            name = f"{self.name}{' so far' if end >= today else dates}"
-            return DayRange(start=start, end=end, name=name, today=today)
-        days = self.days or DEFAULT_DAYS
-        name = "today so far" if days == 1 else f"last {days} days"
-        start = today - timedelta(days=days - 1)
-        return DayRange(start=start, end=today, name=name, given=self.days is not None, today=today)
-
-    def _named(self, today: date) -> tuple[date, date]:
-        day, month = timedelta(days=1), today.replace(day=1)
-        monday = today - timedelta(days=today.weekday())
-        return {
-            "today": (today, today),
-            "yesterday": (today - day, today - day),
-            "this week": (monday, today),
-            "last week": (monday - 7 * day, monday - day),
-            "this month": (month, today),
-            "last month": ((month - day).replace(day=1), month - day),
-        }[self.name]
+def range_of(period: str, today: date) -> DayRange:
+    """The days that a period, as `read_period` gives it, means on this day; weeks begin on Monday."""
+    day, month, monday = timedelta(days=1), today.replace(day=1), today - timedelta(days=today.weekday())
+    named = {
+        "today": (today, today),
+        "yesterday": (today - day, today - day),
+        "this week": (monday, today),
+        "last week": (monday - 7 * day, monday - day),
+        "this month": (month, today),
+        "last month": ((month - day).replace(day=1), month - day),
+    }
+    if period in named:
+        start, end = named[period]
+        dates = f" ({show_days(start, end)})" if period.startswith("last ") else ""
+        name = f"{period}{' so far' if end >= today else dates}"
+    elif ".." in period:
+        start, end = map(date.fromisoformat, period.split(".."))
+        name = f"{start} to {end}"
+    else:
+        days = int(period[:-1] or DEFAULT_DAYS)
+        start, end, name = today - (days - 1) * day, today, f"last {days} days"
+    return DayRange(start=start, end=end, name=name, given=bool(period), today=today)
 
 
 class DayRange(Data):
@@ -323,22 +303,22 @@ def named_range(words: Words) -> tuple[str, int] | None:
     return (f"{last[1]}{last[2]}", 3) if last else None
 
 
-def read_period(words: Words) -> tuple[Period, Words]:
-    """The period that the words begin with, and those after it."""
+def read_period(words: Words) -> tuple[str, Words]:
+    """The period that the words begin with, in its one form, and those after it: `7d`, `last week`, `FROM..TO`."""
     text, count = named_range(words) or (words[0].text.lower(), 1)
     after = words[count:]
     if text in RANGES:
-        return Period(days=1) if text == TODAY else Period(name=text), after
+        return text, after
     if length := re.fullmatch(r"([0-9]{1,4})([dw])", text):
         days = int(length[1]) * (7 if length[2] == "w" else 1)
         if not 1 <= days <= LONGEST_RANGE_DAYS:
             raise ArgumentError(f"“{text}” is outside 1 to 1,000 days.", hint=f"1d to {LONGEST_RANGE_DAYS}d.")
-        return Period(days=days), after
+        return TODAY if days == 1 else f"{days}d", after
     if ".." in text:
         start, end = (_written_day(part) for part in text.split("..", 1))
         if end < start:
             raise ArgumentError(f"“{clip(text)}” ends before it starts.", hint=f"Use {end}..{start}.")
-        return Period(ends=(start, end)), after
+        return f"{start}..{end}", after
     hint = "Use 7d, today, yesterday, last week, this month, or FROM..TO like 2026-01-01..2026-01-31."
     raise ArgumentError(f"“{clip(words[0].text)}” isn't a period.", hint=hint)
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from shared.commands import parse, render
-from shared.commands.times import Moment, Period, read_moment
+from shared.commands.times import Moment, range_of, read_moment
 from shared.text.formats import show_time
 
 FRIDAY = datetime(2026, 11, 20, 15, 30, tzinfo=UTC)
@@ -118,7 +118,7 @@ def test_other_words_are_no_moment(typed: str) -> None:
     ],
 )
 def test_a_named_range_has_its_days(name: str, first: str, last: str) -> None:
-    days = Period(name=name).on(date(2026, 11, 20))
+    days = range_of(name, date(2026, 11, 20))
     assert (days.start, days.end) == (date.fromisoformat(first), date.fromisoformat(last))
     line = f"stats by step {name}"
     arguments = parse(line).arguments
