@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Literal, Self
 
 from shared.api.event_kinds import EVENTS
@@ -29,7 +29,7 @@ from shared.commands.subscribe import forget_if_unused, list_workspaces
 from shared.commands.times import DAYS, DayRange
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import WEEKDAYS, Recurrence, parse_recurrence
-from shared.text.formats import clip, show_number, show_some, show_span, show_time
+from shared.text.formats import clip, show_number, show_some, show_span
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
@@ -90,55 +90,42 @@ async def _run(arguments: Digest, context: CommandContext) -> Result:
     if arguments.action in {"now", "today"}:
         return Result(await digest_card(context, so_far=arguments.action == "today"))
     channel = need_channel(arguments, context)
-    records, name = context.records, context.workspace.name
-    before, note = await records.digest_at(name, channel), ""
-    if arguments.action == "show":
-        several = len(list_workspaces(context)) > 1  # a channel may have the digests of several
-        card = _schedule(before, channel, context)
-        whole = replace(card, title=f"Digests of {mention_channel(channel)}") if several else card
-        text = (await show_digests(context, channel),) if several else card.text
-        return Result(replace(whole, text=text))
-    at = None
-    if arguments.at:
+    records, name, note = context.records, context.workspace.name, ""
+    before = at = await records.digest_at(name, channel)
+    if arguments.action == "off":
+        at = None
+    elif arguments.at:
         place = await context.need_place(channel)
         channel, note = place.channel, place.note
         zone = str(getattr(context.zone, "key", "UTC"))  # the person's, where none was named
         at = " and ".join(str(replace(one, zone=one.zone or zone)) for one in _recurrences(arguments.at))
-    # An answer without a change isn't news: only the person sees it.
-    if at == before:
-        return Result(_schedule(at, channel, context))
-    await records.set_digest(name, channel, at)
-    if at is None:
+    where = mention_channel(channel)
+    title, is_new = f"Digests of {where}", at != before
+    if is_new:
+        title = f"{where} now gets a digest {_show_times(at)}" if at else f"{where} no longer gets a digest"
+        await records.set_digest(name, channel, at)
+    if is_new and at is None:
         await forget_if_unused(context, channel)
-    card, where = _schedule(at, channel, context), mention_channel(channel)
-    title = f"{where} now gets a digest {show_times(at)}" if at else f"{where} no longer gets a digest"
-    card = replace(card, title=title, tone=Tone.GOOD, text=tuple(filter(None, (*card.text, note))))
+    buttons = [Button("Show now", Digest(action="now")), Button("Today so far", Digest(action="today"))]
+    if at:
+        buttons.append(Button("Turn off", Digest(action="off", channel=channel)))
+    text, tone = (await show_digests(context, channel), note), Tone.GOOD if is_new else Tone.INFO
+    card = Card(title, tone=tone, text=text, buttons=tuple(buttons))
+    if not is_new:  # it isn't news: only the person sees it
+        return Result(card)
     audit = f"{channel}: digest {f'at {at}' if at else 'off'}"
     return Result(card, audit=audit, setting=f"digest {channel}", about=channel)
 
 
-def _schedule(at: str | None, channel: str, context: CommandContext) -> Card:
-    where = mention_channel(channel)
-    buttons = [
-        Button("Show now", Digest(action="now")),
-        Button("Today so far", Digest(action="today")),
-    ]
-    if at is None:
-        return Card(f"No digest is scheduled in {where}", buttons=tuple(buttons))
-    buttons.append(Button("Turn off", Digest(action="off", channel=channel)))
-    text = (f"Next: {show_next(at, now=context.now(), zone=context.zone)}.",)
-    return Card(f"{where} gets a digest {show_times(at)}", text=text, buttons=tuple(buttons))
-
-
 async def show_digests(context: CommandContext, channel: str) -> str:
-    """All digests of a channel, in a sentence."""
+    """All digests of a channel, in a sentence; it may have those of several workspaces."""
     names = [one.name for one in list_workspaces(context)]
-    texts = []
+    now, texts = context.now(), []
     for name in names:
         if at := await context.records.digest_at(name, channel):
             whose = f" for {name}" if len(names) > 1 else ""
-            following = show_next(at, now=context.now(), zone=context.zone)
-            texts.append(f"{show_times(at)}{whose}, next {following}")
+            following = context.show(min(one.next_after(now) for one in _recurrences(at)))
+            texts.append(f"{_show_times(at)}{whose}, next {following}")
     return f"Digest: {'; '.join(texts)}." if texts else "No digest is scheduled."
 
 
@@ -147,20 +134,15 @@ def _recurrences(at: str) -> list[Recurrence]:
     return [one for one in found if isinstance(one, Recurrence)]
 
 
-def show_times(at: str) -> str:
+def _show_times(at: str) -> str:
     """`every day at 09:00 UTC and every Monday and Thursday at 09:00 Europe/Berlin`."""
-    shown = []
+    texts = []
     for one in _recurrences(at):
         names = [WEEKDAYS[day].removesuffix("s").capitalize() for day in one.days]
         days = " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else "day"
         days = "weekday" if one.days == (0, 1, 2, 3, 4) else days
-        shown.append(f"every {days} at {one.at:%H:%M} {one.zone or 'UTC'}")
-    return " and ".join(shown)
-
-
-def show_next(at: str, *, now: datetime, zone: tzinfo) -> str:
-    """The time of the next of these digests."""
-    return show_time(min(one.next_after(now) for one in _recurrences(at)), now=now, zone=zone)
+        texts.append(f"every {days} at {one.at:%H:%M} {one.zone or 'UTC'}")
+    return " and ".join(texts)
 
 
 # -- the card
