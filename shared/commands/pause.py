@@ -377,7 +377,9 @@ async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Resu
     if act.until and told:  # a fact for faces that know each reader's zone
         facts.append(Fact("Until", context.show(act.until), at=act.until))
         resumes = bool((await read_part(context.records.bot_is_running())).value)
-    names = () if only else (names_of(changed), _extended(extended, until))
+    names = [] if only else [names_of(changed)]
+    if extended and not only:
+        names.append(f"Already paused, now{until or ' until someone resumes them'}: {names_of(extended)}.")
     card = Card(
         title,
         tone=Tone.WARN if failed or not resumes else Tone.GOOD,
@@ -408,16 +410,6 @@ def title_of_failures(tally: Tally, status: Status) -> str:
     if count > len(tally.of("uncertain")):
         return f"Couldn't {VERB[status]} {show_number(count, 'sequence')}"
     return f"Couldn't confirm {show_number(count, 'pause' if status == 'paused' else 'resumption')}"
-
-
-def _extended(extended: Many[Target], until: str) -> str:
-    """Which timed pauses end later, or no longer by themselves."""
-    if not extended:
-        return ""
-    is_one, names = len(extended) == 1, names_of(extended)
-    if until:
-        return f"Shorter {'pause now lasts' if is_one else 'pauses now last'}{until}: {names}."
-    return f"Already paused, no longer {'resumes' if is_one else 'resume'} automatically: {names}."
 
 
 def names_of(targets: Many[Target]) -> str:

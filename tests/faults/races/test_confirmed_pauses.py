@@ -138,7 +138,7 @@ async def test_pause_all_makes_shorter_pauses_last_as_long_and_says_so(
     card = await ours.say(line)
     timed = line.endswith("2h")
     assert card.title.startswith("1 sequence is paused")
-    kept = "Shorter pause now lasts until" if timed else "Already paused, no longer resume automatically: "
+    kept = "Already paused, now until" if timed else "Already paused, now until someone resumes them: "
     assert any(text.startswith(kept) and "Name of sq_0002" in text for text in card.text)
     (entry,) = await ours.store.records.audit("default")
     assert {"sq_0001", "sq_0002"} <= set(entry.sequences)
