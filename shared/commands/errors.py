@@ -65,40 +65,32 @@ def error_card(error: Exception, reference: str = "", *, changes: bool = False) 
     """The card for an error; `reference` is in the log. `changes`: something was to be changed."""
     if isinstance(error, UsageError):
         return error.card
-    for kind, (title, fix) in MESSAGES.items():
-        if isinstance(error, kind):
-            why = error.message if isinstance(error, OutreachError) else str(error)
-            default = (type(error).__doc__ or "").partition("\n")[0]
-            why = (why or default).removeprefix(f"{title}.").lstrip()  # not the same twice
-            kept = NOTHING_CHANGED if changes and isinstance(error, Unavailable | RateLimited) else ""
-            return _card(title, (why, kept, _next(error, fix)), error=error, reference=reference)
-    text = (
-        "This is a bug in the program.",
-        "Try again. If it happens again, tell the person who runs the bot.",
-    )
-    return _card("Internal error", text, error=error, reference=reference)
-
-
-def _next(error: Exception, fix: str) -> str:
+    title, fix = "Internal error", "Try again. If it happens again, tell the person who runs the bot."
+    text, footer = ["This is a bug in the program."], [f"Reference {reference}" if reference else ""]
+    known = next((kind for kind in MESSAGES if isinstance(error, kind)), None)
+    if known:
+        title, fix = MESSAGES[known]
+        why = error.message if isinstance(error, OutreachError) else str(error)
+        why = why or (type(error).__doc__ or "").partition("\n")[0]
+        text = [why.removeprefix(f"{title}.").lstrip()]  # not the same twice
+    if changes and isinstance(error, Unavailable | RateLimited):
+        text.append(NOTHING_CHANGED)
     if isinstance(error, RateLimited):
         # However long the service asks for: after a minute the next request is tried.
-        return f"Try again in {min(max(error.retry_after, 1), LONGEST_STOP_SECONDS):.0f} s."
-    hint = f"{error.cause} {error.own_hint}".strip() if isinstance(error, OutreachError) else ""
-    return f"{hint} {fix}".strip() if not isinstance(error, Unreadable) or not hint else hint
-
-
-def _card(title: str, text: tuple[str, ...], *, error: Exception, reference: str) -> Card:
-    field = error.field if isinstance(error, InvalidRequest) else None
-    footer: list[str] = []
+        fix = f"Try again in {min(max(error.retry_after, 1), LONGEST_STOP_SECONDS):.0f} s."
+    elif isinstance(error, OutreachError):
+        hint = f"{error.cause} {error.own_hint}".strip()
+        fix = hint if hint and isinstance(error, Unreadable) else f"{hint} {fix}".strip()
     if isinstance(error, OutreachError):  # what was asked of the service, and its answer
-        footer += [error.endpoint or "", " ".join(str(part) for part in (error.status, error.code) if part)]
-    footer.append(reference and f"Reference {reference}")
+        answer = " ".join(str(part) for part in (error.status, error.code) if part)
+        footer = [error.endpoint, answer, *footer]
+    field = error.field if isinstance(error, InvalidRequest) else None
     mistyped = isinstance(error, UnknownWorkspace)  # a mistake in the command: nothing has failed
     return Card(
         title,
         tone=Tone.WARN if mistyped else Tone.BAD,
         failure=True,
-        text=tuple(line for line in text if line),
+        text=(*text, fix),
         facts=(Fact("Field", field),) if field else (),
         footer=" · ".join(filter(None, footer)),
     )
