@@ -49,7 +49,7 @@ LONGEST_BACKOFF, RENDER_SECONDS = 30.0, 60.0
 
 _FIXES = {
     "not_in_channel": "The bot isn't in the channel. Type /invite @outreach there.",
-    "channel_not_found": "The channel was deleted or has a new id, or is private and the bot isn't in it. Invite the bot, or set the new channel.",
+    "channel_not_found": "The channel was deleted, or is private and the bot isn't in it. Invite the bot, or set the new channel.",
     "is_archived": "The channel is archived. Unarchive it, or set another channel.",
     "missing_scope": "The bot's token lacks a scope. Install the app again with the scopes in manifest.yml.",
     "token_revoked": "The bot's token was revoked. Install the app again and set the new SLACK_BOT_TOKEN.",
@@ -93,6 +93,8 @@ class Outbox:
         channel = next((one for one in self._others if one != broken), "")
         if settled.broke and isinstance(outcome, ChannelRefused):
             event, card = "broke", _broken(name, outcome.error)
+            if outcome.moved_to:  # there its own people are told
+                event, card, channel = "moved", _moved(broken, outcome.moved_to), outcome.moved_to
         elif settled.gave_up and isinstance(outcome, Unpostable) and posts[0].kind != NOTE:
             event, card = "gave up", _given_up(name, outcome.error)
         elif settled.recovered:
@@ -241,6 +243,13 @@ def _broken(channel: str, error: str) -> Card:
     fix = _FIXES.get(error, f"Slack's error: {error}. Check with `outreach doctor`.")
     text = (fix, "Its alerts are kept, and posted when the channel accepts them again.")
     return Card(title=f"Can't post to {channel}", tone=Tone.BAD, text=text)
+
+
+def _moved(old: str, new: str) -> Card:
+    cure = f"Replace {old} with {new} in the settings and reload them."
+    again = f"What was subscribed by command: subscribe again here, then type `/outreach unsubscribe all <#{old}>`."
+    text = (f"Slack changed the id of this channel from {old} to {new}. Its alerts wait.", cure, again)
+    return Card(title="This channel has a new id", tone=Tone.BAD, text=text)
 
 
 def _given_up(channel: str, error: str) -> Card:

@@ -21,13 +21,14 @@ from bot.slack.directory import UserDirectory
 from bot.slack.web_api import SlackError, WebApi
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.messages import Report
+from shared.store.messages import ChannelRefused, Report
 
 ANSWERED_WITHIN = 1.0
 """Seconds for Slack, or the database, to say what decides; an acknowledgement may take three."""
 CHECK_SECONDS = 600.0
 _HANDED_OUT = {"token", "response_url"}
 """These parts of a request say nothing that it asks for."""
+_MOVED = "channel_id_changed"
 _CURED_BY_PEOPLE = frozenset({"is_archived", "not_in_channel", "channel_not_found"})
 _CHANNEL_ID = re.compile(r"[A-Z0-9]{2,30}")
 
@@ -59,25 +60,23 @@ class ChannelEvents:
     def handler(self, event: Event) -> Callable[[], Awaitable[None]] | None:
         """What an event about the app or a channel asks for; None for all others."""
         kind, channel = str(event.get("type") or ""), _channel_id(event.get("channel"))
-        match kind.removeprefix("channel_").removeprefix("group_"):
-            case "archive":
-                return partial(self._close, channel, "is_archived")
-            case "unarchive":
-                return partial(self.reopen, channel)
-            case "rename":
-                return partial(self._rename, channel)
-            case "left":
-                return partial(self._leave, channel, is_private=kind == "group_left")
-            case "app_uninstalled" | "tokens_revoked":
-                return partial(self._lose_token, kind, event.get("tokens"))
-        return None
+        does: Mapping[str, Callable[[], Awaitable[None]]] = {
+            "archive": partial(self._close, channel, "is_archived"),
+            "unarchive": partial(self.reopen, channel),
+            "id_changed": partial(self._move, event),
+            "rename": partial(self._rename, channel),
+            "left": partial(self._leave, channel, is_private=kind == "group_left"),
+            "app_uninstalled": partial(self._lose_token, kind, event.get("tokens")),
+            "tokens_revoked": partial(self._lose_token, kind, event.get("tokens")),
+        }
+        return does.get(kind.removeprefix("channel_").removeprefix("group_"))
 
     async def check_channels(self) -> None:
         """Ask Slack about the channels of the settings, for what happened while the bot was away.
 
         A channel that takes nothing and that nothing names any more, because its rule left the settings, is forgotten.
         """
-        await self._store.posting.forget_unused_channels(self._set, errors=_CURED_BY_PEOPLE)
+        await self._store.posting.forget_unused_channels(self._set, errors={*_CURED_BY_PEOPLE, _MOVED})
         broken = await self._store.posting.broken()
         for channel in sorted(self._set):
             place = await self._directory.find_place(channel)
@@ -94,12 +93,21 @@ class ChannelEvents:
             await self._store.posting.open_channel(channel, report=self._report)
             self._changed()
 
-    async def _close(self, channel: str, error: str) -> None:
+    async def _close(self, channel: str, error: str, *, moved_to: str = "") -> None:
         if channel:
             await self._directory.channel_name(channel)  # while Slack still tells it
             used = channel in self._set
-            await self._store.posting.close_channel(channel, error, report=self._report, used=used)
+            refused = ChannelRefused(error=error, moved_to=moved_to)
+            await self._store.posting.close_channel(channel, refused, report=self._report, used=used)
             self._changed()
+
+    async def _move(self, event: Event) -> None:
+        """Settings and subscriptions still name the channel by its old id, so what waits for it waits for them.
+
+        https://docs.slack.dev/reference/events/channel_id_changed
+        """
+        if moved_to := _channel_id(event.get("new_channel_id")):
+            await self._close(_channel_id(event.get("old_channel_id")), _MOVED, moved_to=moved_to)
 
     async def _rename(self, channel: str) -> None:
         self._directory.forget_channel(channel)

@@ -40,6 +40,7 @@ EVENTS = (
     "app_mention",
     "app_uninstalled",
     "channel_archive",
+    "channel_id_changed",
     "channel_left",
     "channel_rename",
     "channel_unarchive",

@@ -262,6 +262,8 @@ class ChannelState:
     trouble: str = ""
     """Slack's word for why it takes nothing; empty: it does."""
     trouble_since: float = 0.0
+    moved_to: str = ""
+    """The id that Slack has given the channel instead of this one, which the settings still name."""
 
 
 def state_of(payload: Mapping[str, Any]) -> ChannelState:
@@ -318,9 +320,23 @@ def put_paint(tx: Transaction, messages: Collection[tuple[str, str]], *, clicked
 
 
 def drop_some(tx: Transaction, channel: str) -> int:
-    """Drop a portion of what a broken channel never took; returns how many."""
-    if not channel_of(tx, channel)[1].trouble:
+    """Drop a portion of what a broken channel never took; what waits for an old id is posted under the new one.
+
+    Returns how many. Where the alert stands under the new id already, it is dropped.
+    """
+    state = channel_of(tx, channel)[1]
+    if not state.trouble:
         return 0
+    if state.moved_to:
+        there = posts.alias()
+        stands = sa.exists().where(there.c.channel == state.moved_to, there.c.alert_id == _c.alert_id)
+        unsent = sa.select(_c.id).where(_c.channel == channel, ANY_UNSENT)
+        moves = unsent.where(sa.or_(_c.alert_id == "", sa.not_(stands))).limit(AT_ONCE)
+        anew = {"state": State.READY, "error": "", "attempts": 0, "refusals": 0}
+        moved = tx.update(posts, _c.id.in_(moves), channel=state.moved_to, **anew)
+        wake(tx, [state.moved_to])
+        if moved == AT_ONCE:
+            return moved
     some = sa.select(_c.id).where(_c.channel == channel, ANY_UNSENT).limit(AT_ONCE)
     dropped = tx.execute(sa.delete(posts).where(_c.id.in_(some))).rowcount
     if dropped < AT_ONCE:
@@ -391,6 +407,8 @@ class ChannelRefused:
     """Slack takes nothing for this channel, or nothing from this token."""
 
     error: str
+    moved_to: str = ""
+    """The id that the channel has now."""
 
 
 @frozen
@@ -601,7 +619,7 @@ class Posting(Repository):
         match outcome:
             case Sent():
                 settled = Settled(held=True, recovered=bool(state.trouble))
-                state = replace(state, trouble="", trouble_since=0.0)
+                state = replace(state, trouble="", trouble_since=0.0, moved_to="")
             case Unpostable():
                 keyless = {"unsure": True, "keyless": True} if outcome.keyless else {}
                 tx.execute(_REFUSED_ITSELF, {**ours, "error": outcome.error, **keyless})
@@ -619,7 +637,9 @@ class Posting(Repository):
             case ChannelRefused():
                 tx.execute(_MARK, {**ours, "state": State.DEAD, "error": outcome.error})
                 settled = Settled(held=True, broke=not state.trouble)
-                state = replace(state, trouble=outcome.error, trouble_since=state.trouble_since or tx.now)
+                # Slack answers that there is no channel of an old id; that it has a new one is what helps.
+                trouble = state.trouble if state.moved_to else outcome.error
+                state = replace(state, trouble=trouble, trouble_since=state.trouble_since or tx.now)
         sleeps = False
         if isinstance(outcome, Sent | Unpostable):  # Slack answered: the channel keeps its pace
             state = replace(state, tat=max(state.tat, tx.now) + self.timings.period)
@@ -642,27 +662,32 @@ class Posting(Repository):
         """Seconds until the channel may have its next message, its burst considered."""
         return max(0.0, state.tat - self.timings.burst * self.timings.period - now)
 
-    async def close_channel(self, channel: str, error: str, *, report: Report, used: bool) -> None:
+    async def close_channel(
+        self, channel: str, refused: ChannelRefused, *, report: Report, used: bool
+    ) -> None:
         """Slack says that a channel takes nothing any more, before anything was posted there.
 
         One that is not `used` by the settings matters only where something was subscribed or posted.
         """
-        if await self._close(channel, error, report, used=used):
+        if await self._close(channel, refused, report, used=used):
             await self.database.drain(partial(_refuse_some, channel=channel))
 
     @writes
-    def _close(self, tx: Transaction, channel: str, error: str, report: Report, *, used: bool) -> bool:
+    def _close(
+        self, tx: Transaction, channel: str, refused: ChannelRefused, report: Report, *, used: bool
+    ) -> bool:
         """Returns whether it broke just now."""
         job, state = channel_of(tx, channel)
         if job is None and (used or channel in _named(tx)):
             wake(tx, [channel])
             job, state = channel_of(tx, channel)
-        if job is None or state.trouble:
+        if job is None or (state.trouble and not refused.moved_to):
             return False
         waits = tx.scalar(sa.select(sa.exists().where(_c.channel == channel, ANY_UNSENT)))
-        broken = asdict(replace(state, trouble=error, trouble_since=tx.now))
+        broken = asdict(
+            replace(state, trouble=refused.error, trouble_since=tx.now, moved_to=refused.moved_to)
+        )
         jobs.note(tx, job, broken, due_at=tx.now + FIRST_TRIAL if waits else None)
-        refused = ChannelRefused(error=error)
         _tell(tx, report(channel, (), refused, Settled(held=True, broke=True)))
         return True
 
@@ -847,7 +872,7 @@ def _reopen(tx: Transaction, channel: str, *, proven_at: float = math.inf) -> bo
     job, state = channel_of(tx, channel)
     if job is None or not state.trouble or proven_at < state.trouble_since:
         return False
-    jobs.note(tx, job, asdict(replace(state, trouble="", trouble_since=0.0)), due_at=tx.now)
+    jobs.note(tx, job, asdict(replace(state, trouble="", trouble_since=0.0, moved_to="")), due_at=tx.now)
     return True
 
 

@@ -106,6 +106,36 @@ async def test_a_private_channel_is_closed_when_the_bot_is_removed_and_open_when
     assert await until_broken(connected_bot, {})
 
 
+async def test_a_channel_with_another_id_is_reported_there_and_its_alerts_wait_for_the_settings(
+    tmp_path: Path,
+) -> None:
+    rule = '[[routes.rules]]\nchannel = "{}"\nevents = ["reply.interested"]\n'
+    trouble = "channel_id_changed"
+    async with open_harness(tmp_path) as bot:
+        bot.config(rule.format(seed.PRIVATE))
+        await bot.control("members", channel=seed.PRIVATE, invite=seed.BOT.id)
+        async with bot_inside(bot):
+            await bot.control("channel", channel=seed.PRIVATE, id="C0SHARED07")
+            assert await until_broken(bot, {seed.PRIVATE: trouble})
+            assert json.loads((await bot.get("/readyz"))[1])["channels"] == {seed.PRIVATE: trouble}
+
+            async def reported() -> bool:
+                return f"from {seed.PRIVATE} to C0SHARED07" in json.dumps(await bot.messages("C0SHARED07"))
+
+            await until(reported)
+            assert await bot.deliver(interested(1)) == 200
+            await bot.until_posted(1)
+            assert await until_broken(bot, {seed.PRIVATE: trouble})
+        bot.config(rule.format("C0SHARED07"))
+        async with bot_inside(bot):
+            assert await until_broken(bot, {})
+
+            async def posted() -> bool:
+                return "Ada 1" in json.dumps(await bot.messages("C0SHARED07"))
+
+            await until(posted)
+
+
 async def test_a_public_channel_stays_open_without_the_bot(connected_bot: BotHarness) -> None:
     await subscribed(connected_bot, seed.SALES)
     await connected_bot.control("members", channel=seed.SALES, remove=seed.BOT.id)
