@@ -152,11 +152,11 @@ async def test_what_interrupts_an_event_about_a_channel_has_slack_send_it_again(
     outcomes, attempts = connected_bot.running.store.posting, list[str]()
     close = outcomes.close_channel
 
-    async def interrupted_once(channel: str, error: str, **options: Any) -> None:
+    async def interrupted_once(channel: str, refused: ChannelRefused, **options: Any) -> None:
         attempts.append(channel)
         if len(attempts) == 1:
             raise RecordsUnavailable("the process was killed here")
-        await close(channel, error, **options)
+        await close(channel, refused, **options)
 
     monkeypatch.setattr(outcomes, "close_channel", interrupted_once)
     await connected_bot.control("channel", channel=seed.SALES, archived=True)
