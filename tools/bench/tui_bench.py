@@ -86,7 +86,7 @@ def _timed_start(database: str, *, folder: Path) -> float:
 
 async def _many() -> list[Row]:
     dice = random.Random(7)
-    snapshot = large_snapshot()
+    snapshot = large_snapshot(account())
     app = DashboardApp([WorkspaceState(workspace="acme")])
     async with app.run_test(size=(200, 50)) as pilot:
         board = compose(snapshot, intervals=intervals(30))

@@ -16,7 +16,7 @@ from textual.binding import Binding
 from textual.driver import Driver
 from textual.message import Message
 from textual.notifications import SeverityLevel
-from textual.reactive import reactive
+from textual.reactive import var
 from textual.screen import ModalScreen
 from textual.worker import Worker, WorkerState
 
@@ -79,8 +79,11 @@ class DashboardApp(ErrorBoundary, App[int]):
     CSS_PATH: ClassVar[Path] = Path(__file__).parents[1] / "theme" / "app.tcss"
     ENABLE_COMMAND_PALETTE = False
 
-    frame: reactive[Frame] = reactive(Frame.empty("", now=datetime.min.replace(tzinfo=UTC)), init=False)
-    """All that a page may know; the feed, the clock and replay set it, and nothing else."""
+    frame: var[Frame] = var(Frame.empty("", now=datetime.min.replace(tzinfo=UTC)), init=False)
+    """All that a page may know; the feed, the clock and replay set it, and nothing else.
+
+    It is a `var`, as a page's is: a `reactive` would have the whole screen painted again each second.
+    """
 
     @dataclass
     class Ticked(Message):

@@ -111,7 +111,7 @@ class Poller:
         """The domains were seen before: only then is what is wrong now known to be new."""
         self._problems: tuple[ProblemStart, ...] = ()
         self._domain_facts = DomainFacts()
-        self._past = RecalledState()
+        self._past, self._is_recalled = RecalledState(), False
         self._board: Board | None = None
         """The last one that was delivered."""
         self.has_delivered = asyncio.Event()
@@ -121,9 +121,11 @@ class Poller:
 
     def start(self, deliver: Callable[[Tick], object], *, past: RecalledState | None = None) -> None:
         """Show the stored history; `deliver` is called in the event loop."""
-        self._past = past or RecalledState()
-        if self._past.snapshot:
-            self.snapshot = self._past.snapshot
+        past = past or RecalledState()
+        # The snapshot itself isn't kept: ten thousand inboxes of then would stay beside those of now.
+        self._past, self._is_recalled = replace(past, snapshot=None), past.snapshot is not None
+        if past.snapshot:
+            self.snapshot = past.snapshot
             self._changed.set()
         self._tasks = [asyncio.create_task(self._compose(deliver), name="dashboard-poller")]
 
@@ -250,7 +252,7 @@ class Poller:
                 deliver(tick)
                 self.has_delivered.set()
                 # Recalled parts must not be kept as new: where there are any, all sources are tried first.
-                is_current = self._past.snapshot is None or self._tried.issuperset(SOURCES)
+                is_current = not self._is_recalled or self._tried.issuperset(SOURCES)
                 if self._history and beats and is_current:
                     await self._keep(tick.snapshot, self._history)
         finally:

@@ -80,7 +80,6 @@ class Board:
     """The troubles of this moment, the worst first."""
     figures: tuple[Figure, ...] = ()
     sequences: tuple[SequenceLine, ...] = ()
-    stats: Mapping[str, tuple[StatsLine, ...]] = field(default_factory=dict)
     interested: tuple[LeadLine, ...] = ()
     stamps: Mapping[str, Stamp] = field(default_factory=dict)
     """By source: inboxes, sequences, interested, today, previous, and each grouping."""
@@ -100,6 +99,23 @@ class Board:
     def inboxes(self) -> tuple[InboxLine, ...]:
         """All, the worst first."""
         return tuple(sorted(self.lines.values(), key=rank_of))
+
+    def stats_by(self, group: str) -> tuple[StatsLine, ...]:
+        """The counts of one grouping; made when asked for, because few pages show them and inboxes are many.
+
+        Rows are named after their sequences, whose id a row has as its id or its group; where there are many, the busiest
+        come first.
+        """
+        reading = self.snapshot.stats.get(group)
+        rows = (reading.value if reading else None) or ()
+        names = {line.key: line.sequence.label for line in self.sequences} if group == "sequence" else {}
+        lines = []
+        for row in rows:
+            sequence = next((key for key in (row.id, row.group) if key in names), "") or ""
+            lines.append(StatsLine(row, names.get(sequence, row.group), sequence))
+        if group in {"sequence", "inbox"}:
+            lines.sort(key=lambda line: (-(line.stats.sends or 0), line.name))
+        return tuple(lines)
 
     def freshness(self, source: str, now: datetime) -> Freshness:
         stamp = self.stamps.get(source)
@@ -156,12 +172,6 @@ def compose(
         lines=lines,
         inboxes_by_domain=by_domain,
         sequences=_sequence_lines(snapshot, stats=stats),
-        stats={
-            group: before.stats[group]
-            if before and same.issuperset({"sequences", f"stats_{group}"})
-            else _stats_lines(rows, group=group, snapshot=snapshot)
-            for group, rows in stats.items()
-        },
         interested=_interested_lines(snapshot),
         stamps=_stamps(snapshot, intervals=intervals),
         thresholds=thresholds,
@@ -274,18 +284,6 @@ def _interested_lines(snapshot: Snapshot) -> tuple[LeadLine, ...]:
     leads = snapshot.interested.value or ()
     lines = [LeadLine(lead, recorded.get((lead.email or "").lower())) for lead in leads]
     lines.sort(key=lambda line: -line.reply.received_at.timestamp() if line.reply else 0.0)
-    return tuple(lines)
-
-
-def _stats_lines(rows: Sequence[StatsRow], *, group: str, snapshot: Snapshot) -> tuple[StatsLine, ...]:
-    """Name the rows after their sequences, whose id a row has as its id or its group; the busiest come first where there are many."""
-    names = {s.id: s.label for s in snapshot.sequences.value or ()} if group == "sequence" else {}
-    lines = []
-    for row in rows:
-        sequence = next((key for key in (row.id, row.group) if key in names), "") or ""
-        lines.append(StatsLine(row, names.get(sequence, row.group), sequence))
-    if group in {"sequence", "inbox"}:
-        lines.sort(key=lambda line: (-(line.stats.sends or 0), line.name))
     return tuple(lines)
 
 

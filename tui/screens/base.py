@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.reactive import reactive
+from textual.reactive import var
 from textual.widget import Widget
 
 from tui.model.columns import Arrangement
@@ -76,7 +76,7 @@ class Page(SafeScreen[None]):
     is_always_live: ClassVar[bool] = False
     """True for a page that shows the present even while the past is shown."""
 
-    frame: reactive[Frame | None] = reactive(None, init=False)
+    frame: var[Frame | None] = var(None, init=False)
 
     def __init__(self) -> None:
         super().__init__()

@@ -166,12 +166,12 @@ class SequencePage(DetailPage):
         most = line.sequence.steps if line else None
         steps = [
             line
-            for line in frame.board.stats.get("step", ())
+            for line in frame.board.stats_by("step")
             if most is None or not line.key.isdigit() or int(line.key) <= most
         ]
         aside = "of the workspace"
         self.steps.show(steps, aside=aside, **panel_of("step", frame))
-        self.variants.show(frame.board.stats.get("variant", ()), aside=aside, **panel_of("variant", frame))
+        self.variants.show(frame.board.stats_by("variant"), aside=aside, **panel_of("variant", frame))
 
     @property
     def pausable(self) -> Sequence[SequenceLine]:

@@ -74,7 +74,7 @@ def _lists(frame: Frame) -> Iterator[tuple[str, str, Sequence[Line], Sequence[Co
     yield "Inboxes", "inboxes", board.inboxes, INBOXES
     yield "Sequences", "sequences", board.sequences, SEQUENCES
     for grouping in GROUPINGS:
-        yield f"Stats by {grouping}, 30 days", grouping, board.stats.get(grouping, ()), STATS_BY[grouping]
+        yield f"Stats by {grouping}, 30 days", grouping, board.stats_by(grouping), STATS_BY[grouping]
     yield "Interested", "interested", board.interested, LEADS
 
 

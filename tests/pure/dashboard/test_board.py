@@ -77,7 +77,7 @@ def test_sequences_of_one_name_keep_their_own_counts_by_id() -> None:
         ("sq_1", 900),
         ("sq_2", 400),
     ]
-    assert [line.key for line in board.stats["sequence"]] == ["sq_1", "sq_2"]
+    assert [line.key for line in board.stats_by("sequence")] == ["sq_1", "sq_2"]
     best = Arrangement(order="reply-rate", descending=True).of(board.sequences, SEQUENCES)
     assert [line.key for line in best] == ["sq_1", "sq_2"]
     assert [line.label for line in board.sequences] == ["Spring (sq_1)", "Spring (sq_2)"]

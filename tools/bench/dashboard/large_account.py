@@ -6,17 +6,21 @@ import asyncio
 import random
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from shared.api.models import Inbox
 from shared.domain.snapshot import Reading, Snapshot
-from tests.kit.clock import moment
-from tests.tui.accounts import account
 
 MANY = 10_000
 CHANGED = MANY // 100
 
 
-def large_snapshot() -> Snapshot:
+def present() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 # the kit of the tests, which has a clock, would be fifty megabytes of what is measured
+
+
+def large_snapshot(like: Snapshot = Snapshot(workspace="acme")) -> Snapshot:  # frozen
+    """Return a snapshot like another, with ten thousand inboxes."""
     boxes = tuple(
         Inbox(
             email=f"person{n:05}@domain{n % 400}.example",
@@ -26,7 +30,7 @@ def large_snapshot() -> Snapshot:
         )
         for n in range(MANY)
     )
-    return replace(account(), inboxes=Reading(value=boxes, read_at=moment()))
+    return replace(like, inboxes=Reading(value=boxes, read_at=present()))
 
 
 def with_random_changes(snapshot: Snapshot, dice: random.Random) -> Snapshot:
@@ -35,7 +39,7 @@ def with_random_changes(snapshot: Snapshot, dice: random.Random) -> Snapshot:
     for _ in range(CHANGED):
         at = dice.randrange(len(boxes))
         boxes[at] = replace(boxes[at], health_score=float(dice.randrange(40, 100)))
-    return replace(snapshot, inboxes=Reading(value=tuple(boxes), read_at=moment()))
+    return replace(snapshot, inboxes=Reading(value=tuple(boxes), read_at=present()))
 
 
 class Lag:

@@ -1,6 +1,7 @@
 """A simulated month of the dashboard in its own process, so that its memory is its own.
 
-Ten thousand inboxes through client, poller, history and screen; the history has seen the fortnight before.
+Ten thousand inboxes through client, poller, history and screen; the history has seen the fortnight before. It loads
+what the program loads, commands and records too, and nothing of the tests: their kit alone takes fifty megabytes.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ import psutil
 
 from shared.api.client import OutreachClient
 from shared.api.pace import LocalBudget
+from shared.commands import run as _commands  # noqa: F401 # loaded, as the program does
 from shared.domain.snapshot import Reading
 from shared.history.history import History
 from shared.storage.database import parse_url
-from tests.kit.clock import moment
-from tools.bench.dashboard.large_account import Lag, large_snapshot
+from shared.store import open_store as _records  # noqa: F401 # likewise
+from tools.bench.dashboard.large_account import Lag, large_snapshot, present
+from tui.app import run as _program  # noqa: F401 # likewise
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller, Tick, intervals
@@ -80,7 +83,7 @@ async def _simulate_fortnight(folder: str) -> None:
     dice, snapshot = random.Random(5), large_snapshot()
     async with _history(folder) as history:
         for days in range(DAYS_BEFORE, 0, -1):
-            at = moment() - timedelta(days=days)
+            at = present() - timedelta(days=days)
             boxes = (
                 replace(b, health_score=float(dice.randrange(40, 100))) for b in snapshot.inboxes.value or ()
             )
@@ -95,7 +98,7 @@ class Dashboard:
     """The dashboard while a month flies by in so many seconds, and what is measured of it."""
 
     def __init__(self, *, seconds: float) -> None:
-        self._began, self._real, self._seconds = moment(), time.monotonic(), seconds
+        self._began, self._real, self._seconds = present(), time.monotonic(), seconds
         self._sizes: list[float] = []
         self._boards = 0
         self._lag = Lag()
