@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
+from sys import intern
 from typing import Annotated, Any, Generic, TypeVar, cast
 
 from pydantic import AliasChoices, AliasPath, Field, PlainValidator, SkipValidation
@@ -21,7 +22,8 @@ T = TypeVar("T")
 
 NOTHING: Mapping[str, Any] = {}
 
-Identifier = Annotated[str, PlainValidator(lambda value: as_text(value) or "")]
+Identifier = Annotated[str, PlainValidator(lambda value: intern(as_text(value) or ""))]
+"""Interned: of ten thousand inboxes the addresses come with each poll, with the counts, and in the history."""
 Text = Annotated[str | None, PlainValidator(as_text)]
 Word = Annotated[str | None, PlainValidator(as_word)]
 Number = Annotated[float | None, PlainValidator(as_number)]

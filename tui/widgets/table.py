@@ -26,7 +26,7 @@ from tui.theme.palette import SIGNS, Ink
 from tui.theme.words import Piece, Words, palette_now
 from tui.widgets.text import TextLine
 
-MOST_PAINTED = 100
+MOST_PAINTED = 64
 """Cells and lines that are kept as they were painted: as many as a screen has lines."""
 FEW = 0.5
 """The share of lines up to which single ones are taken out; of more, the table is filled again, which is faster."""
