@@ -10,6 +10,7 @@ import pytest
 
 from sandbox.slack import seed
 from shared.records.records import RecordsUnavailable, Subscription
+from shared.store.messages import ChannelRefused
 from tests.bot.harness import CHANNEL, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 
