@@ -269,19 +269,16 @@ async def _answered_in_time(
             while not (await asyncio.wait({task}, timeout=SILENCE_SECONDS))[0]:
                 counts = context.client.counts
                 now = counts.requests - counts.retried - counts.throttled
-                if now == answered:
-                    raise failures[-1] if failures else _silence(failures.waiting)
+                if now == answered and failures:
+                    raise failures[-1]
+                if now == answered:  # of several requests, the others may be fine
+                    endpoint = next(iter(failures.waiting), "")
+                    raise Unreachable(endpoint=endpoint, cause=f"{endpoint or 'It'} doesn't answer.")
                 answered = now
                 failures.clear()  # what answers goes on: these were repeated
             return task.result()
         finally:
             task.cancel()
-
-
-def _silence(endpoints: Sequence[str]) -> Unreachable:
-    """The error of requests without an answer: of several, the others may be fine."""
-    endpoint = endpoints[0] if endpoints else ""
-    return Unreachable(endpoint=endpoint, cause=f"{endpoint or 'It'} doesn't answer.")
 
 
 async def _recorded(

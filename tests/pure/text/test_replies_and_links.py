@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.text.links import LONGEST_MAILTO, lead_link, mailto
+from shared.text.links import lead_link, mailto
 from shared.text.quotations import without_quotation
 
 QUOTED = "> Hi Ada,\n> do you have time?\n"
@@ -65,16 +65,6 @@ def test_the_visible_part_begins_the_reply_and_is_never_empty(reply: str) -> Non
     assert "\n".join(whole.splitlines()).startswith("\n".join(shown.splitlines()))
     assert bool(shown) == bool(whole)
     assert without_quotation(shown) == shown or len(without_quotation(shown)) < len(shown)
-
-
-@given(st.text(max_size=3_000))
-def test_an_answer_link_carries_what_fits_and_stays_one_address(reply: str) -> None:
-    link = mailto("ada@acme.example", subject="Re: 50% & more?", reply=reply)
-    assert len(link) <= LONGEST_MAILTO + 30
-    parts = urlsplit(link)
-    assert (parts.scheme, parts.path) == ("mailto", "ada@acme.example")
-    assert set(parse_qs(parts.query, keep_blank_values=True)) == {"subject", "body"}
-    assert parse_qs(parts.query)["subject"] == ["Re: 50% & more?"]
 
 
 @given(st.text(min_size=1, max_size=80))
