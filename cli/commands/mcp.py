@@ -26,7 +26,7 @@ from cli.console.resources import open_context
 from shared.assistants.quoting import NOTICE
 from shared.assistants.reading import WouldChangeError, reading_only
 from shared.assistants.session import AssistantSession, Caller, Outcome
-from shared.assistants.tools import Tool
+from shared.assistants.tools import Tool, tools
 from shared.commands import Invocation
 from shared.commands.base import Question, Result
 from shared.commands.run import run as run_command
@@ -70,7 +70,7 @@ def _server(session: AssistantSession) -> Server[Any]:
     async def list_tools(
         _context: ServerRequestContext[Any, Any], _page: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(tool) for tool in session.tools()])
+        return types.ListToolsResult(tools=[_tool(tool) for tool in tools()])
 
     async def call_tool(
         _context: ServerRequestContext[Any, Any], call: types.CallToolRequestParams

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from shared.api.errors import OutreachError
 from shared.assistants import quoting
 from shared.assistants.reading import WouldChangeError
-from shared.assistants.tools import CallError, Tool, read_call, tools
+from shared.assistants.tools import CallError, read_call
 from shared.commands import Command, Invocation, UsageError
 from shared.commands.base import Problem, Result
 from shared.commands.errors import error_card
@@ -70,66 +70,58 @@ class Caller:
 
 
 class AssistantSession:
-    """The tools of one person, and their calls."""
+    """The calls of one person."""
 
     def __init__(self, caller: Caller, run: Run, *, seconds: float = CALL_SECONDS) -> None:
         self._caller, self._run, self._seconds = caller, run, seconds
         self._writing: set[asyncio.Task[None]] = set()
 
-    def tools(self) -> tuple[Tool, ...]:
-        return tools()
-
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Outcome:
         """Carry out a call; whatever goes wrong is told as an outcome."""
         try:
-            return await self._recorded(name, arguments)
+            try:
+                invocation = read_call(name, arguments)
+            except CallError as error:
+                await self._record(None, "refused: not a valid call", "refused", line=name[:LONGEST_NAME])
+                return misread(error)
+            try:
+                answered, result, effect = await self._carry_out(invocation)
+            except asyncio.CancelledError:
+                self._record_later(invocation, "cancelled", "read")
+                raise
+            except Exception as error:  # an error of ours; the client is told no more than that
+                await self._record(invocation, f"failed: {type(error).__name__}", "failed")
+                raise
+            await self._record(invocation, result, effect)
         except RecordsUnavailable:
             return failure(
                 "The bot's database isn't available, and every call is recorded there. Try again later."
             )
+        else:
+            return answered
 
-    async def _recorded(self, name: str, arguments: Mapping[str, Any]) -> Outcome:
-        try:
-            invocation = read_call(name, arguments)
-        except CallError as error:
-            await self._record(None, "refused: not a valid call", "refused", line=name[:LONGEST_NAME])
-            return misread(error)
+    async def _carry_out(self, invocation: Invocation) -> tuple[Outcome, str, Effect]:
+        """The outcome, and what the audit log says of it."""
+        changes = failure(ONLY_READING), "refused: it would change something"
         # Before anything is read: a refused change costs the service no request.
         if invocation.changes:
-            return await self._refuse(invocation)
-        return await self._carry_out(invocation)
-
-    async def _carry_out(self, invocation: Invocation) -> Outcome:
+            return *changes, "refused"
         try:
             async with asyncio.timeout(self._seconds):
                 result = await self._run(invocation)
         except TimeoutError:
-            await self._record(invocation, "failed: took too long", "failed")
-            return failure("The outreach service takes too long. Try again in a moment.")
-        except asyncio.CancelledError:
-            self._record_later(invocation, "cancelled", "read")
-            raise
+            text = "The outreach service takes too long. Try again in a moment."
+            return failure(text), "failed: took too long", "failed"
         except UsageError as error:
-            await self._record(invocation, "refused: not a valid call", "refused")
-            return misread(error)
-        except WouldChangeError:  # a reading that would have written something
-            return await self._refuse(invocation)
+            return misread(error), "refused: not a valid call", "refused"
+        except WouldChangeError:  # also a reading that would have written something
+            return *changes, "refused"
         except (OutreachError, RecordsUnavailable, UnknownWorkspace) as error:
-            await self._record(invocation, f"failed: {type(error).__name__}", "failed")
             failed = Result(error_card(error), problem=Problem("failed"))
-            return outcome(invocation.command, failed)
-        except Exception as error:  # an error of ours; the client is told no more than that
-            await self._record(invocation, f"failed: {type(error).__name__}", "failed")
-            raise
-        if result.problem:
-            await self._record(invocation, f"refused: {result.problem.text}", "refused")
-        else:
-            await self._record(invocation, f"read {len(result.rows):,} rows", "read")
-        return outcome(invocation.command, result)
-
-    async def _refuse(self, invocation: Invocation) -> Outcome:
-        await self._record(invocation, "refused: it would change something", "refused")
-        return failure(ONLY_READING)
+            return outcome(invocation.command, failed), f"failed: {type(error).__name__}", "failed"
+        problem = result.problem
+        told = f"refused: {problem.text}" if problem else f"read {len(result.rows):,} rows"
+        return outcome(invocation.command, result), told, "refused" if problem else "read"
 
     async def _record(
         self, invocation: Invocation | None, result: str, effect: Effect, *, line: str = ""
