@@ -73,11 +73,36 @@ class Routes:
         event = read_event(pending.body)
         if not isinstance(event, Event):
             return Decision(problem=event.reason)
-        kind = kind_of(event.kind)
+        kind, now, remind_at = kind_of(event.kind), pending.last_at, None
+        at_once = kind.at_once or _opens_incident(event)
         targets = self.targets(event, workspace=pending.workspace, subscriptions=pending.subscriptions)
-        remind_at = None
+        # In quiet hours nobody is called, and what can wait is held; a reply is there to be found at once.
+        quiet = {target.channel: target.policy.quiet_until(now) for target in targets}
+        posts = [
+            PlannedPost(
+                dedupe=f"{pending.alert_id}:{target.channel}",
+                channel=target.channel,
+                urgency=INCIDENT if _opens_incident(event) else kind.urgency,
+                condensed=target.condensed,
+                mention="" if quiet[target.channel] else target.mention,
+                held_until=None if at_once else quiet[target.channel],
+            )
+            for target in targets
+        ]
+        if pending.ended and kind.acknowledged:
+            # A domain that is paused again sends the same bytes: once its incident has ended, they are news.
+            posts += [
+                PlannedPost(
+                    dedupe=f"{pending.ended}:{target.channel}:again:{pending.seen}",
+                    channel=target.channel,
+                    kind="again",
+                    urgency=INCIDENT,
+                )
+                for target in targets
+            ]
         if kind.acknowledged and self.remind_after is not None:
-            remind_at = pending.last_at + self.remind_after.total_seconds()
+            remind_at = now + self.remind_after.total_seconds()
+        with_rota = [(target.channel, target.rota) for target in targets if target.rota]
         return Decision(
             # Cut to what the columns of the indexes hold: whoever has the secret may send anything.
             kind=event.kind[:80],
@@ -90,8 +115,8 @@ class Routes:
             remind_at=remind_at,
             inbox=(event.inbox or "").casefold()[:300],
             waits=kind.claimable,
-            posts=self._posts(pending, event, targets),
-            turn=self._turn(pending, event, targets) if any(target.rota for target in targets) else None,
+            posts=tuple(posts),
+            turn=self._turn(pending, event, with_rota, quiet) if with_rota else None,
         )
 
     def targets(
@@ -124,51 +149,28 @@ class Routes:
             )
         return targets
 
-    def _posts(
-        self, pending: PendingDelivery, event: Event, targets: Sequence[Target]
-    ) -> tuple[PlannedPost, ...]:
-        kind, opens = kind_of(event.kind), _opens_incident(event)
-        posts = []
-        for target in targets:
-            # In quiet hours nobody is called, and what can wait is held; a reply is there to be found at once.
-            quiet = target.policy.quiet_until(pending.last_at)
-            post = PlannedPost(
-                dedupe=f"{pending.alert_id}:{target.channel}",
-                channel=target.channel,
-                urgency=INCIDENT if opens else kind.urgency,
-                condensed=target.condensed,
-                mention="" if quiet else target.mention,
-                held_until=None if kind.at_once or opens else quiet,
-            )
-            posts.append(post)
-        if pending.ended and kind.acknowledged:
-            # A domain that is paused again sends the same bytes: once its incident has ended, they are news.
-            for target in targets:
-                key = f"{pending.ended}:{target.channel}:again:{pending.seen}"
-                again = PlannedPost(dedupe=key, channel=target.channel, kind="again", urgency=INCIDENT)
-                posts.append(again)
-        return tuple(posts)
-
-    def _turn(self, pending: PendingDelivery, event: Event, targets: Sequence[Target]) -> TurnPlan:
+    def _turn(
+        self,
+        pending: PendingDelivery,
+        event: Event,
+        with_rota: Sequence[tuple[str, Rota]],
+        quiet: Mapping[str, float | None],
+    ) -> TurnPlan:
         """One rota chooses the owner, however many channels show the reply: that of the first one that has any."""
-        first, chosen = next((target, target.rota) for target in targets if target.rota)
-        now = pending.last_at
-        same = (target for target in targets if target.rota and target.rota.name == chosen.name)
-        quiet = {target.channel: target.policy.quiet_until(now) for target in same}
-        until = quiet[first.channel]
+        channel, chosen = with_rota[0]
         late = PlannedPost(
-            dedupe=f"{pending.alert_id}:{first.channel}:{TURN}",
-            channel=first.channel,
+            dedupe=f"{pending.alert_id}:{channel}:{TURN}",
+            channel=channel,
             kind=TURN,
             urgency=2,
             note=write_note(turn_card(f"Your turn: {about(event)}", LATE_TURN, pending.alert_id)),
             condensed=True,
-            held_until=until,
+            held_until=quiet[channel],
         )
         return TurnPlan(
-            candidates=self.candidates(chosen, first.channel, now),
-            channels=quiet,
-            late=late if until else None,
+            candidates=self.candidates(chosen, channel, pending.last_at),
+            channels={other: quiet[other] for other, rota in with_rota if rota.name == chosen.name},
+            late=late if quiet[channel] else None,
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sandbox.slack import seed
-from tests.bot.harness import CHANNEL, TRANSPORTS, BotHarness
+from tests.bot.harness import CHANNEL, BotHarness
 from tests.bot.interactions.alert_bot import (
     card,
     click,
@@ -27,9 +27,9 @@ ANN, BEN, CLEO, DEV, GUS, EVA = (
 )
 
 
-@pytest.fixture(params=TRANSPORTS)
-async def bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
-    async with open_bot(tmp_path, request.param) as opened:
+@pytest.fixture
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    async with open_bot(tmp_path, "http") as opened:
         yield opened
 
 
