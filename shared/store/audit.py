@@ -193,17 +193,17 @@ def _overtake(tx: Transaction, entry: AuditEntry, number: int) -> None:
         fresh = {name: replace(before, later=_now(later.get(name), name)) for name, before in kept.items()}
         is_over = len(later) == len(kept)
         by = max(later.values(), key=lambda change: change.id).actor_name if is_over else ""
+        said = [before.later.status if before.later else "" for before in kept.values()]
+        # What was overtaken and says that they send again stays so: a later pause has a message of its own. One that
+        # still says an end is put right.
+        if row.id != entry.undoes and row.overtaken_by and by and {*said} == {"active"}:
+            continue
         if fresh != kept or by != row.overtaken_by or row.id == entry.undoes:
             tx.update(audit, _c.id == row.id, undoable=write_undoable(fresh), overtaken_by=by)
             # A message that was overtaken before has no more news for its thread; one that this Undo lets count again
             # isn't what it undid.
             is_news = row.id == entry.undoes or not (row.overtaken_by or row.undone_by or entry.undoes)
-            # A message that was overtaken and says that they send again stays so: a later pause has its own. One that
-            # still says an end is put right.
-            was = [before.later for before in kept.values()]
-            is_final = bool(row.overtaken_by and by) and all(now and now.status == "active" for now in was)
-            if row.id == entry.undoes or not is_final:
-                _repaint(tx, row.id, history=number if is_news else 0)
+            _repaint(tx, row.id, history=number if is_news else 0)
 
 
 def _now(row: sa.Row[Any] | None, sequence: str) -> Now | None:

@@ -213,6 +213,17 @@ async def test_the_card_of_a_pause_says_that_a_person_resumed(team: Team) -> Non
     assert await team.until(over)
 
 
+async def test_the_message_of_an_old_pause_is_left_as_it_ended(team: Team) -> None:
+    """A channel with many of them is not edited all over at each change."""
+    first = await team.ask(f'pause "{NAME}"')
+    await team.ask(f'resume "{NAME}"', user="ben")
+    ended = await team.changed(first, "sending again")
+    second = await team.ask(f'pause "{NAME}"')
+    await team.ask(f'resume "{NAME}"', user="ben")
+    await team.changed(second, "sending again")
+    assert (await team.present(first)).data["revisions"] == ended.data["revisions"]
+
+
 async def test_the_card_of_a_pause_says_that_someone_resumed_at_the_service(team: Team) -> None:
     """The end of that pause is gone too: it would end the next one."""
     card = await team.ask(f'pause "{NAME}" for 2h')
