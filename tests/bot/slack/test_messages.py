@@ -245,14 +245,3 @@ async def test_a_page_whose_cursor_has_ended_is_read_from_the_beginning(
     look = await messenger.look(CHANNEL, {"k"}, since=moment().timestamp(), deadline=boot_time() + 5)
     assert (look.complete, look.hidden, look.position) == (False, False, "")
     assert look.error
-
-
-async def test_a_text_that_is_too_long_for_an_update_is_cut(
-    bot: BotHarness, messenger: MessageSender
-) -> None:
-    posted = await say(messenger, "k", message=CARD)
-    long = Message(text="x" * 5_000, blocks=CARD.blocks)
-    assert await messenger.repaint(CHANNEL, posted.ts, long, payload={"key": "k"}) == posted
-    (shown,) = await bot.messages()
-    assert 0 < len(shown["text"]) <= 4_000
-    assert shown["blocks"], "the card itself was never too long"
