@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -88,7 +89,8 @@ async def open_screen(
         **(bot or {"OUTREACH_DATABASE_URL": migrated_file(folder / "bot.db")}),
     }
 
-    opened, over = asyncio.get_running_loop().create_future(), asyncio.Event()
+    opened: asyncio.Future[Pilot[int]] = asyncio.get_running_loop().create_future()
+    over = asyncio.Event()
 
     async def drive(app: DashboardApp) -> None:
         async with app.run_test(size=size, notifications=True) as pilot:
@@ -100,11 +102,15 @@ async def open_screen(
     # In place of a terminal: everything else is what `outreach dashboard` runs.
     patched.setattr(run, "_run_until_exit", drive)
     load = partial(shared_settings.load, environ=environ)
-    openers = {"open_records": open_records, "open_replies": open_replies if bot else None}
-    running = asyncio.create_task(run.run_dashboard(load, environ=environ, **openers))
+    replies = open_replies if bot else None
+    dashboard = run.run_dashboard(load, environ=environ, open_records=open_records, open_replies=replies)
+    running = asyncio.create_task(dashboard)
     try:
-        await asyncio.wait({running, opened}, return_when=asyncio.FIRST_COMPLETED)
-        yield Screen(await opened if opened.done() else await running)
+        either: tuple[asyncio.Future[Any], ...] = (running, opened)
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not opened.done():
+            await running  # it failed before there was a screen
+        yield Screen(await opened)
     finally:
         over.set()
         await running
