@@ -75,28 +75,6 @@ def test_a_short_demo_loses_nothing_says_so_and_leaves_nothing_and_not_the_machi
     assert [one for one in addresses if not network_log.stays(one[0])] == []
 
 
-def test_pausing_in_slack_pauses_in_the_service(demo: Demo) -> None:
-    sequence = next(one for one in demo.service("/sequences")["data"] if one["status"] == "active")
-    answer = demo.type(f"/outreach pause {sequence['id']}")
-    assert sequence["name"].split("–")[0] in answer
-    statuses = {one["id"]: one["status"] for one in demo.service("/sequences")["data"]}
-    assert statuses[sequence["id"]] == "paused"
-    assert "is already paused" in demo.type(f"/outreach pause {sequence['id']}")
-
-
-@pytest.mark.parametrize(
-    ("line", "fix"),
-    [
-        ("/outreach pause sq_nothing", "Nothing was changed"),
-        ("/outreach pauze sq_x", "Did you mean “pause "),
-        ("/outreach stats by moon", "Choose from: "),
-    ],
-)
-def test_a_wrong_command_is_answered_with_what_would_have_been_right(demo: Demo, line: str, fix: str) -> None:
-    answer = demo.type(line)
-    assert fix in answer
-
-
 def test_an_interested_reply_arrives_within_a_minute(demo: Demo) -> None:
     def interested() -> bool:
         return any("nterested" in message["text"] for message in demo.messages())

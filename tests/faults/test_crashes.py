@@ -53,11 +53,13 @@ async def test_a_bot_killed_in_the_middle_of_a_burst_posts_every_accepted_delive
 ) -> None:
     async with bot_process(home, pace=SWIFT) as process:
         sending = asyncio.create_task(burst(home, range(100)))
+        # Posting has begun, so that the kill meets deliveries that are stored, being posted, and still under way.
         await home.until_posted(1)
         process.send_signal(signal.SIGKILL)
         accepted = await sending
     assert accepted
     async with bot_process(home, pace=SWIFT):
+        # What was answered before the kill, but after its answer was lost, comes a second time here.
         for _ in range(5):  # the sender tries everything again, as often as it ever does
             accepted |= await burst(home, range(100))
         assert len(accepted) == 100
@@ -88,6 +90,7 @@ async def test_two_bots_on_one_postgresql_share_the_work_and_one_that_dies_delay
             doomed.send_signal(signal.SIGKILL)
             first, second = await sending
             assert second == set(range(120))
+            # The other bot outlives the first: what is answered by neither would be lost by the service alone.
             assert first <= second
             posted = await other.until_posted(120, seconds=60)
     assert set(posted.values()) == {1}
@@ -105,6 +108,7 @@ async def test_a_bot_that_sleeps_through_its_lease_says_nothing_twice_when_it_wa
                 sleeper.send_signal(signal.SIGSTOP)
                 await asyncio.sleep(0.6)  # with what it holds
                 sleeper.send_signal(signal.SIGCONT)
+            # It wakes when others have done its work: whatever it still holds is of an old lease, whose token counts no more.
             sleeper.send_signal(signal.SIGSTOP)
             posted = await other.until_posted(60, seconds=60)
             sleeper.send_signal(signal.SIGCONT)
@@ -143,6 +147,7 @@ async def test_a_clock_set_forward_a_month_and_back_two_hours_loses_and_doubles_
     def set_clock(seconds: int) -> None:
         new = tmp_path / "new"
         new.write_text(str(seconds))
+        # A rename: the bot never reads a file that is half written.
         new.replace(by)  # the bot reads it all the time
 
     async with open_harness(tmp_path) as bot:
@@ -153,6 +158,7 @@ async def test_a_clock_set_forward_a_month_and_back_two_hours_loses_and_doubles_
                 for seconds in times:
                     set_clock(seconds)
                     await some_alerts(bot)
+                # A post whose fate is unknown is looked up at a time by the clock that was set: it must still come.
                 await until(lambda: settled(bot), seconds=30)
                 process.send_signal(signal.SIGKILL)
                 await process.wait()
@@ -172,6 +178,7 @@ async def test_postgresql_that_cuts_every_connection_loses_no_delivery(
     async with open_harness(tmp_path, database=fresh_postgresql) as bot, bot_inside(bot, pace=SWIFT):
         await bot.control("settings", messages_per_second=0)
         assert await bot.deliver(interested(1)) == 200
+        # The pool finds out at the next use of each connection, also in the middle of a commit.
         await asyncio.to_thread(cut_everybody, fresh_postgresql)
 
         async def taken() -> bool:

@@ -65,6 +65,7 @@ class Crisis:
             return [one for one in await self.bot.messages() if "Guardrail bounces-5" in one["text"]]
 
         await until(found)
+        # That nothing more is said has no event: the bots look every 0.2 s, so that a second message would be there.
         await asyncio.sleep(5)  # many looks
         return await found()
 
@@ -83,6 +84,7 @@ async def crisis(fresh_postgresql: str, tmp_path: Path) -> AsyncIterator[Crisis]
         await bot.control("settings", messages_per_second=0)
         bot.config(f'[[guardrails]]\nname = "bounces-5"\nrule = "{RULE}"\n')
         clock = ManualClock()
+        # A rule judges nothing before bounces are known for as long as its window and its baseline look back.
         clock.now = moment().timestamp() - 31 * DAY
         async with open_store(
             parse_url(fresh_postgresql), clock=clock
@@ -129,6 +131,7 @@ async def test_two_processes_pause_and_report_once(crisis: Crisis) -> None:
 
 
 async def test_a_pause_with_an_unknown_outcome_is_reported_once(crisis: Crisis) -> None:
+    # The pause is made, and its answer lost: a second PATCH is safe, and a second message would be a lie.
     crisis.remote.cut = 1
     other = crisis.second_bot()
     async with bot_process(crisis.bot, before=HASTE), bot_process(other, before=HASTE):
@@ -140,6 +143,7 @@ async def test_a_pause_with_an_unknown_outcome_is_reported_once(crisis: Crisis) 
 
 
 async def test_a_process_slower_than_its_lease_reports_nothing_twice(crisis: Crisis) -> None:
+    # Longer than the lease: the other bot takes the incident over while the first still waits for its answer.
     crisis.remote.seconds = 4.0
     other = crisis.second_bot()
     async with contextlib.AsyncExitStack() as stack:

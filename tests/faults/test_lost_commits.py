@@ -23,6 +23,7 @@ pytestmark = pytest.mark.e2e
 @contextmanager
 def failed_over(server: Server) -> Iterator[None]:
     """As after a failover to an asynchronous standby: what is committed within the block is lost with its end."""
+    # A copy of the folder while the server is stopped is the state of a standby that is behind.
     saved = f"{server.folder}-saved"
     server.stop()
     subprocess.run(["cp", "-a", server.folder, saved], check=True)
@@ -56,6 +57,7 @@ async def test_after_a_failover_that_lost_commits_alerts_are_posted_once_and_old
         (lost,) = [one for one in await bot.messages() if "Ada 2" in one["text"]]
         at = {"channel": lost["channel"], "ts": lost["ts"], "text": "Claim"}
         done = await bot.control("click", **at, user=seed.ANN.id, wait=15)
+        # Its card stands in Slack, and no row is behind it any more: the click must be answered all the same.
         assert "This alert is no longer stored" in done["answers"][0]["text"]
 
 
@@ -80,6 +82,7 @@ async def test_a_journal_that_is_deleted_between_two_runs_has_only_what_a_killed
                 await delivered(bot, number)
             posted = await bot.until_posted(3)
             assert (await bot.get("/readyz"))[0] == 200
+        # The journal that was deleted had the delivery and its post: the service's repeat is news to this database.
         assert sorted(posted.values()) == ([1, 1, 1] if how == signal.SIGTERM else [1, 1, 2])
         with closing(sqlite3.connect(file)) as database:
             assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)

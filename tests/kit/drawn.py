@@ -15,15 +15,16 @@ _INSIDE = {"action_id", "block_id", "value", "bot_id", "app_id", "team_id", "roo
 """What is in blocks and views for programs alone, and another one each time."""
 _CHANGING: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     # To the minute: a machine takes a few seconds for what a story tells.
-    (r"<!date\^(\d+)", lambda found: f"<!date^{round(int(found[1]) / 60) * 60}"),
+    (r"<!date\^(\d+)", lambda found: f"<!date^{int(found[1]) // 60 * 60}"),
     (r"/p\d{16}\b", "/pMESSAGE"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
     (r"/reply/[\w.~-]+", "/reply/TOKEN"),
     (r"\(ref \w+\)", "(ref REF)"),
-    (r"\bnow\b|\b\d\d? s ago\b", "just now"),
+    (r"\b\d\d? s ago\b", "just now"),
     (r"\b\d s\b", "some s"),
-    (r"(?<=\d\d:\d\d):\d\d\b", ""),
+    (r"(?<=\d\d:\d\d):\d\d(\.\d+)?\b", ""),
     (r"[·█▚▒━‖│]{20,}", "(a lane)"),  # as long as the dashboard has run
+    (r" · today \d+", ""),  # read by itself, and shown once it is there
     (r"[·●]{5}  ", "·····  "),  # the dashboard's heartbeat
     (r"/tmp/[\w/.-]*?(?=[\w.-]+\.(?:db|toml|csv))", "FOLDER/"),
 )
@@ -48,7 +49,9 @@ def drawn_run(run: Run) -> str:
 
 def drawn_screen(text: str) -> str:
     """A screen without empty lines and the widths of its columns, which follow how long ago something was."""
-    return re.sub(r"\n\s*(?=\n)", "", re.sub(r" {2,}", "  ", drawn_text(text)))
+    return re.sub(
+        r"\n\s*(?=\n)", "", re.sub(r" {2,}", "  ", re.sub(r"(?<!just )\bnow\b", "just now", drawn_text(text)))
+    )
 
 
 def drawn_text(text: str) -> str:

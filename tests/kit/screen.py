@@ -54,15 +54,17 @@ class Screen:
     async def settled(self) -> str:
         """All characters of the screen once keys, commands and readings are through, and two looks show the same."""
         app, before = self._pilot.app, ""
-        while True:
-            # The other workers read on and on: the queue of replies, and who may do what with them.
-            ends = [one for one in app.workers if one.group not in {"replies", "permission", "commands"}]
-            if ends:
-                await app.workers.wait_for_complete(ends)
-            await self._pilot.pause(0.02)
-            if self.text == before:
-                return before
-            before = self.text
+        with app._context():  # a pause draws what is due
+            while True:
+                # The other workers read on and on: the queue of replies, and who may do what with them.
+                endless = {"replies", "permission", "commands"}
+                if ends := [one for one in app.workers if one.group not in endless]:
+                    await app.workers.wait_for_complete(ends)
+                await self._pilot.pause(0.02)
+                if self.text == before:
+                    assert "Internal error" not in before
+                    return before
+                before = self.text
 
     async def until(self, words: str) -> str:
         """Wait until these words are on the screen; the whole of it."""
@@ -113,5 +115,5 @@ async def open_screen(
         yield Screen(await opened)
     finally:
         over.set()
-        await running
+        assert await running == 0
         patched.undo()

@@ -96,12 +96,6 @@ async def test_domains_are_a_line_each_with_the_worst_first(account: Account, sh
     assert "59.7" in (await asyncio.to_thread(shell.run, "domains")).out
 
 
-async def test_guardrails_are_a_line_each(team: Team) -> None:
-    answer = await team.ask("guardrails")
-    assert answer.shown.count("bounces-5  suggests · suggest pausing sequence") == 1
-    assert "at most" not in answer.shown
-
-
 @pytest.mark.parametrize("words", ["claim", "take over", "remind me"])
 async def test_help_explains_what_is_typed_about_a_reply(team: Team, words: str) -> None:
     answer = await team.ask(f"help {words}")
@@ -149,12 +143,6 @@ async def test_a_change_compares_full_days_with_full_days_of_the_service(
 
 
 # -- Home, and the sample
-
-
-async def test_home_tells_a_newcomer_what_this_is(team: Team) -> None:
-    home = await team.home()
-    assert "tells this Slack workspace when a lead is interested" in home.shown
-    assert "Show a sample card" in home.buttons
 
 
 async def test_home_shows_mine_three_unclaimed_and_what_needs_attention(team: Team) -> None:

@@ -32,6 +32,7 @@ async def test_forty_replies_at_once_are_a_few_messages_of_up_to_thirteen(team: 
     messages = await told(team, r"Lead\d\d at Acme", 40)
     shown = [re.findall(r"(Lead\d\d) at Acme", one.shown) for one in messages]
     assert sorted(name for group in shown for name in group) == names
+    # Slack takes fifty blocks in a message: thirteen replies with their buttons, and what is around them.
     assert max(len(group) for group in shown) <= 13
     assert len(messages) <= 12
 
@@ -65,6 +66,7 @@ async def test_interested_replies_come_before_what_is_not_urgent(team: Team) -> 
     await told(team, r"bob\d\d@gone", 20)
     order = [one.shown for one in await team.messages() if one.alert_id]
     first = next(place for place, text in enumerate(order) if "Ada" in text)
+    # Those that were under way before the interested replies came may stand before them: one message of thirteen.
     assert sum(len(re.findall(r"bob\d\d@gone", text)) for text in order[:first]) < 14
 
 

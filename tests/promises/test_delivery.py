@@ -17,11 +17,13 @@ async def test_an_interested_reply_is_a_card_with_who_wrote_what(team: Team) -> 
     assert "Yes, call me." in card.shown
     assert "Q3 founders · ada@acme.example" in card.shown
     assert "Claim" in card.buttons
+    # What a salesperson doesn't act on stands in the details, and not on the card.
     assert not [word for word in ("sam@mail.example", "step 2", "18 Nov") if word in card.shown]
 
 
 async def test_a_reply_that_is_delivered_again_stays_one_message(team: Team) -> None:
     body = interested("Ada")
+    # The service repeats a delivery until it is answered, and after an answer that was lost too.
     assert [await team.deliver(body) for _ in range(3)] == [200, 200, 200]
     await team.deliver(interested("Grace"))
     await team.card("Grace")
@@ -149,6 +151,7 @@ async def test_what_slack_refuses_for_good_is_reported_with_its_own_word(team: T
 
 
 async def test_an_answer_that_slack_does_not_draw_is_sent_as_plain_text(team: Team) -> None:
+    # Slack refuses a whole message for one block that it doesn't know.
     await team.act("settings", refused_blocks=["data_table", "table", "rich_text", "actions", "context"])
     await team.deliver(interested("Ada"))
     assert "Yes, call me." in (await team.card("Ada")).data["text"]
@@ -168,6 +171,7 @@ async def test_a_delivery_without_a_good_signature_is_refused(team: Team, header
 
 
 async def test_a_delivery_over_1_mib_is_refused(team: Team) -> None:
+    # The reply alone is 1 MiB, and the object around it makes the body larger.
     assert await team.deliver(interested("Ada", reply="x" * (1 << 20))) == 413
 
 
@@ -246,6 +250,7 @@ async def test_a_repeat_changes_nothing_that_people_see(team: Team) -> None:
     await team.deliver(body)
     await team.deliver(interested("Grace"))
     await team.card("Grace")
+    # A repaint would come some looks later: each command gives the bot time for one.
     for _ in range(20):
         assert (await team.card("Ada")).data == before
         await team.ask("whoami")
@@ -266,6 +271,7 @@ async def test_a_paused_domain_is_told_again_once_its_incident_has_ended(team: T
     body = paused_domain("useacme.example")
     await team.deliver(body)
     first = await team.card("useacme.example is paused")
+    # The same body: where the incident of before went on, it would be a repeat that changes nothing.
     await team.pass_time(hours=30)
     await team.deliver(body)
 

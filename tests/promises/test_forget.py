@@ -41,6 +41,7 @@ async def test_forget_asks_first_and_changes_nothing_without_a_yes(team: Team, s
 async def test_a_forgotten_person_is_in_no_file_of_the_program(team: Team, shell: Shell) -> None:
     await told_of_ada(team)
     await team.stop()
+    # Else the test would find nothing afterwards because it looks in the wrong place.
     assert ADDRESS.encode() in team.stored().lower()
     run = await forget(team, shell, "--yes")
     assert run.code == 0, run.err

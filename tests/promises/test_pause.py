@@ -40,6 +40,7 @@ async def test_a_pause_of_a_paused_sequence_answers_only_the_person(team: Team) 
 
 async def test_a_timed_pause_ends_by_itself(team: Team) -> None:
     await team.ask(f'pause "{NAME}" for 2h')
+    # Two minutes of room, as the clock goes on while the bot answers.
     await team.pass_time(hours=1, minutes=58)
     await team.ask("status")
     assert await team.account.is_paused(NAME)
@@ -49,6 +50,7 @@ async def test_a_timed_pause_ends_by_itself(team: Team) -> None:
 
 async def test_a_timed_pause_ends_after_a_restart_too(team: Team) -> None:
     await team.ask(f'pause "{NAME}" for 2h')
+    # The end passes while no bot runs: the next one finds it overdue.
     await team.stop()
     await team.pass_time(hours=3)
     await team.start()
@@ -96,6 +98,7 @@ async def test_a_pause_without_an_end_of_a_timed_one_asks_which_is_meant(team: T
 async def test_a_resume_ends_the_timer_too(team: Team) -> None:
     await team.ask(f'pause "{NAME}" for 1h')
     await team.ask(f'resume "{NAME}"')
+    # Whoever paused it at the service didn't ask for an end: the timer of before must not give it one.
     await team.account.change(NAME, "paused")
     await team.ask(f'pause "{OTHER}" for 1h')
     await team.pass_time(hours=1, minutes=2)
@@ -131,6 +134,7 @@ async def test_the_end_of_a_pause_is_understood(account: Account, shell: Shell, 
     run = await asyncio.to_thread(shell.run, "pause", NAME, *words.split(), "--json")
     assert run.code == 0, run.err
     (paused,) = run.data
+    # A weekday ends a pause at the start of that day, whose hour this test leaves open.
     end, expected = datetime.fromisoformat(paused["paused_until"]), ENDS[words]()
     if words in {"til friday", "for the weekend"}:
         assert end.astimezone().date() == expected.date()
@@ -237,6 +241,7 @@ async def test_the_card_of_a_pause_says_that_someone_resumed_at_the_service(team
     assert await team.until(over)
     assert "Someone at the service resumed it" in (await team.in_thread(card, "resumed")).shown
     await team.ask(f'pause "{NAME}"')
+    # The other sequence resumes when both timers would: only then is it certain that none is left.
     await team.ask(f'pause "{OTHER}" for 1h')
     await team.pass_time(hours=3)
     assert await team.until(lambda: is_active(team, OTHER)), "the timers of that time have fired"
@@ -247,6 +252,7 @@ async def test_one_list_in_which_a_paused_sequence_is_active_changes_nothing(tea
     card = await team.ask(f'pause "{NAME}" for 2h')
     await team.pass_time(minutes=5)
     paused = await team.account.sequences()
+    # One list that contradicts a confirmed pause is no fact: an edge of the service may answer with an old one.
     wrong = [{**one, "status": "active"} for one in paused]
     asked = len(team.account.asked("GET", "/sequences"))
     team.account.answer("GET /sequences", {"data": wrong}, times=1)

@@ -43,6 +43,7 @@ async def test_a_post_that_slack_refuses_for_good_is_tried_a_few_times_and_then_
     await refuse(team, FOR_GOOD, channel=ALERTS)
     await team.deliver(interested("Ada"))
     await team.until(lambda: refused(team, FOR_GOOD))
+    # Half an hour in small steps: one long step would be one try, however many the bot would have made.
     for _ in range(30):
         await team.pass_time(minutes=1)
         await team.ask("whoami", channel=SALES)
@@ -64,6 +65,7 @@ async def test_the_text_of_what_slack_refuses_is_deleted_with_the_others(team: T
     for _ in range(20):
         await team.pass_time(minutes=1)
         await team.ask("whoami", channel=SALES)
+    # Texts are kept for thirty days.
     await team.pass_time(hours=24 * 31)
 
     async def gone() -> bool:
@@ -79,6 +81,7 @@ async def test_the_text_of_what_slack_refuses_is_deleted_with_the_others(team: T
 
 async def test_a_reply_that_slack_refuses_takes_no_others_with_it(team: Team) -> None:
     await refuse(team, FOR_GOOD, channel=ALERTS)
+    # More than five waiting alerts share a message, which Slack refuses as a whole.
     names = [f"Lead{number}" for number in range(9)]
     for name in names:
         await team.deliver(interested(name))
@@ -103,6 +106,7 @@ async def test_what_slack_says_to_every_post_is_said_at_once_and_all_is_posted_a
     assert json.loads(state)["slack"] == error
     assert json.loads(state)["channels"] == {ALERTS: error}
     assert error in (await team.ask("status", channel=SALES)).shown
+    # It is said to every post, so that none of them may be given up meanwhile.
     await team.pass_time(hours=2)
     await team.act("faults", clear=True)
     await team.pass_time(minutes=11)

@@ -22,6 +22,7 @@ async def barrier(team: Team, name: str) -> None:
 
 async def test_no_reminder_comes_before_five_minutes(team: Team) -> None:
     card = await posted(team)
+    # Half a minute of room: the clock goes on while a slow machine posts the card.
     await team.pass_time(minutes=4, seconds=30)
     await barrier(team, "Grace")
     assert await team.thread(card) == []
@@ -41,6 +42,7 @@ async def test_an_escalation_comes_after_fifteen_minutes_and_is_the_last(team: T
     await team.in_thread(card, "6 min")
     await team.pass_time(minutes=10)
     await team.in_thread(card, "16 min")
+    # That nothing comes has no event: another reply, which is posted after whatever was due, shows it.
     await team.pass_time(hours=5)
     await barrier(team, "Grace")
     assert len(await team.thread(card)) == 2
@@ -63,6 +65,7 @@ async def test_a_claimed_reply_that_is_not_done_is_reminded_of_after_four_hours(
     await team.pass_time(hours=3, minutes=50)
     await barrier(team, "Grace")
     assert await team.thread(card) == []
+    # The mention is in the markup alone: what people read has the name.
     await team.pass_time(minutes=15)
     assert "<@U0BEN00002>" in (await team.in_thread(card, "<@U0BEN00002>")).mrkdwn
 
@@ -142,6 +145,7 @@ async def with_rota(team: Team) -> None:
 async def test_who_is_away_gets_no_turn_until_they_are_back(team: Team) -> None:
     await with_rota(team)
     await team.ask("away for 2h", user="ben")
+    # Two replies: with two people in the rota, one of them would be Ben's turn.
     for name in ("Ada", "Grace"):
         assert "<@U0BEN00002>" not in (await posted(team, name)).mrkdwn
     await team.ask("back", user="ben")
@@ -151,6 +155,7 @@ async def test_who_is_away_gets_no_turn_until_they_are_back(team: Team) -> None:
 
 async def test_nobody_is_away_for_more_than_twelve_months(team: Team) -> None:
     await with_rota(team)
+    # Twelve months are 365 or 366 days, so that both are well beyond the limit and below it.
     far, near = (f"{moment() + timedelta(days=days):%Y-%m-%d}" for days in (380, 340))
     refused = await team.ask(f"away until {far}", user="ben")
     assert "twelve months" in refused.shown

@@ -81,6 +81,7 @@ async def test_the_undo_button_of_a_pause_resumes_the_sequence(team: Team) -> No
 
 async def test_the_undo_button_works_for_days(team: Team) -> None:
     answer = await team.ask(f'pause "{NAME}"')
+    # The button is on a card that is read days later; `undo` without one would mean something newer.
     await team.pass_time(hours=6 * 24)
     await team.click(answer, "Undo")
     assert await team.until(lambda: is_active(team))
@@ -101,6 +102,7 @@ async def test_the_undo_button_does_nothing_once_it_is_overtaken(team: Team) -> 
     await team.ask(f'pause "{NAME}"', user="ben")
     if "Undo" in (await team.present(answer)).buttons:
         await team.click(answer, "Undo")
+    # An answer to a later command: what the click has led to is done by then.
     await team.ask("status")
     assert await team.account.is_paused(NAME)
 
@@ -118,6 +120,7 @@ async def test_the_card_says_that_it_was_undone(team: Team) -> None:
 
 async def test_undo_gives_a_timed_pause_its_end_back(team: Team) -> None:
     await team.ask(f'pause "{NAME}" for 2h')
+    # The resumption took the end away, and its Undo has to bring back both.
     await team.ask(f'resume "{NAME}"')
     await undo(team)
     assert await team.until(lambda: team.account.is_paused(NAME))
@@ -133,6 +136,7 @@ async def test_undo_of_somebody_elses_change_is_refused(team: Team) -> None:
 
 async def test_undo_is_too_late_after_ten_minutes(team: Team) -> None:
     await team.ask(f'pause "{NAME}"')
+    # Each change can be taken back by `undo` for ten minutes.
     await team.pass_time(minutes=11)
     assert "Nothing to undo" in (await team.ask("undo")).title
     assert await team.account.is_paused(NAME)

@@ -34,6 +34,7 @@ async def test_an_empty_list_announces_no_deletion(team: Team) -> None:
     team.account.answer("GET /sequences", {"data": []})
     await team.pass_time(hours=1, minutes=1)
     await team.until(lambda: _read(team), "the list to be read")
+    # Several looks, all of which read the same empty list.
     await team.pass_time(minutes=5)
     await team.ask("whoami")
     await team.settled()
@@ -55,6 +56,7 @@ async def test_a_sequence_that_is_gone_ends_its_timer(team: Team) -> None:
     before = len(team.account.asked("PATCH"))
     await team.pass_time(hours=1)
     await team.ask("whoami")
+    # Two more tries may have been under way; a timer that is still there would have asked each minute.
     assert len(team.account.asked("PATCH")) <= before + 2
 
 
@@ -73,6 +75,7 @@ async def test_a_contradicted_change_that_the_list_confirms_is_done(team: Team) 
     (sequence,) = [one for one in sequences if one["name"] == NAME]
     team.account.answer("PATCH /sequences/{id}", {**sequence, "status": "active"}, times=1)
     others = [one for one in sequences if one["name"] != NAME]
+    # The first list is as old as the answer: the bot has to read it again before it says what happened.
     team.account.answer("GET /sequences", {"data": [{**sequence, "status": "active"}, *others]}, times=1)
     team.account.answer("GET /sequences", {"data": [{**sequence, "status": "paused"}, *others]})
     answer = await team.ask(f'pause "{NAME}"')

@@ -116,6 +116,7 @@ class Scene:
             if card is None or "claimed by" in json.dumps(card["blocks"]):
                 return card is not None
             at = {"channel": card["channel"], "ts": card["ts"], "text": "Claim"}
+            # The card changes between the look and the click.
             with contextlib.suppress(AssertionError):  # it is being repainted without the button
                 await self.bot.control("click", **at, user=seed.ANN.id, wait=REPEATED)
             return False
@@ -129,6 +130,7 @@ class Scene:
             return any(re.search(expected, one["text"]) for one in await self.bot.messages(channel))
 
         async def typed() -> bool:
+            # An answer may be lost with the bot: a person who saw none types the command again.
             deaths = self.deaths
             done = await self.bot.control("command", text=f"/outreach {line}", channel=channel)
             if done["ack"]["error"] == "dispatch_failed":  # nobody was there
@@ -162,6 +164,7 @@ class Scene:
             await self.until("the bot is ready", self._is_ready)
         except AssertionError as error:
             return [str(error), *await asyncio.to_thread(self._left)]
+        # What is said twice is said by a job's next look, which has no event.
         await asyncio.sleep(1.0)  # some looks of every job
         shown = json.dumps(await self.cards())
         posted = await self.bot.posted()

@@ -126,6 +126,7 @@ def ends(first: str, second: str, start: State, *, failed: Iterable[str]) -> set
         return done | states | {(status, end) for status, _ in done for _, end in states}
 
     both = applied(second, applied(first, {start})) | applied(first, applied(second, {start}))
+    # An auto-resume that both left due may have run before it was looked.
     return both | {one for state in both for one in after("auto-resume", state)}
 
 
@@ -167,6 +168,7 @@ def disturb(race: Race, mode: str, moment: str, begin: Callable[[], asyncio.Task
 
     async def before(request: Request) -> None:
         if request.by == "ours" and request.method == method:
+            # The second may wait for the first one's lock: without a bound the two would wait for each other.
             await asyncio.wait({begin()}, timeout=HELD)
 
     async def later(request: Request) -> None:
@@ -219,5 +221,6 @@ async def test_two_changes_at_once_end_like_one_after_the_other(race: Race, firs
                 found = await state_of(race, began=began)
                 allowed = ends(first, second, state, failed=race.failed)
                 assert found in allowed, f"{first} + {second}, {start}, {mode}, at {moment}: {race.failed}"
+                # An active sequence with a timer would be told as resumed a second time.
                 doubtful = {("active", "later"), ("active", "2h"), ("active", "4h")}
                 assert race.failed or found not in doubtful

@@ -40,6 +40,7 @@ class TestAuthentication:
             await add(api, sequence, "someone@firm.example"),
             await api.get("/leads", params={"sequence_id": sequence}),
         ]
+        # The document: 404, and not 403, which would say that it exists.
         assert [(one.status_code, one.json()["error"]["code"]) for one in answers] == [(404, "not_found")] * 4
         assert (await globex.get("/leads?limit=1")).json()["data"][0]["id"] == lead
 
@@ -54,6 +55,7 @@ class TestSequences:
 
     async def test_active_to_resume_and_paused_to_pause(self, api: httpx.AsyncClient) -> None:
         sequence = await sequence_id(api)
+        # Each twice: a PATCH that changes nothing is no error, so that a client may repeat one.
         for status in ("paused", "paused", "active", "active"):
             response = await api.patch(f"/sequences/{sequence}", json={"status": status})
             assert (response.status_code, response.json()["status"]) == (200, status)
@@ -100,6 +102,7 @@ class TestStats:
         await control.post("/time", json={"advance": 43_200})
         totals = [await self._totals(api, group_by=by) for by in ("sequence", "variant", "step", "inbox")]
         assert totals[0][0] > 30_000
+        # One send is one row of each grouping: what one of them lost would be missing in its total.
         assert all(total == totals[0] for total in totals)
 
     async def test_when_both_from_and_to_are_omitted_the_range_is_the_last_30_days(
@@ -111,6 +114,7 @@ class TestStats:
         assert await self._totals(api) != await self._totals(api, **longer)
 
     async def test_one_end_alone_is_completed(self, api: httpx.AsyncClient, today: dt.date) -> None:
+        # The document leaves open what one end alone means: the sandbox completes it to the default range.
         start = str(today - dt.timedelta(days=29))
         expected = await self._totals(api)
         assert await self._totals(api, **{"from": start}) == expected

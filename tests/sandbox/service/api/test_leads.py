@@ -36,6 +36,7 @@ class TestListingLeads:
             ).json()
             seen += [lead["id"] for lead in page["data"]]
             cursor = page["next_cursor"]
+        # The first page has the lead that was just added; a cursor by offset would repeat one on each page after that.
         assert seen[1:] == before[:49]
         assert (await api.get("/leads?limit=1")).json()["data"][0]["email"] == "late4@firm.example"
 
@@ -56,6 +57,7 @@ class TestListingLeads:
 class TestAddingLeads:
     async def test_adds_up_to_1000_leads_to_a_sequence(self, api: httpx.AsyncClient) -> None:
         sequence = await sequence_id(api)
+        # The document: up to 1,000 leads.
         response = await add(api, sequence, *(f"n{number}@thousand.example" for number in range(1_000)))
         assert (response.status_code, response.json()) == (201, {"added": 1_000, "skipped": []})
 
@@ -84,6 +86,7 @@ class TestAddingLeads:
         }
 
     async def test_names_company_and_any_custom_fields_are_kept(self, api: httpx.AsyncClient) -> None:
+        # The document: any further fields. One has the name of a lead's own field, and must not replace it.
         custom = {"status": "vip", "tags": ["a", {"b": None}], "note": "\u0000 \u202e", "n": 1.5}
         await add(api, await sequence_id(api), "ada@firm.example", first_name="Ada", company="Firm", **custom)
         lead = (await api.get("/leads?limit=1")).json()["data"][0]

@@ -43,6 +43,7 @@ async def test_what_cannot_be_is_refused_and_named(
 
 
 async def test_a_body_over_the_limit_is_400_whether_announced_or_in_chunks(api: httpx.AsyncClient) -> None:
+    # Without a Content-Length, the body has to be counted while it comes.
     async def chunks() -> AsyncIterator[bytes]:
         for _ in range(BODY_LIMIT // 65_536 + 2):
             yield b" " * 65_536
@@ -54,6 +55,7 @@ async def test_a_body_over_the_limit_is_400_whether_announced_or_in_chunks(api: 
 
 async def test_a_page_elsewhere_cannot_turn_the_dials(service: Service) -> None:
     async with httpx.AsyncClient(verify=False, base_url=service.control_url) as page:
+        # DNS rebinding: a foreign page's name may lead to this machine, but its Host header keeps the name.
         assert (await page.get("/state", headers={"Host": "rebound.example"})).status_code == 421
         assert (await page.post("/reset", headers={"Origin": "https://evil.example"})).status_code == 403
 

@@ -18,6 +18,7 @@ from tests.sandbox.service.subscriber import happen, subscribe
 async def test_the_limiter_can_be_switched_off(service: Service, control: httpx.AsyncClient) -> None:
     async with client_of(service, "acme") as api:
         await control.put("/limiter", json={"form": "sliding"})
+        # The document: 10 requests a second for a key; here in any second, and not by the clock's seconds.
         assert sum([(await api.get("/sequences")).status_code == 429 for _ in range(15)]) > 0
         await control.put("/limiter", json={"form": "off"})
         assert not [1 for _ in range(30) if (await api.get("/sequences")).status_code == 429]
@@ -71,6 +72,7 @@ async def test_a_jump_answers_when_everything_up_to_then_has_happened(
     receiver.status = 500
     await happen(control, "lead.bounced")
     answer = (await control.post("/time", json={"advance": 30})).json()
+    # The first retry is a minute away: half a minute brings the first try, and no more.
     assert (answer["deliveries_due"], len(receiver.received)) == (0, 1)
     state = (await control.get("/state")).json()
     assert state["simulated_until"] == answer["now"]

@@ -81,12 +81,14 @@ async def test_every_zone_is_good_at_first(
     assert texts(await ask(service, f"_dmarc.{domain}"))[0].startswith(b"v=DMARC1; p=quarantine")
     [key] = texts(await ask(service, f"{selector}._domainkey.{domain}", resolver=2))
     assert key.startswith(b"v=DKIM1; k=rsa; p=MIIBIjAN")
+    # TCP as well: a resolver library repeats a truncated answer there.
     [mx] = values(await ask(service, domain, "MX", over=dns.asyncquery.tcp))
     assert values(await ask(service, mx.split()[1], "A"))
     assert len(values(await ask(service, domain, "NS"))) == 2
 
 
 async def test_what_is_nobodys_of_the_account_is_refused_or_does_not_exist(service: Service) -> None:
+    # A resolver that answered for the world would hide a checker that asks for names it shouldn't.
     assert (await ask(service, "slack.com")).rcode() == dns.rcode.REFUSED
     absent = await ask(service, f"nobody.{GOOGLE}")
     assert (absent.rcode(), absent.authority[0].rdtype) == (dns.rcode.NXDOMAIN, dns.rdatatype.SOA)
@@ -99,6 +101,7 @@ async def test_each_change_shows_in_the_zone_and_is_answered(
     service: Service, act: httpx.AsyncClient, domain: str
 ) -> None:
     names = [(domain, "TXT"), (domain, "MX"), (domain, "NS"), (f"_dmarc.{domain}", "TXT")]
+    # The selectors of Google, of Microsoft, and one that nobody has.
     names += [(f"{selector}._domainkey.{domain}", "TXT") for selector in ("google", "selector1", "x")]
 
     async def answered() -> list[tuple[int, list[str]]]:
@@ -141,6 +144,7 @@ async def test_silence_is_no_answer(service: Service, act: httpx.AsyncClient) ->
 
 
 async def test_a_drip_never_ends(service: Service, act: httpx.AsyncClient) -> None:
+    # Each byte resets a timeout that is meant for one read: only a deadline over all of them ends it.
     await act.post("/faults", json={"kind": "drip"})
     with pytest.raises(dns.exception.Timeout):
         await ask(service, GOOGLE, seconds=0.5)

@@ -22,6 +22,7 @@ from tests.waiting import until
 async def test_every_delivery_carries_an_hmac_sha256_of_the_raw_body_in_hex(
     api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
 ) -> None:
+    # The document: X-Service-Signature is an HMAC of the raw body. Letters beyond ASCII would show a body that was read and written again.
     secret = await subscribe(api, receiver.url, "reply.interested")
     await happen(control, "reply.interested", reply="Überraschung 🎉 <!channel>\u2028")
     [delivery] = await receiver.wait_for(1)
@@ -62,6 +63,7 @@ async def _settled(control: httpx.AsyncClient) -> bool:
 async def test_a_failure_is_anything_but_a_2xx(
     api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
 ) -> None:
+    # The document says 2xx alone is success: a redirect is not followed, and 410 ends nothing.
     receiver.answers = [301, 304, 400, 401, 404, 410, 500, 503, 200, 202, 204]
     for _ in receiver.answers:
         await subscribe(api, receiver.url, "lead.bounced")
@@ -80,11 +82,13 @@ async def test_a_failed_delivery_is_retried_5_times_over_24_hours_byte_for_byte(
     receiver.status = 500
     await happen(control, "domain.paused", workspace="globex")
     await receiver.wait_for(1)
+    # Just after each retry is due: the gaps of the sandbox are about 1 min, 10 min, 1 h, 5 h and 18 h.
     for count, seconds in enumerate((70, 670, 4_000, 20_000, 70_000), start=2):
         await until(partial(_made, control, count - 1))
         await control.post("/time", json={"advance": seconds})
         await receiver.wait_for(count)
     await until(lambda: _made(control, 6))
+    # Nothing more comes after the fifth retry, however long it is waited for.
     await control.post("/time", json={"advance": DAY})
     [delivery] = await deliveries(control)
     assert (delivery["state"], delivery["attempts"]) == ("failed", 6)

@@ -72,6 +72,7 @@ async def test_a_full_reset_leaves_nothing(slack: SlackStandIn, person: Person) 
 @pytest.mark.parametrize(
     ("bounds", "texts"),
     [
+        # Slack: without `inclusive`, the message at a bound is left out.
         ({"latest": 1}, ["0"]),
         ({"latest": 1, "inclusive": True}, ["1", "0"]),
         ({"oldest": 1}, ["3", "2"]),

@@ -50,6 +50,7 @@ async def test_a_trigger_works_once_and_three_seconds(
     await client.views_open(trigger_id=used, view=modal(WHY))
     with pytest.raises(SlackApiError, match="exchanged_trigger_id"):
         await client.views_open(trigger_id=used, view=modal(WHY))
+    # Slack: a trigger_id expires three seconds after it was sent.
     await person.do("clock", advance=3.1)
     with pytest.raises(SlackApiError, match="expired_trigger_id"):
         await client.views_open(trigger_id=late, view=modal(WHY))

@@ -28,6 +28,7 @@ async def latest(person: Person) -> Json:
 
 
 async def test_the_sixth_use_is_refused(session: aiohttp.ClientSession, url: str) -> None:
+    # Slack: up to five times within 30 minutes of the command.
     for number in range(5):
         assert await post(session, url, text=f"{number}") == (200, "ok")
     status, text = await post(session, url, text="6")
@@ -48,6 +49,7 @@ async def test_answers_come_one_a_second_too(
 async def test_after_half_an_hour_it_is_refused(
     session: aiohttp.ClientSession, person: Person, url: str
 ) -> None:
+    # Thirty minutes but for a second.
     await person.do("clock", advance=1799)
     assert (await post(session, url, text="just in time"))[0] == 200
     await person.do("clock", advance=2)

@@ -51,6 +51,7 @@ async def test_only_the_public_scope_opens_channels_without_the_bot(
 
 
 async def test_each_method_has_its_tier(client: AsyncWebClient, person: Person) -> None:
+    # users.list is of tier 2: about 20 a minute. users.info is of tier 4.
     for _ in range(20):
         await client.users_list()
     with pytest.raises(SlackApiError) as caught:
@@ -116,6 +117,7 @@ async def test_all_channels_share_the_limit_of_the_workspace(client: AsyncWebCli
 
 async def test_the_limit_counts_a_channel_once_by_name_or_id(client: AsyncWebClient, person: Person) -> None:
     await person.do("settings", burst=3)
+    # chat.postMessage takes a channel's id or name, and its limit is one a second for each channel.
     for channel in (seed.SALES, "#sales", "sales"):
         await client.chat_postMessage(channel=channel, text="x")
     for channel in (seed.SALES, "#sales"):
