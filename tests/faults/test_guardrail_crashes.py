@@ -108,7 +108,7 @@ async def assert_paused_once(crisis: Crisis) -> None:
     assert audit.count("guardrail bounces-5") == 1
 
 
-@pytest.mark.parametrize("method", ["_pause_all", "_resumed_since", "_finish"])
+@pytest.mark.parametrize("method", ["_pause_all", "_pause", "_finish"])
 async def test_a_process_that_is_killed_between_decision_and_message_is_followed_by_another(
     crisis: Crisis, method: str
 ) -> None:

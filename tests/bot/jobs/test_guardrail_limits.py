@@ -1,4 +1,4 @@
-"""When guardrails do less than their rule says: off, snoozed, limited, waiting, without the right."""
+"""When guardrails do less than their rule says: off, limited, waiting, without the right."""
 
 from __future__ import annotations
 
