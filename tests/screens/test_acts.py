@@ -13,6 +13,7 @@ from shared.api.models import Sequence
 from shared.domain.failures import REJECTED, UNREADABLE
 from shared.domain.snapshot import Reading
 from shared.domain.workspace_verdict import SERVICE
+from shared.records.domains import DomainPast, DomainPause
 from tests.screens.desk import PAUSED, at_desk, crisis
 from tests.tui.accounts import NOW, account
 from tui.feed.history_access import HistoryAccess
@@ -170,6 +171,19 @@ async def test_the_same_screen_goes_back_with_its_cells_lit_and_the_lanes_below(
         assert any(cells.get_cell(*place).lit for place in cells._lit) or not cells._lit
         await desk.press("escape")
         assert "REPLAY" not in desk.text
+
+
+async def test_the_past_tells_the_cause_that_was_known_then_and_no_other(recorded: HistoryAccess) -> None:
+    async with at_desk(snapshot=account(), history=recorded, size=(120, 40)) as desk:
+        first = DomainPause(at=NOW - timedelta(hours=3), reason="bounce rate 7.1%", recovered_at=NOW)
+        later = DomainPause(at=NOW - timedelta(minutes=30), reason="spam")
+        for pauses, cause in (((later, first), "bounce rate 7.1%"), ((later,), "reason unknown")):
+            past = DomainPast(reason="spam", pauses=pauses, bounced=40, known_from=NOW - timedelta(days=60))
+            desk.app.state.feed.pasts["useacme.example"] = past  # type: ignore[union-attr] # of the fake
+            await desk.write("at", "1h", "enter")
+            line = next(line for line in desk.text.splitlines()[3:] if "useacme.example" in line)
+            assert cause in line
+            await desk.press("escape")
 
 
 async def test_a_moment_without_data_is_named_with_the_one_that_is_shown(recorded: HistoryAccess) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from itertools import cycle
 
@@ -12,6 +13,7 @@ from tests.screens.test_replies import FakeQueue, reply
 from tests.tui.theme.test_palette import GROUNDS, weak_words
 from tui.feed.history_access import HistoryAccess
 from tui.theme.palette import PALETTES
+from tui.widgets.text import CourseText
 
 PAGES = {
     "board": ("1",),
@@ -43,10 +45,13 @@ async def test_every_page_looks_as_it_did_at_every_size_and_can_be_read_after_a_
             for width, height in SIZES:
                 await desk.pilot.resize_terminal(width, height)
                 await desk.second(0)
-                before = ""
-                while before != desk.text:  # what a page reads for its new width comes a moment later
-                    before = desk.text
-                    await desk.settle()
+                await desk.settle()
+                # A plot is read again for its new width, which comes a moment later.
+                for plot in desk.app.screen.query(CourseText):
+                    async with asyncio.timeout(10):
+                        while plot.size and plot.course and len(plot.course.values) != plot.columns:
+                            await desk.settle()
+                await desk.settle()
                 assert max(map(len, desk.text.splitlines())) <= width
                 assert "Internal error" not in desk.text + desk.toasts
                 picture = re.sub(r"[▁-▇]+(?=\n|$)", "", desk.text)

@@ -72,8 +72,8 @@ class FakeFeed(ServiceFeed):
     async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
         return self.dns.get(domain, ((), ()))
 
-    async def domain_past(self, domain: str) -> DomainPast | None:
-        return self.pasts.get(domain)
+    async def domain_pasts(self, domains: Many[str]) -> Mapping[str, DomainPast]:
+        return {domain: self.pasts[domain] for domain in domains if domain in self.pasts}
 
     async def aclose(self) -> None:
         self.closed = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from tui.app.own_errors import ErrorLog, OwnError
 from tui.app.replay import Replay, parse_moment
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import WorkspaceState
+from tui.model.board import DomainFacts
 from tui.model.facts import Read
 from tui.model.frame import Frame
 from tui.model.happened import together
@@ -314,12 +315,13 @@ class DashboardApp(ErrorBoundary, App[int]):
     # -- what is read for a page -------------------------------------------------------------------------
 
     def read_of(self, about: PageRef) -> Read | None:
-        """Give what was read about a thing; what wasn't is read now."""
-        if about not in self._read and not self.frame.is_past:
+        """Give what was read about a thing; what wasn't is read now. None in the past, which has what was known then."""
+        if self.frame.is_past:
+            return None
+        if about not in self._read:
             self._read[about] = Read()
             self._work(partial(self._read_about, about), group="read")
-            return None
-        return self._read.get(about)
+        return self._read[about]
 
     def read_for(self, page: Page) -> None:
         """Read the health, or the lanes, that a page shows, and its facts once more."""
@@ -340,7 +342,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         if feed is None:
             return
         if about.kind == "domain":
-            past = await feed.domain_past(about.key)
+            past = (await feed.domain_pasts([about.key])).get(about.key)
             facts, advice = await feed.domain_dns(about.key)
             self._read[about] = Read(past=past, dns=facts, advice=advice)
         elif about.kind == "inbox":
@@ -432,6 +434,10 @@ class DashboardApp(ErrorBoundary, App[int]):
         board = None
         if not replay.live:
             board = await replay.board(state.history, like=state.last, thresholds=state.thresholds)
+        if board and state.feed:
+            paused = [domain.domain for domain in board.verdict.domains if domain.paused]
+            facts = DomainFacts(pasts=await state.feed.domain_pasts(paused))
+            board = replace(board, domain_facts=facts.known_at(replay.at))
         if state is not self.state:
             return
         if board is None:

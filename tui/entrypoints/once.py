@@ -127,7 +127,8 @@ async def _with_starts(
             names = [condition.where for condition in troubled]
             facts = DomainFacts(pasts=await read_pasts(records, place.name, names, now=now))
         for condition in troubled:
-            if condition.kind == PAUSED and (at := facts.pause_starts.get(condition.where)):
+            if condition.kind == PAUSED and (pause := facts.pauses.get(condition.where)):
+                at = pause.at.timestamp()
                 new = ProblemStart(key=condition.key, kind=condition.kind, since=at, kind_since=at)
                 starts[condition.key] = starts.get(condition.key, new).known_from(at)
     return replace(snapshot, problems=tuple(starts.values())), facts

@@ -292,7 +292,7 @@ class Poller:
                     now=now,
                     first_look=not self._has_looked,
                     changes=self._past.changes,
-                    recorded=self._domain_facts.pause_starts,
+                    recorded=self._domain_facts.pauses,
                 )
                 for condition in present
             ]

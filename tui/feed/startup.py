@@ -160,11 +160,12 @@ class ServiceFeed:
         report = reports.get(name)
         return dns_facts(report, now=now, zone=local_zone()), advice(report, now=now)
 
-    async def domain_past(self, domain: str) -> DomainPast | None:
-        """Read the bot's records of a domain in the last 30 days; None where its database doesn't answer."""
+    async def domain_pasts(self, domains: Sequence[str]) -> Mapping[str, DomainPast]:
+        """Read the bot's records of domains in the last 30 days; without those that can't be read."""
         if self._records is None:
-            return None
-        return (await read_pasts(self._records, self._place.name, [domain], now=self._now())).get(domain)
+            return {}
+        chosen = domains[:MOST_TROUBLED]
+        return await read_pasts(self._records, self._place.name, chosen, now=self._now())
 
     # -- opening and reading on --------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from shared.domain.snapshot import ProblemStart
 from shared.domain.workspace_verdict import BAD, DOMAIN_KINDS, GUARDRAIL, PAUSED, Condition
 from shared.frozen import frozen
+from shared.records.domains import DomainPause
 from shared.text.sanitize import visible
 from tui.model.changes import ChangeLine
 from tui.theme.words import clock
@@ -219,14 +220,13 @@ def start_of(
     now: datetime,
     first_look: bool,
     changes: Iterable[ChangeLine],
-    recorded: Mapping[str, float] = MappingProxyType({}),
+    recorded: Mapping[str, DomainPause] = MappingProxyType({}),
 ) -> ProblemStart:
-    """The start of a condition, as far as one process can tell; `recorded` are the bot's starts of domain pauses."""
+    """The start of a condition, as far as one process can tell; `recorded` are the bot's records of domain pauses."""
     began, is_older = begin(condition, now=now, first_look=first_look, changes=changes)
     since = began.timestamp()
-    at = recorded.get(condition.where) if condition.kind == PAUSED else None
-    if at is not None:
-        since, is_older = min(at, since), False
+    if condition.kind == PAUSED and (pause := recorded.get(condition.where)):
+        since, is_older = min(pause.at.timestamp(), since), False
     return ProblemStart(
         key=condition.key, kind=condition.kind, since=since, kind_since=since, is_older=is_older
     )

@@ -24,7 +24,7 @@ from shared.domain.workspace_verdict import (
     judge_reading,
 )
 from shared.frozen import frozen
-from shared.records.domains import DomainPast
+from shared.records.domains import DomainPast, DomainPause
 from tui.model.lines import Freshness, InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
 from tui.theme.words import clock
 
@@ -61,13 +61,23 @@ class DomainFacts:
     """The checks of DNS that fail, by domain."""
 
     @property
-    def pause_starts(self) -> Mapping[str, float]:
-        """The starts of domain pauses by the service's own words, which come before a poll sees it."""
-        return {
-            domain: past.pauses[0].at.timestamp()
-            for domain, past in self.pasts.items()
-            if past.pauses and past.pauses[0].recovered_at is None
-        }
+    def pauses(self) -> Mapping[str, DomainPause]:
+        """The pauses of domains that last, by the service's own words, which come before a poll sees it."""
+        newest = {domain: past.pauses[0] for domain, past in self.pasts.items() if past.pauses}
+        return {domain: pause for domain, pause in newest.items() if pause.recovered_at is None}
+
+    def known_at(self, at: datetime) -> DomainFacts:
+        """The pauses that had begun at a moment, as they stood then; counts and checks are of now, and left out."""
+        pasts = {}
+        for domain, past in self.pasts.items():
+            begun = (pause for pause in past.pauses if pause.at <= at)
+            pauses = tuple(
+                replace(pause, recovered_at=None) if (pause.recovered_at or at) >= at else pause
+                for pause in begun
+            )
+            reason = past.reason if pauses else ""
+            pasts[domain] = DomainPast(reason=reason, pauses=pauses, sequences=past.sequences)
+        return DomainFacts(pasts=pasts)
 
 
 @frozen

@@ -83,7 +83,7 @@ def domain_card(frame: Frame, line: DomainLine, read: Read, *, is_brief: bool = 
     facts += [fact for fact in read.dns if not is_brief or fact.tone not in {Tone.GOOD, Tone.INFO}]
     if past and past.known_from:
         facts.append(fact("Sequences", _sequences(frame, past, since=past.known_from)))
-    elif is_troubled:
+    elif is_troubled and not frame.is_past:  # how many they were then isn't known
         facts.append(fact("Bounces", NO_RECORDS))
     if is_troubled:
         given = past or DomainPast()

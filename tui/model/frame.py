@@ -202,8 +202,8 @@ class Frame:
     def _cause_of(self, domain: DomainHealth, state: str) -> str:
         """Name the cause of a domain's state: by the service's word, its DNS, a guardrail, or its inboxes."""
         name, facts = domain.domain, self.board.domain_facts
-        if domain.paused and (past := facts.pasts.get(name)) and past.reason:
-            return past.reason
+        if domain.paused and (pause := facts.pauses.get(name)) and pause.reason:
+            return pause.reason
         if checks := facts.broken.get(name):
             return f"DNS: {', '.join(checks)}"
         for firing in self.snapshot.firings:

@@ -79,7 +79,9 @@ class DetailPage(Page):
 
     @on(CourseText.Wanted)
     def _wanted(self) -> None:
-        self.app.read_for(self)
+        # The pages below are resized too; their readings would take the place of this one's.
+        if self.app.page is self:
+            self.app.read_for(self)
 
 
 class DomainPage(DetailPage):

@@ -57,7 +57,7 @@ class CourseText(ErrorBoundary, Static):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 # the framework's word
         super().__init__("", id=id)
-        self._course: Course | None = None
+        self.course: Course | None = None
         self._empty = "Loading…"
 
     @property
@@ -65,8 +65,8 @@ class CourseText(ErrorBoundary, Static):
         return max(8, self.size.width)
 
     def set(self, course: Course | None, *, empty: str) -> None:
-        if (course, empty) != (self._course, self._empty):
-            self._course, self._empty = course, empty
+        if (course, empty) != (self.course, self._empty):
+            self.course, self._empty = course, empty
             self._draw()
 
     def on_resize(self) -> None:
@@ -74,9 +74,9 @@ class CourseText(ErrorBoundary, Static):
         self.post_message(self.Wanted())
 
     def _draw(self) -> None:
-        if self._course is None or self.size.height < 2:
+        if self.course is None or self.size.height < 2:
             self.update(Words.of(f"  {self._empty}"))
         else:
             self.update(
-                Lines(draw(self._course, width=self.size.width, height=self.size.height)), layout=False
+                Lines(draw(self.course, width=self.size.width, height=self.size.height)), layout=False
             )

@@ -188,5 +188,5 @@ async def test_records_name_pauses_that_are_not_over() -> None:
         "b.example": DomainPast(pauses=(replace(pause, recovered_at=NOW),)),
         "c.example": DomainPast(),
     }
-    assert DomainFacts(pasts=pasts).pause_starts == {"a.example": NOW.timestamp()}
+    assert DomainFacts(pasts=pasts).pauses == {"a.example": pause}
     assert await read_pasts(DOWN, "acme", tuple(pasts), now=NOW) == {}
