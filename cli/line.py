@@ -24,7 +24,7 @@ _TAKE_A_VALUE = ("--config", "--workspace")
 _OPTIONS = {
     "--config FILE": "settings file to use",
     "--workspace NAME": "choose one of several workspaces, like @NAME",
-    "--json": "for commands that read: print the data as JSON",
+    "--json": "print the data as JSON",
     "--yes": "for commands that ask: skip the confirmation",
     "--help, --version": "also `outreach COMMAND --help`, with examples",
 }
@@ -63,18 +63,24 @@ def words() -> tuple[str, ...]:
     return (*(name for name, command in COMMANDS.items() if offered(command)), *PROGRAMS)
 
 
-def read_program(program: Program, line: Line) -> Namespace:
-    """The options of a program; argparse ends the process with 2 and its usage when they are wrong."""
+def find_word(word: str | None) -> Program | Command | None:
+    """The program or command of a shell with this name. A program wins: `doctor` is in Slack a command, too."""
+    if program := PROGRAMS.get(word or ""):
+        return program
+    command = find_command(word) if word else None
+    return command if command and offered(command) else None
+
+
+def read_options(word: Program | Command, line: Line) -> Namespace:
+    """The options of a word; argparse ends the process with 2 and its usage when they are wrong."""
     # In a command of the table `@NAME` is one of its words; a program has only options.
-    named = [argument[1:] for argument in line.around if names_workspace(argument)]
-    rest = [argument for argument in line.around if not names_workspace(argument)]
-    options = parser_of(program).parse_intermixed_args(rest)
-    options.workspace = options.workspace or (named[-1] if named else None)
+    is_program = isinstance(word, Program)
+    named = [argument for argument in line.around if is_program and names_workspace(argument)]
+    rest = [argument for argument in line.around if argument not in named]
+    # Options may stand between words, which `parse_args` refuses.
+    options = parser_of(word).parse_intermixed_args(rest)
+    options.workspace = options.workspace or (named[-1][1:] if named else None)
     return options
-
-
-def read_command(command: Command, line: Line) -> Namespace:
-    return parser_of(command).parse_intermixed_args(list(line.around))
 
 
 def parser_of(word: Program | Command | None) -> ArgumentParser:
@@ -94,7 +100,10 @@ def parser_of(word: Program | Command | None) -> ArgumentParser:
     parser.description, parser.epilog = word.summary, _examples(word.examples)
     if isinstance(word, Program):
         for name, about in word.options:
-            parser.add_argument(name, **about)
+            action = parser.add_argument(name, **about)
+            # Argparse hides what has this very object as its help; the table of programs imports no argparse.
+            if action.help == SUPPRESS:
+                action.help = SUPPRESS
     else:
         parser.usage = f"{parser.prog} {word.usage}".rstrip()
         parser.add_argument("words", nargs="*", help=SUPPRESS)
@@ -166,10 +175,8 @@ def help_of(word: str) -> str | None:
     """The help of a program or command; None where a shell has no such word."""
     if how := REPLY_ACTS.get(word.lower()):
         return f"In Slack: /outreach {how.named}: {how.does}"
-    known: Program | Command | None = PROGRAMS.get(word)
-    if known is None and (command := find_command(word)) and offered(command):
-        known = command
-    return parser_of(known).format_help() if known else None
+    program_or_command = find_word(word)
+    return parser_of(program_or_command).format_help() if program_or_command else None
 
 
 def unknown(word: str, line: Line) -> str:
@@ -184,4 +191,5 @@ def unknown(word: str, line: Line) -> str:
     near = nearest_of(word, (*words(), *ALIASES))
     meant = join(("outreach", *line.before, near[0], *line.after)) if near else ""
     hint = f" Did you mean “{visible(meant)}”?" if near else ""
+    # It may have been pasted, with control characters, or as a whole letter.
     return f"unknown command “{visible(word)[:60]}”.{hint} `outreach --help` lists them all."

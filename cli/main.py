@@ -11,9 +11,8 @@ import sys
 from collections.abc import Sequence
 
 from cli.console import exit_codes
-from cli.line import Line, help_of, offered, overview, read_command, read_program, split, unknown
-from cli.programs import PROGRAMS, Program
-from shared.commands import find_command
+from cli.line import Line, find_word, help_of, overview, read_options, split, unknown
+from cli.programs import Program
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,27 +27,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(line: Line) -> int:
-    word = line.word
-    if word is None:
+    if line.word is None:
         return _without_word(line)
-    if program := PROGRAMS.get(word):
-        return _run_program(program, line)
-    command = find_command(word)
-    if command is None or not offered(command):
-        raise exit_codes.WrongUsage(unknown(word, line))
-    options = read_command(command, line)
-    if command.name == "help":
+    word = find_word(line.word)
+    if word is None:
+        raise exit_codes.WrongUsage(unknown(line.word, line))
+    options = read_options(word, line)
+    if isinstance(word, Program):
+        module, _, function = word.entry.partition(":")
+        code: int = getattr(importlib.import_module(module), function)(options)
+        return code
+    if word.name == "help":
         return _help(options.words)
     from cli.commands import run_command
 
-    return run_command.run(command, options)
-
-
-def _run_program(program: Program, line: Line) -> int:
-    options = read_program(program, line)
-    module, _, function = program.entry.partition(":")
-    code: int = getattr(importlib.import_module(module), function)(options)
-    return code
+    return run_command.run(word, options)
 
 
 def _help(words: Sequence[str]) -> int:
@@ -62,8 +55,9 @@ def _help(words: Sequence[str]) -> int:
 
 def _without_word(line: Line) -> int:
     if "--version" in line.before:
-        return _run_program(PROGRAMS["version"], Line(word="version"))
+        return _run(Line(word="version"))
     wanted = bool({"--help", "-h"} & set(line.before))
+    # Nobody asked for it: stdout stays empty, for a script that takes it for data.
     print(overview(), file=sys.stdout if wanted else sys.stderr)
     return exit_codes.DONE if wanted else exit_codes.WRONG_USAGE
 

@@ -41,6 +41,7 @@ def path(text: str) -> Path:
 
 
 def port(text: str) -> int:
+    # `isdigit` alone also takes superscripts, which `int` refuses.
     if not (text.isascii() and text.isdigit() and int(text) <= 65535):
         raise _refused(f"{text!r} isn't a port (0 to 65535)")
     return int(text)
@@ -49,6 +50,7 @@ def port(text: str) -> int:
 def count(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or not int(text):
         raise _refused(f"{text} isn't a number above 0")
+    # A database takes no limit beyond 63 bits.
     return min(int(text), LONGEST_COUNT)
 
 
@@ -224,7 +226,7 @@ _ALL = (
         "init",
         SET_UP,
         "Create a commented outreach.toml",
-        "cli.commands.init:init",
+        "cli.commands.set_up:init",
         (
             ("file", {"nargs": "?", "type": path, "default": "outreach.toml", "metavar": "FILE"}),
             flag("--interactive", "ask for each value and check it with the service and Slack"),
@@ -236,7 +238,7 @@ _ALL = (
         "manifest",
         SET_UP,
         "Print the Slack app manifest, ready to paste",
-        "cli.commands.manifest:run",
+        "cli.commands.set_up:manifest",
         (
             value("--url", "URL", "the bot's public https address (default: OUTREACH_PUBLIC_URL)"),
             flag("--socket-mode", "for Socket Mode, without a public address"),
@@ -305,7 +307,7 @@ _ALL = (
         "version",
         SET_UP,
         "Print the version, the commit and the database schema",
-        "cli.commands.version:run",
+        "cli.commands.set_up:version",
         (JSON,),
         ("version", "version --json"),
     ),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands.run_command import line
-from cli.line import offered, read_command, read_program, split
+from cli.line import offered, read_options, split
 from cli.programs import PROGRAMS
 from shared.commands import COMMANDS, parse
 from shared.settings import load
@@ -83,9 +83,9 @@ def read_shell_line(words: tuple[str, ...]) -> None:
     if typed.word is None:
         assert typed.before == ("--version",)
     elif typed.word in PROGRAMS:
-        read_program(PROGRAMS[typed.word], typed)
+        read_options(PROGRAMS[typed.word], typed)
     else:
-        options = read_command(COMMANDS[typed.word], typed)
+        options = read_options(COMMANDS[typed.word], typed)
         parse(line(typed.word, options.words))
 
 
@@ -178,7 +178,7 @@ def test_every_command_that_a_shell_has_takes_json() -> None:
     for command in filter(offered, COMMANDS.values()):
         words = split((*command.examples[0].split(), "--json"))
         with found.at(command.name):
-            assert read_command(command, words).json
+            assert read_options(command, words).json
     assert not found, str(found)
 
 

@@ -19,9 +19,9 @@ The same words work in Slack (`/outreach pause sq_1`), a shell (`outreach pause 
 whole id, a whole name, a whole word of a name, or its beginning from four letters on, if only one fits. `@NAME` selects one of several
 workspaces. A command marked with ● changes something.
 
-In a shell, `--json` prints the answer's data; `--csv` and `-o FILE` work with commands that read, `--limit N` and `--all` with `leads` and
-`audit`; `--quiet` silences a change that succeeds, and `--yes` answers the question of a command that asks. The contract has the
-[exit codes](contract.md#1-one-program); `make run` turns every failure into 2.
+In a shell, `--json` prints the answer's data; `--csv` and `--limit N` work with commands that read, `--all` with `leads` and `audit`;
+`--quiet` silences a change that succeeds and leaves of a list the rows alone, and `--yes` answers the question of a command that asks. The
+contract has the [exit codes](contract.md#1-one-program); `make run` turns every failure into 2.
 
 ## In Slack, a shell and the dashboard
 

@@ -19,8 +19,7 @@ from typing import IO
 
 from cli.console import exit_codes
 from cli.console.card_output import write_data
-from cli.console.interactive import stopping
-from cli.console.progress import ProgressUpdate, progress_bar
+from cli.console.interactive import ProgressUpdate, progress_bar, stopping
 from cli.console.resources import named_sequence
 from shared.api.pace import Priority
 from shared.commands.leads import STANDARD, record_of
@@ -44,11 +43,13 @@ def run(options: Namespace) -> int:
     folder = target.absolute().parent
     if is_file and not folder.is_dir():
         raise exit_codes.Failed(f"no such folder: {folder}")
+    # Before the service is asked: a long export must not fail at its last step.
     if is_file and target.exists() and not options.force:
         raise exit_codes.Failed(f"{target} already exists. Add --force to overwrite it.")
     if is_file and target.exists() and not target.is_file():
         raise exit_codes.Failed(f"{target} isn't a file. Use - for stdout.")
     # Without a name and for its owner alone; beside the file, where there is space for a second one.
+    # A lead's text may hold half a character, a lone surrogate, which no UTF-8 file takes: it is replaced.
     with tempfile.TemporaryFile(
         "w+", encoding="utf-8", errors="replace", dir=folder if is_file else None
     ) as gathered:
@@ -86,6 +87,7 @@ async def _gather(options: Namespace, gathered: IO[str]) -> tuple[int, list[str]
                     gathered.write(json.dumps(record, ensure_ascii=False) + "\n")
                 count += len(page.items)
                 show(ProgressUpdate(count=count))
+                # What was gathered has no name on the disk, so nothing is left to clean up.
                 if stop.is_set():
                     raise exit_codes.Interrupted("stopped, so no file was written")
     return count, list(titles)
@@ -96,4 +98,5 @@ def _table(gathered: IO[str], titles: list[str]) -> Iterator[str]:
     yield row(list(map(csv_cell, titles)))
     for line in gathered:
         record = json.loads(line)
+        # A spreadsheet would run what a lead has written as a formula.
         yield row([csv_cell(record.get(title)) for title in titles])

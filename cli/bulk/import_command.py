@@ -24,7 +24,7 @@ from cli.bulk.lead_file import (
     read_lead_file,
 )
 from cli.console import card_output, exit_codes
-from cli.console.progress import ProgressUpdate, progress_bar
+from cli.console.interactive import ProgressUpdate, progress_bar
 from shared.api.errors import InvalidRequest, OutreachError
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
@@ -49,6 +49,7 @@ def run(options: Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="outreach-import-") as folder:
         # An import reads its file several times, and continues only with the very same bytes.
         options.file = Path(folder) / "stdin.csv"
+        # Else it would be written beside the copy, and removed with it.
         options.report = options.report or Path("stdin.report.csv")
         with options.file.open("wb") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
@@ -58,6 +59,7 @@ def run(options: Namespace) -> int:
 def _run(options: Namespace) -> int:
     try:
         file = read_lead_file(options.file, encoding=options.encoding, pairs=options.pairs)
+        # On stderr, so that stdout has the result alone, also with `--json`.
         card_output.show(_columns_card(file), stream=sys.stderr)
         result = _dry_run(file) if options.dry_run else asyncio.run(_import(options, file))
     except UnclearColumns as fault:
@@ -68,6 +70,7 @@ def _run(options: Namespace) -> int:
 
 
 async def _import(options: Namespace, file: LeadFile) -> Result:
+    # Late: a dry run needs neither settings nor the client.
     from cli.console.interactive import attended, confirm, stopping
     from cli.console.resources import named_sequence, record
     from shared.api.pace import Priority
@@ -101,6 +104,7 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
                 await record(settings, workspace, command, result)
             if not is_complete:
                 raise exit_codes.Interrupted(_resumable(journal))
+            # Only now: until every row is in the report, the same command continues.
             journal.remove()
     return _result(journal, sequence=sequence.label)
 
@@ -140,6 +144,7 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
         finally:
             for _, task in sending:
                 task.cancel()
+            # Awaited, so that no request of ours runs on when the journal's lock is free for another process.
             await asyncio.gather(*(task for _, task in sending), return_exceptions=True)
         return not is_stopped
 
@@ -173,6 +178,7 @@ def _results(rows: Sequence[LeadRow], result: AddResult, *, is_repeat: bool) -> 
     reasons: defaultdict[str, list[str]] = defaultdict(list)
     for skipped in result.skipped:
         reasons[(skipped.email or "").casefold()].append((skipped.reason or "no reason given") + note)
+    # Where the counts contradict the rows, nobody can say which row was added.
     is_counted = "" not in reasons and result.added in {None, len(rows) - len(result.skipped)}
     is_certain = is_counted or result.added == len(rows)
     results = []

@@ -65,6 +65,7 @@ class Journal:
 
     def settle(self, last_row: int, results: Sequence[RowResult]) -> None:
         """Write the report first, and then the journal, which says how much of the report counts."""
+        # A spreadsheet opens the report, and strangers wrote the addresses and reasons in it.
         self._append((r.row, guarded(r.email), r.kind, guarded(r.reason)) for r in results)
         self.done = last_row
         self.counts.update(result.kind for result in results)
@@ -92,6 +93,7 @@ class Journal:
     def _append(self, rows: Iterable[Sequence[object]]) -> None:
         text = io.StringIO(newline="")
         csv.writer(text).writerows(rows)
+        # It holds the addresses of leads, so it is for its owner alone.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         with os.fdopen(os.open(self.report, flags, 0o600), "ab") as file:
             file.write(text.getvalue().encode("utf-8", "replace"))
@@ -104,12 +106,14 @@ class Journal:
 @contextlib.contextmanager
 def open_journal(folder: Path, file: LeadFile, *, target: Sequence[str]) -> Iterator[Journal]:
     """The journal of these very bytes, columns and target, for this process alone; raises `ImportBusy`."""
+    # Read in another way, with `--map` or `--encoding`, the same bytes are other leads.
     parts = [file.fingerprint, file.encoding, file.delimiter, file.titles, file.fields, target]
     name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
     make_private_folder(folder)
     lock = os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     path = folder / f"{name}.json"
     try:
+        # The kernel releases it when a process dies, so a crash leaves no lock behind.
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
             stored = json.loads(path.read_text())

@@ -40,6 +40,7 @@ _LABEL = r"[^\W_](?:[\w-]{0,61}[^\W_])?"
 _ADDRESS = re.compile(
     rf"(?!\.)(?!.*\.\.)[^\s@<>(),:;\\\"\[\]\x00-\x1f\x7f]{{1,64}}(?<!\.)@(?:{_LABEL}\.)+(?!\d+$){_LABEL}"
 )
+# RFC 5321: a path has at most 256 characters, two of which are its angle brackets.
 LONGEST_ADDRESS = 254
 _UNREADABLE = re.compile("[\udc80-\udcff]")
 """The characters that stand for bytes which are no text, by Python's `surrogateescape`."""
@@ -99,6 +100,7 @@ class LeadFile:
         """The rows after row `after`. Raises `UnusableFile` where the file is broken."""
         with (
             self.path.open("rb") as raw,
+            # `newline=""`, as `csv` asks: a line break within quotes stays what it was.
             io.TextIOWrapper(raw, self.encoding, errors=_error_handler(self.encoding), newline="") as text,
         ):
             rows = self._rows(text, after=max(after, self.rows_before))
@@ -120,9 +122,13 @@ class LeadFile:
 
     def _lead(self, cells: Sequence[str]) -> dict[str, str]:
         values = {
-            field: unguarded(cell.strip()) for field, cell in zip(self.fields, cells, strict=False) if field
+            # Our export puts a sign before what looks like a formula; coming back, it is taken off.
+            field: unguarded(cell.strip())
+            for field, cell in zip(self.fields, cells, strict=False)
+            if field
         }
         email = values.get("email", "")
+        # Spreadsheets turn an address into a link, and some save the link.
         bare = email[7:] if email[:7].lower() == "mailto:" else email
         return {field: value for field, value in values.items() if value} | {"email": bare}
 
@@ -202,6 +208,7 @@ def _decoded(start: bytes, encoding: str, *, path: Path, is_whole: bool) -> str:
 
 def _error_handler(encoding: str) -> str:
     """Keep bytes that fit no character, so that their row can be refused alone."""
+    # Where a character has two bytes, one that is lost shifts all that follow: no row could be refused alone.
     return "strict" if encoding.lower().startswith(("utf-16", "utf-32")) else "surrogateescape"
 
 

@@ -18,10 +18,10 @@ from argcomplete.shell_integration import shellcode
 from cli import line as lines
 from cli.console import exit_codes
 from cli.line import Line, offered, split
-from cli.programs import PROGRAMS
+from cli.programs import PROGRAMS, Program
 from shared.api.event_kinds import EVENTS, word_of
 from shared.api.words import LEAD_STATUSES
-from shared.commands import COMMANDS, find_command
+from shared.commands import COMMANDS
 
 Completer = Callable[..., Iterable[str]]
 
@@ -44,10 +44,8 @@ def parser_of(line: Line) -> ArgumentParser:
     """The parser of what follows the line's word, or of the word itself."""
     parser, usage = lines.parser_of(None), "COMMAND"
     earlier, _ = parser.parse_known_args(line.before)
-    if program := PROGRAMS.get(line.word or ""):
-        parser, usage = lines.parser_of(program), ""
-    elif line.word and (command := find_command(line.word)) and offered(command):
-        parser, usage = lines.parser_of(command), command.usage
+    if word := lines.find_word(line.word):
+        parser, usage = lines.parser_of(word), "" if isinstance(word, Program) else word.usage
     parser.set_defaults(config=earlier.config, workspace=earlier.workspace)
     for action in parser._actions:  # noqa: SLF001 # argparse has no public way to list them
         if not action.choices:
@@ -89,6 +87,7 @@ def _workspaces(*, parsed_args: Namespace, **_: object) -> Iterable[str]:
 
     try:
         return load(config=parsed_args.config).workspaces
+    # An error would be printed into the line that is being typed.
     except (SettingsError, OSError):
         return ()
 

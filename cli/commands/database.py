@@ -38,6 +38,7 @@ def run(options: Namespace) -> int:
     if not _is_sqlite(url):
         verb = "backed up" if options.action == "backup" else "restored"
         exit_codes.print_error(f"a PostgreSQL database is {verb} by its own program. Run this:")
+        # Alone on stdout, to be copied or piped; the exit code says that nothing was done yet.
         print(_postgresql_command(url, options.action, file))
         return exit_codes.FAILED
     if options.action == "backup":
@@ -61,6 +62,7 @@ def _status(url: URL, *, as_json: bool) -> int:
 
 
 def _state(url: URL) -> migrate.SchemaState:
+    # By looking, SQLite would create the file.
     if _is_sqlite(url) and not _path(url).exists():
         return migrate.SchemaState()
     with temporary_engine(url) as engine, engine.connect() as connection:
@@ -115,6 +117,7 @@ def _restore(url: URL, source: Path) -> int:
         if not owned:
             raise exit_codes.Failed("A bot is running on this database. Stop it, then try again.")
         if target.exists():
+            # To the microsecond: two restores within a second keep both.
             kept = target.with_name(f"{target.name}.replaced-{datetime.now(UTC):%Y%m%d%H%M%S%f}")
             with closing(sqlite3.connect(target)) as replaced:
                 _copy(replaced, kept)
@@ -132,6 +135,7 @@ def _must_be_usable(source: Path) -> None:
     state = migrate.SchemaState()
     engine = sa.create_engine("sqlite://", creator=lambda: _open_backup(source), poolclass=sa.NullPool)
     with contextlib.suppress(sa.exc.DatabaseError), engine.connect() as connection:
+        # A damaged page would show only when the bot reads it, long after the old database was replaced.
         if connection.scalar(sa.text("PRAGMA integrity_check")) == "ok":
             state = migrate.read_state(connection)
     if not state.revision:

@@ -16,12 +16,11 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.commands.manifest import slack_address
+from cli.commands.set_up import slack_address
 from cli.commands.webhooks import PATH
 from cli.console import exit_codes
 from cli.console.interactive import attended
 from cli.doctor import run
-from cli.doctor.finding import Finding
 from shared.domain.card import Tone
 from shared.settings import DEFAULT, Settings, SettingsError, load
 from shared.settings.declarations import VARIABLES, SettingPath
@@ -29,7 +28,7 @@ from shared.text.sanitize import visible
 
 Answers = dict[str, str]
 """The answers by the variable of the setting."""
-Check = Callable[[Settings], Coroutine[Any, Any, list[Finding]]]
+Check = Callable[[Settings], Coroutine[Any, Any, list[run.Finding]]]
 
 QUESTIONS = {
     "OUTREACH_BASE_URL": "Address of the service, ends in /v1",
@@ -139,8 +138,10 @@ def _read(question: str, *, secret: bool = False) -> str:
     """A line; a secret is not shown while it is typed. Raises `Failed` at the end of the input."""
     prompt = f"{question}: "
     try:
+        # `getpass` reads the terminal itself, past a pipe from which a script gives the answers.
         if secret and attended():
             return getpass.getpass(prompt).strip()
+        # `input` would write its prompt to stdout.
         sys.stderr.write(prompt)
         sys.stderr.flush()
         return input().strip()

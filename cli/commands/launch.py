@@ -50,6 +50,7 @@ def bot(options: Namespace) -> int:
     gc.enable()
 
     read = partial(load, config=options.config, needs=(Need.API, Need.SLACK, Need.ALERTS))
+    # The same reader again at SIGHUP, so that a reload reads the very file that was named.
     return run(read(), load=read)
 
 
@@ -158,6 +159,7 @@ async def _serve_sandbox(options: Namespace) -> None:
         raise exit_codes.WrongUsage(str(fault)) from None
     with stopping() as stop:
         async with embedded(service, slack_port=options.slack_port) as announcement:
+            # One line, flushed: who started this waits for the addresses in it.
             print(json.dumps(announcement), flush=True)
             await _stopped_or_orphaned(stop)
 
@@ -188,6 +190,7 @@ def _read_manifest(file: Path) -> dict[str, Any]:
     import yaml
 
     try:
+        # `safe_load` makes plain values only; a file from anywhere could otherwise run code.
         manifest = yaml.safe_load(file.read_bytes())
     except OSError as fault:
         raise exit_codes.WrongUsage(f"{file} can't be read: {exit_codes.os_error_text(fault)}") from None

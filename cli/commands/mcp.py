@@ -52,6 +52,7 @@ async def _serve(settings: Settings) -> None:
         }
         own = opened[settings.default_workspace]
         actor = replace(own.actor, via=ASSISTANT)
+        # A second bar: a command that writes without asking finds no method that does.
         contexts = {name: reading_only(replace(context, actor=actor)) for name, context in opened.items()}
 
         async def act(invocation: Invocation) -> Result:
@@ -97,6 +98,7 @@ async def _lines() -> AsyncIterator[str]:
     """The lines of stdin; one without end would fill the memory, so the rest of it is dropped as it comes."""
     read = partial(anyio.to_thread.run_sync, sys.stdin.buffer.readline, LONGEST_LINE_BYTES)
     while line := await read():
+        # Bytes that are no text are refused as one bad line, and don't end the session.
         yield line.decode("utf-8", "replace")
         while len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
             line = await read()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
-from cli.console.slack_channels import place_finder, with_channel_id, with_channel_names
+from cli.console.resources import place_finder, with_channel_id, with_channel_names
 from shared.api.errors import OutreachError
 from shared.commands import Command, Invocation, parse
 from shared.commands.base import Arguments, InChannel, OnSequences, Problem, Question, Result
@@ -58,13 +58,14 @@ def _quoted(word: str) -> str:
     """Quote a word unless it is plain; a field keeps its name before the quote: `title="VP Sales"`."""
     if word and not any(c.isspace() or c in "\"'“”„«»‘’‚\\" for c in word):
         return word
+    # The shell has removed the quotes, which the reader of commands needs.
     if field := re.match(r"[\w.-]+=", word):
         return field[0] + quote(word[field.end() :])
     return quote(word)
 
 
 async def _answer(invocation: Invocation, options: Namespace) -> Result:
-    from cli.console.progress import ProgressUpdate, progress_bar
+    from cli.console.interactive import ProgressUpdate, progress_bar
     from cli.console.resources import open_context
     from shared.commands.run import run as run_command
     from shared.settings import Need, load
@@ -105,6 +106,7 @@ async def _confirmed(question: Question, context: CommandContext, *, yes: bool) 
         return Result(card=card, problem=Problem(text="not confirmed", argument="target"))
     if not yes:
         if not attended():
+            # The log of a script gets one sentence with the cure, and no card.
             why = "This needs confirmation, and this isn't a terminal: add --yes"
             title = card.title if card.title.endswith("?") else f"{card.title}."
             raise exit_codes.Failed(f"{title} {why}")
@@ -116,6 +118,7 @@ async def _confirmed(question: Question, context: CommandContext, *, yes: bool) 
 def _with_change(result: Result, arguments: Arguments) -> Result:
     """The data of a change: what it was made to, until when, whether it was made, and the answer's sentences."""
     if result.refused:
+        # With `--json` a script reads an empty array; the reason is on stderr.
         return replace(result, rows=())
     about = {"changed": result.changed, "message": result.card.title, "details": list(result.card.text)}
     ends: dict[str, object] = {}

@@ -155,6 +155,7 @@ class _Webhooks:
         facts, rows = [], []
         for replaced in old:
             events = tuple(kind for kind in EVENT_KINDS if kind in replaced.events) or EVENT_KINDS
+            # The new one first, so that there is no moment in which no secret is accepted.
             made = await self._subscribe(replaced.url, events)
             # Each by itself: if the next one fails, this one is done.
             await self.kept.forget(self.workspace.name, [replaced.id], after=after)
@@ -178,6 +179,7 @@ class _Webhooks:
         return [self.stored[name] for name in ids]
 
     def _row(self, made: Subscription, **more: object) -> dict[str, object]:
+        # Only on request: terminals keep what scrolled by, and CI keeps its logs.
         secret = {"secret": made.secret} if self.options.show_secret else {}
         return {"id": made.id, "url": made.url, "events": [*made.events], **secret, **more}
 
@@ -188,6 +190,7 @@ class _Webhooks:
                 try:
                     made = await client.create_webhook(url, events)
                     await self.kept.add({self.workspace.name: (made,)})
+                # Never repeated here: a second subscription could not be deleted.
                 except Uncertain:
                     raise exit_codes.Refused(_uncertain_card(url)) from None
                 except RecordsUnavailable as fault:
@@ -210,6 +213,7 @@ def _web_address(url: str | None) -> str:
     parts = urlsplit(url or "")
     if not url or not parts.hostname or parts.scheme not in {"http", "https"}:
         raise exit_codes.WrongUsage(f"webhooks create needs --url https://YOUR-HOST{PATH}")
+    # The sandbox delivers on this machine without TLS.
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise exit_codes.WrongUsage("the service only delivers to https addresses")
     return url

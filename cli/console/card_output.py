@@ -36,7 +36,6 @@ QUIET = "dim"
 WIDEST_PROSE_COLUMNS = 100
 PIPE_COLUMNS = 100_000
 """A pipe has no width: nothing in it is wrapped or cut."""
-"""Below this, names need the space that bars take."""
 NARROW_COLUMNS = 72
 """Below this, a table has the columns that its card names for little space, as on a phone."""
 
@@ -66,6 +65,7 @@ def show(card: Card, *, stream: TextIO | None = None, bare: bool = False) -> Non
                 console.print()
             console.print(Group(*block))
     text = re.sub(r" +$", "", captured.get(), flags=re.MULTILINE)
+    # In a C locale, writing our marks would fail in the middle of a card.
     if not _speaks_unicode(out):
         text = text.translate(ASCII).encode("ascii", "replace").decode("ascii")
     out.write(text)
@@ -198,6 +198,7 @@ def print_csv(data: Sequence[Mapping[str, object]]) -> None:
     text = io.StringIO(newline="")
     rows = csv.writer(text)
     keys = list(dict.fromkeys(key for record in data for key in record))
+    # For no keys, `csv` would write an empty line.
     if keys:
         rows.writerow(keys)
     rows.writerows([csv_cell(record.get(key)) for key in keys] for record in data)

@@ -54,6 +54,7 @@ def guard(act: Callable[[], int]) -> int:
     except BrokenPipeError:
         return _reader_left()
     except KeyboardInterrupt:
+        # 128 and the signal's number, as shells report it.
         return INTERRUPTED
     except Exception as fault:  # noqa: BLE001 # the one place where every failure becomes a sentence
         return _explain(fault)
@@ -63,6 +64,7 @@ def guard(act: Callable[[], int]) -> int:
 def print_error(text: str) -> None:
     from shared.text.sanitize import visible_lines  # late: `outreach --help` does without
 
+    # The text may quote a lead, a file or the service, and a terminal obeys control characters.
     print(f"outreach: {visible_lines(text)}", file=sys.stderr)
 
 
@@ -115,5 +117,6 @@ def _report_bug(fault: Exception) -> int:
     if isinstance(fault, OSError):
         print_error(os_error_text(fault))
         return FAILED
+    # Its type alone: the text of an error that nobody foresaw may quote a key or a lead.
     print_error(f"internal error ({type(fault).__name__}). Set OUTREACH_LOG_LEVEL=DEBUG for details.")
     return FAILED

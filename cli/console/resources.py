@@ -1,30 +1,39 @@
-"""Resources of commands: the bot's records, and the sequence of an option."""
+"""Resources of commands: the bot's records, Slack, and the sequence of an option."""
 
 from __future__ import annotations
 
 import contextlib
 import getpass
+import re
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from cli.console import exit_codes
 from shared.api.pace import Priority
+from shared.commands import Invocation
+from shared.commands.base import InChannel
+from shared.commands.run import UNCHECKED, CommandContext, Place, open_client
 from shared.commands.sequences import resolve_sequence
-from shared.domain.card import Typed
+from shared.domain.card import Card, Tone, Typed
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.text.tokenize import join
 
 if TYPE_CHECKING:
+    from bot.slack.web_api import WebApi
     from shared.api.client import OutreachClient
     from shared.api.models import Sequence
-    from shared.commands.run import CommandContext
     from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings, Workspace
     from shared.store import Store
     from shared.store.history import Records
+
+MENTION = re.compile(r"<#([^>]+)>")
+COMMAND = re.compile(r"(: unsubscribe .*)(#\S+)$")
+"""A command to type, in which a shell would take the channel for a comment."""
 
 
 async def named_sequence(client: OutreachClient, name: str, *, command: tuple[str, ...]) -> Sequence:
@@ -125,13 +134,13 @@ def _as_unavailable(meaning: str = "") -> Iterator[None]:
 def _reason(fault: Exception) -> str:
     if isinstance(fault, OSError):
         return exit_codes.os_error_text(fault)
+    # The driver's words: SQLAlchemy adds the statement, with values, and a link below them.
     return str(getattr(fault, "orig", None) or fault).partition("\n")[0]
 
 
 @contextlib.asynccontextmanager
 async def open_context(settings: Settings, workspace: Workspace) -> AsyncIterator[CommandContext]:
     """Open the context of a command that is run from a shell."""
-    from shared.commands.run import CommandContext, open_client
     from shared.domain.local_zone import local_zone
 
     async with open_client(settings, workspace) as client, open_records(settings) as records:
@@ -164,3 +173,58 @@ async def record(settings: Settings, workspace: Workspace, command: str, result:
             await records.record(audit_entry(workspace.name, command, result))
         except RecordsUnavailable as fault:
             exit_codes.print_error(f"not in the audit log: {fault}")
+
+
+def place_finder(settings: Settings) -> Callable[[str], Awaitable[Place]]:
+    """Return the finder of channels; without a token its answer says that nothing was checked."""
+
+    async def find(channel: str) -> Place:
+        if not settings.slack.bot_token:
+            return Place(channel=channel, note=f"{UNCHECKED} Set SLACK_BOT_TOKEN to have it checked.")
+        from bot.slack.directory import UserDirectory
+
+        async with open_web_api(settings) as api:
+            return await UserDirectory(api).find_place(channel)
+
+    return find
+
+
+async def with_channel_id(invocation: Invocation, settings: Settings) -> Invocation:
+    """The line with the id of the channel that it names, as the database has it; raises `Refused` for an unknown one."""
+    named = invocation.arguments
+    if not isinstance(named, InChannel) or not named.channel.startswith("#") or not settings.slack.bot_token:
+        return invocation
+    from bot.slack.directory import UserDirectory
+
+    async with open_web_api(settings) as api:
+        place = await UserDirectory(api).locate(named.channel)
+    if place.refusal:
+        raise exit_codes.Refused(Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN))
+    named = replace(named, channel=place.channel)
+    return replace(invocation, arguments=named, line=named.line)
+
+
+async def with_channel_names(card: Card, settings: Settings) -> Card:
+    """The card with channels as `#name`, or as ids where Slack doesn't tell, and never as Slack's markup."""
+    from bot.blockkit import channel_names
+    from bot.slack.directory import UserDirectory
+
+    found = channel_names.channels_in(card)
+    if found and settings.slack.bot_token:
+        async with open_web_api(settings) as api:
+            directory = UserDirectory(api)
+            known = {channel: await directory.channel_name(channel) for channel in found}
+            names = {channel: f"#{name}" for channel, name in known.items() if name}
+        card = channel_names.with_channel_names(card, names)
+    return channel_names.changed(card, lambda text: COMMAND.sub(r"\1'\2'", MENTION.sub(r"\1", text)))
+
+
+@contextlib.asynccontextmanager
+async def open_web_api(settings: Settings) -> AsyncIterator[WebApi]:
+    from bot.slack import web_api
+
+    log_to_stderr()
+    slack = settings.slack
+    token = slack.bot_token.get_secret_value() if slack.bot_token else ""
+    async with web_api.open_web_api(token, base_url=slack.api_url or "") as api:
+        yield api

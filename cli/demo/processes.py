@@ -43,6 +43,7 @@ async def running(
     """Run `outreach WORDS` for the length of the block; it ends with this process, too, and writes to `log`."""
     with log.open("ab") as output:
         process = await asyncio.create_subprocess_exec(
+            # `-P`: what lies in the working folder shadows no module of ours.
             sys.executable, "-P", "-m", "outreach_ops", *words,
             env={**env, parent_watch.VARIABLE: "1"},
             # Its lifeline: a child ends when nobody holds the other end, also after the demo was killed.
@@ -107,4 +108,5 @@ class Supervised:
             if clock() - began > LONGEST_PAUSE:
                 pause = FIRST_PAUSE
             await asyncio.sleep(pause)
+            # One that dies at its start must not keep a core busy.
             pause = min(pause * 2, LONGEST_PAUSE)

@@ -105,6 +105,7 @@ class Verifier:
         # What was never tried can't be missing in Slack.
         if delivery["first_sent"]:
             before = self._sent.get(alert)
+            # Several deliveries can be of one alert; one that was accepted is enough to expect it in Slack.
             accepted = delivery["state"] == "delivered" or bool(before and before.accepted)
             body = json.loads(delivery["body"])
             about = str(body.get("domain") or body["lead"]["email"])

@@ -19,7 +19,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from cli.console import card_output, exit_codes
 from cli.console.resources import log_to_stderr
-from cli.doctor.finding import PATIENCE_SECONDS, Finding, bad, doubtful, good
 from shared.api.errors import OutreachError, Unauthorized, Unreadable
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER
 from shared.api.models import Subscription
@@ -29,6 +28,7 @@ from shared.commands.base import Result
 from shared.commands.run import open_client
 from shared.domain.card import Card, Fact, Tone
 from shared.domain_health.lookup import system_resolvers
+from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.settings import Need, Settings, SettingsError, Workspace, load
 from shared.storage.database import connection_advice, temporary_engine
@@ -42,9 +42,33 @@ from shared.text.sanitize import visible
 WORDS = {Tone.GOOD: "passed", Tone.WARN: "warning", Tone.BAD: "failed"}
 NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0
 """Slack refuses requests that are five minutes old, and signs with its own clock."""
+PATIENCE_SECONDS = 60
+"""A check waits so long for the other side: a Raspberry Pi, or a busy machine, takes many for what others do in one."""
 TIMEOUT = aiohttp.ClientTimeout(total=PATIENCE_SECONDS)
 SUBSCRIBE = "outreach webhooks create --url https://YOUR-HOST/webhooks/outreach"
 DATABASE_FIX = "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See OUTREACH_DATABASE_URL."
+
+
+@frozen
+class Finding:
+    """A check, its result (BAD makes the doctor exit with 1), what was found, and the fix."""
+
+    check: str
+    tone: Tone
+    found: str
+    fix: str = ""
+
+
+def good(check: str, found: str) -> Finding:
+    return Finding(check=check, tone=Tone.GOOD, found=found)
+
+
+def doubtful(check: str, found: str, *, fix: str) -> Finding:
+    return Finding(check=check, tone=Tone.WARN, found=found, fix=fix)
+
+
+def bad(check: str, found: str, *, fix: str) -> Finding:
+    return Finding(check=check, tone=Tone.BAD, found=found, fix=fix)
 
 
 def run(options: Namespace) -> int:
@@ -101,6 +125,7 @@ def _read_settings(config: Path | None) -> tuple[Settings | None, list[Finding]]
     except SettingsError as refusal:
         faults = [bad(check, f"{fault.name} {fault.problem}", fix=fault.fix) for fault in refusal.problems]
         try:
+            # Without needs, so that what is set is still checked.
             return load(config=config), faults
         except SettingsError:
             return None, faults
@@ -172,6 +197,7 @@ async def database_findings(settings: Settings) -> list[Finding]:
 def _try_out(settings: Settings) -> None:
     with temporary_engine(settings.database) as engine, engine.connect() as connection:
         with connection.begin() as transaction:
+            # Both databases roll back a new table, so nobody ever sees it.
             connection.execute(sa.text("CREATE TABLE outreach_doctor (n INTEGER)"))
             transaction.rollback()
         migrate.read_state(connection).check()

@@ -14,7 +14,7 @@ from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SCOPES, SPARE
 from bot.slack.permissions import Standing
 from bot.slack.web_api import SlackError, open_web_api
-from cli.doctor.finding import PATIENCE_SECONDS, Finding, bad, doubtful, good
+from cli.doctor.run import PATIENCE_SECONDS, Finding, bad, doubtful, good
 from shared.settings import CLAIM, Settings, SlackSettings
 from shared.text.sanitize import visible
 
@@ -30,6 +30,7 @@ async def examine(settings: Settings) -> list[Finding]:
     async with open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "") as api:
         fix = "Set SLACK_BOT_TOKEN to the app's xoxb-… token."
         if refusal := await _refusal("Slack token", api.call("auth.test", seconds=PATIENCE_SECONDS), fix=fix):
+            # With this token, all other checks would fail for the same reason.
             return [refusal]
         who, where = (visible(str(api.identity.get(name) or "?")) for name in ("user", "team"))
         directory = UserDirectory(api, groups=settings.roles.groups)

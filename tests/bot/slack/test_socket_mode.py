@@ -15,7 +15,6 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import open_web_api
 from cli.doctor import run as doctor
-from cli.doctor.finding import Finding
 from shared.domain.card import Tone
 from shared.settings import load
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
@@ -63,7 +62,7 @@ async def while_connected(bot: BotHarness) -> dict[str, Any] | None:
     return connection if connection["connected"] else None
 
 
-async def diagnosed(bot: BotHarness) -> Finding:
+async def diagnosed(bot: BotHarness) -> doctor.Finding:
     """Ask `outreach doctor` about the running bot's connection."""
     settings = load(environ=bot.environ)
     findings = await doctor.delivery_findings(settings)

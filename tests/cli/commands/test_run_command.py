@@ -128,6 +128,8 @@ IN_SHELLS = [name for name, command in COMMANDS.items() if Face.SHELL in command
 @pytest.mark.parametrize("word", [*IN_SHELLS, *PROGRAMS])
 def test_every_word_has_help_with_examples(offline: Shell, word: str) -> None:
     result = offline.run(word, "--help")
+    # What is hidden from help is for our own processes, and argparse knows it by one very object.
+    assert "SUPPRESS" not in result.out
     assert (result.code, result.err) == (0, "")
     assert f"usage: outreach {word}" in result.out
     assert "examples:" in result.out
