@@ -13,7 +13,7 @@ import pytest
 from bot import server
 from bot.telemetry import logs
 from shared.settings import load
-from tests.bot.harness import HASTE, bot_process, open_harness
+from tests.bot.harness import HASTE, open_harness
 from tests.waiting import BOUND
 
 
@@ -46,17 +46,3 @@ async def test_systemd_is_notified_of_ready_alive_and_stopping(
     assert states == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
     while await received(systemd) != b"STOPPING=1":
         pass
-
-
-@pytest.mark.e2e
-async def test_a_process_that_is_told_to_stop_notifies_systemd_and_exits_with_0(
-    tmp_path: Path, systemd: socket.socket
-) -> None:
-    async with (
-        open_harness(tmp_path, NOTIFY_SOCKET=systemd.getsockname()) as bot,
-        bot_process(bot) as process,
-    ):
-        assert await received(systemd) == b"READY=1"
-        process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), BOUND) == 0
-        assert await received(systemd) == b"STOPPING=1"

@@ -11,8 +11,6 @@ from shared.store.deliveries import Arrival, PendingDelivery
 from tests.bot.harness import interested
 from tests.bot.manual_clock import routes
 
-PAUSED = b'{"event":"domain.paused","domain":"acme.example"}'
-
 
 async def arrive(store: Store, *bodies: bytes) -> None:
     at = store.database.clock()

@@ -32,13 +32,6 @@ async def make_stale(store: Store) -> None:
     await store.database.write(lambda tx: redraw(tx, sa.true()))
 
 
-async def turn(store: Store, clock: ManualClock) -> None:
-    """A posted card of a reply that is classified as interested afterwards."""
-    await arrive(store, REPLIED, by=EVERYTHING)
-    assert [post.kind for post in await post_all(store, clock)] == ["alert"]
-    await arrive(store, INTERESTED, by=EVERYTHING)
-
-
 def title(post: Post) -> str:
     return rendering.card_of(post, several=False).title
 

@@ -9,15 +9,12 @@ import pytest
 import sqlalchemy as sa
 
 from bot.worker import LEASE_SECONDS
-from shared.records.audit import Actor
 from shared.store import Store, slack_limits
 from shared.store.jobs import PAINT
 from shared.store.messages import LONGEST_SECONDS, NotSent, Post, redraw
 from tests.bot.due import claim_paints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, ManualClock, arrive, post_all, routes
-
-ANN = Actor(name="ann", id="U1", face="slack")
 
 
 async def cards(store: Store, clock: ManualClock, count: int) -> list[Post]:

@@ -14,7 +14,6 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from bot.alerts.routing import Routes
-from shared.records.audit import Actor
 from shared.records.sequence_changes import Timer
 from shared.storage.database import parse_url
 from shared.store import Store, erasure, open_store
@@ -26,8 +25,6 @@ from shared.store.messages import PlannedPost, Sent
 from tests.bot.due import claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
-
-ANN = Actor(name="ann", id="U1", face="slack")
 
 
 def test_the_newest_migration_is_the_one_that_the_start_looks_for() -> None:

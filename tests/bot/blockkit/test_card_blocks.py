@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.alerts import rendering
 from bot.blockkit import card_blocks
-from bot.blockkit.card_blocks import Message, draw_table, show_cell, without_marks
+from bot.blockkit.card_blocks import Message, draw_table, show_cell
 from bot.interactions import forms
 from sandbox.slack import blockkit
 from shared.api.events import Event, EventLead
@@ -220,24 +220,6 @@ def test_a_long_wide_table_keeps_its_pages_and_the_columns_that_fit() -> None:
     (drawn,) = draw_table(Table(columns=columns, rows=rows))
     assert [cell["text"] for cell in drawn["rows"][0]] == ["Name", "Status"]
     assert len(drawn["rows"]) == 31
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "replies 2",
-        "replies last week",
-        "guardrails list",
-        "sequences paused",
-        "leads bounced",
-    ],
-)
-def test_a_command_in_a_sentence_is_shown_as_code(line: str) -> None:
-    assert without_marks(f"See `{line}`.") == f"See {line}."
-
-
-def test_words_from_outside_stay_as_they_are() -> None:
-    assert without_marks("`rm -rf` `replies @channel`") == "`rm -rf` `replies @channel`"
 
 
 @thorough

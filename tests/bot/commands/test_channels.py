@@ -89,34 +89,12 @@ async def test_the_trouble_of_a_removed_subscription_leaves_status(connected_bot
     assert await store.posting.broken() == {}
 
 
-PRIVATE_LINES = [
-    "subscribe lead.bounced {}",
-    "unsubscribe all {}",
-    "subscriptions {}",
-    "digest at 09:00 {}",
-    "digest off {}",
-    "digest {}",
-]
-
-
 async def test_no_private_channel_of_others_is_suggested(connected_bot: BotHarness) -> None:
     typo = "#leadershp"
     (shown,) = await connected_bot.say(f"subscribe lead.bounced {typo}", user=seed.CLEO.id)
     assert "leadership" not in json.dumps(shown)
     (own,) = await connected_bot.say(f"subscribe lead.bounced {typo}", user=seed.ANN.id)
     assert "Did you mean #leadership?" in own["text"] + json.dumps(own["blocks"])
-
-
-async def test_a_member_names_a_private_channel_elsewhere_and_others_do_not_read_its_name(
-    connected_bot: BotHarness,
-) -> None:
-    (line,) = await connected_bot.say("subscribe lead.bounced #leadership", user=seed.ANN.id)
-    assert len(await subscriptions(connected_bot, seed.PRIVATE)) == 1
-    public = line["seen_by"] is None
-    assert ("a private channel" in json.dumps(line)) is public
-    (read,) = await connected_bot.say("audit", user=seed.CLEO.id)
-    assert "leadership" not in json.dumps(read)
-    assert "a private channel" in json.dumps(read)
 
 
 async def test_nobody_names_a_private_channel_while_slack_does_not_tell_its_members(

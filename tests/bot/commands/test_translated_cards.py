@@ -81,19 +81,6 @@ async def test_all_are_paused_after_a_confirmation_and_undone(bot: BotHarness, s
     assert await statuses(bot, service) == before
 
 
-async def test_a_removal_asks_and_only_its_first_button_confirms(bot: BotHarness, service: Service) -> None:
-    name = next(iter(await statuses(bot, service)))
-    await bot.say(f"add kept@acme.example to {name}", user=seed.BEN.id)
-    (question,) = await bot.say("remove kept@acme.example", user=seed.BEN.id)
-    assert question["seen_by"] == seed.BEN.id
-    await bot.press(question, action_id="run_1")
-    assert await effects(bot) == [""]
-    (question,) = await bot.say("remove kept@acme.example", user=seed.BEN.id)
-    await bot.press(question, action_id="run_0")
-    await bot.public_message("REMOVED KEPT@ACME.EXAMPLE")
-    assert await effects(bot) == ["", ""]
-
-
 async def test_what_is_refused_or_changes_nothing_is_told_to_one_person(
     bot: BotHarness, service: Service
 ) -> None:

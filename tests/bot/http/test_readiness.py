@@ -112,8 +112,7 @@ async def test_secrets_that_were_read_are_used_when_their_file_is_damaged_later(
             assert "damaged" in (await ready(bot))[1]["webhook_secrets"]
 
 
-@pytest.mark.parametrize("path", ["/readyz"])
-async def test_a_flood_of_questions_writes_nothing_to_the_database(bot: BotHarness, path: str) -> None:
+async def test_a_flood_of_questions_writes_nothing_to_the_database(bot: BotHarness) -> None:
     assert bot.running is not None
     writes = 0
 
@@ -123,7 +122,7 @@ async def test_a_flood_of_questions_writes_nothing_to_the_database(bot: BotHarne
 
     sa.event.listen(bot.running.store.database.engine, "before_cursor_execute", count)
     asked = 400
-    answers = await asyncio.gather(*(bot.get(path) for _ in range(asked)))
+    answers = await asyncio.gather(*(bot.get("/readyz") for _ in range(asked)))
     assert {status for status, _ in answers} == {200}
     assert writes < asked / 10
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,10 +11,9 @@ from bot.interactions import responders
 from sandbox.slack import seed
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
-from tests.bot.interactions.alert_bot import card, click, shown
+from tests.bot.interactions.alert_bot import click, shown
 from tests.waiting import until
 
-NAME = "Q3 founders"
 EARLY = 0.1
 """Seconds until an answer is announced as slow; what makes it slow lasts until the note is seen, or a second longer."""
 
@@ -43,23 +41,3 @@ async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answ
 
     await until(done)
     assert [m["text"] for m in await bot.messages() if "Working" in m["text"]] == []
-
-
-async def test_an_answer_to_an_expired_response_url_is_sent_directly(bot: BotHarness, remote: Remote) -> None:
-    remote.seconds = 1.0
-    message = await card(bot)
-    clicking = asyncio.ensure_future(click(bot, message, "Pause sequence", user=seed.BEN.id, wait=0))
-
-    async def handed_out() -> bool:
-        return bool(bot.slack.workspace.response_urls)
-
-    await until(handed_out)
-    for reply in bot.slack.workspace.response_urls.values():
-        reply.uses = 5
-    await clicking
-
-    async def found() -> bool:
-        return any(f"{NAME} paused" in m["text"] for m in await bot.messages())
-
-    await until(found)
-    assert [reply.uses for reply in bot.slack.workspace.response_urls.values()] == [5]

@@ -21,8 +21,6 @@ from tests.bot.manual_clock import HOUR, ManualClock
 
 DAY = 24 * HOUR
 SPANS = (6 * HOUR, DAY, 7 * DAY, 30 * DAY)
-MOST_BYTES = 10_000
-"""Of an inbox, so that 10,000 take less than 100 MB."""
 
 
 def store_counts(store: Store, inboxes: int, *, now: float) -> None:

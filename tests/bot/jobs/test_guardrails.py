@@ -7,22 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.guardrails import acts, samples
-from shared.commands.run import carry_out
-from shared.commands.undo import UndoChange
-from shared.domain.card import Card
 from shared.records.guardrails import Switch
 from shared.records.records import RecordsUnavailable
 from tests.bot.jobs.guarded_workspace import GuardedWorkspace
-from tests.bot.manual_clock import ANN, HOUR, MINUTE
-
-
-async def undo(guarded: GuardedWorkspace, card: Card) -> Card:
-    """What a click on the Undo of a card comes to."""
-    action = card.buttons[0].action
-    assert isinstance(action, UndoChange)
-    context = guarded.contexts.at(guarded.contexts.settings.workspace("default"), ANN)
-    return (await carry_out(action, context)).card
-
+from tests.bot.manual_clock import HOUR, MINUTE
 
 BOTH = "pause domain when bounces > 5 in 24h"
 
@@ -37,19 +25,13 @@ async def two_sequences_bounce(guarded: GuardedWorkspace) -> str:
     return other
 
 
-async def both_bounce(guarded: GuardedWorkspace, *, status: int = 500) -> str:
-    """The same, where the service refuses to pause the first."""
-    other = await two_sequences_bounce(guarded)
-    guarded.remote.fails[guarded.sequence] = status
-    assert await guarded.advance() == []
-    return other
-
-
 async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none(
     guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(acts, "ATTEMPTS", 3)
-    other = await both_bounce(guarded)
+    other = await two_sequences_bounce(guarded)
+    guarded.remote.fails[guarded.sequence] = 500
+    assert await guarded.advance() == []
     assert guarded.remote.patched == [(other, "paused")]
     (card,) = await guarded.advance(10 * MINUTE)
     assert card.title == "Guardrail rule paused Spring"
@@ -57,17 +39,6 @@ async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none
     assert guarded.remote.patched == [(other, "paused")]
     (entry,) = await guarded.audit()
     assert entry.result == f"Spring ({other}) paused"
-
-
-async def test_a_pause_by_a_person_is_not_told_as_the_rules_when_it_is_turned_off(
-    guarded: GuardedWorkspace,
-) -> None:
-    await both_bounce(guarded, status=403)
-    guarded.remote.sequences[guarded.sequence]["status"] = "paused"  # by a person
-    await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
-    (card,) = await guarded.advance(10 * MINUTE)
-    assert card.title == "Guardrail rule paused Spring"
-    assert guarded.sequence not in str(await guarded.audit())
 
 
 async def test_guard_off_between_two_pauses_stops_the_second(

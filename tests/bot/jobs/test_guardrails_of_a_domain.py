@@ -10,7 +10,7 @@ from bot.alerts import rendering
 from shared.domain.card import Card
 from shared.store.db.schema import posts
 from tests.bot.jobs.guarded_workspace import GuardedWorkspace
-from tests.bot.manual_clock import MINUTE
+from tests.bot.manual_clock import MINUTE, arrive
 
 PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example"}).encode()
 ALL_THAT_FIRE = {
@@ -55,3 +55,15 @@ async def test_troubles_of_two_domains_are_two_messages(guarded: GuardedWorkspac
     for number in range(2):
         await guarded.bounce(5, first=10 * number, inbox=f"sam@d{number}.example")
     assert len(await guarded.advance()) == 2
+
+
+async def test_the_pause_of_a_domain_takes_over_what_rules_said_of_it_before(
+    guarded: GuardedWorkspace,
+) -> None:
+    await guarded.rule("notify about domain when bounces > 4 in 1h")
+    await guarded.bounce(5)
+    assert len(await guarded.advance()) == 1
+    await arrive(guarded.store, PAUSED)
+    await guarded.advance(10 * MINUTE)
+    ((_, card),) = await messages(guarded)
+    assert "see the card of its pause" in card.title

@@ -54,8 +54,3 @@ async def test_a_form_is_answered_as_text_where_the_blocks_of_an_answer_are_refu
         return "paused" in json.dumps(top_view(bot.slack.workspace, seed.ANN.id))
 
     await until(answered)
-
-
-async def traffic(bot: BotHarness) -> list[dict[str, Any]]:
-    async with bot.http.get(f"{bot.slack.origin}/control/traffic") as answer:
-        return list((await answer.json())["exchanges"])

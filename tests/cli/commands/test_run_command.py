@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from typing import Any
 
@@ -35,31 +34,6 @@ def test_a_reading_command_answers_in_60_and_200_columns(shell: Shell, columns: 
         result = shell.run(*typed.split(), columns=columns)
         assert (result.code, result.err) == (0, "")
         assert 1 <= max(map(cell_len, result.out.splitlines())) <= columns
-
-
-@pytest.mark.parametrize(
-    ("typed", "keys"),
-    [
-        ("sequences", {"id", "name", "status", "steps"}),
-        ("inboxes", {"email", "health_score", "daily_limit", "status"}),
-        ("stats", {"group", "sends", "replies", "positive_replies", "meetings"}),
-        ("leads", {"id", "email", "status"}),
-    ],
-)
-def test_json_is_an_array_with_the_documents_words(shell: Shell, typed: str, keys: set[str]) -> None:
-    result = shell.run(typed, "--json")
-    assert result.code == 0
-    assert result.data
-    assert keys <= set(result.data[0])
-
-
-def test_the_data_is_csv_too(shell: Shell) -> None:
-    listed = shell.run("sequences", "--json").data
-    rows = list(csv.DictReader(shell.run("sequences", "--csv").out.splitlines()))
-    assert [(row["id"], row["name"], row["status"]) for row in rows] == [
-        (sequence["id"], sequence["name"], sequence["status"]) for sequence in listed
-    ]
-    assert shell.run("sequences", "--csv", "--json").code == 2
 
 
 def test_a_misspelled_command_is_answered_with_the_nearest(shell: Shell) -> None:
