@@ -80,7 +80,7 @@ class Settings(WorkspaceSection):
     )
     secret_keys: of.SecretKeys = setting(
         (),
-        "Encrypts the webhook secrets and Slack's tokens in the database. Use the same one for all processes that share the database. Create one with "
+        "Encrypts the webhook secrets in the database. Use the same one for all processes that share the database. Create one with "
         "`openssl rand -base64 32`. Several, separated by commas, during a rotation: the first encrypts, all decrypt.",
         alias="secret_key",
         variable="OUTREACH_SECRET_KEY",
@@ -131,7 +131,7 @@ class Settings(WorkspaceSection):
     )
     dashboard: DashboardSection = setting(
         DashboardSection(),
-        "The terminal dashboard. Key names are listed in docs/dashboard.md. Those of pages start with “page.”.",
+        "The terminal dashboard. Key names are listed in docs/dashboard.md. Those of the page of replies start with “replies.”.",
     )
     routes: Routing = setting(
         Routing(),
