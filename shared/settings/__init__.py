@@ -17,9 +17,16 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, in_file, keys_of
-from shared.settings.model import DEFAULT, Origin, Settings, UnknownWorkspace
+from shared.settings.model import Origin, Settings, UnknownWorkspace
 from shared.settings.removed import removed_key, removed_variables
-from shared.settings.sections import Roles, SlackSettings, Workspace, WorkspaceSection
+from shared.settings.sections import (
+    DEFAULT,
+    Roles,
+    SlackSettings,
+    Workspace,
+    WorkspaceSection,
+    workspace_tables,
+)
 from shared.settings.sources import SettingProblem, Sources
 from shared.settings.value_types import CLAIM, MEMBERS
 from shared.storage.config_file import FILE_NAME, UntrustedFile, find_config
@@ -145,21 +152,13 @@ def _missing(given: Mapping[str, Any], *, needs: Collection[Need]) -> Iterator[S
     yield from (("slack", key) for key in in_slack if Need.SLACK in needs and not slack.get(key))
     needed = ["base_url", "api_key"] if Need.API in needs else []
     needed += ["alert_channel"] if Need.ALERTS in needs else []
-    for name, table in _workspace_tables(given).items():
-        inherited = table if name == DEFAULT else {"base_url": given.get("base_url"), **table}
-        where = () if name == DEFAULT else ("workspaces", name)
-        yield from ((*where, key) for key in needed if not inherited.get(key))
-
-
-def _workspace_tables(given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Every workspace's own keys; the settings outside of any table are those of `default`."""
     named = given.get("workspaces")
     pairs = named.items() if isinstance(named, dict) else ()
-    tables: dict[str, Mapping[str, Any]] = {name: keys for name, keys in pairs if isinstance(keys, dict)}
-    if not tables or DEFAULT in tables or given.get("api_key"):
-        top = {key: given[key] for key in keys_of(WorkspaceSection) if given.get(key)}
-        tables[DEFAULT] = {**tables.get(DEFAULT, {}), **top}
-    return tables
+    tables = {name: keys for name, keys in pairs if isinstance(keys, dict)}
+    top = {key: given[key] for key in keys_of(WorkspaceSection) if given.get(key)}
+    for name, values in workspace_tables(top, tables).items():
+        where = () if name == DEFAULT else ("workspaces", name)
+        yield from ((*where, key) for key in needed if not values.get(key))
 
 
 def _absent(*path: str) -> SettingProblem:

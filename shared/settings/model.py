@@ -29,6 +29,7 @@ from shared.settings.sections import (
     Workspace,
     WorkspaceSection,
     setting,
+    workspace_tables,
 )
 from shared.storage.config_file import user_state_folder
 from shared.storage.sqlite_file import sibling_file, sqlite_file
@@ -36,8 +37,6 @@ from shared.storage.webhook_file import FILE_NAME
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
-
-DEFAULT = "default"
 
 
 class UnknownWorkspace(Exception):
@@ -184,20 +183,16 @@ class Settings(WorkspaceSection):
 
     @cached_property
     def workspaces(self) -> Mapping[str, Workspace]:
-        sections = dict(self.workspace_sections)
-        # A key outside of any table is a workspace of its own, beside those with tables.
-        if not sections or DEFAULT in sections or "api_key" in self.given:
-            sections = {DEFAULT: sections.pop(DEFAULT, WorkspaceSection()), **sections}
-        return {name: self._workspace(name, section) for name, section in sections.items()}
+        own = {name: section.given for name, section in self.workspace_sections.items()}
+        tables = workspace_tables(self.given, own)
+        return {name: self._workspace(name, values) for name, values in tables.items()}
 
-    def _workspace(self, name: str, section: WorkspaceSection) -> Workspace:
-        """A workspace's own keys, under what is set outside of any table for it, or for all."""
-        top, own = self.given, section.given
-        inherited = {key: top[key] for key in ("base_url", "rate") if key in top}
-        values = own | top if name == DEFAULT else inherited | own
+    def _workspace(self, name: str, values: dict[str, Any]) -> Workspace:
+        """A workspace by its keys; its `fields` lie over those of all, key by key."""
+        own = self.workspace_sections[name].fields if name in self.workspace_sections else {}
         values["fields"] = {
-            resource: {**self.fields.get(resource, {}), **section.fields.get(resource, {})}
-            for resource in (*self.fields, *section.fields)
+            resource: {**self.fields.get(resource, {}), **own.get(resource, {})}
+            for resource in (*self.fields, *own)
         }
         return Workspace(name=name, thresholds=self.thresholds, **values)
 

@@ -39,6 +39,10 @@ def setting(default: Any, meaning: str = "", *, example: Any = None, variable: s
     return Field(default, description=meaning, examples=[example], json_schema_extra=extra, **rest)
 
 
+DEFAULT = "default"
+"""The workspace of what is set outside of any table."""
+
+
 class Section(BaseModel):
     """A table of the file."""
 
@@ -96,6 +100,18 @@ class WorkspaceSection(Section):
         """The keys of a workspace that were set."""
         named = self.model_fields_set & WorkspaceSection.model_fields.keys()
         return {name: value for name in named if (value := getattr(self, name))}
+
+
+def workspace_tables(
+    top: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """The keys of each workspace: its own, and what is set outside of any table for it or for all."""
+    named = dict(tables)
+    # A key outside of any table is a workspace of its own, beside those with tables.
+    if not named or DEFAULT in named or top.get("api_key"):
+        named = {DEFAULT: named.pop(DEFAULT, {}), **named}
+    for_all = {key: top[key] for key in ("base_url", "rate") if key in top}
+    return {name: {**own, **top} if name == DEFAULT else {**for_all, **own} for name, own in named.items()}
 
 
 class Workspace(WorkspaceSection):

@@ -102,9 +102,14 @@ class Stage:
                 board = compose(shown, intervals=intervals(30), domain_facts=facts)
                 # A poll sees a pause late: what the bot recorded says since when, on every page.
                 starts = [
-                    ProblemStart(key=one.key, kind=one.kind, since=since, kind_since=since)
+                    ProblemStart(
+                        key=one.key,
+                        kind=one.kind,
+                        since=pause.at.timestamp(),
+                        kind_since=pause.at.timestamp(),
+                    )
                     for one in board.conditions
-                    if one.kind == PAUSED and (since := facts.pause_starts.get(one.where))
+                    if one.kind == PAUSED and (pause := facts.pauses.get(one.where))
                 ]
                 board = with_starts(board, starts)
                 shown = board.snapshot

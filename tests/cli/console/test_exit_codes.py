@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cli.console import exit_codes
-from cli.demo.processes import environment
+from cli.demo.setup import environment
 from shared.api.errors import Uncertain, Unreachable
 from shared.domain.card import Card
 from shared.records.records import RecordsUnavailable
