@@ -41,6 +41,7 @@ class DnsServer:
         sent = response.to_wire(max_size=65_535)
         if len(sent) <= self.most_udp:
             return [sent]
+        # RFC 2181: of a truncated answer nothing is to be used, so that it has nothing but the flag.
         short = dns.message.make_response(query)
         short.flags |= dns.flags.TC
         return [short.to_wire()]

@@ -18,4 +18,5 @@ class Findings(list[str]):
         try:
             yield
         except (Exception, SystemExit) as error:  # noqa: BLE001 # whatever a parser or an assertion raises
+            # One run names all that is wrong, instead of one for each repair.
             self.append(f"{subject}: {type(error).__name__}: {error}")

@@ -81,6 +81,7 @@ COMPANIES = (
 SUBJECTS = (f"Re: {CONFIRMED}", f"Fwd: [admin] {REMOVE}")
 INJECTIONS = (*REPLIES, *NAMES, *COMPANIES, *SUBJECTS)
 
+# As loose as a model is: spaces and line breaks may stand between a tool's name and its arguments.
 _WRITTEN = re.compile(r"CALL\s+([\w/.-]+)\s+(?=\{)")
 _DECODER = json.JSONDecoder()
 

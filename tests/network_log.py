@@ -50,6 +50,7 @@ class Guard:
         host = host_of(event, args) if event in _SENDS else None
         if host is not None and not stays(host):
             self.refused.append(f"{event} {args[1]}")
+            # Refused as a machine without a network does it, so that the product does what it would do there.
             raise OSError(errno.ENETUNREACH, f"Tests don't leave this machine: {args[1]}")
 
 

@@ -37,6 +37,7 @@ async def running_async(*command: str | Path, **options: Any) -> AsyncIterator[a
         yield process
     finally:
         if process.returncode is None:
+            # Asked for before it ends: children of a process that is gone belong to init, and nobody finds them.
             family = _children(process.pid)
             process.kill()
             kill(family)

@@ -24,6 +24,7 @@ def test_a_lock_pins_every_package_with_hashes_and_names_no_address(lock: str) -
     pins = re.findall(r"^[a-z0-9._-]+==[^\s]+.*?(?=^[a-z]|\Z)", text, flags=re.MULTILINE | re.DOTALL)
     assert len(pins) > 40
     assert all("--hash=sha256:" in pin for pin in pins)
+    # An address would have everybody ask the mirror of who made the file.
     assert not re.search(r"https?:|index|find-links", text)
 
 

@@ -55,6 +55,7 @@ def test_a_proxy_forwards_what_slack_and_the_service_call_and_nothing_else(path:
     text = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
     assert SLACK.split("/")[1] in text
     assert "webhooks/outreach" in text
+    # How the bot is doing is for those who run it, and each look costs it a query of its database.
     assert not re.search(r"metrics|readyz|healthz", text)
 
 
@@ -64,6 +65,7 @@ def test_a_proxy_closes_idle_connections_before_the_bot_does(path: str) -> None:
         int(found) for found in re.findall(r"keepalive(?:_timeout)? (\d+)s", (DEPLOY / path).read_text())
     ]
     assert len(seconds) == 1
+    # If the bot closed first, the proxy could send a delivery into a connection that ends.
     assert seconds[0] < KEEP_ALIVE_SECONDS
 
 
@@ -87,6 +89,7 @@ def test_compose_builds_the_image_and_mounts_the_folder_that_it_keeps_its_state_
     assert bot["build"]["dockerfile"].endswith("Containerfile")
     assert bot["read_only"] is True
     assert any(folder in str(mount) for mount in (*bot.get("volumes", ()), *bot.get("tmpfs", ())))
+    # By number: Kubernetes can't see that a name isn't root.
     assert re.search(r"^USER \d+:\d+$", image, re.MULTILINE)
 
 

@@ -99,6 +99,7 @@ def test_every_slash_command_of_the_pages_is_one_that_the_bot_takes() -> None:
 
 def test_every_settings_block_is_valid(tmp_path: Path) -> None:
     found = Findings()
+    # A block that speaks of a workspace leaves out the table that would make it.
     acme = '\n[workspaces.acme]\nbase_url = "https://api.example.com/v1"\n'
     file = tmp_path / "outreach.toml"
     for block in blocks("toml"):

@@ -59,6 +59,7 @@ def one_file(tmp_path: Path) -> Iterator[None]:
     path.append(str(folder))
     discover(commands.__name__, path)
     yield
+    # The table of commands is the process's own: the tests after this one must not know the weather.
     path.remove(str(folder))
     discover(commands.__name__, path)
 

@@ -120,6 +120,7 @@ def test_a_source_distribution_can_build_the_wheel(tmp_path: Path) -> None:
 
 
 def test_a_script_gets_the_client_whatever_its_own_packages_are_named(tmp_path: Path) -> None:
+    # The product's rooms have common names, which a script's own folder may have too.
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "__init__.py").write_text("MINE = True")
     code = """

@@ -60,6 +60,7 @@ def translate(monkeypatch: pytest.MonkeyPatch) -> None:
     def rendered(answer: Answer) -> Message:
         return render(replace(answer, card=upper(answer.card), items=tuple(map(upper, answer.items))))
 
+    # Each module has the name that it imported, which is replaced where it stands.
     for module in (running, dispatch):
         monkeypatch.setattr(module, "run", translated)
         monkeypatch.setattr(module, "carry_out", carried_out)

@@ -51,8 +51,10 @@ async def client(server: ScriptedServer, pacer: RecordingPacer) -> AsyncIterator
         base_url=server.base_url,
         api_key=KEY,
         pacer=pacer,
+        # Long, so that a busy machine fails no test; one about waiting makes a client of its own.
         timeout=20.0,
         total_timeout=60.0,
+        # The real one is by chance: between nothing and the whole delay.
         jitter=lambda: 0.05,
     ) as made:
         yield made

@@ -40,6 +40,7 @@ async def test_every_request_is_to_the_letter_of_the_document(
     server.play = lambda _: Answer(body={"data": [], "added": 1, "id": "wh_1", "secret": "s"})
     await client.list_leads(sequence_id="sq_1", status="replied", limit=7, cursor="a b")
     await client.add_leads("sq_1", [{"email": "ada@x.io", "first_name": "Ada", "shoe": 38}])
+    # Ids are the service's: whatever is in one, it must stay one part of the path.
     await client.remove_lead("ld/1?x")
     await client.list_sequences()
     await client.pause_sequence("sq 1")
@@ -82,6 +83,7 @@ async def test_every_request_is_to_the_letter_of_the_document(
         (lambda client: client.stats(start=date(2026, 1, 1)), "to"),
         (lambda client: client.stats(end=date(2026, 1, 1)), "from"),
         (lambda client: client.stats(start=date(2026, 1, 2), end=date(2026, 1, 1)), "to"),
+        # As a part of the path it would lead to the folder above, and to another endpoint.
         (lambda client: client.remove_lead(".."), "id"),
         (lambda client: client.pause_sequence(""), "id"),
         (lambda client: client.create_webhook("https://x.io", []), "events"),
@@ -105,6 +107,7 @@ async def test_a_success_without_a_body_is_a_success_where_nothing_must_be_read(
     client: OutreachClient, server: ScriptedServer, endpoint: str, status: int
 ) -> None:
     server.play = lambda _: Answer(raw=f"HTTP/1.1 {status} Fine\r\nContent-Length: 0\r\n\r\n".encode())
+    # PATCH and DELETE say everything by their status; of the others something must be read.
     if endpoint == "DELETE /leads/{id}":
         assert await EVERY_CALL[endpoint](client) is None
     elif endpoint == "PATCH /sequences/{id}":
@@ -155,6 +158,7 @@ async def test_a_refusal_has_the_services_message(
 async def test_an_endless_answer_is_refused_at_the_limit(
     client: OutreachClient, server: ScriptedServer
 ) -> None:
+    # In chunks no length is announced: it has to be counted while it comes.
     chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
     server.script = [Answer(raw=b"HTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk * 40)]
     with pytest.raises(Unreadable, match="more than 10 MB"):
@@ -167,6 +171,7 @@ async def test_a_packed_answer_is_unpacked_no_further_than_the_limit(
     def packed(body: bytes) -> Answer:
         return Answer(body=gzip.compress(body, 1), headers={"Content-Encoding": "gzip"})
 
+    # 120 MB in a few chunks: httpx would unpack each of them whole before it could be counted.
     server.script = [packed(b'[{"email": "ada@x.io"}]'), packed(b"[" + b"{}," * 40_000_000 + b"{}]")]
     assert [inbox.email for inbox in await client.list_inboxes()] == ["ada@x.io"]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -190,6 +195,7 @@ async def test_a_large_answer_is_parsed_beside_the_event_loop(
         answer = Answer(body=[{"email": f"a{n}@x.io"} for n in range(count)])
         server.script = [answer]
         assert len(await client.list_inboxes()) == count
+    # On the loop's own thread, a large answer would hold up every click of the bot.
     assert parsed_in == ["MainThread", "answers_0"]
 
 

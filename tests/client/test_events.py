@@ -55,6 +55,7 @@ def test_no_body_at_all_brings_the_reader_down(body: bytes) -> None:
 
 
 def test_text_that_no_database_takes_is_mended() -> None:
+    # PostgreSQL takes no U+0000 in a text, and UTF-8 has no half of a pair.
     event = read_event(b'{"event": "lead.replied", "reply": "a\\u0000b\\ud800c \\ud83d\\ude00"}')
     assert isinstance(event, Event)
     assert event.reply == "ab\ufffdc 😀"
@@ -70,6 +71,7 @@ def test_the_signature_is_the_one_of_the_document(body: bytes, secret: str) -> N
     expected = hmac.new(key, body, hashlib.sha256).hexdigest()
     assert sign(body, secret) == expected
     assert signature_matches(body, expected, [secret])
+    # While a secret is exchanged both are valid, and hex has no case.
     assert signature_matches(body, f" {expected.upper()} ", ["old", secret])
     assert not signature_matches(body + b" ", expected, [secret])
 
@@ -83,6 +85,8 @@ def test_no_changed_byte_of_a_signature_passes(position: int, other: str) -> Non
 
 def test_two_headers_no_secret_or_an_empty_one_match_nothing() -> None:
     good = sign(b"body", "secret")
+    # A header that came twice is joined by a comma.
     assert not signature_matches(b"body", f"{good}, {good}", ["secret"])
     assert not signature_matches(b"body", good, [])
+    # With an empty secret anybody could sign.
     assert not signature_matches(b"body", sign(b"body", ""), [""])

@@ -19,6 +19,7 @@ from tests.client.conftest import KEY
 from tests.client.endpoint_calls import EVERY_CALL
 from tests.client.scripted_server import Answer, ScriptedServer, open_scripted_server
 
+# In UTC these are beyond the calendar's last and first day, where `datetime` overflows.
 AHEAD = "Fri, 31 Dec 9999 23:59:59 -0100"
 BEHIND = "Mon, 01 Jan 0001 00:00:00 +0100"
 NUMBERS = [
@@ -29,6 +30,7 @@ NUMBERS = [
     "9" * 5000,
     "0x10",
     "1_000",
+    # Digits to Python, of which `float` even reads the first, and none in HTTP.
     "٣",
     "²",
     "",
@@ -51,6 +53,7 @@ HEADERS: dict[str, list[str]] = {
     "Link": ["<", "\xff"],
     "Connection": ["close", "upgrade", "\xff"],
 }  # fmt: skip
+# Python converts 4,300 digits at most, and refuses more with an error that is none of JSON's.
 DIGITS = b"9" * 5000
 BODIES: list[bytes] = [
     *(b"", b" ", b"null", b"7", b'"x"', b"NaN", b"[NaN]", b"-Infinity", b"\xff\xfe{", b"\xef\xbb\xbf[]", b"<html>"),
@@ -165,6 +168,7 @@ async def test_an_encoding_that_was_not_asked_for_is_refused_unread(
 
 
 async def test_cookies_are_not_sent_back(client: OutreachClient, server: ScriptedServer) -> None:
+    # None is even read: some dates in cookies raise errors in Python's reader of them.
     server.play = lambda _: Answer(body=[], headers={"Set-Cookie": "session=1; Path=/"})
     await client.list_sequences()
     await client.list_sequences()

@@ -31,6 +31,7 @@ MIXED = st.builds(
 )
 LATENESS = st.lists(st.floats(min_value=0, max_value=0.04), min_size=1, max_size=7)
 OPENINGS = st.lists(st.floats(min_value=0, max_value=0.07), min_size=1, max_size=5)
+# They differ by less than 40 ms, for which a rate of 9.5 leaves room.
 WAYS = st.lists(st.floats(min_value=0.1, max_value=0.138), min_size=1, max_size=5)
 
 
@@ -86,6 +87,7 @@ def test_not_even_when_connections_take_their_time_and_the_way_takes_now_longer_
     times = zip(simulate(arrivals, lateness), itertools.cycle(ways), strict=False)
     moments = [at + way for (_, at, _), way in times]
     assert worst_second(moments) <= 10
+    # The service may count in any second or by those of its clock: both must hold.
     assert max(Counter(int(at) for at in moments).values()) <= 10
 
 
@@ -109,6 +111,7 @@ def test_a_long_job_keeps_the_rate_although_each_awakening_is_a_little_late() ->
 
 
 def test_a_429_stops_all_then_half_the_rate_and_no_burst() -> None:
+    # After a 429 another program may use the key as well, hence half the rate and no bursts.
     row = pace.stop(Pace(sent=(START - 1.0,)), START, 5.0, interval=T)
     went = simulate([(0.0, Priority.INTERACTIVE)] * 3, [0.0], row)
     waits = [at - START for _, at, _ in went]
@@ -116,6 +119,7 @@ def test_a_429_stops_all_then_half_the_rate_and_no_burst() -> None:
 
 
 def test_no_stop_is_longer_than_a_minute() -> None:
+    # A Retry-After of a year is a mistake: after a minute a request is tried.
     row = pace.stop(Pace(), START, 31_536_000.0, interval=T)
     assert row.resumes_at == START + 60
     assert pace.settled(row, START) == row
@@ -123,6 +127,7 @@ def test_no_stop_is_longer_than_a_minute() -> None:
 
 
 def test_a_clock_that_was_set_back_holds_nobody_up_for_long() -> None:
+    # No wait explains times ahead of the clock: what may have gone unseen is waited out, a second and no day.
     row = Pace(sent=(START,), resumes_at=START + 50.0, held=START + 1)
     _, wait = pace.take(row, START - 86_400.0, Priority.NORMAL, interval=T)
     assert wait <= 1.1

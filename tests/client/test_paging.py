@@ -29,7 +29,9 @@ def lead_pages(count: int, *, last: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize(
-    "last", [{"next_cursor": None}, {}, {"next_cursor": ""}, {"next_cursor": "200"}, {"next_cursor": False}]
+    # A cursor that comes again, as the second last one, would be followed for ever.
+    "last",
+    [{"next_cursor": None}, {}, {"next_cursor": ""}, {"next_cursor": "200"}, {"next_cursor": False}],
 )
 async def test_a_null_absent_empty_or_repeated_cursor_ends_the_list(
     client: OutreachClient, server: ScriptedServer, last: dict[str, Any]
@@ -56,6 +58,7 @@ async def test_no_lead_comes_twice_when_the_list_shifts_under_the_reader(shifts:
     async def fetch(*, cursor: str | None) -> Page[Lead]:
         nonlocal offset
         start = int(cursor or 0)
+        # Leads that are added in front push others to later pages: the reader meets some of them again.
         offset += shifts[start // 5 % len(shifts)] if cursor else 0
         numbers = range(start - offset, start - offset + 5)
         items = tuple(Lead(id=str(number)) for number in numbers if number < 60)

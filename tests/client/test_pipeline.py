@@ -62,6 +62,7 @@ async def test_safe_requests_are_retried_and_webhooks_are_not(
     server.play = lambda _: Answer(body={"data": [], "added": 0, "skipped": [], "id": "wh_1", "secret": "s"})
     server.script = [broken]
     if endpoint == "POST /webhooks":
+        # A second subscription would deliver everything twice; leads that are added again are skipped.
         with pytest.raises(Uncertain):
             await EVERY_CALL[endpoint](client)
         assert len(server.asked) == 1
@@ -91,6 +92,7 @@ async def test_half_a_json_is_read_again_and_then_an_error(
 async def test_a_404_after_an_uncertain_removal_is_the_removal(
     client: OutreachClient, server: ScriptedServer
 ) -> None:
+    # The first attempt removed it and its answer was lost, so that the second finds nothing.
     server.script = [Answer(cut=True), Answer(status=404, body={"error": {"code": "not_found"}})]
     await client.remove_lead("ld_1")
     assert len(server.asked) == 2
@@ -99,6 +101,7 @@ async def test_a_404_after_an_uncertain_removal_is_the_removal(
 async def test_a_404_at_once_is_an_error(client: OutreachClient, server: ScriptedServer) -> None:
     with pytest.raises(NotFound):
         await client.remove_lead("ld_1")
+    # 503 says that nothing was done: the 404 after it means what it says.
     server.script = [Answer(status=503, body={}), Answer(status=404, body={})]
     with pytest.raises(NotFound):
         await client.remove_lead("ld_1")
@@ -118,6 +121,7 @@ async def test_a_change_that_never_gets_an_answer_is_uncertain(server: ScriptedS
 async def test_an_attempt_that_may_have_worked_is_not_forgotten_when_the_next_cannot_connect(
     client: OutreachClient, server: ScriptedServer
 ) -> None:
+    # The first attempt may have paused the sequence; that the second is stopped says nothing about it.
     server.script = [Answer(cut=True), Answer(status=429, headers={"Retry-After": "3600"})]
     with pytest.raises(Uncertain, match="rate limit"):
         await client.pause_sequence("sq_1")
@@ -128,6 +132,7 @@ async def test_a_connection_that_opens_slowly_moves_those_behind_it(
     server: ScriptedServer, pacer: RecordingPacer
 ) -> None:
     server.play = lambda _: Answer(body=[])
+    # A little late, the request goes and counts from then; much later, it takes another turn.
     for wait, late, turns in ((0.03, 1, 1), (0.2, 0, 2)):
         pacer.delays.clear()
         pacer.reserved.clear()
@@ -192,4 +197,5 @@ async def test_a_silent_service_is_left_after_the_total_time(
         started = time.monotonic()
         with pytest.raises(NoResponse):
             await client.list_inboxes()
+        # Forty times the limit, for a busy machine; the answer would come after thirty seconds.
         assert time.monotonic() - started < 20

@@ -14,6 +14,7 @@ from shared.api.messages import Reply
         ("0", "", 0.0),
         ("1.5", "", 1.5),
         (" 7 ", "", 7.0),
+        # Against the service's own clock, as its Date tells it: this machine's may be wrong.
         ("Wed, 21 Oct 2026 07:28:30 GMT", "Wed, 21 Oct 2026 07:28:00 GMT", 30.0),
         ("Wed, 21 Oct 2026 07:27:00 GMT", "Wed, 21 Oct 2026 07:28:00 GMT", 0.0),
         ("Wed, 21 Oct 2026 07:28:30 GMT", "", 1.0),

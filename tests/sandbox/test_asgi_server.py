@@ -48,6 +48,7 @@ async def test_ends_although_a_request_never_does() -> None:
     async with httpx.AsyncClient(verify=False) as client:
         async with serving(app, bind(0), name="test") as origin:
             pending = asyncio.create_task(client.get(f"{origin}/forever"))
+            # The request has to be under way, or the server would have nothing that never ends.
             await asyncio.sleep(0.05)
             began = time.monotonic()
         assert time.monotonic() - began < 10.0

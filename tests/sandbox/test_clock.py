@@ -44,5 +44,6 @@ def test_follows_the_real_time_without_a_start_and_can_be_advanced_and_reset() -
 def test_never_runs_backwards_when_the_real_time_steps_back() -> None:
     real = Real()
     clock = Clock(50.0, source=real)
+    # As NTP may step it: what has happened must not lie in the future.
     real.now -= 500.0
     assert clock.now() == 50.0

@@ -60,6 +60,7 @@ async def test_however_often_it_is_asked_to_end_it_ends_in_order(times: int) -> 
     async with running_async(*command, stdout=pipe, stderr=pipe) as running:
         assert running.stdout is not None
         await running.stdout.readline()
+        # A person who sees no reaction presses ctrl-c again: the end must not be cut short by it.
         for _ in range(times):
             running.send_signal(signal.SIGINT)
         _, complaints = await asyncio.wait_for(running.communicate(), 60)

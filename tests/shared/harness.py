@@ -113,6 +113,7 @@ class Service(httpx.AsyncBaseTransport):
         known = {lead["email"] for lead in self.leads}
         added = [lead for lead in leads if lead["email"] not in known]
         skipped = [{"email": one["email"], "reason": "duplicate"} for one in leads if one not in added]
+        # The document: newest first.
         self.leads[:0] = [{"id": f"ld_new{n}", "status": "active"} | lead for n, lead in enumerate(added)]
         return httpx.Response(201, json={"added": len(added), "skipped": skipped})
 
@@ -250,6 +251,7 @@ class CommandHarness:
         with self.at(ago):
             bodies = [json.dumps({"event": kind, "lead": {"email": one}, **event}).encode() for one in emails]
             at = self.now.timestamp()
+            # A millisecond apart, so that the order of arrival is that of the emails.
             batch = [Arrival(workspace="default", body=one, at=at + n / 1e3) for n, one in enumerate(bodies)]
             await self.store.arrivals.append(batch)
             routes = Routes(alert_channels={"default": "C1"}, routing=Routing())

@@ -18,6 +18,7 @@ ALL = (FOUNDERS, CTOS, CTOS_EU, NAMELESS)
 
 
 def test_the_shape_of_quotes_does_not_count() -> None:
+    # Phones and editors turn straight quotes into curly ones while people type.
     wait = Sequence(id="sq_5", name="Don’t wait")
     for line in ("resume don't wait", "resume “Don’t wait”", "resume 'don't wa'"):
         arguments = parse(line).arguments
@@ -26,6 +27,7 @@ def test_the_shape_of_quotes_does_not_count() -> None:
 
 
 def test_invisible_characters_are_ignored() -> None:
+    # Nobody can type what isn't seen: with such a name the sequence would be out of reach.
     hidden = Sequence(id="sq_9", name="Win\u200bback\u202e", status="active", steps=3)
     assert resolve_sequence([*ALL, hidden], ["winback"]).only == hidden
 

@@ -20,6 +20,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
     [
         ("monday", "2026-11-23 09:00"),
         ("next Mon 14:00", "2026-11-23 14:00"),
+        # In Berlin it is Friday 16:30: nine o'clock is over.
         ("friday", "2026-11-27 09:00"),
         ("tomorrow at 5 pm", "2026-11-21 17:00"),
         ("16:00", "2026-11-21 16:00"),

@@ -56,6 +56,7 @@ def test_an_alarm_is_raised_once_and_says_since_when() -> None:
 def test_problems_at_the_start_are_shown_without_the_bell() -> None:
     rested = ChangeLine(NOW - 90 * MINUTE, "ann@a.example", "Ann", "active → resting", rests=True)
     found = update((), (PAUSED, replace(BAD, where="b.example")), now=NOW, first_look=True, changes=[rested])
+    # Who starts the dashboard sees what is wrong; a bell for each would call for nothing new.
     assert found.raised == ()
     assert {one.where: one.since_words(NOW) for one in found.alarms} == {
         "a.example": "13:02",
@@ -104,6 +105,7 @@ def test_an_acknowledged_alarm_comes_back_when_it_is_worse(worse: Condition) -> 
 
 
 def test_a_service_that_is_not_read_recovers_no_domain() -> None:
+    # What isn't read is unknown: no domain may recover because the service is silent.
     later = look(after=look(PAUSED), minutes=60, read=False)
     assert only(later).is_on
 
@@ -113,6 +115,7 @@ def test_a_service_that_is_not_read_recovers_no_domain() -> None:
     [
         (Unauthorized(status=401), REJECTED),
         (RateLimited(retry_after=3, status=429), RATE_LIMITED),
+        # A proxy's page with 200: an answer, though none of the service.
         (ServiceBroken(status=200), UNREADABLE),
         (Unreadable(), UNREADABLE),
         (ServiceBroken(status=503), "The service returned an error (503)"),

@@ -41,6 +41,7 @@ def test_counts_of_a_shared_sequence_name_belong_to_neither() -> None:
     rows = tuple(StatsRow(group="Webinar", sends=n) for n in (10, 20))
     stats = {**account().stats, "sequence": Reading(value=rows, read_at=NOW)}
     board = board_of(account(sequences=Reading(value=twins, read_at=NOW), stats=stats))
+    # Rows with a name and no id can't be told apart, and a wrong count is worse than none.
     assert [line.stats for line in board.sequences] == [None, None]
 
 

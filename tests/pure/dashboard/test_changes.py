@@ -39,6 +39,7 @@ async def test_inboxes_of_a_domain_that_rest_together_are_one_change_whoever_saw
         for minutes, (status, most, texts) in enumerate(STEPS):
             now = NOW + timedelta(minutes=minutes)
             snapshot = with_statuses(status, most, now=now)
+            # Another dashboard writes first, so that ours learns of the change from the history.
             if minutes % 2:
                 await other.keep(snapshot, now=now)
             lines = await ours.keep(snapshot, now=now)

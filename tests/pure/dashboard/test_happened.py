@@ -76,6 +76,7 @@ def test_what_the_bot_recorded_names_its_author_and_is_not_noticed_again() -> No
         (MarkKind.RESUMED, "Fintech ops leaders", "resumed by Ann"),
         (MarkKind.STOPPED, "useacme.example", "The service paused useacme.example"),
     ]
+    # A poll sees an act minutes later: that is the same change, but not one before it, much later or elsewhere.
     noticed = [
         *of_transitions(
             (

@@ -167,6 +167,7 @@ def a_mark(
 def test_lanes_and_their_axis_are_exactly_as_wide_as_asked(
     width: int, moments: list[tuple[int, MarkKind, int]]
 ) -> None:
+    # Each of these letters takes two cells of a terminal.
     marks = [a_mark(ago * MINUTE, kind, f"domain{n % 3}.example", "wide 日本語") for ago, kind, n in moments]
     incident = an_incident(3, *marks)
     for line in lane_lines(incident, cursor=NOW - HOUR):
@@ -175,11 +176,13 @@ def test_lanes_and_their_axis_are_exactly_as_wide_as_asked(
 
 
 def test_states_are_told_apart_without_colors() -> None:
+    # Some terminals show no colors, and some people don't see them.
     signs = [sign for sign, _ in FILLS.values()]
     assert len(set(signs)) == len({sign.translate(ASCII) for sign in signs}) == len(LaneState)
 
 
 def test_a_short_trouble_is_never_too_short_to_be_seen() -> None:
+    # Five seconds of six hours are far less than a cell of the bar.
     end = NOW - HOUR + timedelta(seconds=5)
     brief = Segment(start=NOW - HOUR, end=end, state=LaneState.PAUSED, affected=7)
     calm = Segment(start=START, end=NOW - HOUR, state=LaneState.HEALTHY)

@@ -34,6 +34,7 @@ inboxes = st.builds(
         (None, "active", Tone.UNKNOWN, "unknown"),
         (95, None, Tone.UNKNOWN, "healthy"),
         (40, None, Tone.BAD, "bad"),
+        # A status that the document doesn't have says nothing, so that a good score proves nothing.
         (95, "suspended", Tone.UNKNOWN, "suspended"),
     ],
 )

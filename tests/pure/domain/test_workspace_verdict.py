@@ -46,6 +46,7 @@ def worsened(draw: st.DrawFn) -> tuple[list[Inbox], list[Inbox]]:
                 replace(inbox, status="resting"),
                 replace(inbox, status="resting", health_score=score),
                 replace(inbox, status="resting", health_score=None),
+                # To lose sight of a healthy inbox is worse; of a bad one it needn't be.
                 *([replace(inbox, health_score=None)] if inbox.health_score >= 80 else []),
                 *([replace(inbox, status=None)] if inbox.health_score >= 80 else []),
             ]

@@ -38,6 +38,7 @@ def test_a_good_domain_is_good_in_all_that_is_read() -> None:
 
 @pytest.mark.parametrize(
     ("records", "code"),
+    # RFC 7505: `0 .` says that the domain takes no mail.
     [(["10 mx.acme.example."], Code.FINE), ([], Code.MISSING), (["0 ."], Code.NULL_MX)],
 )
 def test_mail_needs_an_mx(records: list[str], code: Code) -> None:
@@ -122,6 +123,7 @@ def includes(count: int) -> str:
     return "\n".join(f'i{n}.example. TXT "v=spf1 ip4:192.0.2.{n} -all"' for n in range(count))
 
 
+# RFC 7208, section 4.6.4: more than ten look-ups are a permanent error.
 @pytest.mark.parametrize(("count", "code"), [(10, Code.FINE), (11, Code.TOO_MANY_LOOKUPS)])
 def test_an_spf_record_may_need_ten_look_ups(count: int, code: Code) -> None:
     record = " ".join(["v=spf1", *(f"include:i{n}.example" for n in range(count)), "-all"])
@@ -129,6 +131,7 @@ def test_an_spf_record_may_need_ten_look_ups(count: int, code: Code) -> None:
     assert (found.code, found.count) == (code, count)
 
 
+# RFC 7208, section 4.6.4: more than two look-ups that find nothing should be one as well.
 @pytest.mark.parametrize(("count", "code"), [(2, Code.FINE), (3, Code.TOO_MANY_VOIDS)])
 def test_an_spf_record_may_ask_in_vain_twice(count: int, code: Code) -> None:
     record = " ".join(["v=spf1", *(f"a:gone{n}.example" for n in range(count)), "-all"])
@@ -201,6 +204,7 @@ def test_a_subdomain_has_the_dmarc_record_of_a_domain_above(at: str) -> None:
 
 
 def test_a_public_suffix_has_no_record_for_what_is_below() -> None:
+    # A record there is the registry's, and would speak for all of its customers.
     assert dmarc("v=DMARC1; p=reject", at="co.uk", domain="acme.co.uk").code is Code.MISSING
 
 
@@ -226,9 +230,11 @@ def test_a_dkim_key_is_found_under_a_usual_selector() -> None:
     ("record", "code"),
     [
         (f"p={RSA_512}", Code.KEY_WEAK),
+        # RFC 6376: an empty key says that it was revoked.
         ("v=DKIM1; p=", Code.KEY_REVOKED),
         ("v=DKIM1; p=%%%", Code.SYNTAX),
         ("v=DKIM1; p=AAAA", Code.SYNTAX),
+        # RFC 8301: receivers accept neither SHA-1 nor RSA keys under 1,024 bits.
         (f"v=DKIM1; h=sha1; p={RSA_1024}", Code.KEY_WEAK),
     ],
 )
@@ -238,6 +244,7 @@ def test_a_dkim_key_that_receivers_reject_is_a_problem(record: str, code: Code) 
 
 
 def test_a_key_of_an_unknown_algorithm_may_be_good() -> None:
+    # RFC 6376: what isn't known is ignored, so that a newer algorithm is no mistake.
     assert dkim("google v=DKIM1; k=falcon; p=AAAA").value is Value.GOOD
 
 
@@ -271,4 +278,5 @@ def test_a_record_that_is_too_long_to_be_shown_is_not_advised_in_part() -> None:
     found = spf(" ".join(["v=spf1", *networks[:30], "-all"]), " ".join(["v=spf1", *networks[30:], "-all"]))
     assert found.code is Code.SEVERAL
     assert found.advice
+    # Published in part, it would cut off networks that send.
     assert found.advice.value == ""

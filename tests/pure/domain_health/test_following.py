@@ -55,6 +55,7 @@ def test_another_problem_is_told() -> None:
 
 
 def test_silence_in_between_tells_nothing_and_forgets_nothing() -> None:
+    # No answer proves nothing: no problem ends by it, and none begins.
     assert told(GOOD, SILENT, GOOD) == []
     assert told(MISSING, SILENT, SILENT, MISSING) == [(0, Code.NOT_CHECKED, Code.MISSING)]
     assert told(MISSING, SILENT, GOOD)[1:] == [(2, Code.MISSING, Code.FINE)]
@@ -73,6 +74,7 @@ def test_what_is_unknown_is_neither_good_nor_a_problem_and_keeps_the_last_good_a
 def test_a_missing_record_is_advised_to_be_restored() -> None:
     advice = looks(GOOD, MISSING)[-1].report.of(Check.SPF).advice
     assert advice
+    # A record written from nothing would lose what the old one allowed.
     assert (advice.action, advice.value) == (Action.RESTORE, RECORD)
 
 
@@ -105,4 +107,5 @@ def test_a_key_that_is_gone_is_expected_for_a_week() -> None:
     gone = follow(DOMAIN, good, [one], NOON + timedelta(hours=6)).report
     assert keys_to_expect(None, NOON) == ()
     assert set(keys_to_expect(gone, NOON + timedelta(days=7))) == {"a", "b"}
+    # After a week beside a good key, it is taken to be gone on purpose.
     assert keys_to_expect(gone, NOON + timedelta(days=7, hours=6)) == ("b",)

@@ -86,6 +86,7 @@ class Zones:
         return None
 
     def answer(self, name: str, kind: str) -> Answer | Code:
+        # As over TCP, whatever one packet of UDP holds: truncation is the look-up's own test.
         sent = self.respond(dns.message.make_query(name, kind)).to_wire(max_size=65_535)
         return read_answer(dns.message.from_wire(sent))
 

@@ -93,6 +93,7 @@ SILENCE = parse("notify about sequence when no replies after 50 sends in 24h")
 
 def test_replies_that_the_service_left_out_are_not_missing() -> None:
     assert holding(SILENCE, activity(samples=sent(100)), now=NOW)
+    # What the service leaves out is unknown and no zero.
     assert evaluate(SILENCE, activity(samples=sent(100, replies=None)), now=NOW) == []
     rate = parse("notify about sequence when replies < 1% of at least 50 sends in 24h")
     assert evaluate(rate, activity(samples=sent(100, replies=None)), now=NOW) == []
@@ -175,5 +176,6 @@ def test_a_rate_that_holds_whatever_is_unknown_of_the_first_day_holds() -> None:
 
 def test_no_rate_of_events_is_known_before_the_first_delivery() -> None:
     known = activity((), sent(100))
+    # Bounces are known by deliveries alone: before the first one, none counted is not none.
     known.heard_since = float("inf")
     assert evaluate(BOUNCES, known, now=NOW) == []

@@ -188,6 +188,7 @@ def test_a_rule_with_any_names_is_read_back_from_its_own_sentence(
             "“50%” isn't understood here. Write a number.",
         ),
         (
+            # A comma ends a clause: a decimal one must not be read as a limit of 5.
             "tell when bounces > 5,5% in 24h",
             "“5%” isn't understood here",
         ),

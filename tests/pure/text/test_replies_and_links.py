@@ -18,11 +18,13 @@ QUOTED = "> Hi Ada,\n> do you have time?\n"
     "below",
     [
         f"On Tue, 3 Nov 2026 at 10:12, Sam <sam@mail.example> wrote:\n{QUOTED}",
+        # Mail programs break this line where it gets too long.
         f"On Tue, 3 Nov 2026 at 10:12, Sam Long-Name\n<sam@mail.example> wrote:\n\n{QUOTED}",
         f"Am 03.11.2026 um 10:12 schrieb Sam <sam@mail.example>:\n{QUOTED}",
         f"Le mar. 3 nov. 2026 à 10:12, Sam <sam@mail.example> a écrit :\n{QUOTED}",
         "-----Original Message-----\nFrom: Sam <sam@mail.example>\nHi Ada",
         "From: Sam Long <sam@mail.example>\nSent: Tuesday, 3 November 2026 10:12\nTo: Ada\nSubject: Hi\n\nHi Ada",
+        # RFC 3676: two hyphens and a space alone on a line begin a signature.
         "-- \nAda Lovelace\nCTO, Acme",
         "Sent from my iPhone",
         QUOTED,

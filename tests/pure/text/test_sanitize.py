@@ -16,8 +16,10 @@ from shared.text.sanitize import visible, visible_lines
     [
         ("plain", "plain"),
         ("\x1b[31mred\x1b[0m", "red"),
+        # CSI in one byte, which some terminals obey.
         ("\x9b31mred", "red"),
         ("\x1b]0;title\x07after", "after"),
+        # A terminal's link: it shows one address and opens another.
         ("\x1b]8;;https://evil\x1b\\bank\x1b]8;;\x1b\\", "bank"),
         ("\x1bP1$r\x1b\\x", "x"),
         ("\x1b[2J\x1b[Hgone", "gone"),

@@ -57,6 +57,7 @@ def test_joined_words_are_read_back(words: list[str]) -> None:
     "text", ["' " * 5000, '"a ' * 3300, "\\" * 10_000, '="' * 5000, "a'b" * 3300, "' \"" * 3000]
 )
 def test_a_hostile_line_is_split_in_linear_time(text: str) -> None:
+    # The time of this process alone: a busy machine makes no line slow.
     began = time.process_time()
     split(text)
     assert time.process_time() - began < 1
@@ -104,6 +105,7 @@ def test_a_shown_duration_is_read_back(seconds: int) -> None:
         ("see <https://acme.com/x>", "see https://acme.com/x"),
         ("digest now <#C012|sales>", "digest now <#C012>"),
         ("hi <@U1|ann>", "hi <@U1>"),
+        # Undone once: twice would make markup of what a person typed as text.
         ("&amp;lt;", "&lt;"),
     ],
 )

@@ -16,6 +16,7 @@ from tests.sandbox.slack.driver import Person
 
 @pytest.fixture
 async def slack() -> AsyncIterator[SlackStandIn]:
+    # Slack repeats an event at once, after a minute and after five.
     settings = Settings(request_url=None, retry_seconds=(0.02, 0.02, 0.02))
     async with SlackStandIn(settings=settings) as standin:
         yield standin

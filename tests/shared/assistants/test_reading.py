@@ -38,8 +38,10 @@ async def test_no_changing_command_writes_anything(harness: CommandHarness, line
     context = reading_only(harness.context)
     try:
         result = await run(parse(line), context)
+        # The yes is carried out as well: behind a question stands the act, which a person alone may tap.
         if isinstance(result, Question):
             result = await carry_out(result.choices[0].act, context)
+    # Stopped at the write or refused before: both are right, as long as nothing was written.
     except WouldChangeError:
         pass
     else:
@@ -78,4 +80,5 @@ def test_a_method_that_is_not_named_counts_as_a_change(harness: CommandHarness) 
             getattr(looking.records, name)
     with pytest.raises(WouldChangeError):
         looking.records.guardrails.add_rule  # noqa: B018
+    # A part that the records get fails here, so that its methods are looked at before an assistant reaches them.
     assert {*PARTS} == {"changes", "domains", "guardrails", "turns"}

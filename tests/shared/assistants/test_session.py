@@ -48,6 +48,7 @@ async def test_a_service_that_hangs_ends_with_the_calls_time(harness: CommandHar
     assert [(one.result, one.effect) for one in await harness.entries()] == [
         ("failed: took too long", "failed")
     ]
+    # The call that hung holds nothing that the next one needs.
     assert not (await session(harness).call("status", {})).failed
 
 
@@ -84,10 +85,12 @@ async def test_a_cancelled_call_ends_its_work_and_is_recorded(harness: CommandHa
     with pytest.raises(asyncio.CancelledError):
         await call
     await asyncio.wait_for(ended.wait(), 60)
+    # Written in a task of its own, since a cancelled call can't wait for the database: hence `until`.
     assert [one.result for one in await until(harness.entries)] == ["cancelled"]
 
 
 async def test_without_the_database_nothing_is_answered(harness: CommandHarness) -> None:
+    # An answer that stands in no log would be a reading that nobody can account for.
     harness.records = DOWN
     found = await session(harness).call("status", {})
     assert found.failed
@@ -101,6 +104,7 @@ async def test_without_the_database_nothing_is_answered(harness: CommandHarness)
 async def test_a_change_is_refused_and_recorded(
     harness: CommandHarness, tool: str, arguments: dict[str, object]
 ) -> None:
+    # Refused before anything is read: a change that can't be made must cost the service no request.
     async def never(_: Invocation) -> Result:
         raise AssertionError
 

@@ -33,6 +33,7 @@ def test_each_example_fits_its_schema_and_means_its_line(tool: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
+        # No argument says yes in a person's place.
         ("pause", {"words": "sq_1", "confirm": True}),
         ("pause", {"words": ["sq_1"]}),
         ("pause", {}),
@@ -55,4 +56,5 @@ def test_any_words_are_of_the_command_that_was_called_or_refused(name: str, word
         meant = read_call(name, {"words": words})
     except CallError:
         return
+    # Words that begin another command must not become it, or a reading tool could change something.
     assert meant.command is COMMANDS[name]

@@ -67,6 +67,7 @@ async def paused(harness: CommandHarness) -> CommandHarness:
     """A domain that the service paused an hour ago."""
     harness.service.inboxes[2]["status"] = "resting"
     harness.service.stats.append({"group": "c@poor.com", "sends": 1_000, "replies": 12})
+    # Events are known from the first delivery on: without one a month ago, those of 7 days would be unknown.
     await harness.deliver("sequence.completed", "first@acme.com", ago=30 * DAY)
     for kind, hard, name, count in (
         ("lead.bounced", True, "Q3 Founders", 60),
@@ -130,6 +131,7 @@ async def test_a_domain_that_was_never_checked_is_unknown(harness: CommandHarnes
 
 @pytest.mark.parametrize("one", [good(Check.SPF, NOW - 3 * DAY), second_spf(NOW, checked_at=NOW - 3 * DAY)])
 def test_what_was_read_long_ago_is_neither_good_nor_a_problem(one: CheckReport) -> None:
+    # Records change within hours: what was read three days ago proves neither.
     stale = DomainReport(domain=POOR, checks=(one,))
     assert dns_facts(stale, now=NOW)[0].value == "unknown: last checked 3 days ago"
     assert as_data(stale, now=NOW)["value"] is None
@@ -137,6 +139,7 @@ def test_what_was_read_long_ago_is_neither_good_nor_a_problem(one: CheckReport) 
 
 
 async def test_a_problem_that_one_resolver_shows_is_no_cause(paused: CommandHarness) -> None:
+    # One resolver may be stale or lie, so that what it alone sees is shown as such and blamed for nothing.
     await paused.checked(report(second_spf(NOW, confirmed=False)))
     card = await paused.say(f"domain {POOR}")
     assert facts(card)["SPF"].endswith("(one resolver says so, not yet confirmed)")
@@ -144,6 +147,7 @@ async def test_a_problem_that_one_resolver_shows_is_no_cause(paused: CommandHarn
 
 
 async def test_a_part_that_cannot_be_read_hides_no_other(paused: CommandHarness) -> None:
+    # Each part is read apart: the inboxes are known although records and counts are not.
     paused.records = DOWN
     paused.service.failing["GET /stats"] = httpx.Response(500)
     shown = facts(await paused.say(f"domain {POOR}"))
@@ -154,6 +158,7 @@ async def test_a_part_that_cannot_be_read_hides_no_other(paused: CommandHarness)
 
 async def test_a_healthy_domain_has_no_cause_unless_its_dns_is_broken(harness: CommandHarness) -> None:
     await harness.checked(report(domain="good.com"))
+    # Names in DNS have no case, and with a dot at the end they are whole.
     card = await harness.say("domain GOOD.com.")
     assert card.title == "good.com is healthy"
     assert card.text == ()

@@ -14,6 +14,7 @@ ACTS = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 async def crisis(harness: CommandHarness, *, known_from: timedelta = timedelta(days=40)) -> None:
     """A day on which 10 of 100 mails of Q3 Founders bounced within an hour, and 200 more went out after it."""
     day = int(NOW.timestamp() // DAY) - 3
+    # The service counts a day so far: the sends of an hour are the difference of two readings.
     counted = [
         CountSample(scope="sequence", key="Q3 Founders", day=day, at=day * DAY + hour * 3600, sends=sends)
         for hour, sends in ((8, 0), (9, 100), (10, 100), (12, 200), (20, 300))
@@ -50,6 +51,7 @@ async def test_a_test_says_when_a_rule_would_have_fired_and_changes_nothing(harn
     assert (firing["sequence"], firing["sends_after"]) == ("Q3 Founders", 100)
     assert card.unchanged
     assert not await harness.entries()
+    # No score is stored yet, and a rule that stayed quiet for want of data would look harmless.
     assert (await harness.say("guard test health-20")).title == "health-20 can't be tested yet"
     began = NOW.timestamp() - 31 * DAY
     sample = CountSample(scope="health", key="a@good.com", day=int(began // DAY), at=began, health=95.0)

@@ -17,6 +17,7 @@ from shared.commands.errors import error_card
 from shared.domain.card import Card
 from tests.shared.harness import KEY, CommandHarness, scripted, text
 
+# Each means something else in a line or outside of it: a workspace, an end, a quotation, a field, a formula.
 NASTY = [
     "@globex",
     "--yes",
@@ -77,6 +78,7 @@ async def test_no_text_and_no_log_line_has_the_key(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     texts = [repr(harness.context), repr(harness.client)]
+    # A service that quotes the key in its refusal must not bring it into a log.
     for instead in (
         httpx.ConnectError("no"),
         httpx.Response(401, text=f"key {KEY}"),

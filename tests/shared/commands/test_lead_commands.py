@@ -47,6 +47,7 @@ async def test_a_lead_is_found_by_address_or_id_on_a_later_page(harness: Command
 
 
 async def test_the_search_stops_and_says_where(harness: CommandHarness) -> None:
+    # The API has no look-up of a lead: its pages are read, as many as ten requests a second allow.
     many_leads(harness)
     card = await harness.say("lead p2050@acme.com")
     assert "Searched 2,000 leads: the newest of all and of each status." in text(card)
@@ -70,12 +71,14 @@ async def test_add_to_a_shared_beginning_keeps_the_fields_in_the_choice(harness:
 
 
 async def test_an_empty_response_is_no_success(harness: CommandHarness) -> None:
+    # A 201 that counts nothing says nothing about the lead.
     with harness.failing("POST /leads", httpx.Response(201, json={})):
         card = await harness.say("add ann@new.com to sq_1")
     assert card.tone is Tone.WARN
 
 
 async def test_remove_of_an_unseen_id_still_asks(harness: CommandHarness) -> None:
+    # Only the newest leads are read: an id that isn't among them may exist all the same.
     card = await harness.say("remove ld_old")
     gone = await harness.answer(card)
     assert (gone.title, gone.tone) == ("ld_old isn't in this workspace", Tone.WARN)
@@ -83,6 +86,7 @@ async def test_remove_of_an_unseen_id_still_asks(harness: CommandHarness) -> Non
 
 
 async def test_one_address_of_two_leads_is_a_choice(harness: CommandHarness) -> None:
+    # In two sequences one address is two leads, each with an id of its own.
     harness.service.leads[5]["email"] = "p4@acme.com"
     card = await harness.say("remove p4@acme.com")
     assert [button.line for button in card.buttons] == ["remove ld_4", "remove ld_5"]
@@ -99,6 +103,7 @@ async def test_a_recent_reply_is_found_with_one_request(
     assert (by_label["Sequence"], by_label["Step"], by_label["Reply"]) == ("Q3 CTO", "2", "claimed by @ben")
     assert card.quote == "Yes, call me."
     assert [one for one in harness.service.asked("GET") if one == "/leads"] == ["/leads"]
+    # The reply says that the lead is interested, so that the first page of those is enough.
     assert harness.service.requests[-1][2] == {"status": "interested", "limit": "100"}
 
 

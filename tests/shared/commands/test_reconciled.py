@@ -31,6 +31,7 @@ SMALL = Path(__file__).parents[2] / "sandbox/service/small.toml"
 NOON = NOW.replace(hour=12)
 """The service's clock goes on, and so does the client's: their day must not end while one asks the other."""
 TODAY = NOON.date()
+# A day of the service is one of UTC: a reader ahead of it or behind must see the same counts.
 ZONES = (UTC, ZoneInfo("Pacific/Auckland"), ZoneInfo("America/Los_Angeles"))
 
 

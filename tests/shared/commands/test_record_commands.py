@@ -55,9 +55,11 @@ async def test_unsubscribe_all_ends_every_one_and_a_plain_kind_no_filtered_one(
 
 
 async def test_the_digest_compares_with_the_same_weekday(harness: CommandHarness) -> None:
+    # Events are known from the first delivery on, which must be older than the day that is compared with.
     await harness.deliver("sequence.completed", "first@x.com", ago=9 * DAY)
     for number, ago in ((40, 8), (20, 1), (50, 0)):
         await harness.deliver("lead.bounced", *(f"b{n}-{ago}@x.com" for n in range(number)), ago=ago * DAY)
+    # The last one was claimed eight days ago, on the day that is compared with.
     waits = [("ann", 2, 1), ("ann", 4, 1), ("ben", 60, 1), ("ben", 600, 0), ("ben", 20, 8)]
     for n, (name, minutes, days) in enumerate(waits):
         claimed = NOW - days * DAY
@@ -81,6 +83,7 @@ async def test_the_digest_compares_with_the_same_weekday(harness: CommandHarness
 
 async def test_a_digest_of_a_young_account_is_not_compared(harness: CommandHarness) -> None:
     harness.service.first_day = "2026-02-26"
+    # A week that began in the middle would make every count look like growth.
     card = await digest_card(harness.context, length=7)
     assert card.text == ("Not compared: the counts of 24 February to 2 March are incomplete.",)
     assert not re.search("change|▲|▼", facts(card)["Sends"])

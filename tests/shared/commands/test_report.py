@@ -54,6 +54,7 @@ async def test_unreadable_records_are_reported_as_unknown(harness: CommandHarnes
 
 
 async def test_sequences_of_one_name_are_told_apart_in_a_report(harness: CommandHarness) -> None:
+    # Names need not be unique at the service: added up under one, the counts would belong to neither.
     for one in harness.service.sequences:
         one["name"] = "Webinar"
     for row in harness.service.stats:

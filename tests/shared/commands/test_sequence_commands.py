@@ -20,6 +20,7 @@ async def test_a_status_that_is_unknown_is_set_anyway(harness: CommandHarness) -
 async def test_automatic_resumption_is_promised_only_where_a_bot_runs(
     harness: CommandHarness, monkeypatch: pytest.MonkeyPatch, *, fails: bool
 ) -> None:
+    # Only a bot resumes a sequence: where none runs, the promise would leave it paused.
     await harness.store.instance.leave("1")
     if fails:  # the database, after the pause
         monkeypatch.setattr(type(harness.records), "bot_is_running", DOWN.bot_is_running)
@@ -64,6 +65,7 @@ async def test_words_that_tell_no_end_pause_nothing(harness: CommandHarness, lin
 
 async def test_a_timer_that_cannot_be_set_leaves_nothing_paused(harness: CommandHarness) -> None:
     harness.records = DOWN
+    # The timer is set first: a pause whose end is lost would never end.
     with pytest.raises(RecordsUnavailable):
         await harness.say("pause sq_1 for 2h")
     assert harness.service.asked("PATCH") == []
@@ -71,6 +73,7 @@ async def test_a_timer_that_cannot_be_set_leaves_nothing_paused(harness: Command
 
 async def test_a_failed_audit_entry_is_reported_and_undoes_nothing(harness: CommandHarness) -> None:
     harness.records = DOWN
+    # In a crisis it counts that nothing is sent: a log that can't be written must not prevent that.
     card = await harness.say("pause sq_1")
     assert harness.service.sequences[0]["status"] == "paused"
     assert "the database is gone" in card.footer

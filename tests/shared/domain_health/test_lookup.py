@@ -30,6 +30,7 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A resolver that is silent on purpose is waited for in full, twice for each question.
     monkeypatch.setattr(lookup, "TRY_SECONDS", 0.3)
     monkeypatch.setattr(lookup, "TCP_SECONDS", 0.5)
 
@@ -50,6 +51,7 @@ async def check(*servers: DnsServer) -> CheckReport:
 async def test_a_good_domain_needs_one_resolver(stack: AsyncExitStack) -> None:
     first, second = [await serve(stack, Zones(GOOD)) for _ in range(2)]
     assert (await look(first, second)).value is Value.GOOD
+    # What is good is believed at once: asking twice would double the queries of every check.
     assert second.asked == []
 
 
@@ -57,6 +59,7 @@ async def test_no_query_has_anything_in_it_but_the_domain(stack: AsyncExitStack)
     server = await serve(stack, Zones(GOOD))
     await look(server)
     assert server.asked
+    # Resolvers belong to other people, who must learn nothing about leads and accounts.
     assert all(name == DOMAIN or name.endswith(f".{DOMAIN}") for name in server.asked)
 
 
@@ -94,12 +97,14 @@ async def test_a_silent_resolver_is_asked_three_questions_and_no_more(stack: Asy
     server = await serve(stack, DnsServer(respond=Zones(GOOD).respond, udp=lambda *_: []))
     report = await look(server)
     assert {one.code for one in report.checks} == {Code.TIMEOUT}
+    # Beyond that, a dead resolver would hold up the domains behind this one.
     assert len(server.asked) == lookup.MOST_TIMEOUTS * lookup.TRIES
 
 
 async def test_a_forged_answer_is_passed_over(stack: AsyncExitStack) -> None:
     def forged(query: dns.message.Message, response: dns.message.Message) -> list[bytes]:
         lie = Zones(BROKEN).respond(query)
+        # Who can't read the query has to guess its id; the packet after it has the id and another question.
         lie.id = (query.id + 1) % 65_536
         other = dns.message.make_response(dns.message.make_query("evil.example", "TXT"))
         other.id = query.id
@@ -110,6 +115,7 @@ async def test_a_forged_answer_is_passed_over(stack: AsyncExitStack) -> None:
 
 
 async def test_what_is_cut_off_is_asked_for_by_tcp(stack: AsyncExitStack) -> None:
+    # Sixty long records fit into no UDP packet of 1,232 bytes, so that the server truncates.
     many = "\n".join(f'{DOMAIN}. TXT "verification={n:0200}"' for n in range(60))
     server = await serve(stack, Zones(GOOD, many))
     found = await check(server)

@@ -44,6 +44,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> URL:
     found = parse_url(request.getfixturevalue("postgresql"))
     engine = sa.create_engine(found)
     with engine.begin() as connection:
+        # All tests of a process share the server: rows of another one would be read as history.
         connection.execute(sa.text("DROP SCHEMA public CASCADE"))
         connection.execute(sa.text("CREATE SCHEMA public"))
     engine.dispose()
@@ -69,6 +70,7 @@ async def test_health_begins_with_the_value_at_its_start_and_keeps_its_extremes(
     about = {"kind": "inbox", "key": "a@x.com"}
     thinned = await history.health("acme", **about, start=NOW, end=NOW + HOUR, points=6)
     assert len(thinned) <= 7
+    # A score that fell for a minute is the one to see, so that a thinned course keeps its extremes.
     assert {sample.high for sample in thinned[:-1]} == {9}
     assert min(sample.low or 0 for sample in thinned) == 0
     later = await history.health("acme", **about, start=NOW + DAY, end=NOW + 2 * DAY, points=6)
@@ -110,6 +112,7 @@ async def test_transitions_tell_what_changed_the_newest_first(history: History) 
 
 async def test_two_writers_in_turn_each_know_what_the_other_wrote(history: History, url: URL) -> None:
     scores = [90, 80, 80, 70, 90, 70]
+    # Each remembers what it wrote last; a token in the database says that the other has written since.
     async with History(url) as other:
         for hours, score in enumerate(scores):
             writer = (history, other)[hours % 2]
@@ -142,11 +145,13 @@ async def test_the_past_can_be_looked_at_as_it_was(history: History) -> None:
 
 
 async def test_a_half_loaded_poll_is_not_kept(history: History) -> None:
+    # The next start shows the last snapshot: half of one would show an account without anything in it.
     await history.add(snapshot(NOW), now=NOW)
     assert await history.snapshot_times("acme", start=NOW - DAY, end=NOW + DAY) == ()
 
 
 async def test_gaps_without_reads_are_known(history: History) -> None:
+    # Where no dashboard runs, the bot reads every fifteen minutes: ten are no gap, three hours are.
     for minutes in (0, 10, 20, 200, 205):
         at = NOW + timedelta(minutes=minutes)
         await history.add(snapshot(at), now=at)
@@ -158,6 +163,7 @@ async def test_gaps_without_reads_are_known(history: History) -> None:
 async def test_old_things_are_deleted_in_portions_and_the_last_value_stays(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # One series a transaction, so that several are needed: other writers get their turn in between.
     monkeypatch.setattr(writer, "SERIES_TOGETHER", 1)
     for hours in range(8):
         at = NOW + hours * HOUR
@@ -169,6 +175,7 @@ async def test_old_things_are_deleted_in_portions_and_the_last_value_stays(
     assert await values(history) == [*range(8)]
     assert await history.snapshot_times("acme", start=NOW, end=NOW + DAY) == ()
     await history.add(Snapshot(workspace="acme"), now=NOW + 91 * DAY)
+    # However old, it still holds: without it the inbox would be unknown.
     assert await values(history) == [7]
     assert await history.transitions("acme") == ()
 
@@ -190,6 +197,7 @@ async def test_a_damaged_file_is_set_aside_said_and_begun_anew(tmp_path: Path, d
             at = NOW + hours * HOUR
             await first.add(snapshot(at, score=hours), now=at)
     content = path.read_bytes()
+    # SQLite's header of 100 bytes stays: the file opens, and the damage shows in the middle of the work.
     path.write_bytes(damage or content[:100] + b"\xff" * 8092 + content[8192:])
     async with History(parse_url(f"sqlite:///{path}")) as second:
         await second.add(snapshot(NOW), now=NOW)
@@ -207,6 +215,7 @@ async def test_a_history_whose_file_is_deleted_continues_in_one_that_others_read
     async with History(parse_url(f"sqlite:///{path}")) as history:
         await history.add(snapshot(NOW, score=70), now=NOW)
         assert not history.notice
+        # POSIX lets SQLite write on to a file without a name, where no other process finds it.
         for ending in endings:
             path.with_name(f"{path.name}{ending}").unlink()
         await history.add(snapshot(NOW + HOUR, score=60), now=NOW + HOUR)

@@ -96,6 +96,7 @@ def expect_refused(file: Path, says: str, **more: str) -> None:
     assert says in problem.problem
     assert f"--config {file}" in problem.fix
     assert f"OUTREACH_CONFIG={file}" in problem.fix
+    # Who names a file vouches for it; one that was merely found may have been put there.
     for named in (
         load(config=file, environ=SECRETS),
         load(environ=SECRETS | {"OUTREACH_CONFIG": str(file)}),
@@ -117,6 +118,7 @@ def test_a_file_in_a_folder_that_others_can_write_is_refused(tmp_path: Path, pla
     file = place_of(tmp_path, place)
     file.parent.chmod(mode)
     expect_refused(file, "where other users can write")
+    # With the sticky bit, as /tmp has it, nobody can replace another user's file.
     file.parent.chmod(mode | stat.S_ISVTX)
     assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
 
@@ -154,6 +156,7 @@ def test_a_file_that_is_replaced_while_it_is_checked_is_not_read(
     other.write_text(FILE.replace("elsewhere", "evil"))
     check = private_file._check_way
 
+    # The race: between the checks and the reading, another file gets the name.
     def replaced(path: Path) -> None:
         other.replace(file)
         check(path)
@@ -166,6 +169,7 @@ def test_a_pipe_that_takes_the_files_place_is_refused_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(tmp_path / "outreach.toml", 0o600)
+    # The race: it was a file when it was looked for. Opening a pipe would wait for a writer for ever.
     monkeypatch.setattr(Path, "is_file", lambda _path: True)
     with pytest.raises(SettingsError, match="is not a regular file"):
         load(environ=GOOD)

@@ -58,6 +58,7 @@ def test_every_secret_setting_may_be_in_a_file() -> None:
 
 def test_each_secret_is_read_from_systemds_credentials(tmp_path: Path) -> None:
     for name, value in VALUES.items():
+        # systemd mounts credentials with this mode.
         secret(tmp_path / "credentials", name, f"{value}\n", mode=0o400)
     environ = PLAIN | {"CREDENTIALS_DIRECTORY": str(tmp_path / "credentials")}
     assert given(load(environ=environ, needs=ALL)) == VALUES
@@ -93,6 +94,7 @@ def test_a_secret_that_is_given_twice_is_a_problem(tmp_path: Path, second: str) 
         "variable": {"OUTREACH_API_KEY_FILE": str(file)},
         "credential": {"CREDENTIALS_DIRECTORY": str(tmp_path)},
     }
+    # Which of the two is stale can't be known: taking one would show at the service only, as a 401.
     problem = only_problem(GOOD | more[second])
     assert problem.name == "OUTREACH_API_KEY"
     assert problem.problem.startswith("is set more than once: OUTREACH_API_KEY and ")
@@ -147,6 +149,7 @@ def test_the_links_of_a_kubernetes_volume_are_followed(tmp_path: Path) -> None:
     secret(volume / "..1", "key", "live_volume", mode=0o440)
     (volume / "..data").symlink_to("..1")
     (volume / "key").symlink_to("..data/key")
+    # As Kubernetes mounts it: anybody may write, but the sticky bit protects each file.
     volume.chmod(0o1777)
     environ = PLAIN | {"OUTREACH_API_KEY_FILE": str(volume / "key")}
     assert load(environ=environ).workspace().api_key == SecretStr("live_volume")

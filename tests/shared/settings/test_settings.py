@@ -46,6 +46,7 @@ def test_every_missing_setting_is_named_at_once() -> None:
         pytest.param("OUTREACH_BASE_URL", "ftp://api.example.com/v1", "web address", id="other-scheme"),
         pytest.param("OUTREACH_BASE_URL", "https://[v1/v1", "web address", id="broken"),
         pytest.param("OUTREACH_BASE_URL", "https://me:pw@x.example/v1", "Leave out", id="password-in-url"),
+        # A line break would end the header that the key stands in and begin another.
         pytest.param("OUTREACH_API_KEY", "live_1\nX-Evil: 1", "line break", id="newline-in-key"),
         pytest.param("OUTREACH_API_KEY", "live_ü", "invalid character", id="not-ascii"),
         pytest.param("SLACK_BOT_TOKEN", "xoxb-1\t2", "line break", id="control-character-in-token"),
@@ -72,6 +73,7 @@ def test_no_secret_is_in_a_repr_or_an_error() -> None:
     texts = [repr(settings), str(settings), repr(settings.workspaces)]
     bad = {name: f"{value} \n" + value for name, value in SECRETS.items()} | {"OUTREACH_PORT": "x"}
     error = refusal(bad | {"OUTREACH_DATABASE_URL": "postgresql://a:sesame@h/d"})
+    # Python prints an error's context with it, and pydantic's own quotes the value.
     texts += [str(error), repr(error), repr(error.problems), repr(error.__context__)]
     database = load(environ={"OUTREACH_DATABASE_URL": "postgresql://a:sesame@h/d"})
     texts += [repr(database), str(database.database)]
@@ -104,6 +106,7 @@ def test_a_file_that_is_no_toml_is_told_with_line_and_the_rest_is_still_checked(
     (tmp_path / "outreach.toml").write_text('api_key = "live_9f8e\n')
     error = refusal({"OUTREACH_PORT": "x"})
     assert "line 1" in str(error)
+    # The line that can't be read may be the one with the key.
     assert "live_9f8e" not in str(error)
     assert "OUTREACH_PORT" in {fault.name for fault in error.problems}
 
@@ -174,6 +177,7 @@ def test_a_leads_page_is_an_https_address_with_a_place_for_the_address(tmp_path:
     for wrong, says in (
         ("http://crm.example/{email}", "https address"),
         ("javascript:alert({email})", "https address"),
+        # The lead's address would choose the host that a browser opens.
         ("https://{email}/", "https address"),
         ("https://me@crm.example/{email}", "https address"),
         ("https://crm.example/contacts", "{email}"),

@@ -89,5 +89,6 @@ def test_a_rule_for_an_unknown_workspace_is_refused(tmp_path: Path) -> None:
 
 
 def test_workspaces_that_differ_only_in_case_are_refused(tmp_path: Path) -> None:
+    # Names are typed in any case, so that one of the two could never be meant.
     (tmp_path / "outreach.toml").write_text(WORKSPACES + '[workspaces.Acme]\napi_key = "k"\n')
     assert "differ only in case" in str(refusal({}))

@@ -17,6 +17,7 @@ from tests.processes import running_async
 
 async def test_a_database_without_an_encoding_is_refused_with_what_to_do(postgresql: str) -> None:
     with psycopg.connect(postgresql, autocommit=True) as connection:
+        # In SQL_ASCII PostgreSQL converts nothing and checks nothing: bytes come back that may be no UTF-8.
         connection.execute("DROP DATABASE IF EXISTS plain")
         connection.execute(
             "CREATE DATABASE plain ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
@@ -60,6 +61,7 @@ async def test_a_second_engine_of_a_process_leaves_the_locks_of_the_first(tmp_pa
     with first.connect() as connection:
         connection.exec_driver_sql("CREATE TABLE t (x)")
         connection.commit()
+        # POSIX: closing any descriptor of a file drops every lock that the process has on it.
         open_engine(url).dispose()
         look = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM t').close()"
         async with running_async(sys.executable, "-c", look, str(file)) as other:

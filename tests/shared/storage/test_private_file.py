@@ -14,6 +14,7 @@ from shared.storage.database import parse_url, temporary_engine
 from shared.storage.private_file import create_private_file, make_private_folder
 
 
+# A umask of 777 takes the owner's own rights, one of 0 leaves everybody's: neither may decide.
 @pytest.fixture(params=[0o000, 0o002, 0o077, 0o277, 0o777], autouse=True)
 def _umask(request: pytest.FixtureRequest) -> Iterator[None]:
     before = os.umask(request.param)

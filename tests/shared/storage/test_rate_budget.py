@@ -69,11 +69,13 @@ async def test_a_row_that_cannot_be_read_begins_afresh_after_a_second(tmp_path: 
         path.write_text(kept)
         started = time.monotonic()
         await budget.reserve(priority=Priority.INTERACTIVE, deadline=time.monotonic() + 5.0)
+        # What others sent within the last second is unknown: after more than one, none can hold eleven.
         assert time.monotonic() - started > 1.0
         assert path.read_text() != kept
 
 
 async def test_a_file_that_cannot_be_written_stops_no_request(tmp_path: Path) -> None:
+    # A full disk must not blind a dashboard: the process goes on with a share of the rate.
     (tmp_path / "file").write_text("")
     async with SharedBudget(make_url(f"sqlite:///{tmp_path}/file/outreach.db"), key="k") as budget:
         await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 3.0)
@@ -83,6 +85,7 @@ async def test_a_file_that_cannot_be_written_stops_no_request(tmp_path: Path) ->
 async def test_a_budget_file_that_is_deleted_is_replaced_for_all(tmp_path: Path) -> None:
     url, path = make_url(f"sqlite:///{tmp_path}/state/outreach.db"), tmp_path / "state" / "budget-k.json"
     async with SharedBudget(url, key="k") as one:
+        # Opened for each change: who kept the old descriptor would count alone from here on.
         path.unlink()
         async with SharedBudget(url, key="k") as other:
             await other.throttled(30.0)
@@ -101,6 +104,7 @@ async def test_a_database_that_hangs_delays_a_request_by_seconds(fresh_postgresq
                 " OR query = 'COMMIT' AND datname = current_database()"
             ).fetchall()
         ((pid,),) = found
+        # Stopped and not killed: the connection stays open and says nothing, which no error reports.
         os.kill(pid, signal.SIGSTOP)
         try:
             async with asyncio.timeout(30):

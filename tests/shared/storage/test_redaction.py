@@ -20,8 +20,10 @@ ADA = "ada@acme.example"
     [
         (f"write to {ADA}.", f"write to {REMOVED}."),
         (f"<{ADA.upper()}>", f"<{REMOVED}>"),
+        # JSON writes a line's end as letters in front of the address, which don't belong to it.
         (f'{{"reply": "Hi,\\n{ADA}\\n"}}', f'{{"reply": "Hi,\\n{REMOVED}\\n"}}'),
         (f'{{"reply": "\\u000a{ADA}"}}', f'{{"reply": "\\u000a{REMOVED}"}}'),
+        # Other people's addresses, which merely contain this one.
         (f"l{ADA}", f"l{ADA}"),
         (f"x.{ADA}", f"x.{ADA}"),
         (f"{ADA}.org", f"{ADA}.org"),
@@ -40,6 +42,7 @@ def test_an_address_beyond_ascii_is_found_as_json_writes_it() -> None:
 
 def test_a_file_is_searched_across_the_borders_of_its_pieces(tmp_path: Path) -> None:
     file, redaction = tmp_path / "backup", Redaction(ADA)
+    # A backup may be larger than the memory and is read in pieces: an address may stand in two of them.
     for before in (0, PIECE_BYTES - 5, PIECE_BYTES, 3 * PIECE_BYTES):
         file.write_bytes(b" " * before + ADA.encode() + b" \xff")
         assert redaction.is_in(file), before
@@ -77,4 +80,5 @@ def test_every_table_is_searched_and_other_rows_stay(url: URL) -> None:
         assert sorted(left) == [1, 3, 4]
         assert (left[1].note, zlib.decompress(left[3].body)) == (f"about {REMOVED}", b"quotes (removed)")
         assert left[4].note == f"about l{ADA}"
+        # SQLite keeps the bytes of deleted rows in its file until something overwrites them.
         assert clear_free_space(engine)

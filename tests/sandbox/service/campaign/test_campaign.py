@@ -81,6 +81,7 @@ async def test_a_calm_week_has_an_interested_reply_and_a_paused_domain_soon(
 
 async def test_the_same_seed_lives_the_same_life_however_often_it_is_asked() -> None:
     lives = []
+    # In one jump or in many: chance is drawn by lead and step, and not in the order of requests.
     for jumps in (1, 24):
         async with (
             Service(speed=0, now=founded_at()) as service,

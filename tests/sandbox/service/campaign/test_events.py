@@ -73,6 +73,7 @@ async def test_what_the_campaign_fires_is_what_the_document_says(
     for one in by_kind["sequence.completed"]:
         assert one["step"] in steps[one["sequence"]]
     today = dt.datetime.fromtimestamp(service.now(), dt.UTC).date()
+    # Five days went by in one jump, in which some are back by now.
     for one in by_kind["reply.ooo"]:
         assert dt.date.fromisoformat(one["return_date"]) > today - dt.timedelta(days=5)
     assert {one["bounce_type"] for one in by_kind["lead.bounced"]} == {"hard", "soft"}

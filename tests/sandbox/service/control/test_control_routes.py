@@ -47,6 +47,7 @@ async def test_a_connection_is_cut_before_or_after_the_act(
     api: httpx.AsyncClient, control: httpx.AsyncClient, *, executed: bool
 ) -> None:
     sequence = (await api.get("/sequences")).json()["data"][0]["id"]
+    # For the client both look the same: only a reading tells whether the act was carried out.
     await _fault(control, endpoint="PATCH /sequences/{id}", cut=True, executed=executed)
     with pytest.raises(httpx.TransportError):
         await api.patch(f"/sequences/{sequence}", json={"status": "paused"})
@@ -84,6 +85,7 @@ async def test_a_jump_answers_when_everything_up_to_then_has_happened(
 async def test_a_jump_does_not_wait_for_a_subscriber_who_never_answers(
     api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Real seconds, so long a jump waits for answers before it says how many are still due.
     monkeypatch.setattr(service_module, "PATIENCE_SECONDS", 0.2)
     await subscribe(api, receiver.url, "lead.bounced")
     receiver.delay = 30.0

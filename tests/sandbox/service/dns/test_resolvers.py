@@ -92,6 +92,7 @@ async def test_what_is_nobodys_of_the_account_is_refused_or_does_not_exist(servi
     assert (await ask(service, "slack.com")).rcode() == dns.rcode.REFUSED
     absent = await ask(service, f"nobody.{GOOGLE}")
     assert (absent.rcode(), absent.authority[0].rdtype) == (dns.rcode.NXDOMAIN, dns.rdatatype.SOA)
+    # RFC 8020: a name above others exists, without records; NXDOMAIN would deny all below it.
     empty = await ask(service, f"_domainkey.{GOOGLE}")
     assert (empty.rcode(), empty.answer) == (dns.rcode.NOERROR, [])
 

@@ -58,6 +58,7 @@ async def test_a_trigger_works_once_and_three_seconds(
 
 async def test_an_update_with_an_old_hash_conflicts(slack: SlackStandIn, client: AsyncWebClient) -> None:
     view = await opened(slack, client, modal(WHY))
+    # Slack: the hash is for two updates that race, of which the later one must not win unseen.
     await client.views_update(view_id=view["id"], hash=view["hash"], view=modal(section("later")))
     with pytest.raises(SlackApiError, match="hash_conflict"):
         await client.views_update(view_id=view["id"], hash=view["hash"], view=modal(section("too late")))

@@ -33,6 +33,7 @@ async def test_a_late_acknowledgement_is_a_timeout_that_people_see(
     person: Person, receiver: Receiver
 ) -> None:
     receiver.delay = 5.0
+    # Slack waits three seconds.
     await person.do("settings", ack_seconds=0.05)
     done = await person.do("command", text="/outreach status")
     assert done["ack"]["error"] == "operation_timeout"

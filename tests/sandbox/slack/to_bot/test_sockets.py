@@ -52,5 +52,6 @@ async def test_an_event_comes_again_with_its_number(
 async def test_a_ticket_opens_once(url: str, session: aiohttp.ClientSession) -> None:
     async with session.ws_connect(url):
         pass
+    # Slack: the address is good for one connection, and the next has to be asked for.
     with pytest.raises(aiohttp.WSServerHandshakeError):
         await session.ws_connect(url)
