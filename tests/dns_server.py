@@ -17,17 +17,13 @@ UDP_BYTES = 1232
 
 @dataclass(kw_only=True)
 class DnsServer:
-    """Answers from `respond`; `udp` and `tcp` may send other bytes, or none (a time-out)."""
+    """Answers from `respond`; `udp` may send other bytes, or none (a time-out)."""
 
     respond: Respond
     udp: Callable[[dns.message.Message, dns.message.Message], list[bytes]] | None = None
-    tcp: Callable[[dns.message.Message, dns.message.Message], bytes] | None = None
-    tcp_pause: float = 0.0
-    """Seconds between two bytes over TCP."""
     asked: list[str] = field(default_factory=list)
     """The names of the queries, in order."""
     address: tuple[str, int] = ("127.0.0.1", 0)
-    most_udp: int = UDP_BYTES
 
     def answer(self, wire: bytes) -> tuple[dns.message.Message, dns.message.Message]:
         query = dns.message.from_wire(wire)
@@ -39,7 +35,7 @@ class DnsServer:
         if self.udp is not None:
             return self.udp(query, response)
         sent = response.to_wire(max_size=65_535)
-        if len(sent) <= self.most_udp:
+        if len(sent) <= UDP_BYTES:
             return [sent]
         # RFC 2181: of a truncated answer nothing is to be used, so that it has nothing but the flag.
         short = dns.message.make_response(query)
@@ -47,9 +43,7 @@ class DnsServer:
         return [short.to_wire()]
 
     def by_tcp(self, wire: bytes) -> bytes:
-        query, response = self.answer(wire)
-        if self.tcp is not None:
-            return self.tcp(query, response)
+        _query, response = self.answer(wire)
         sent = response.to_wire(max_size=65_535)
         return len(sent).to_bytes(2) + sent
 
@@ -73,15 +67,8 @@ async def running(server: DnsServer) -> AsyncIterator[DnsServer]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             size = int.from_bytes(await reader.readexactly(2))
-            sent = server.by_tcp(await reader.readexactly(size))
-            if server.tcp_pause:
-                for place in range(len(sent)):
-                    writer.write(sent[place : place + 1])
-                    await writer.drain()
-                    await asyncio.sleep(server.tcp_pause)
-            else:
-                writer.write(sent)
-                await writer.drain()
+            writer.write(server.by_tcp(await reader.readexactly(size)))
+            await writer.drain()
         writer.close()
 
     loop = asyncio.get_running_loop()

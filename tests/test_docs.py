@@ -23,6 +23,7 @@ pytestmark = pytest.mark.lint
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
+WRITERS = {"write", *(f"log.{level}" for level in LEVELS)}
 
 
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\((?!https?:)([^)#\s]*)(?:#([^)]+))?\)")
@@ -128,21 +129,14 @@ def test_every_block_of_python_is_run_by_a_test_that_names_its_page() -> None:
     assert [page for page, test in RUN_BY.items() if page not in (ROOT / test).read_text()] == []
 
 
-"""The tree of rooms."""
-
-
 def _logged() -> Iterator[str]:
     """Every event that the bot logs."""
     for file in sorted((ROOT / "bot").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in _writers():
+            if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in WRITERS:
                 first = node.args[0]
                 assert isinstance(first, ast.Constant), f"{file}: the event of a log line isn't a constant"
                 yield str(first.value)
-
-
-def _writers() -> set[str]:
-    return {"write", *(f"log.{level}" for level in LEVELS)}
 
 
 def test_every_log_line_of_the_bot_is_explained() -> None:
@@ -181,6 +175,3 @@ def test_every_command_that_a_shell_has_takes_json() -> None:
         with found.at(command.name):
             assert read_options(command, words).json
     assert not found, str(found)
-
-
-"""Durations that the pages spell out, and the program's own."""

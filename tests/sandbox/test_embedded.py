@@ -7,40 +7,11 @@ import signal
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
 
 from sandbox.embedded import embedded
 from sandbox.service import Service
 from tests.processes import running_async
-
-KEYS = {
-    "base_url",
-    "api_keys",
-    "control_url",
-    "dns_resolvers",
-    "slack_page",
-    "slack_api_url",
-    "slack_bot_token",
-    "slack_signing_secret",
-}
-
-
-async def test_a_sandbox_announces_all_that_scripts_need() -> None:
-    async with (
-        embedded(Service(scenario="empty")) as connection,
-        httpx.AsyncClient(verify=False) as client,
-    ):
-        assert set(connection) >= KEYS
-        assert list(connection["api_keys"]) == ["acme", "globex"]
-        assert connection["base_url"].endswith("/v1")
-        headers = {"Authorization": f"Bearer {connection['api_keys']['acme']}"}
-        assert (await client.get(f"{connection['base_url']}/sequences", headers=headers)).status_code == 200
-        assert (await client.get(connection["control_url"])).status_code == 200
-        assert (await client.get(connection["slack_page"])).status_code == 200
-    async with httpx.AsyncClient(verify=False) as client:
-        with pytest.raises(httpx.ConnectError):
-            await client.get(connection["control_url"])
 
 
 async def test_a_port_in_use_is_reported_and_leaves_nothing_running() -> None:

@@ -57,16 +57,6 @@ async def test_undo_is_a_stack_of_acts() -> None:
         assert desk.service.lines[:2] == ["pause sq_0", "pause sq_1"]
 
 
-async def test_undo_takes_back_what_the_palette_paused() -> None:
-    async with at_desk() as desk:
-        await desk.write("colon", "pause sq_1", "enter", "y")
-        await desk.until("Press u to undo")
-        assert desk.service.paused == {"sq_1", "sq_2"}
-        await desk.press("u")
-        await desk.until("Fintech ops leaders is sending again")
-        assert desk.service.paused == {"sq_2"}
-
-
 async def test_a_capital_p_asks_for_the_time_then_pauses_until_it() -> None:
     async with at_desk() as desk:
         await desk.press("2")
@@ -140,19 +130,6 @@ async def test_toasts_take_room_and_never_lie_over_the_list_in_use(size: tuple[i
 
 
 # -- the past --------------------------------------------------------------------------------------
-
-
-async def test_the_past_changes_nothing_whatever_the_way(recorded: HistoryAccess) -> None:
-    """Checked where commands run: from the palette a pause was carried out during replay."""
-    async with at_desk(history=recorded) as desk:
-        await desk.press("left_square_bracket")
-        assert "REPLAY" in desk.text
-        for line in ("pause sq_0", "pause all", "resume sq_2", "undo"):
-            await desk.write("colon", line, "enter")
-            await desk.until("You are viewing the past")
-            desk.app.clear_notifications()
-        await desk.press("p", "u")
-        assert not desk.service.lines
 
 
 async def test_the_same_screen_goes_back_with_its_cells_lit_and_the_lanes_below(

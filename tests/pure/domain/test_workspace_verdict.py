@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,7 @@ from shared.api.models import Inbox
 from shared.domain.card import Tone
 from shared.domain.health import WORST_FIRST
 from shared.domain.snapshot import Reading
-from shared.domain.workspace_verdict import judge, judge_reading
-from tests.severity import severity
+from shared.domain.workspace_verdict import WorkspaceVerdict, judge, judge_reading
 
 sending = st.sampled_from(["active", "warming"])
 scores = st.floats(0, 100, allow_nan=False)
@@ -53,6 +53,12 @@ def worsened(draw: st.DrawFn) -> tuple[list[Inbox], list[Inbox]]:
         )
     )
     return before, [*before[:at], worse, *before[at + 1 :]]
+
+
+def severity(verdict: WorkspaceVerdict) -> tuple[int, ...]:
+    """Comparable between verdicts of the same inboxes: the greater, the worse."""
+    kinds = ("resting", "bad", "at_risk", "unknown")
+    return (verdict.paused_domains, *accumulate(verdict.counts[kind] for kind in kinds))
 
 
 @given(worsened())

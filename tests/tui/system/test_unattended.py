@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -16,7 +15,6 @@ import pytest
 from shared.domain.snapshot import Snapshot
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tests.waiting import until
-from tools.bench.dashboard import tui_month
 from tui.app.dashboard import DashboardApp
 from tui.system.alarm_command import AlarmCommand
 
@@ -90,12 +88,3 @@ async def test_an_alarm_goes_off_at_the_edge_and_not_for_what_was_already_so(clo
             app.post_message(app.Ticked(tick_of(failing(account(), since=NOW + timedelta(seconds=1)))))
         await pilot.pause()
         assert called == ["The outreach service can't be reached since 14:32"]
-
-
-@pytest.mark.soak
-async def test_a_month_takes_no_memory_and_no_widget() -> None:
-    month = await asyncio.to_thread(tui_month.measure, 240.0)
-    assert month.boards > 200
-    assert month.largest < 150, "everything is read several times a second"
-    assert month.slope < 1
-    assert month.widgets == 0
