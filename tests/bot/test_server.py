@@ -34,6 +34,7 @@ async def test_systemd_is_notified_of_ready_alive_and_stopping(
     tmp_path: Path, systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
+    # Half of it is the interval, so that two signs of life come at once.
     monkeypatch.setenv("WATCHDOG_USEC", "200000")
     monkeypatch.setattr(server, "tune_runtime", lambda: None)  # of the whole process, as are its logs
     monkeypatch.setattr(logs, "set_up", lambda _level: None)

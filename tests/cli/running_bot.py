@@ -23,6 +23,7 @@ def running_bot(shell: Shell) -> Iterator[str]:
         "OUTREACH_ALERT_CHANNEL": "C0123456789",
         "SLACK_BOT_TOKEN": "xoxb-nobody",
         "SLACK_SIGNING_SECRET": "nobody",
+        # Nothing listens on port 9: a bot must start without Slack.
         "SLACK_API_URL": "http://127.0.0.1:9/api/",
     }
     for name, value in settings.items():

@@ -28,6 +28,7 @@ async def test_a_look_that_fails_leaves_every_arrival_for_the_next(store: Store)
     def stumble(pending: PendingDelivery) -> None:
         raise ZeroDivisionError(pending.alert_id)
 
+    # Rows and counts are one transaction: what the failed look has counted is undone with it.
     with pytest.raises(ZeroDivisionError):
         await store.deliveries.route(stumble)  # type: ignore[arg-type]  # it never decides
     assert [pending.seen for pending in await look(store)] == [2, 1]
@@ -35,6 +36,7 @@ async def test_a_look_that_fails_leaves_every_arrival_for_the_next(store: Store)
 
 async def test_repeats_are_detected_per_workspace(store: Store) -> None:
     at = store.database.clock()
+    # Two accounts may send the same body: a hash without the workspace would swallow one of them.
     both = [Arrival(workspace=name, body=interested(1), at=at) for name in ("default", "second")]
     await store.arrivals.append(both)
     assert sorted(pending.workspace for pending in await look(store)) == ["default", "second"]

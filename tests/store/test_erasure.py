@@ -61,6 +61,7 @@ async def leave_traces(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1, reply=WORDS), interested(2), interested(11))
     await post_all(store, clock)
     first = interested(1, reply=f"{WORDS}, again")
+    # A body of no known shape may name people too, and in other letters.
     await arrive(store, first, b'{"no event of": "Ada1@ACME.example"}')
     await store.arrivals.append([Arrival(workspace="default", body=first, at=clock())])
     note = PlannedPost(dedupe="n", channel="C1", kind="note", note=json.dumps({"title": f"Remind {ADDRESS}"}))
@@ -95,6 +96,7 @@ async def test_other_people_and_timers_stay(store: Store, clock: ManualClock) ->
     await leave_traces(store, clock)
     await forget(store)
     left = await everything(store)
+    # An address that merely ends like the person's is somebody else's.
     for word in ("ada2@acme.example", "ada11@acme.example", "lada1@acme.example", "sq_1", REMOVED):
         assert word in left
     assert len(await store.records.timers("default", "resume")) == 1
@@ -107,6 +109,7 @@ async def test_a_note_that_names_an_alert_of_the_person_is_erased_and_no_other(
     await post_all(store, clock)
     (own,) = (await store.erasure.find(ADDRESS)).alerts
     (other,) = (await store.erasure.find("ada2@acme.example")).alerts
+    # The id of one alert may be the beginning of another's.
     for name, alert in (("own", own), ("longer", f"{own}0"), ("other", other)):
         text = json.dumps({"button": f"claim {alert}"})
         await store.outbox.plan("default", PlannedPost(dedupe=name, channel="C1", kind="note", note=text))
@@ -119,6 +122,7 @@ async def test_a_new_event_of_an_erased_person_is_news(store: Store, clock: Manu
     await arrive(store, interested(1))
     await post_all(store, clock)
     await forget(store)
+    # Only the erased delivery itself is refused when it comes again: another reply is news.
     await arrive(store, interested(1, reply="a new reply"))
     assert len(await post_all(store, clock)) == 1
 
@@ -130,6 +134,7 @@ async def test_nothing_of_a_person_is_left_after_the_retention(store: Store, clo
     clock.now += 91 * DAY
     due = await store.jobs.claim("resume", lease=10.0, limit=9, workspaces=["default"])
     await store.jobs.end(dict.fromkeys(due, Done()))
+    # A call deletes a portion, so that the intake never waits long for it (PRUNED_AT_ONCE).
     while await store.retention.prune(bodies_after=30 * DAY, hashes_after=90 * DAY):
         pass
     left = await everything(store)
@@ -140,6 +145,7 @@ async def test_nothing_of_a_person_is_left_after_the_retention(store: Store, clo
 async def test_a_lead_that_is_still_listed_stays_known(store: Store, clock: ManualClock) -> None:
     lead = {ADDRESS: b"{}"}
     await store.found_leads.compare("default", lead, grace=60)
+    # Longer than a hash is kept: forgotten while it is listed, the lead would be announced as new.
     for _day in range(100):
         clock.now += DAY
         assert (await store.found_leads.compare("default", lead, grace=60))[:2] == (0, 0)

@@ -27,9 +27,11 @@ async def test_a_delivery_that_comes_while_its_lead_is_being_found_makes_one_ale
     store: Store, clock: ManualClock, delivered: str
 ) -> None:
     found = from_api("Straße1@acme.example") | from_api("ada2@acme.example")
+    # The first look takes what is there for known, the second sees the leads, the third is after the grace.
     for leads in ({}, found, found):
         await store.found_leads.compare("default", leads, grace=60)
         clock.now += 61
+    # A delivery may spell the address in other letters and with spaces: it is the same lead.
     body = interested(1, lead={"email": " STRAßE1@acme.example "})
     await store.arrivals.append([Arrival(workspace="default", body=body, at=clock.now)])
     for _ in range(3 if "before" in delivered else 1):
@@ -48,6 +50,7 @@ async def test_two_that_look_at_once_and_see_a_lead_in_two_forms_announce_it_onc
     clock.now += 61
     first, second = (from_api("ada@acme.example", company=name) for name in ("Acme", "Acme Inc."))
     with store.database.engine.begin() as connection:
+        # A transaction that stays open, so that the second look meets it before its commit.
         first_look = Transaction(connection, lambda _: clock.now)
         unwrap(FoundLeads.compare)(store.found_leads, first_look, "default", first, grace=60)
         looking = asyncio.create_task(store.found_leads.compare("default", second, grace=60))
@@ -80,6 +83,7 @@ async def test_two_processes_that_route_a_lead_and_its_delivery_make_one_alert(
         await store.arrivals.append(batch)
         await store.found_leads.compare("default", {one: found[one]}, grace=60)
         clock.now += 1
+    # One at a time, so that a lead and its delivery are routed by different transactions.
     await asyncio.gather(*(store.deliveries.route(routes().decide, limit=1) for _ in range(50)))
     emails = [reply.email for reply in (await store.records.open_replies("default")).replies]
     assert sorted(emails) == sorted(found)

@@ -67,6 +67,7 @@ async def test_thinning_continues_where_a_clock_was_ahead_for_a_while(
     async with open_store(url, clock=clock) as store:
         today = int(clock.now // DAY)
         counts(store, 1, day=today - 8)
+        # What is noted as thinned while the clock is ahead lies in the future of the right one.
         clock.now += 30 * DAY
         await store.guardrails.prune()
         clock.now -= 30 * DAY

@@ -34,6 +34,7 @@ def claim(subject: str) -> Claim:
 async def test_a_rules_limits_hold_with_two_evaluators(url: sa.URL, clock: ManualClock) -> None:
     async with open_store(url, clock=clock) as one, open_store(url, clock=clock) as other:
         await one.jobs.keep_going(EVALUATE, ["default"])
+        # Two evaluators may decide at one moment: only the transaction that begins an incident can count.
         begun = await asyncio.gather(
             *(
                 store.incidents.begin(claim(subject))

@@ -68,6 +68,7 @@ async def test_a_holder_that_died_delays_its_job_by_its_lease(
     clock.now += 0.1
     (ours,) = await claim(other)
     assert ours.attempts == dead.attempts + 1, "a crash counts"
+    # It was only slow, and ends its work now: the row has another token by then.
     await store.jobs.end({dead: Again(after=900.0)})
     await store.jobs.end({dead: Done()})
     (row,) = await rows(store)
@@ -80,6 +81,7 @@ async def test_a_job_that_is_put_while_it_is_done_is_done_anew(store: Store) -> 
     for how in ("keep", "sooner"):
         await put(store)
         (job,) = await claim(store)
+        # The news may come after the handler has read what it works on.
         await put(store, how=how)
         assert not await claim(store), "it keeps its lease"
         await store.jobs.end({job: Done()})
@@ -92,6 +94,7 @@ async def test_a_replaced_job_is_lost_to_whoever_does_it(store: Store) -> None:
     await put(store)
     (lost,) = await claim(store)
     await put(store, how="replace", after=60.0)
+    # A timer that a person has replaced meanwhile must not be carried out.
     held = await store.database.write(lambda tx: job_rows.held(tx, lost))
     assert not held
     await store.jobs.end({lost: Done()})
@@ -103,6 +106,7 @@ async def test_a_replaced_job_is_lost_to_whoever_does_it(store: Store) -> None:
 async def test_what_is_put_shortens_no_pace_and_wakes_what_sleeps(store: Store, clock: ManualClock) -> None:
     await put(store)
     (job,) = await claim(store)
+    # One more message for an archived channel is no sign that it is open again.
     await store.jobs.end({job: Again(after=30.0, error="is_archived")})
     await put(store)
     assert not await claim(store), "its pace and its trouble stay"
@@ -124,6 +128,7 @@ async def test_what_a_person_waits_for_comes_before_ten_thousand_others(store: S
     await put(store, "clicked", how="sooner", rank=ASKED_FOR)
     first = await claim(store, limit=3)
     assert {job.key for job in first[:2]} == {"k5000", "clicked"}
+    # Keeping its rank, a card that fails would hold up what others have clicked.
     await store.jobs.end({first[0]: Again(after=0.0, attempts=0)})
     assert first[0].key not in {job.key for job in await claim(store, limit=3)}, (
         "its rank is an ordinary one again"
@@ -135,6 +140,7 @@ async def test_jobs_of_a_removed_workspace_wait_and_delay_no_other(store: Store,
     await put(store, "ours", workspace="W")
     assert [job.key for job in await claim(store)] == ["ours"]
     assert await store.jobs.waits([KIND], ["other"]) == {}
+    # The workspace may come back into the settings: its timers are kept for thirty days (ORPHANED_SECONDS).
     clock.now += 29 * 86_400
     assert await store.jobs.forget_orphans(["w"]) == 0
     assert [job.key for job in await claim(store, workspaces=["Gone"])] == ["orphan"], "it came back"
@@ -143,6 +149,7 @@ async def test_jobs_of_a_removed_workspace_wait_and_delay_no_other(store: Store,
 async def test_a_clock_that_was_set_back_frees_what_is_leased(store: Store, clock: ManualClock) -> None:
     await put(store)
     await claim(store)
+    # Written by the clock of before, the lease would end in an hour.
     clock.now -= 3_600
     await store.jobs.sweep({KIND: (LEASE, 7_200.0)})
     assert len(await claim(store)) == 1
@@ -185,6 +192,7 @@ async def test_a_job_that_fails_is_tried_alone_and_again_and_delays_no_other(
         await ours.round()
         await ours.settle()
         clock.now += 100
+    # Of a batch nobody knows which one failed: alone, the broken one fails without the others.
     assert handled.groups[0] == ["a", "b"]
     assert sorted(handled.groups[-2:]) == [["a"], ["b"]]
     assert {row.error for row in await rows(store)} == {"ValueError"}
@@ -192,6 +200,7 @@ async def test_a_job_that_fails_is_tried_alone_and_again_and_delays_no_other(
 
 async def test_a_kind_that_is_busy_delays_no_other(store: Store) -> None:
     slow, quick = Handled(go_on=asyncio.Event()), Handled()
+    # The slow handler is held, so that the kind's one slot is taken when the next round begins.
     ours = worker(store, Kind(name=KIND, handle=slow, parallel=1), Kind(name="zzz", handle=quick))
     for key in ("a", "b"):
         await put(store, key)

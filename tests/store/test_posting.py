@@ -78,10 +78,12 @@ def note(number: int) -> PlannedPost:
 async def test_a_lost_lease_changes_nothing(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     late = await take(store)
+    # Whoever finds a post `sending` after its lease can't know if Slack has it: it has to be read first.
     clock.now += store.posting.timings.lease + 1
     assert await is_idle(store), "a dead process's attempt is looked up first"
     clock.now += 1
     (slow,) = await claim_lookups(store, limit=5)
+    # A process that wakes up writes with its old token: believed, it would have the post sent twice.
     assert not (await store.posting.settle(late, NotSent(after=0))).held
     assert (await store.records.summary("default")).uncertain == 1
     clock.now += store.posting.timings.lease + 1
@@ -101,6 +103,7 @@ async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_an
 ) -> None:
     await arrive(store, interested(1))
     post, _ = await meet(store, outcome)
+    # Two readings must find nothing (READS), and none of them counts while the attempt may be under way.
     for _ in range(look_ups):
         assert await is_idle(store)
         clock.now += 5
@@ -129,6 +132,7 @@ async def test_a_reading_that_began_before_an_attempt_proves_nothing_about_it(
     clock.now += 1
     await meet(store, ANSWERED)
     reads = 0
+    # The first page was read before the second attempt: what it lacks says nothing of that.
     while not (turns := await claim_turns(store, limit=5)):
         await look(store, clock, ABSENT)
         reads += 1
@@ -163,6 +167,7 @@ async def test_what_belongs_into_the_thread_of_an_uncertain_card_waits_for_it(
     assert other.alert_id not in {card.alert_id, ""}
     clock.now += 1
     assert await is_idle(store)
+    # The card's `ts` is the thread: sent before it is known, the reminder would stand in the channel.
     await find(store, clock, "1.1")
     clock.now += 1
     turn = await take(store)
@@ -198,6 +203,7 @@ async def test_what_shares_an_uncertain_message_waits_for_it_and_the_rest_goes_o
     assert {post.key for post in lookup.posts} == {turn.posts[0].key}, "one key finds them all"
 
 
+# Each way in which a reading proves nothing: taken for a proof of absence, it would double the message.
 FAILED = [
     Look(error="HTTP 500"),
     Look(error="unexpected_answer", pages=1, position="{}"),
@@ -244,6 +250,7 @@ async def test_a_post_without_a_key_is_neither_looked_up_nor_repeated(
     store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, interested(1))
+    # No reading can find a message without its key, so that another try could be another message.
     await meet(store, Unpostable(error="connection lost", keyless=True))
     clock.now += 60
     assert await store.posting.revive() == 0
@@ -268,6 +275,7 @@ async def test_a_clock_that_was_set_back_by_a_week_stops_no_channel_and_no_look_
     await arrive(store, interested(1), interested(2))
     await meet(store, ANSWERED)
     clock.now -= WEEK
+    # What the clock of before put off would be due in a week.
     await sweep_jobs(store)
     assert len(await claim_lookups(store, limit=5)) == 1
     assert (await meet(store, Sent(ts="2")))[1].held
@@ -278,6 +286,7 @@ async def test_taking_over_from_a_dead_bot_needs_no_waiting(store: Store, clock:
     await meet(store, NotSent(after=600.0))
     clock.now -= 300
     assert await is_idle(store)
+    # Nobody knows by whose clock the channel was put off: what only a failure put off is tried at once.
     await store.jobs.take_over()
     assert len((await take(store)).posts) == 1
 
@@ -292,6 +301,7 @@ async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
     assert (await meet(store, REFUSED))[1].broke
     clock.now += 60
     await store.posting.revive()
+    # That a message is found says that the channel took it then, and not that it takes others now.
     assert not (await find(store, clock, "1")).recovered
     assert (await store.records.summary("default")).dead == 1
     clock.now += 60
@@ -302,6 +312,7 @@ async def test_a_broken_channel_tries_another_letter_each_time(store: Store, clo
     await arrive(store, interested(1), interested(2))
     await meet(store, REFUSED)
     tried = set()
+    # Always the same post, if Slack refuses that for itself, would keep a healthy channel broken.
     for _ in range(2):
         clock.now += 601
         post, settled = await meet(store, Unpostable(error="msg_too_long"))
@@ -319,6 +330,7 @@ async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, 
             sent.append(clock.now - began)
             await store.posting.settle(turn, Sent(ts=str(len(sent))))
         clock.now += 0.1
+    # Slack takes a message a second in a channel, and short bursts: https://docs.slack.dev/apis/web-api/rate-limits
     assert sent[:2] == pytest.approx([0, 0.1])
     assert all(later - earlier >= 0.89 for earlier, later in itertools.pairwise(sent[1:]))
     assert len(sent) == 7
@@ -327,6 +339,7 @@ async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, 
 async def test_unrouted_deliveries_are_never_deleted(store: Store, clock: ManualClock) -> None:
     await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=clock.now)])
     clock.now += 1_000
+    # No alert was made of it yet: deleted by its age, an accepted delivery would be told to nobody.
     await store.retention.prune(bodies_after=10, hashes_after=100)
     await store.deliveries.route(routes().decide)
     assert len((await take(store)).posts) == 1

@@ -57,6 +57,7 @@ async def test_deliveries_get_503_while_the_database_is_read_only_and_are_posted
 @contextlib.contextmanager
 def read_only_sqlite(store: Store) -> Iterator[None]:
     def refuse_writes(_connection: object, cursor: Any, *_: object) -> None:
+        # The connection stays open and only its writes fail, as on a disk that is remounted read-only.
         cursor.execute("PRAGMA query_only = ON")
 
     def allow_writes(_connection: object, cursor: Any, *_: object) -> None:
@@ -82,4 +83,5 @@ def set_read_only(url: str, to: str) -> None:
         connection.execute(
             f"ALTER DATABASE {connection.info.dbname} SET default_transaction_read_only = {to}"
         )
+    # A setting of the database counts for new sessions alone.
     cut_everybody(url)

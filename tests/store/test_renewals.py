@@ -69,6 +69,7 @@ async def test_a_click_between_a_claim_of_the_repaint_and_its_refusal_is_shown(
     await make_stale(store)
     (job,) = await claim_paints(store)
     message = await store.repaints.message(job)
+    # Drawn for a reason that no person waits for, it would be dropped when Slack refuses it: now one waits.
     await store.alerts.act(card.alert_id, "claim", ANN)
     assert await store.repaints.refused(job, message)
     assert [post.kind for post in await post_all(store, clock)] == ["current"]
@@ -81,6 +82,7 @@ async def test_a_change_while_a_message_is_drawn_is_drawn_after_it(store: Store,
     (job,) = await claim_paints(store)
     message = await store.repaints.message(job)
     await store.alerts.act(card.alert_id, "done", ANN)
+    # What was drawn is older than the change: counted as done, the card would show a claim for good.
     await store.repaints.done(job, message)
     ((after,),) = await claim_repaints(store)
     assert after.alert is not None

@@ -35,6 +35,7 @@ def delete(file: Path) -> None:
 def replace(file: Path) -> None:
     copy = file.with_name("copy.db")
     migrated_file(copy)
+    # The program's open file stays the old one, and takes writes that nobody finds again.
     copy.replace(file)
 
 
@@ -109,6 +110,7 @@ async def test_a_bot_whose_database_was_replaced_accepts_nothing_and_exits_with_
                 await bot.until_posted(1)
                 replace(database_of(bot))
                 answers = set[int]()
+                # The bot notices it when it writes: no delivery until then may be answered 200.
                 with contextlib.suppress(aiohttp.ClientConnectionError):  # it no longer listens
                     for number in range(2, 200):
                         answers.add(await bot.deliver(interested(number)))

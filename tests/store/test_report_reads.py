@@ -104,6 +104,7 @@ async def test_a_long_report_holds_up_no_other_reading(store: Store) -> None:
         begun.set()
         return ends.wait(10)
 
+    # In the pool of the other readings, a report would hold up what a click has to read.
     report = asyncio.create_task(store.database.read(report_on, pool="report"))
     try:
         await asyncio.to_thread(begun.wait)

@@ -45,6 +45,7 @@ BOTH = [(CHANNEL, "reply.interested"), ("C2", "reply.interested")]
 async def test_an_opt_out_by_a_link_is_apart_from_the_leads_reply(store: Store, first: str) -> None:
     bodies = {
         "lead.replied": event("lead.replied"),
+        # By a link the lead writes no words: this is no copy of the reply.
         "lead.unsubscribed": event("lead.unsubscribed", reply=""),
     }
     await arrive(store, bodies.pop(first))
@@ -106,6 +107,7 @@ async def test_two_processes_at_once_make_one_card(url: sa.URL, clock: ManualClo
             for arrivals in batch:
                 await one.arrivals.append(arrivals)
             await asyncio.gather(
+                # Each process takes one of the two events, and neither sees the other's card when it begins.
                 *(store.deliveries.route(ALL.decide, limit=1) for store in (one, other)),
             )
             await one.deliveries.route(ALL.decide)

@@ -102,5 +102,6 @@ async def test_a_database_from_before_the_baseline_is_refused(empty: sa.URL, rev
     with pytest.raises(UnusableSchema, match=rf"has schema {revision}; .* start with a new one"):
         async with open_store(empty):
             pass
+    # The version that can still upgrade it must find it as it was.
     with temporary_engine(empty) as engine, engine.connect() as connection:
         assert migrate.current_revision(connection) == revision

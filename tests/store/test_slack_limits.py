@@ -45,6 +45,7 @@ async def test_updates_stay_within_slacks_limits(store: Store, clock: ManualCloc
     await cards(store, clock, 50)
     for _ in range(2):
         await make_stale(store)
+        # Half of the burst is left for the cards that people click (UPDATES.background).
         assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / slack_limits.UPDATES.period + 1
 
 
@@ -53,6 +54,7 @@ async def test_updates_put_off_before_the_clock_was_set_back_are_due(
 ) -> None:
     await cards(store, clock, 1)
     await make_stale(store)
+    # Put off by the clock of before, the card would be updated a day later.
     clock.now -= 86_400
     await store.jobs.sweep({PAINT: (LEASE_SECONDS, LONGEST_SECONDS)})
     assert await claim_paints(store)
@@ -81,6 +83,7 @@ async def test_one_throttled_channel_does_not_hold_up_the_others(store: Store, c
     await arrive(store, interested(1))
     (turn,) = await claim_turns(store, limit=5)
     await store.posting.settle(turn, NotSent(after=30.0, error="ratelimited"))
+    # Slack limits chat.postMessage by channel, so that another one takes messages.
     await arrive(store, interested(2), by=replace(routes(), alert_channels={"default": "C2"}))
     (other,) = await claim_turns(store, limit=5)
     assert other.channel == "C2"

@@ -36,6 +36,7 @@ def test_the_newest_migration_is_the_one_that_the_start_looks_for() -> None:
 
 async def test_several_openings_at_once_migrate_once(empty: sa.URL) -> None:
     async with AsyncExitStack() as stack:
+        # Without a lock, two that start together would both run the first migration.
         opened = await asyncio.gather(*(stack.enter_async_context(open_store(empty)) for _ in range(3)))
         for one in opened:
             await one.arrivals.check()
@@ -44,6 +45,7 @@ async def test_several_openings_at_once_migrate_once(empty: sa.URL) -> None:
 async def test_the_database_is_for_its_owner_alone(tmp_path: Path) -> None:
     async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db")) as store:
         await arrive(store, interested(1))
+        # While it is open: the -wal and -shm files beside it hold the same rows.
         modes = modes_in(tmp_path)
     assert set(modes.values()) == {0o600}, modes
 
@@ -56,6 +58,7 @@ async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_ar
     store: Store,
 ) -> None:
     batch = [Arrival(workspace="default", body=interested(n), at=1.0) for n in range(60)]
+    # In both orders, so that processes differ in which arrivals they meet first.
     groups = [batch if number % 2 else batch[::-1] for number in range(12)]
     await asyncio.gather(*(store.arrivals.append(group) for group in groups))
 
@@ -72,6 +75,7 @@ async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_ar
 
 
 def test_the_steady_clock_never_goes_back_and_follows_forwards() -> None:
+    # The clock is set back from 101 to 50: time stands still for one reading, and then goes on.
     wall = iter([100.0, 101.0, 50.0, 52.0, 90.0])
     steady = SteadyClock(lambda: next(wall))
     assert [steady() for _ in range(4)] == [101.0, 101.0, 103.0, 141.0]
@@ -79,6 +83,7 @@ def test_the_steady_clock_never_goes_back_and_follows_forwards() -> None:
 
 async def test_a_timer_of_an_unknown_kind_is_kept_and_reported(store: Store, clock: ManualClock) -> None:
     due = datetime.fromtimestamp(clock.now, UTC)
+    # As a newer version leaves it to an older one: it waits for the newer one.
     await store.records.set_timer("default", Timer(kind="brew", key="tea", due_at=due, payload={}))
     assert await store.jobs.unknown_kinds() == ["brew"]
     assert [timer.due_at for timer in await store.records.timers("default", "brew")] == [due]
@@ -107,6 +112,7 @@ async def test_retention_goes_on_while_any_table_has_a_whole_portion_left(
     monkeypatch.setattr(erasure, "PRUNED_AT_ONCE", 3)
     await arrive(store, *(interested(number) for number in range(4)), by=Routes(alert_channels={}))
     clock.now += 100
+    # Four rows in portions of three: the first call has to say that there is more.
     assert await store.retention.prune(bodies_after=50, hashes_after=50)
     assert not await store.retention.prune(bodies_after=50, hashes_after=50)
 
@@ -123,6 +129,7 @@ async def test_bodies_are_pruned_before_hashes_and_unsent_alerts_keep_both(
     kept = await store.alerts.find(turn.posts[0].alert_id)
     assert kept is not None
     assert kept.is_pruned
+    # It is repeated after its text was deleted: without the hash it would be a new alert.
     await arrive(store, interested(1))
     (waiting,) = (await claim_turns(store, limit=5))[0].posts
     assert waiting.alert is not None

@@ -93,6 +93,7 @@ async def test_a_broken_channel_is_reported_everywhere_until_it_recovers(
     assert await gauge(bot, "dead") + await gauge(bot, "waiting") >= 3
     await act(bot, broken=False)
     await bot.try_again(CHANNEL)
+    # A revoked token closes the fallback channel as well.
     await bot.try_again(seed.SALES)
     assert set((await bot.until_posted(3)).values()) == {1}
 
@@ -115,6 +116,7 @@ async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_a
     async with bot_process(home) as process:
         assert await home.deliver(interested(0)) == 200
         await home.until_posted(1)
+        # Like a full disk, without filling one: the kernel refuses what the database writes.
         full = (0, resource.RLIM_INFINITY)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, full)
         assert [await home.deliver(interested(number)) for number in (1, 2)] == [503, 503]

@@ -64,6 +64,7 @@ async def test_a_throttled_repaint_is_waited_for_by_all(connected_bot: BotHarnes
 
     accepted = await until(repainted)
     throttled_at = (await calls(connected_bot, "chat.update"))[0]["at"]
+    # Retry-After counts for the method: an update before its end would only be throttled again.
     assert min(one["at"] for one in accepted) - throttled_at >= 1.9
 
 

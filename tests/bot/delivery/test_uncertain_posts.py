@@ -28,6 +28,7 @@ async def unconfirmed(bot: BotHarness) -> dict[str, int]:
 async def test_a_post_that_cannot_be_looked_up_is_unsure_and_settled_when_slack_can_be_read(
     bot: BotHarness,
 ) -> None:
+    # What can't be read proves neither that the post is there nor that it isn't.
     fault = {"method": "conversations.history", "kind": "answer", "answer": {"ok": True, "messages": [7]}}
     await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
     await bot.control("faults", **fault, times=None)

@@ -154,6 +154,7 @@ async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(s
 async def test_a_broken_schema_sets_no_delivery_aside(store: Store, fault: str, cure: str) -> None:
     await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=1.0)])
     await store.database.write(lambda tx: tx.connection.exec_driver_sql(fault))
+    # The database is at fault and not the delivery: set aside for it, the delivery would be lost.
     with pytest.raises(RecordsUnavailable):
         await store.deliveries.route(routes().decide)
     await store.database.write(lambda tx: tx.connection.exec_driver_sql(cure))

@@ -124,12 +124,14 @@ async def test_a_flood_of_questions_writes_nothing_to_the_database(bot: BotHarne
     asked = 400
     answers = await asyncio.gather(*(bot.get("/readyz") for _ in range(asked)))
     assert {status for status, _ in answers} == {200}
+    # A write that succeeded proves for a second that the next will (WRITTEN_SECONDS).
     assert writes < asked / 10
 
 
 async def test_probes_and_metrics_wait_for_no_report(bot: BotHarness) -> None:
     assert bot.running is not None
     ends = threading.Event()
+    # A probe that waited for it would have whoever asks take a healthy bot for dead.
     report = asyncio.create_task(bot.running.store.database.read(lambda _tx: ends.wait(BOUND)))
     try:
         for path in ("/readyz", "/metrics"):

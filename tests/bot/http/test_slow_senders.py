@@ -16,6 +16,7 @@ import pytest
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness
 from tests.waiting import BOUND, until
 
+# With few descriptors a hundred connections are enough to reach the bound.
 FEW_FILES = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (120, 120))\n"
 MEBIBYTE = 2**20
 
@@ -87,6 +88,7 @@ async def test_a_request_above_the_bound_of_connections_gets_503_and_the_next_on
 
 @pytest.mark.parametrize("path", ["/webhooks/outreach", "/slack/events"])
 async def test_a_packed_body_is_not_unpacked(bot: BotHarness, path: str) -> None:
+    # 50 MiB in very few bytes: unpacked before the signature is compared, anyone could fill the memory.
     bomb = gzip.compress(gzip.compress(b" " * 50 * MEBIBYTE, 1), 9)
     headers = {"Content-Encoding": "gzip, gzip", "X-Service-Signature": "00"}
     before = psutil.Process().memory_info().rss

@@ -89,6 +89,7 @@ async def test_a_full_queue_refuses_and_what_was_taken_is_stored_at_the_end(stor
     await asyncio.sleep(0)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
+    # Cut off in its commit, nobody knows if a group is stored: an error has the service send it again.
     results = await asyncio.gather(*waiting, return_exceptions=True)
     refused = [one for one in results if isinstance(one, RecordsUnavailable)]
     assert len(refused) <= BATCH, "those whose commit was under way may be stored or not: they are sent again"
@@ -108,16 +109,19 @@ async def test_every_wrong_signature_is_refused_and_nothing_is_kept(bot: BotHarn
 
 
 async def test_two_signature_headers_are_refused_even_when_one_is_right(bot: BotHarness) -> None:
+    # A proxy in front of the bot could believe the one, and the bot the other.
     body = interested(1)
     assert (
         await raw(bot, body, [("X-Service-Signature", signature(body)), ("X-Service-Signature", "00")]) == 401
     )
+    # Hexadecimal digits mean the same in capitals.
     assert await raw(bot, body, [("X-Service-Signature", signature(body).upper())]) == 200
 
 
 async def test_a_body_without_an_announced_length_is_capped_while_it_streams(bot: BotHarness) -> None:
     sent = 0
 
+    # Chunked, so that no Content-Length can be refused before a byte is read.
     async def endless() -> object:
         nonlocal sent
         for _ in range(64):

@@ -49,6 +49,7 @@ async def add_secret(bot: BotHarness, *keys: Any) -> None:
 async def test_a_secret_that_was_just_stored_is_known_to_every_delivery(prepared: BotHarness) -> None:
     async with bot_inside(prepared):
         assert await asyncio.gather(*(deliver(prepared, STORED) for _ in range(20))) == [401] * 20
+        # Deliveries share looks into the database: none may use a look that began before the secret was there.
         await add_secret(prepared)
         assert await asyncio.gather(*(deliver(prepared, STORED) for _ in range(20))) == [200] * 20
 
@@ -88,6 +89,7 @@ async def test_refused_deliveries_are_counted_and_logged_once_a_minute(
 
 
 async def test_the_trials_of_doctor_are_refused_and_not_counted(prepared: BotHarness) -> None:
+    # Doctor forges a delivery on purpose: counted, each check would look like an attack.
     before = metrics.REFUSED.labels("default", "wrong_signature")._value.get()
     async with bot_inside(prepared):
         with capture_logs() as logs:

@@ -120,6 +120,7 @@ async def test_of_two_who_assign_at_once_one_does_and_the_other_is_told_who_has_
     message = await card(bot)
     (first,) = await click(bot, message, "Assign …", user=ANN)
     (second,) = await click(bot, message, "Assign …", user=CLEO)
+    # Both were asked while nobody had the reply: neither is warned.
     await asyncio.gather(pick(bot, first, BEN), pick(bot, second, DEV, by=CLEO))
     assert bot.running is not None
     store = bot.running.store

@@ -32,6 +32,7 @@ async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answ
 ) -> None:
     (question,) = await bot.say("pause all", user=seed.BEN.id)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", EARLY)
+    # Held until the note is seen, so that no machine is too quick for it.
     with remote.holding():
         await click(bot, question, "Pause Q3 founders", user=seed.BEN.id, wait=0)
         await shown(bot, question, "Working …")

@@ -69,6 +69,7 @@ async def test_an_answer_that_was_planned_is_posted_after_a_restart(tmp_path: Pa
         async with bot_inside(bot, pace=HASTE):
             message = await card(bot)
             await bot.control("faults", method="chat.postMessage", kind="rate_limited", retry_after=3)
+            # Slack puts the answer off for longer than this bot lives.
             await mention(bot, message, "claim")
             await shown(bot, message, "claimed by @ben")
         async with bot_inside(bot, pace=HASTE):

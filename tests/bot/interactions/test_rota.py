@@ -54,6 +54,7 @@ async def test_the_card_mentions_one_owner_and_skips_who_is_deactivated(bot: Bot
 
 
 async def test_a_reply_is_posted_while_slack_says_nothing_of_anybody(bot: BotHarness) -> None:
+    # Longer than the test may take: the card must not wait for who is a member.
     await bot.control("faults", method="users.info", kind="delay", delay=60, times=100)
     async with bot_inside(bot, pace=HASTE):
         message = await card(bot)

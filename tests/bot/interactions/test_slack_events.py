@@ -140,6 +140,7 @@ async def test_a_channel_with_another_id_is_reported_there_and_its_alerts_wait_f
 async def test_a_public_channel_stays_open_without_the_bot(connected_bot: BotHarness) -> None:
     await subscribed(connected_bot, seed.SALES)
     await connected_bot.control("members", channel=seed.SALES, remove=seed.BOT.id)
+    # That nothing is closed has no event: when a later one is answered, the removal was dealt with.
     await connected_bot.control("event", event=await mention(connected_bot))
     await until_answered(connected_bot, "You are ben")
     assert await broken(connected_bot) == {}
@@ -156,6 +157,7 @@ async def test_what_interrupts_an_event_about_a_channel_has_slack_send_it_again(
     async def interrupted_once(channel: str, refused: ChannelRefused, **options: Any) -> None:
         attempts.append(channel)
         if len(attempts) == 1:
+            # Slack sends again what isn't acknowledged: taken first, the archived channel would stay unknown.
             raise RecordsUnavailable("the process was killed here")
         await close(channel, refused, **options)
 

@@ -62,6 +62,7 @@ async def test_view_lead_shows_who_just_replied_in_a_modal_after_one_request(
     await mention(bot, message, "done")
     await choose(bot, await shown(bot, message, "done by @ben"), "View lead", user=seed.BEN.id)
     view = json.dumps(await modal(bot, "Ada Lovelace"))
+    # By the status that the event implies, the lead is on the first page, and not behind 1,400 others.
     assert {query.get("status") for query in remote.asked} == {"interested"}
     for words in (NAME, '"2"', "Yes, call me.", "done", "Open card", "ada1400%40acme.example"):
         assert words in view

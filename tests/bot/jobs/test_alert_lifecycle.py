@@ -97,6 +97,7 @@ def test_a_time_that_is_not_ahead_is_refused(text: str) -> None:
 async def test_replies_that_no_channel_shows_yet_are_not_looked_at(store: Store, clock: ManualClock) -> None:
     await arrive(store, *(interested(number) for number in range(5)))
     clock.now += HOUR
+    # A reminder belongs into the thread of a card, which isn't there yet.
     assert await store.jobs.waits([REMIND], []) == {}
 
 
@@ -107,6 +108,7 @@ async def test_a_reply_that_is_claimed_just_before_its_reminder_is_not_reminded_
     (card,) = await post_all(store, clock)
     clock.now += HOUR
     claimed = await store.jobs.claim(REMIND, lease=10.0, limit=9, workspaces=[])
+    # The reminder's job is taken already: the tap comes before its message is planned.
     await store.alerts.act(card.alert_id, "claim", ANN)
     await Reminders(store, AlertPolicy(), Routes(alert_channels={}), planned=lambda: None)(claimed, 0.0)
     assert await post_all(store, clock) == []
@@ -116,6 +118,7 @@ async def test_other_reminder_times_reach_the_alerts_that_are_open(store: Store,
     await store.instance.id()
     await arrive(store, interested())
     await post_all(store, clock)
+    # The settings change while the reply is open: its job has the time of before.
     for minutes in (30, 10, 10):
         rules = AlertPolicy(remind_after=timedelta(minutes=minutes))
         await store.alerts.note_times(times_of(rules))

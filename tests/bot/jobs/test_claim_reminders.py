@@ -29,6 +29,7 @@ async def test_reminders_of_many_replies_are_bundled_every_15_minutes(
     posted: list[Post] = []
     await arrive(store, *(interested(number) for number in range(100)))
     await post_all(store, clock)
+    # From the beginning of a quarter of an hour, so that all twenty looks lie within one.
     clock.now = (clock.now // 900 + 1) * 900
     for _ in range(20):
         posted += await sweep(store, clock, rules=AlertPolicy(escalate_after=None))

@@ -69,6 +69,7 @@ async def checked(store: Store, clock: ManualClock) -> AsyncIterator[Checked]:
         running(DnsServer(respond=zones.respond)) as first,
         running(DnsServer(respond=zones.respond)) as second,
     ):
+        # What one resolver alone sees is told to nobody.
         lookup = Lookup([first.address, second.address], pace=Pace(100_000.0))
         job = DomainChecks(
             store,
@@ -77,6 +78,7 @@ async def checked(store: Store, clock: ManualClock) -> AsyncIterator[Checked]:
             stored=lambda: None,
             changed=lambda: None,
             lookup=lookup,
+            # The middle: the next look comes after six hours, and neither earlier nor later.
             jitter=lambda: 0.5,
         )
         await store.records.subscribe("default", [Subscription(channel=CHANNEL, event="domain.dns")])
@@ -175,6 +177,7 @@ async def test_what_is_no_domain_is_never_asked_for(checked: Checked, address: s
 
 async def test_names_that_nobody_has_are_asked_only_of_resolvers_that_are_named(store: Store) -> None:
     job = DomainChecks(store, Routing(), DnsSection(), stored=lambda: None, changed=lambda: None)
+    # Reserved by RFC 2606 and RFC 6762: no public resolver can know them.
     for domain in ("acme.example", "acme.test", "mail.example.com", "acme.invalid", "host.local"):
         await job.watch("default", [Inbox(email=f"sam@{domain}")])
     assert await due_domain(store) is None

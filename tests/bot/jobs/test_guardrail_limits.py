@@ -15,6 +15,7 @@ async def test_a_decision_that_was_not_carried_out_before_guard_off_is_void(
     await guarded.rule(ACTS)
     guarded.sent(100)
     await guarded.bounce(6)
+    # Decided and not carried out: `guard off` comes between the two.
     guarded.remote.fails[guarded.sequence] = 500
     assert await guarded.advance() == []
     await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
@@ -46,6 +47,7 @@ async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_
     await guarded.rule(ACTS)
     guarded.sent(100)
     await guarded.advance(10 * MINUTE)
+    # Bounces of five hours come in one minute: counted as of now, they would look like a spike.
     guarded.clock.now += 5 * HOUR
     await guarded.bounce(6)
     assert await guarded.advance() == []
@@ -59,6 +61,7 @@ async def test_a_rule_only_suggests_when_its_author_lost_the_permission(
         assert (user, channel) == ("U1", CHANNEL)
         return False
 
+    # Asked when the rule fires: its author may have lost the role since they added it.
     strict = GuardrailWatch(guarded.store, guarded.contexts, planned=lambda: None, permitted=nobody)
     await guarded.rule(ACTS, by="U1")
     guarded.sent(100)

@@ -55,6 +55,7 @@ async def test_a_reload_counts_in_every_window_as_if_all_readings_were_there(
             reloaded.add((), found)
             read += len(found)
             assert len(found) <= 2 * 24 + 10, "a quarter of a day of each inbox"
+    # Only the days where a window begins need each reading; all of 10,000 inboxes would fill the memory.
     assert read < len(readings(whole)) / 2
     for later in (0.0, 1234.0, RELOAD_SECONDS):
         for span in SPANS:
@@ -89,4 +90,5 @@ async def test_readings_are_taken_in_beside_the_event_loop(
     await guarded.sampler.sample()
     await evaluate(guarded.watch)
     assert threads
+    # On the loop, a reload would hold up deliveries and clicks.
     assert threading.get_ident() not in threads

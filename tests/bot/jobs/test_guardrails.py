@@ -48,6 +48,7 @@ async def test_guard_off_between_two_pauses_stops_the_second(
     client = guarded.contexts.clients["default"]
     pause = client.pause_sequence
 
+    # A person types `guard off` while the first of two pauses is at the service.
     async def pause_and_turn_off(name: str) -> object:
         done = await pause(name)
         await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
@@ -70,6 +71,7 @@ async def test_a_process_that_dies_between_two_pauses_leaves_a_persons_pause_to_
 
     pause = guarded.contexts.clients["default"].pause_sequence
 
+    # The process dies when the first pause is confirmed, and before it notes that it asks for the second.
     async def pause_and_die(name: str) -> object:
         done = await pause(name)
         monkeypatch.setattr(guarded.store.incidents, "asking", die)
@@ -101,6 +103,7 @@ async def test_no_rule_misses_replies_that_the_service_left_out(guarded: Guarded
     await guarded.rule("notify about sequence when no replies after 50 sends in 24h")
     guarded.sent(100)
     rows = guarded.remote.stats["sequence", guarded.today]
+    # What is left out is unknown: read as zero, the rule would report that nobody replies.
     del rows[0]["replies"]
     rows.append({"group": "Q3 founders", "sends": 5, "replies": 0})
     assert await guarded.advance() == []

@@ -63,6 +63,7 @@ async def test_the_pause_of_a_domain_takes_over_what_rules_said_of_it_before(
     await guarded.rule("notify about domain when bounces > 4 in 1h")
     await guarded.bounce(5)
     assert len(await guarded.advance()) == 1
+    # The service pauses the domain after the rules have spoken: one trouble must not stay two messages.
     await arrive(guarded.store, PAUSED)
     await guarded.advance(10 * MINUTE)
     ((_, card),) = await messages(guarded)

@@ -78,6 +78,7 @@ async def test_new_leads_are_read_until_a_page_is_all_known(check: Check) -> Non
 async def test_an_old_lead_that_becomes_interested_is_found_in_its_turn(check: Check) -> None:
     check.remote.leads = [lead(number) for number in range(2_500)]
     await check.run()
+    # Behind the pages that one check reads (PAGES): its turn comes with the next.
     check.remote.leads.insert(1_900, lead(9_000))
     await check.run()
     assert await check.found() == []
@@ -89,6 +90,7 @@ async def test_a_cursor_that_the_service_refuses_is_forgotten(check: Check) -> N
     check.remote.leads = [lead(number) for number in range(2_500)]
     await check.run()
     await check.run()
+    # The service may have forgotten the cursor: kept, it would be refused at every check from then on.
     check.remote.refuses = 400
     await check.run()
     check.remote.refuses = 0

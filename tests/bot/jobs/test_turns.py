@@ -111,6 +111,7 @@ async def test_a_choice_whose_transaction_fails_is_made_again(
     def dies(*_: object) -> None:
         raise MemoryError
 
+    # The turn and its post are one transaction: a turn that stayed without the post would skip a person.
     monkeypatch.setattr(messages, "plan", dies)
     with pytest.raises(MemoryError):
         await arrive(store, interested(1), by=routes())

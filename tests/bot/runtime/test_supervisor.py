@@ -90,6 +90,7 @@ async def test_a_task_is_cancelled_and_waited_for_at_the_end() -> None:
         try:
             await asyncio.Event().wait()
         finally:
+            # A cleanup that takes a turn of the loop: not waited for, it would be cut off.
             await asyncio.sleep(0)
             ended = True
 

@@ -19,5 +19,6 @@ async def test_a_systemd_that_does_not_listen_ends_nothing(
 
 
 def test_a_watchdog_for_another_process_is_left_alone() -> None:
+    # A child inherits the variables: systemd waits for signs of life of the named process alone.
     assert interval({"WATCHDOG_USEC": "10000000", "WATCHDOG_PID": "8"}, process=7) is None
     assert interval({"WATCHDOG_USEC": "10000000", "WATCHDOG_PID": "7"}, process=7) == 5

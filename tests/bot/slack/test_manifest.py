@@ -15,6 +15,7 @@ def test_the_manifest_in_the_repository_is_the_one_that_the_table_makes() -> Non
 def test_the_platforms_limits_are_kept() -> None:
     app = manifest.manifest()
     display = app["display_information"]
+    # Slack refuses an app beyond these: https://docs.slack.dev/reference/app-manifest
     assert 1 <= len(display["name"]) <= 35
     assert len(display["description"]) <= 140
     assert 174 <= len(display["long_description"]) <= 4000

@@ -78,6 +78,7 @@ async def calls(bot: BotHarness, method: str) -> list[dict[str, Any]]:
 async def test_the_second_try_without_blocks_ends_with_the_same_lease(
     bot: BotHarness, messenger: MessageSender
 ) -> None:
+    # One second is left, and a call may take five: begun now, it could be cut off while Slack works on it.
     fault = {"method": "chat.postMessage", "kind": "error", "error": "invalid_blocks", "delay": 2.0}
     await bot.control("faults", **fault)
     assert isinstance(await say(messenger, "slow", message=CARD, seconds=3.0), NotSent)
@@ -90,6 +91,7 @@ async def test_the_second_try_without_blocks_ends_with_the_same_lease(
         ({"kind": "error", "error": "fatal_error"}, True),
         ({"kind": "status", "status": 500}, True),
         ({"kind": "garbage"}, True),
+        # A gateway answers in Slack's place: the call may still be on its way to Slack.
         ({"kind": "status", "status": 502}, False),
         ({"kind": "status", "status": 503}, False),
         ({"kind": "status", "status": 504}, False),
@@ -123,6 +125,7 @@ async def test_an_incompletely_read_history_proves_nothing(bot: BotHarness, mess
 
 async def test_only_the_bots_own_metadata_names_a_message(bot: BotHarness, messenger: MessageSender) -> None:
     world = bot.slack.workspace
+    # Another app may write the same key into metadata of its own.
     for kind in ("someone_elses", EVENT_TYPE):
         assert (await find(messenger, "k", since=moment().timestamp())).complete
         metadata = {"event_type": kind, "event_payload": {"key": "k"}}
@@ -138,6 +141,7 @@ async def test_a_post_for_a_deleted_thread_goes_to_the_channel_and_is_found_ther
     assert isinstance(sent, Sent)
     (message,) = await bot.messages()
     assert "thread_ts" not in message or message["thread_ts"] is None
+    # Looked for in the thread alone, it would be taken for lost and posted again.
     look = await find(messenger, "orphan", since=moment().timestamp(), thread_ts=gone)
     assert look.found == {"orphan": sent.ts}
 
@@ -165,6 +169,7 @@ async def test_a_post_without_its_metadata_is_still_found(
     await bot.control("faults", method="chat.postMessage", kind="error", error=code)
     await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
     assert isinstance(await say(messenger, "bare", message=CARD), Unknown)
+    # The key has to be in the message itself now: the answer is lost, and only a look-up can tell.
     (posted,) = await bot.messages()
     assert "metadata" not in posted
     assert (await find(messenger, "bare", since=began)).found == {"bare": posted["ts"]}

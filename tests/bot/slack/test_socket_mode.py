@@ -171,6 +171,7 @@ async def test_a_refresh_waits_for_every_acknowledgement_that_is_due(tmp_path: P
             running = asyncio.create_task(mode.run())
             await until(lambda: bool(mode.state["connected"]))
             typed = asyncio.create_task(bot.control("command", text="/slow"))
+            # The slow one must be under way when Slack asks for another connection.
             await asyncio.sleep(0.1)
             assert (await bot.control("command", text="/quick"))["ack"]["ok"]
             await bot.control("sockets", act="refresh")

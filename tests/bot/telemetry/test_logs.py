@@ -26,6 +26,7 @@ logs.MAX_QUEUED = 5
 
 async def test_an_unread_log_stops_neither_deliveries_nor_the_shutdown(tmp_path: Path) -> None:
     reader, writer = os.pipe()
+    # The smallest pipe, which a few lines fill.
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     try:
         async with (

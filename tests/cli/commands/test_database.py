@@ -128,6 +128,7 @@ def test_nothing_is_restored_while_a_bot_runs(offline: Shell) -> None:
     set_timer("sq_1")
     backup = offline.home / "backup.db"
     assert offline.run("database", "backup", str(backup)).code == 0
+    # The lock that a running bot holds: a bot on a replaced file would write where nobody reads.
     with sole_owner(load().database):
         result = offline.run("database", "restore", str(backup))
     assert (result.code, "Stop it" in result.err) == (1, True)

@@ -115,4 +115,5 @@ async def test_every_revision_is_served_whatever_stands_between_its_messages(
     # A client without structured content reads it here.
     assert json.loads(data["text"])["command"] == "whoami"
     assert answers[4]["result"]["isError"]
+    # JSON-RPC's code for a method that there isn't: https://www.jsonrpc.org/specification
     assert answers[5]["error"]["code"] == -32601

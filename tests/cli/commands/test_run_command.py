@@ -77,6 +77,7 @@ def test_a_lead_that_is_not_there_is_an_empty_array_and_a_failure(
 ) -> None:
     shell.set("OUTREACH_API_KEY", sandbox["api_keys"]["globex"])
     result = shell.run("lead", "ld_gone", "--json")
+    # A script reads an array in every case, and the failure from the exit code.
     assert (result.code, result.out) == (1, "[]\n")
     assert "ld_gone" in result.err
 
@@ -137,6 +138,7 @@ def test_words_keep_their_meaning_on_the_way_from_the_shell() -> None:
     def arguments(*words: str) -> object:
         return parse(run_command.line("pause", words)).arguments
 
+    # The shell has taken the quotes off: what was one word must stay one.
     assert arguments("Q3 CTO", "for", "2h") == parse('pause "Q3 CTO" for 2h').arguments
     typed = parse("pause 'say \"hi\"' reason it's late").arguments
     assert arguments('say "hi"', "reason", "it's late") == typed

@@ -53,9 +53,11 @@ def test_with_a_key_the_database_holds_no_secret_in_clear(shell: Shell) -> None:
     assert shell.run("webhooks", "create", "--url", f"{URL}/two", "--yes").code == 0
     clear, encrypted = (one["secret"].encode() for one in kept(shell))
     files = b"".join(file.read_bytes() for file in (shell.home / "state").glob("outreach.db*"))
+    # Else the other would be missing, too, if secrets were kept somewhere else.
     assert clear in files
     assert encrypted
     assert encrypted not in files
+    # A key is changed by a new one before it: what the old one encrypted must stay readable.
     shell.set("OUTREACH_SECRET_KEY", "second-key-of-the-tests,first-key-of-the-tests")
     assert [one["secret"].encode() for one in kept(shell)] == [clear, encrypted]
     shell.set("OUTREACH_SECRET_KEY", "wrong-key-of-the-tests")
@@ -70,6 +72,7 @@ def test_a_file_of_an_earlier_version_is_imported_and_deleted_with_its_secrets(s
     (folder / "webhooks.json").write_text(json.dumps({"default": [earlier], "other": []}))
     assert kept(shell) == [earlier]
     assert kept(shell) == [earlier]
+    # Read a second time: a file that is gone by then must not count as no subscriptions.
     assert list(folder.glob("webhooks.json*")) == []
     assert shell.run("webhooks", "create", "--url", URL).code == 1
 
@@ -171,6 +174,7 @@ def test_a_forgotten_secret_is_refused_by_a_bot_that_is_running(shell: Shell) ->
         assert (asked.code, "--yes" in asked.err) == (1, True)
         assert shell.run("webhooks", "forget", old["id"], "--after", "1s", "--yes").code == 0
         ends = time.monotonic() + 60
+        # A running bot may use a removed secret for some seconds more (FORGET_SECONDS).
         while deliver(address, old["secret"]) == 200:
             assert time.monotonic() < ends
             time.sleep(0.2)

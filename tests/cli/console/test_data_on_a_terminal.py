@@ -12,6 +12,7 @@ import pytest
 
 from cli.console import card_output, exit_codes
 
+# One sets the window's title, one is an escape in a single character, and one turns text around.
 OSC, C1, BIDI = "\x1b]0;owned\x07", "\x9b31m\x9d0;owned\x9c", "\u202egnp.exe\u2066"
 HOSTILE = f"Ada {OSC}{C1}{BIDI}\x7f\u200b\u2028\U000e0041 Lovelace\nüber 你好"
 ROW = {"first_name": HOSTILE, "email": "ada@acme.example"}

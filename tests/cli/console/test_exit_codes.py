@@ -71,6 +71,7 @@ def test_a_closed_pipe_is_not_a_failure(shell: Shell) -> None:
     process = shell.start("leads", "--json")
     assert process.stdout
     assert process.stderr
+    # Like `| head`, which leaves before the last line.
     process.stdout.close()
     assert process.stderr.read() == ""
     process.stderr.close()
@@ -129,6 +130,7 @@ def test_the_sandbox_ends_with_the_process_that_holds_its_lifeline() -> None:
         assert process.stdout
         assert process.stdin
         json.loads(process.stdout.readline())
+        # The end of the pipe is all that a killed parent can still tell.
         process.stdin.close()
         process.stdin = None
         assert process.communicate(timeout=PATIENCE)[1] == ""

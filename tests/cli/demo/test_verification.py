@@ -71,5 +71,6 @@ async def test_a_second_pause_on_the_domains_own_card_is_not_lost(monkeypatch: p
     edited = await _result(_Seen(PAUSED, again, posts=[(PAUSED, 120.0)]), monkeypatch)
     assert edited.passed
     assert "1 on the card of the same domain" in "\n".join(edited.lines)
+    # The card was never edited: nobody was told of the second pause.
     left = await _result(_Seen(PAUSED, again, posts=[(PAUSED, 0)]), monkeypatch)
     assert left.lost == 1

@@ -75,6 +75,7 @@ def test_every_check_passes_with_a_complete_setup(slack: Shell) -> None:
     with bot(slack, answer=401) as url:
         assert slack.run("webhooks", "create", "--url", url).code == 0
         result = slack.run("doctor", "--json")
+        # The trial has a wrong signature of the right form: who takes that takes anyone's deliveries.
         assert [(path, len(signature or "")) for path, signature in _Bot.asked] == [
             ("/webhooks/outreach", 64)
         ]
