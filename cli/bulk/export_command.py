@@ -19,7 +19,7 @@ from typing import IO
 
 from cli.console import exit_codes
 from cli.console.card_output import write_data
-from cli.console.interactive import ProgressUpdate, progress_bar, stopping
+from cli.console.interactive import ProgressUpdate, must_be_free, progress_bar, stopping
 from cli.console.resources import named_sequence
 from shared.api.pace import Priority
 from shared.commands.leads import STANDARD, record_of
@@ -43,11 +43,9 @@ def run(options: Namespace) -> int:
     folder = target.absolute().parent
     if is_file and not folder.is_dir():
         raise exit_codes.Failed(f"no such folder: {folder}")
-    # Before the service is asked: a long export must not fail at its last step.
-    if is_file and target.exists() and not options.force:
-        raise exit_codes.Failed(f"{target} already exists. Add --force to overwrite it.")
-    if is_file and target.exists() and not target.is_file():
-        raise exit_codes.Failed(f"{target} isn't a file. Use - for stdout.")
+    if is_file:
+        # Before the service is asked: a long export must not fail at its last step.
+        must_be_free(target, overwrite=options.force, option="--force")
     # Without a name and for its owner alone; beside the file, where there is space for a second one.
     # A lead's text may hold half a character, a lone surrogate, which no UTF-8 file takes: it is replaced.
     with tempfile.TemporaryFile(

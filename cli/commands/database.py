@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
 from cli.console import card_output, exit_codes
+from cli.console.interactive import must_be_free
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Tone
 from shared.settings import load
@@ -95,12 +96,7 @@ def _backup(source: Path, target: Path, *, overwrite: bool) -> int:
     """Copy the database while the bot goes on; whole, or not at all."""
     if not source.exists():
         raise exit_codes.Failed(f"There is no database at {source} yet.")
-    if target.exists() and not target.is_file():
-        raise exit_codes.Failed(f"{target} isn't a file. Name the file that the backup should become.")
-    if target.exists() and not overwrite:
-        raise exit_codes.Failed(
-            f"{target} already exists. Use another file name, or add --yes to overwrite it."
-        )
+    must_be_free(target, overwrite=overwrite, option="--yes")
     with closing(sqlite3.connect(source)) as database:
         _copy(database, target)
     return _done(f"Backed up to {target}")

@@ -7,7 +7,7 @@ import contextlib
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 PAGES_SEARCHED = 500
 """About a minute at the key's rate, with progress, and interruptible."""
-Print = Callable[[Sequence[Mapping[str, object]]], None]
 
 
 def run(command: Command, options: Namespace) -> int:
@@ -42,12 +41,21 @@ def run(command: Command, options: Namespace) -> int:
     except OutreachError as error:
         from shared.commands.errors import failed_card
 
-        card_output.show(failed_card(error, invocation), stream=sys.stderr)
-        return exit_codes.FAILED
-    form: Print | None = card_output.print_data if options.json else card_output.print_csv if as_csv else None
-    if invocation.changes:
-        return _show(_with_change(result, invocation.arguments), form=form, quiet=options.quiet)
-    return _show(_first(result, options.limit), form=form, bare=options.quiet)
+        raise exit_codes.Refused(failed_card(error, invocation)) from None
+    changes, form = invocation.changes, None
+    if options.json or as_csv:
+        form = card_output.print_data if options.json else card_output.print_csv
+    result = _with_change(result, invocation.arguments) if changes else _first(result, options.limit)
+    if form:  # a refusal has data, too
+        form(result.rows)
+    if result.refused:
+        raise exit_codes.Refused(result.card)
+    failed = result.effect == "failed"  # some of several, none of which could be changed
+    # A quiet change prints nothing unless it fails; a quiet list has no heading and no notes.
+    if not form and (failed or not (changes and options.quiet)):
+        is_bare = options.quiet and not failed
+        card_output.show(result.card, stream=sys.stderr if failed else None, bare=is_bare)
+    return exit_codes.FAILED if failed else exit_codes.DONE
 
 
 def line(name: str, words: Sequence[str]) -> str:
@@ -71,9 +79,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Result:
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))
-    names_channel = isinstance(invocation.arguments, InChannel)
-    if names_channel:
-        invocation = await with_channel_id(invocation, settings)
+    invocation = await with_channel_id(invocation, settings)
     async with open_context(settings, settings.workspace(invocation.workspace)) as opened:
         context = replace(
             opened,
@@ -92,7 +98,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Result:
             done = await run_command(invocation, replace(context, progress=searched))
         if isinstance(done, Question):
             done = await _confirmed(done, context, yes=context.unseen)
-        if names_channel:
+        if isinstance(invocation.arguments, InChannel):
             done = replace(done, card=await with_channel_names(done.card, settings))
         return done
 
@@ -137,24 +143,3 @@ def _first(result: Result, limit: int | None) -> Result:
         total = table.total or len(table.rows)
         card = replace(card, table=replace(table, rows=table.rows[:limit], total=total))
     return replace(result, rows=result.rows[:limit], card=card)
-
-
-def _show(
-    result: Result,
-    *,
-    form: Print | None = None,
-    quiet: bool = False,
-    bare: bool = False,
-) -> int:
-    """Print the answer as a card, or its data in a `form`; a refusal has data, too.
-
-    A `quiet` change prints nothing unless it fails; a `bare` list has no heading and no notes.
-    """
-    if form:
-        form(result.rows)
-    if result.refused:
-        raise exit_codes.Refused(result.card)
-    failed = result.effect == "failed"  # some of several, none of which could be changed
-    if not form and (failed or not quiet):
-        card_output.show(result.card, stream=sys.stderr if failed else None, bare=bare and not failed)
-    return exit_codes.FAILED if failed else exit_codes.DONE

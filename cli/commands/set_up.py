@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from cli.console import card_output, exit_codes
+from cli.console.interactive import must_be_free
 from shared.settings import load
 from shared.settings.template import NOTHING, commented_template
 from shared.storage.private_file import make_private_folder, replacing
@@ -17,8 +18,7 @@ from shared.storage.private_file import make_private_folder, replacing
 def init(options: Namespace) -> int:
     """Write the file; one that is there is overwritten only with `--yes`."""
     path: Path = options.file
-    if path.exists() and not options.yes:
-        raise exit_codes.Failed(f"{path} already exists. Add --yes to overwrite it.")
+    must_be_free(path, overwrite=options.yes, option="--yes")
     if options.interactive:
         from cli.commands.interactive_init import ask_settings, next_steps
 

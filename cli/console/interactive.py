@@ -9,10 +9,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from cli.console.exit_codes import Failed
 from shared.frozen import frozen
 from shared.text.formats import show_clock
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
 REPEAT_SECONDS = 0.5
@@ -37,6 +41,14 @@ def confirm(question: str, *, yes: bool) -> None:
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise Failed("nothing was changed")
+
+
+def must_be_free(target: Path, *, overwrite: bool, option: str) -> None:
+    """Go on only where a file may be written; raises `Failed` where one is there, or something that is no file."""
+    if target.exists() and not target.is_file():
+        raise Failed(f"{target} isn't a file. Name the file that is to be written.")
+    if target.exists() and not overwrite:
+        raise Failed(f"{target} already exists. Add {option} to overwrite it.")
 
 
 @contextlib.contextmanager

@@ -278,9 +278,9 @@ async def _bot(http: aiohttp.ClientSession, settings: Settings, stored: _Stored)
         return [doubtful("Bot", f"not running at {address}", fix="Start it: outreach bot")]
     with contextlib.suppress(ValueError, TypeError):  # some other program may listen there
         state = dict(json.loads(text))
-    is_ready = status == 200
-    findings = [good("Bot", f"ready at {address}")] if is_ready else []
-    findings += [] if is_ready else [bad("Bot", f"not ready: {text[:200]}", fix="See its log.")]
+    # Some other program may listen there, and answer with a page.
+    not_ready = bad("Bot", f"not ready: {text[:200]}", fix="See its log.")
+    findings = [good("Bot", f"ready at {address}") if status == 200 else not_ready]
     if theirs := visible(str(state.get("instance") or "")):
         findings.append(_same_database(settings, theirs, stored.instance))
     connection = state.get("socket_mode")
