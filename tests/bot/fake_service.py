@@ -42,10 +42,6 @@ class Remote:
     cut: int = 0
     """So many of the next PATCHes take effect and are never answered."""
 
-    def place(self, channel: str) -> tuple[str, str, str]:
-        """Where a workspace is, its key, and where its alerts go."""
-        return self.url, KEY, channel
-
     def add(self, name: str, *, status: str = "active", steps: int = 3) -> str:
         """One more sequence; returns its id."""
         key = f"sq_{len(self.sequences) + 1:04}"

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from bot.alerts import rendering
 from bot.alerts.reminders import Reminders
 from bot.alerts.routing import People, Routes
-from shared.domain.card import Card
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy, Routing
 from shared.store import Store
 from shared.store.deliveries import Arrival
 from shared.store.jobs import POST, RELEASE, REMIND, wake_all
 from shared.store.messages import Post, Sent
-from tests.bot.due import claim_repaints, claim_turns, next_in
+from tests.bot.due import claim_turns, next_in
 
 ANN = Actor(name="ann", id="U1", face="slack")
 CHANNEL = "C1"
@@ -88,10 +86,3 @@ async def sweep(
     """What a look at what waits has posted."""
     await look(store, rules=rules, routing=routing)
     return await post_all(store, clock)
-
-
-async def shown(store: Store) -> Card:
-    """The card of the one alert, as it would be painted now."""
-    messages = await claim_repaints(store, limit=10)
-    cards = [message[0] for message in messages if message[0].kind == "alert"]
-    return rendering.card_of(cards[0], several=False)

@@ -102,22 +102,15 @@ items = st.builds(
 )
 
 
-@settings(thorough, max_examples=15)
-@given(st.builds(lambda card, n: [card] * n, items, st.integers(1, 20)))
-def test_no_list_of_cards_breaks_a_limit(many: list[Card]) -> None:
-    message = card_blocks.render_list("Many", many)
-    assert blockkit.problems(message.blocks) == []
-    assert len(json.dumps(message.blocks)) <= 13_200
-    assert len(message.blocks) <= 50
-
-
 @settings(thorough, max_examples=20)
-@given(card=cards, listed=st.lists(items, max_size=40))
-def test_no_list_below_a_card_breaks_a_limit(card: Card, listed: list[Card]) -> None:
-    message = card_blocks.render_with(card, listed)
-    assert blockkit.problems(message.blocks) == []
-    assert len(json.dumps(message.blocks)) <= 13_200
-    assert len(message.blocks) <= 50
+@given(card=cards, listed=st.lists(items, max_size=40), many=items.map(lambda one: [one] * 20))
+def test_no_list_of_cards_alone_or_below_another_breaks_a_limit(
+    card: Card, listed: list[Card], many: list[Card]
+) -> None:
+    for message in (card_blocks.render_list("Many", many), card_blocks.render_with(card, listed)):
+        assert blockkit.problems(message.blocks) == []
+        assert len(json.dumps(message.blocks)) <= 13_200
+        assert len(message.blocks) <= 50
 
 
 def test_a_cards_words_are_all_shown_as_they_are_when_they_fit() -> None:

@@ -24,9 +24,6 @@ class BotWithService:
     async def sequences(self) -> list[dict[str, Any]]:
         return await sequences_of(self.service, http=self.bot.http)
 
-    async def status(self, name: str) -> str:
-        return next(str(one["status"]) for one in await self.sequences() if one["id"] == name)
-
 
 @pytest.fixture
 async def served(tmp_path: Path) -> AsyncIterator[BotWithService]:

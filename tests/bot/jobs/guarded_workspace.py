@@ -6,8 +6,6 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import sqlalchemy as sa
-
 from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.guardrails.samples import GuardrailSampler
@@ -17,7 +15,6 @@ from shared.guardrails.catalog import SHIPPED
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import StoredRule, Switch
 from shared.store import Store
-from shared.store.db import schema
 from tests.bot.due import evaluate
 from tests.bot.fake_service import Remote
 from tests.bot.manual_clock import MINUTE, ManualClock, arrive, post_all
@@ -77,13 +74,6 @@ class GuardedWorkspace:
     async def posted_cards(self) -> list[Card]:
         posts = await post_all(self.store, self.clock)
         return [rendering.read_note(post.note) for post in posts if post.note]
-
-    async def titles(self) -> set[str]:
-        """What the messages in the channel say now, after their edits."""
-        stored = await self.store.database.read(
-            lambda tx: tx.execute(sa.select(schema.posts.c.note)).scalars().all()
-        )
-        return {rendering.read_note(note).title for note in stored if note}
 
     async def audit(self) -> list[AuditEntry]:
         return list(await self.store.records.audit("default"))

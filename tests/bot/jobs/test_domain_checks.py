@@ -14,7 +14,6 @@ from bot.worker import Kind
 from shared.api.models import Inbox
 from shared.domain.card import Card, Tone
 from shared.domain_health.lookup import Lookup, Pace
-from shared.domain_health.report import Check, Value
 from shared.records.records import Subscription
 from shared.settings.sections import DnsSection, Routing
 from shared.store import Store, jobs
@@ -48,9 +47,6 @@ class Checked:
         await do_due(self.store, self.kind)
         await self.store.deliveries.route(self.by.decide)
         return await post_all(self.store, self.clock)
-
-    async def value(self, check: Check) -> Value:
-        return (await self.store.domains.reports())[DOMAIN].of(check).value
 
 
 def card_of(post: Post) -> Card:

@@ -101,10 +101,11 @@ async def test_a_lost_or_silent_connection_is_replaced(tmp_path: Path, act: str,
         assert f"× (last reason: {reason}" in (await diagnosed(bot)).found
 
 
-async def test_socket_mode_switched_off_is_reported_until_it_is_on_again(
-    tmp_path: Path,
+@pytest.mark.parametrize("at_start", [False, True])
+async def test_socket_mode_that_is_off_is_reported_until_it_is_on_and_stops_no_delivery(
+    tmp_path: Path, *, at_start: bool
 ) -> None:
-    async with socket_harness(tmp_path) as bot:
+    async with socket_harness(tmp_path, disabled=at_start) as bot:
         await bot.control("sockets", act="disable")
 
         async def refused() -> bool:
@@ -115,8 +116,10 @@ async def test_socket_mode_switched_off_is_reported_until_it_is_on_again(
         assert answer.tone is Tone.BAD
         assert answer.found.startswith("refused")
         assert (await bot.get("/readyz"))[0] == 200, "deliveries are taken in any case"
+        assert await bot.deliver(interested(1)) == 200
+        await bot.until_posted(1)
         await bot.control("sockets", act="enable")
-        await connected(bot, times=2)
+        await connected(bot, times=1 if at_start else 2)
         assert await answers(bot)
 
 
@@ -133,20 +136,6 @@ async def test_a_connection_that_slack_wants_refreshed_is_replaced_without_leavi
             return len(bot.slack.sockets.connections) == 1
 
         await until(one)
-
-
-async def test_socket_mode_rejected_at_the_start_is_reported_and_stops_no_delivery(tmp_path: Path) -> None:
-    async with socket_harness(tmp_path, disabled=True) as bot:
-
-        async def refused() -> bool:
-            return "refused" in (await state(bot))["trouble"]
-
-        await until(refused)
-        assert await bot.deliver(interested(1)) == 200
-        await bot.until_posted(1)
-        await bot.control("sockets", act="enable")
-        await connected(bot, times=1)
-        assert await answers(bot)
 
 
 async def test_a_refresh_waits_for_every_acknowledgement_that_is_due(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from rich.cells import cell_len
 
 from cli.commands import run_command
 from cli.line import words as every_word
@@ -15,25 +14,6 @@ from shared.commands import COMMANDS, parse
 from shared.commands.base import Face
 from shared.commands.leads import Add
 from tests.cli.conftest import Shell
-
-
-@pytest.mark.parametrize("columns", [60, 200])
-def test_a_reading_command_answers_in_60_and_200_columns(shell: Shell, columns: int) -> None:
-    lines = (
-        "status",
-        "sequences",
-        "inboxes",
-        "stats",
-        "stats by step 7d",
-        "leads",
-        "open",
-        "audit",
-        "whoami",
-    )
-    for typed in lines:
-        result = shell.run(*typed.split(), columns=columns)
-        assert (result.code, result.err) == (0, "")
-        assert 1 <= max(map(cell_len, result.out.splitlines())) <= columns
 
 
 def test_a_misspelled_command_is_answered_with_the_nearest(shell: Shell) -> None:

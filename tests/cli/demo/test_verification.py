@@ -56,14 +56,14 @@ async def _result(seen: _Seen, monkeypatch: pytest.MonkeyPatch) -> Result:
     return await Verifier(cast("Installation", seen)).close()
 
 
-async def test_an_alert_without_a_card_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    lost = await _result(_Seen(INTERESTED, PAUSED, posts=[(INTERESTED, 0)]), monkeypatch)
-    assert (lost.lost, lost.doubled, lost.passed) == (1, 0, False)
-
-
-async def test_an_alert_with_two_cards_is_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
-    doubled = await _result(_Seen(INTERESTED, posts=[(INTERESTED, 0), (INTERESTED, 0)]), monkeypatch)
-    assert (doubled.lost, doubled.doubled, doubled.passed) == (0, 1, False)
+@pytest.mark.parametrize(
+    ("bodies", "cards", "lost", "doubled"), [((INTERESTED, PAUSED), 1, 1, 0), ((INTERESTED,), 2, 0, 1)]
+)
+async def test_an_alert_without_a_card_is_lost_and_one_with_two_is_doubled(
+    bodies: tuple[dict[str, Any], ...], cards: int, lost: int, doubled: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = await _result(_Seen(*bodies, posts=[(INTERESTED, 0)] * cards), monkeypatch)
+    assert (result.lost, result.doubled, result.passed) == (lost, doubled, False)
 
 
 async def test_a_second_pause_on_the_domains_own_card_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
