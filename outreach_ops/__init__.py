@@ -35,8 +35,6 @@ def main() -> int:
         return 2
     # First on the path, so that the program runs its own `cli` and `shared` wherever it is started.
     sys.path.insert(0, _HOME)
-    # Httpx loads its own command line where it can, and with it click, Pygments and half of Rich: 3 MB, 20 ms a start.
-    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type] # None refuses an import, as httpx expects
     from cli.main import main as run
 
     return run()

@@ -160,19 +160,16 @@ class History:
         start: datetime | None = None,
         end: datetime | None = None,
         kind: str = "",
-        key: str = "",
-        domain: str = "",
         field: str = "",
         limit: int = 50,
     ) -> tuple[Transition, ...]:
-        """The transitions, newest first: all, or of one kind, one thing, the inboxes of a domain, or one field."""
+        """The transitions, newest first: all, or of one kind or field."""
         c = transitions.c
         which = [c.workspace == workspace]
         which += [c.at >= int(start.timestamp())] if start is not None else []
         which += [c.at <= int(end.timestamp())] if end is not None else []
-        chosen = {c.kind: kind, c.key: key, c.field: field}
+        chosen = {c.kind: kind, c.field: field}
         which += [column == value for column, value in chosen.items() if value]
-        which += [c.key.iendswith(f"@{domain}", autoescape=True)] if domain else []
         columns = sa.select(c.at, c.kind, c.key, c.label, c.field, c.before, c.after)
         rows = connection.execute(
             columns.where(*which).order_by(c.at.desc(), c.id.desc()).limit(limit)

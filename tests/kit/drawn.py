@@ -26,7 +26,6 @@ _CHANGING: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"[·█▚▒━‖│]{20,}", "(a lane)"),  # as long as the dashboard has run
     (r'(?<="used_last_second": )\d+', "some"),  # the machine decides which requests are of one second
     (r" · today \d+", ""),  # read by itself, and shown once it is there
-    (r"[·●]{5}  ", "·····  "),  # the dashboard's heartbeat
     (r"/tmp/[\w/.-]*?(?=[\w.-]+\.(?:db|toml|csv))", "FOLDER/"),
 )
 

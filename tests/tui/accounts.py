@@ -19,7 +19,6 @@ from tui.feed.poller import Tick, intervals
 from tui.feed.startup import ServiceFeed
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
-from tui.model.changes import ChangeLine
 from tui.model.happened import Mark
 
 NOW = datetime(2026, 3, 2, 14, 32, 7, tzinfo=UTC)
@@ -147,7 +146,7 @@ def board_of(snapshot: Snapshot, **more: Any) -> Board:
     return compose(snapshot, intervals=intervals(30), **more)
 
 
-def tick_of(snapshot: Snapshot, *, beats: int = 1, changes: tuple[ChangeLine, ...] = ()) -> Tick:
+def tick_of(snapshot: Snapshot, *, beats: int = 1, changes: tuple[Mark, ...] = ()) -> Tick:
     """A tick with that snapshot."""
     return Tick(snapshot=snapshot, board=board_of(snapshot), beats=beats, changes=changes)
 

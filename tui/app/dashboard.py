@@ -32,14 +32,13 @@ from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import DomainFacts
 from tui.model.facts import Read
 from tui.model.frame import Frame
-from tui.model.happened import together
 from tui.model.lines import Freshness, PageRef
 from tui.model.offers import Offer
-from tui.model.reply_news import ReplyNews
+from tui.model.replies import ReplyNews
 from tui.model.workspaces import WorkspaceLine
 from tui.screens.base import Page
 from tui.screens.board import BoardPage
-from tui.screens.details import PAGES, SPAN, DetailPage
+from tui.screens.details import PAGES, SPAN, DetailPage, SequencesPage, WorkspacesPage
 from tui.system.notifications import OFF, TerminalNotifier
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, theme
@@ -293,8 +292,6 @@ class DashboardApp(ErrorBoundary, App[int]):
             from tui.screens.wall import WallPage
 
             return WallPage(began=self.now())
-        from tui.screens.lists import SequencesPage, WorkspacesPage
-
         return WorkspacesPage() if name == "workspaces" else SequencesPage()
 
     def workspace_lines(self) -> list[WorkspaceLine]:
@@ -371,12 +368,11 @@ class DashboardApp(ErrorBoundary, App[int]):
             return
         start = end - span
         fresh = frame.is_past or frame.freshness("inboxes") < Freshness.LATE
-        incident = await state.history.incident(
-            inboxes, start=start, end=end, fresh=fresh, thresholds=state.thresholds
-        )
-        noticed = await state.history.marks(PageRef(kind="incident"), start=start, end=end)
         recorded = await state.feed.recorded_marks(start=start, end=end) if state.feed else ()
-        page.set_incident(incident.with_marks(together(recorded, noticed)))
+        incident = await state.history.incident(
+            inboxes, recorded, start=start, end=end, fresh=fresh, thresholds=state.thresholds
+        )
+        page.set_incident(incident)
 
     # -- alarms ----------------------------------------------------------------------------------------
 
@@ -574,9 +570,8 @@ def unknown_keys(keys: Mapping[str, str]) -> list[str]:
     bindings = (*Page.BINDINGS, *IncidentsPage.BINDINGS, *RepliesPage.BINDINGS)
     names = [binding.id for binding in bindings if isinstance(binding, Binding) and binding.id]
     warnings = []
-    for name in keys:
-        if name not in names:
-            near = difflib.get_close_matches(name.lower(), names, n=1)
-            hint = f"did you mean {near[0]}?" if near else "valid names are in docs/dashboard.md"
-            warnings.append(f"[dashboard.keys] {visible(name)} isn't a key name; {hint}")
+    for name in (name for name in keys if name not in names):
+        near = difflib.get_close_matches(name.lower(), names, n=1)
+        hint = f"did you mean {near[0]}?" if near else "valid names are in docs/dashboard.md"
+        warnings.append(f"[dashboard.keys] {visible(name)} isn't a key name; {hint}")
     return warnings

@@ -66,17 +66,16 @@ async def run_dashboard(
     encoding = output_encoding(sys.stdout.encoding, environ)
     is_plain = options.ascii or environ.get("TERM") == "linux" or not speaks_unicode(encoding)
     driver = AsciiDriver if is_plain else TerminalDriver
-    states = [
-        _state(
-            settings,
-            name,
-            load=load,
-            read_only=options.read_only or is_viewer,
-            open_records=open_records,
-            open_replies=open_replies,
-        )
-        for name in _workspaces(settings, workspace)
-    ]
+    here = settings.workspace(workspace)
+    others = [place.name for place in settings.workspaces.values() if place is not here]
+    states = []
+    for name in (here.name, *others):
+        feed = ServiceFeed(settings, workspace=name, open_records=open_records, now=utc_now)
+        changes = PendingChanges(feed.run, now=utc_now, read_only=options.read_only or is_viewer)
+        queue = None
+        if open_replies and feed.has_bot:
+            queue = partial(opened_replies, load, name, open_replies)
+        states.append(WorkspaceState(workspace=name, feed=feed, pending_changes=changes, open_replies=queue))
     if states[0].feed and (stored := states[0].feed.stored_tick()):
         states[0].take(stored, now=utc_now())  # the first screen that is painted shows it
     app = DashboardApp(
@@ -103,32 +102,3 @@ async def run_dashboard(
     if app.failure:
         raise app.failure
     return app.return_code or 0
-
-
-def _workspaces(settings: Settings, first: str | None) -> list[str]:
-    """Every workspace of the settings, that which was named first, or else the default."""
-    here = settings.workspace(first)
-    return [
-        here.name,
-        *(workspace.name for workspace in settings.workspaces.values() if workspace is not here),
-    ]
-
-
-def _state(
-    settings: Settings,
-    workspace: str,
-    *,
-    load: Callable[[], Settings],
-    read_only: bool,
-    open_records: OpenRecords,
-    open_replies: OpenReplies | None,
-) -> WorkspaceState:
-    feed = ServiceFeed(settings, workspace=workspace, open_records=open_records, now=utc_now)
-    return WorkspaceState(
-        workspace=workspace,
-        feed=feed,
-        pending_changes=PendingChanges(feed.run, now=utc_now, read_only=read_only),
-        open_replies=partial(opened_replies, load, workspace, open_replies)
-        if open_replies and feed.has_bot
-        else None,
-    )

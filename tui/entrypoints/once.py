@@ -30,9 +30,8 @@ from tui.feed.startup import OpenRecords, may_hold_data, read_marks, read_pasts
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, DomainFacts, compose
 from tui.model.frame import Frame
-from tui.model.happened import Mark, together
+from tui.model.happened import Mark
 from tui.model.incident import Incident
-from tui.model.lines import PageRef
 from tui.screens.incidents import IncidentsPage
 from tui.screens.report import report
 from tui.system.terminal import output_encoding, speaks_unicode, writable
@@ -189,16 +188,16 @@ async def _lanes(
 ) -> Incident:
     """The time up to this reading, which is kept: what changed since the last one is part of it."""
     inboxes = snapshot.inboxes.value or ()
-    async with History(settings.history_database, thresholds=place.thresholds) as store:
-        history = HistoryAccess(store, workspace=place.name)
-        await history.keep(snapshot, now=end)
-        lanes = await history.incident(inboxes, start=start, end=end, fresh=True, thresholds=place.thresholds)
-        noticed = await history.marks(PageRef(kind="incident"), start=start, end=end)
     recorded: Sequence[Mark] = ()
     if open_records and may_hold_data(settings.database_file):
         async with open_records(settings) as records:
             recorded = await read_marks(records, snapshot, start=start, end=end)
-    return lanes.with_marks(together(recorded, noticed))
+    async with History(settings.history_database, thresholds=place.thresholds) as store:
+        history = HistoryAccess(store, workspace=place.name)
+        await history.keep(snapshot, now=end)
+        return await history.incident(
+            inboxes, recorded, start=start, end=end, fresh=True, thresholds=place.thresholds
+        )
 
 
 async def _picture(tick: Tick, page: IncidentsPage | None) -> str:

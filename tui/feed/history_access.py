@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
@@ -17,9 +17,8 @@ from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
 from shared.frozen import frozen
 from shared.records.history import HistoryUnavailable, Transition
-from tui.model.changes import ChangeLine, change_lines
 from tui.model.course import LEAST_SPAN, Course, course_of
-from tui.model.happened import Mark, of_transitions
+from tui.model.happened import Mark, of_transitions, together
 from tui.model.incident import Incident, lanes_of
 from tui.model.lines import PageRef
 
@@ -51,7 +50,7 @@ class RecalledState:
 
     snapshot: Snapshot | None = None
     trends: Trends = field(default_factory=dict)
-    changes: tuple[ChangeLine, ...] = ()
+    changes: tuple[Mark, ...] = ()
 
 
 class HistoryAccess:
@@ -80,14 +79,13 @@ class HistoryAccess:
             return RecalledState()
         self.notice = self._history.notice
         self._told, self._told_at = frozenset(transitions), max((c.at for c in transitions), default=now)
-        inboxes = (snapshot.inboxes.value if snapshot else None) or ()
         return RecalledState(
             snapshot=snapshot and replace(as_recalled(snapshot), problems=problems),
             trends=trends,
-            changes=change_lines(transitions, inboxes=inboxes),
+            changes=of_transitions(transitions),
         )
 
-    async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
+    async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[Mark, ...]:
         """Store a snapshot; what has changed since the last one, also where another process noticed it first."""
         await self._or(self._history.add(snapshot, now=now), ())
         # The bot's polls write to the same history: what it noticed first is read, not what `add` gives back.
@@ -96,7 +94,7 @@ class HistoryAccess:
         new = [change for change in transitions if change not in self._told]
         if new:  # times are whole seconds, so those of the newest one are read again
             self._told, self._told_at = frozenset(transitions), max(change.at for change in new)
-        return change_lines(new, inboxes=snapshot.inboxes.value or ())
+        return of_transitions(new)
 
     async def follow_problems(
         self, present: Sequence[ProblemStart], *, spared: str, now: datetime
@@ -120,23 +118,19 @@ class HistoryAccess:
         covered = await self._or(self._history.covered(self._workspace, end=now), ())
         return course_of(samples, start=start, end=now, points=points, covered=covered, thresholds=thresholds)
 
-    async def marks(self, about: PageRef, *, start: datetime, end: datetime) -> tuple[Mark, ...]:
-        """Changes that polls noticed: of a sequence, an inbox, the inboxes of a domain, or of everything."""
-        which = {"kind": about.kind, "key": about.key}
-        if about.kind == "domain":
-            which = {"kind": "inbox", "domain": about.key}
-        elif about.kind == "incident":
-            which = {"field": "status"}
-        reading = self._history.transitions(
-            self._workspace, start=start, end=end, limit=MOST_TRANSITIONS, **which
-        )
-        return tuple(of_transitions(await self._or(reading, ())))
-
     async def incident(
-        self, inboxes: Sequence[Inbox], *, start: datetime, end: datetime, fresh: bool, thresholds: Thresholds
+        self,
+        inboxes: Sequence[Inbox],
+        recorded: Iterable[Mark],
+        *,
+        start: datetime,
+        end: datetime,
+        fresh: bool,
+        thresholds: Thresholds,
     ) -> Incident:
         """The lanes of all domains, from where any is known, up to a moment at which `inboxes` stood so.
 
+        On them is what the bot has `recorded`, and what polls noticed besides.
         Not `fresh`: they were read long before.
         """
         history, name = self._history, self._workspace
@@ -161,7 +155,10 @@ class HistoryAccess:
             thresholds=thresholds,
         )
         begin = min((lane.segments[0].start for lane in lanes if lane.segments), default=start)
-        return Incident(start=min(begin, end - LEAST_SPAN), end=end, lanes=lanes)
+        reading = history.transitions(name, start=start, end=end, field="status", limit=MOST_TRANSITIONS)
+        noticed = of_transitions(await self._or(reading, ()))
+        incident = Incident(start=min(begin, end - LEAST_SPAN), end=end, lanes=lanes)
+        return incident.with_marks(together(recorded, noticed))
 
     async def moments(self, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         return await self._or(self._history.snapshot_times(self._workspace, start=start, end=end), ())

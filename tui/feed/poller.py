@@ -28,7 +28,7 @@ from shared.frozen import frozen
 from tui.feed.history_access import HistoryAccess, RecalledState
 from tui.model.alarms import start_of
 from tui.model.board import Board, DomainFacts, compose, with_starts
-from tui.model.changes import ChangeLine
+from tui.model.happened import Mark
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient  # at run time it would be loaded before the first paint
@@ -57,7 +57,7 @@ class Tick:
 
     snapshot: Snapshot
     board: Board
-    changes: tuple[ChangeLine, ...]
+    changes: tuple[Mark, ...]
     beats: int
 
 
@@ -115,7 +115,7 @@ class Poller:
         self._board: Board | None = None
         """The last one that was delivered."""
         self.has_delivered = asyncio.Event()
-        self._news: tuple[ChangeLine, ...] = ()
+        self._news: tuple[Mark, ...] = ()
         """The changes that the history has recorded since the last tick, newest first."""
         self._trends_at = time.monotonic()
 

@@ -18,8 +18,8 @@ from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
 from tui.model.alarms import Alarm, acknowledged, update
 from tui.model.board import Board, unread
-from tui.model.changes import ChangeLine
 from tui.model.frame import Frame
+from tui.model.happened import Mark
 
 if TYPE_CHECKING:
     from shared.domain.reply_queue import ReplyQueue
@@ -40,7 +40,7 @@ class WorkspaceState:
     open_replies: OpenQueue | None = None
     """Opens the queue of replies in the bot's records; None where they aren't shared."""
     last: Tick | None = None
-    changes: deque[ChangeLine] = field(default_factory=lambda: deque(maxlen=MOST_CHANGES))
+    changes: deque[Mark] = field(default_factory=lambda: deque(maxlen=MOST_CHANGES))
     alarms: tuple[Alarm, ...] = ()
     has_looked: bool = False
     """The present was compared with something before: only what is new since then is raised."""
@@ -98,7 +98,6 @@ class WorkspaceState:
             alarms=self.alarms,
             notices=tuple(notices),
             mode=mode or ("read-only" if self.only_reads else ""),
-            beats=self.last.beats if self.last else 0,
             only_reads=self.only_reads,
         )
         self._frame = made.after(self._frame)

@@ -16,7 +16,7 @@ from shared.domain.workspace_verdict import BAD, DOMAIN_KINDS, GUARDRAIL, PAUSED
 from shared.frozen import frozen
 from shared.records.domains import DomainPause
 from shared.text.sanitize import visible
-from tui.model.changes import ChangeLine
+from tui.model.happened import Mark, MarkKind
 from tui.theme.words import clock
 
 SETTLES = timedelta(seconds=30)
@@ -116,7 +116,7 @@ def update(
     now: datetime,
     domains_read: bool = True,
     first_look: bool = False,
-    changes: Iterable[ChangeLine] = (),
+    changes: Iterable[Mark] = (),
 ) -> Update:
     """Follow the conditions of another look.
 
@@ -200,14 +200,14 @@ def _is_worse(before: str, after: str) -> bool:
 
 
 def begin(
-    condition: Condition, *, now: datetime, first_look: bool, changes: Iterable[ChangeLine]
+    condition: Condition, *, now: datetime, first_look: bool, changes: Iterable[Mark]
 ) -> tuple[datetime, bool]:
     """The start of a condition that wasn't followed before, and True where it may have begun earlier."""
     if told := condition.began or condition.since:
         return told, condition.is_older
     if not first_look:
         return now, condition.is_older
-    rested = (line.at for line in changes if line.rests and line.key.rpartition("@")[2] == condition.where)
+    rested = (mark.at for mark in changes if mark.kind is MarkKind.STOPPED and mark.about == condition.where)
     last = max((at for at in rested if at <= now), default=None)
     if last and condition.kind != BAD:
         return last, condition.is_older
@@ -219,7 +219,7 @@ def start_of(
     *,
     now: datetime,
     first_look: bool,
-    changes: Iterable[ChangeLine],
+    changes: Iterable[Mark],
     recorded: Mapping[str, DomainPause] = MappingProxyType({}),
 ) -> ProblemStart:
     """The start of a condition, as far as one process can tell; `recorded` are the bot's records of domain pauses."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from shared.api.models import StatsRow
@@ -15,8 +15,8 @@ from shared.domain.workspace_verdict import SERVICE, Condition
 from shared.frozen import frozen
 from shared.records.domains import DomainPast
 from shared.text.formats import show_count, show_exact_span, show_number
-from tui.model.changes import ChangeLine
 from tui.model.frame import DomainLine, Frame
+from tui.model.happened import Mark
 from tui.model.lines import SequenceLine
 from tui.theme.words import clock
 
@@ -93,7 +93,7 @@ def domain_card(frame: Frame, line: DomainLine, read: Read, *, is_brief: bool = 
     if not is_brief:
         facts += _before(past, now=frame.now)
         facts += _whole_domain(frame, line)
-    seen = lately(frame.changes, about=line.key)
+    seen = lately(frame.changes, line.key, title=line.key)
     return Card(title=line.key, tone=line.tone, facts=tuple(facts), footer="" if is_brief else seen)
 
 
@@ -166,9 +166,9 @@ def inbox_card(frame: Frame, email: str, read: Read) -> Card | None:
         *_counts(line.stats),
     )
     text = (*line.verdict.reasons, *about)
-    return Card(
-        title=email, tone=line.tone, text=text, facts=facts, footer=lately(frame.changes, about=email)
-    )
+    own = [mark for mark in frame.changes if mark.subject in {email, inbox.domain}]
+    seen = lately(own, inbox.domain, title=email)
+    return Card(title=email, tone=line.tone, text=text, facts=facts, footer=seen)
 
 
 def _today(sent: int | None, limit: int | None) -> tuple[Fact, ...]:
@@ -191,17 +191,17 @@ def sequence_card(frame: Frame, line: SequenceLine) -> Card:
         fact("Steps", show_count(line.sequence.steps)),
         *_counts(line.stats),
     )
-    seen = lately(frame.changes, about=line.key)
+    seen = lately(frame.changes, line.key, title=line.sequence.label)
     return Card(title=line.sequence.label, tone=line.tone, text=(line.key, ALONE), facts=facts, footer=seen)
 
 
-def lately(changes: Sequence[ChangeLine], *, about: str) -> str:
-    """The last changes of something, and of the inboxes of a domain."""
+def lately(changes: Iterable[Mark], about: str, *, title: str) -> str:
+    """The last changes about a domain or a sequence; the title of the card needs no name in them."""
     lines = []
-    for change in changes:
-        if change.key == about or change.key.endswith(f"@{about}"):
-            whose = "" if change.key == about else f"{change.subject} "
-            lines.append(f"{local(change.at):%d %b %H:%M}  {whose}{change.text}")
+    for mark in changes:
+        if mark.about == about:
+            whose = "" if mark.subject == title else f"{mark.subject} "
+            lines.append(f"{local(mark.at):%d %b %H:%M}  {whose}{mark.text}")
     return "\n".join(lines[:LATELY])
 
 

@@ -21,8 +21,8 @@ from shared.text.formats import show_count, show_exact_span
 from shared.text.sanitize import visible
 from tui.model.alarms import Alarm, since_words
 from tui.model.board import Board, Figure, unread
-from tui.model.changes import ChangeLine
 from tui.model.columns import SIGN, Column, below_all, number, score_bar, sign_of, text_column
+from tui.model.happened import Mark
 from tui.model.lines import Freshness, InboxLine, SequenceLine
 from tui.theme.palette import SEEN, SIGNS, STOPPED, TONE_INK, Ink
 from tui.theme.words import Piece, Words, clock, width_of
@@ -89,15 +89,13 @@ class Frame:
     board: Board
     now: datetime
     """The time of what is shown: no page asks another clock."""
-    changes: tuple[ChangeLine, ...] = ()
+    changes: tuple[Mark, ...] = ()
     alarms: tuple[Alarm, ...] = ()
     is_past: bool = False
     notices: tuple[str, ...] = ()
     """Problems of the dashboard itself."""
     mode: str = ""
     """`read-only`, a command that runs, or which moment is shown."""
-    beats: int = 0
-    """Successful reads so far."""
     only_reads: bool = False
 
     @classmethod

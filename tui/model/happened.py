@@ -89,8 +89,12 @@ def together(recorded: Iterable[Mark], noticed: Iterable[Mark]) -> tuple[Mark, .
     return tuple(sorted(marks, key=lambda mark: mark.at))
 
 
-def of_transitions(transitions: Iterable[Transition]) -> Iterator[Mark]:
-    """Pauses of sequences, and inboxes that rest or send again, those of a domain at one time as one mark."""
+def of_transitions(transitions: Iterable[Transition]) -> tuple[Mark, ...]:
+    """Pauses of sequences, and inboxes that rest or send again, those of a domain at one time as one mark; the newest first."""
+    return tuple(sorted(_noticed(transitions), key=lambda mark: mark.at, reverse=True))
+
+
+def _noticed(transitions: Iterable[Transition]) -> Iterator[Mark]:
     inboxes: defaultdict[tuple[datetime, str, MarkKind], list[Transition]] = defaultdict(list)
     for change in transitions:
         if change.field != "status":

@@ -1,16 +1,18 @@
-"""The queue of replies as rows of a list. Pure."""
+"""The queue of replies as rows of a list, and which replies are news. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.reply_queue import QueuedReply
+from shared.domain.snapshot import Snapshot
 from shared.frozen import frozen
 from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
 from tui.model.columns import SIGN, Column, text_column
+from tui.model.lines import LeadLine
 from tui.theme.palette import SIGNS, TONE_INK, Ink
 from tui.theme.words import REST, Piece, clock
 
@@ -108,3 +110,27 @@ COLUMNS = (
     Column("reply", "Reply", 24, _words, least=16, grow=2),
     text_column("sequence", "Sequence", 20, lambda x: x.reply.sequence, Ink.MUTED, least=12, rank=3, grow=1),
 )
+
+
+class ReplyNews:
+    """Tells of each reply that the bot has recorded once, those left out that were there when the dashboard began."""
+
+    def __init__(self, *, since: datetime) -> None:
+        self._since = since
+        self._told: set[tuple[str, datetime]] = set()
+
+    def of(self, snapshot: Snapshot) -> Iterator[str]:
+        """The news in another snapshot, one line a reply."""
+        if not snapshot.replies:  # also where the records can't be read for a while
+            return
+        leads = {lead.email: lead for lead in snapshot.interested.value or ()}
+        present = {(reply.email, reply.received_at): reply for reply in snapshot.replies}
+        self._told &= present.keys()
+        for key, reply in present.items():
+            if reply.claimed_by or reply.received_at < self._since or key in self._told:
+                continue
+            self._told.add(key)
+            lead = leads.get(reply.email)
+            company = f" of {lead.company}" if lead and lead.company else ""
+            name = LeadLine(lead).name + company if lead else reply.email
+            yield f"Unclaimed reply: {name}" + (f", {reply.sequence}" if reply.sequence else "")

@@ -84,4 +84,4 @@ def _cell(value: str | float | None, column: Column) -> Words:
     if isinstance(value, str):
         return Words.of(visible(value), Ink.TEXT, wraps=True)
     whole = isinstance(value, int) or float(value).is_integer()
-    return Words.of(f"{value:,.0f}" if whole else f"{value:,.2f}", right=column.numeric)
+    return Words.of(f"{value:,.0f}" if whole else f"{value:,.2f}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shared.domain.card import Tone
 from shared.frozen import frozen
 from shared.text.formats import UNKNOWN
-from tui.model.board import RANK
+from tui.model.board import RANK, Figure
 from tui.model.columns import SIGN, Column, number, sign_of, text_column, text_of
 from tui.model.frame import Frame
 from tui.model.lines import Freshness
@@ -39,14 +39,8 @@ class WorkspaceLine:
     def words(self) -> str:
         return f"{self.key} {self.frame.headline.text}"
 
-    def value(self, metric: str) -> int | None:
-        return next((figure.value for figure in self.frame.board.figures if figure.metric == metric), None)
-
-    def rate(self, metric: str) -> str:
-        return (
-            next((figure.rate for figure in self.frame.board.figures if figure.metric == metric), "")
-            or UNKNOWN
-        )
+    def figure(self, metric: str) -> Figure:
+        return next(figure for figure in self.frame.board.figures if figure.metric == metric)
 
 
 def _verdict(line: WorkspaceLine, width: int) -> Sequence[Piece]:
@@ -61,7 +55,7 @@ def _age(line: WorkspaceLine, _: int) -> Sequence[Piece]:
 
 
 def _figure(column: str, title: str, metric: str) -> Column:
-    return number(column, title, lambda line: line.value(metric), width=9, rank=2, ink=Ink.STRONG)
+    return number(column, title, lambda line: line.figure(metric).value, width=9, rank=2, ink=Ink.STRONG)
 
 
 WORKSPACES = (
@@ -71,7 +65,12 @@ WORKSPACES = (
     _figure("sends", "Sends", "sends"),
     _figure("replies", "Replies", "replies"),
     Column(
-        "reply-rate", "Reply rate", 11, text_of(lambda x: x.rate("replies"), Ink.MUTED), right=True, rank=3
+        "reply-rate",
+        "Reply rate",
+        11,
+        text_of(lambda x: x.figure("replies").rate or UNKNOWN, Ink.MUTED),
+        right=True,
+        rank=3,
     ),
     _figure("meetings", "Meetings", "meetings"),
     Column("read", "Read", 22, _age, least=12, rank=1),

@@ -1,4 +1,4 @@
-"""The pages of a domain, an inbox and a sequence: facts, health over time, and their parts."""
+"""The pages of a domain, an inbox and a sequence: facts, health over time, and their parts; and those of all of a kind."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from tui.model.columns import INBOXES, SEQUENCES, STATS_BY
 from tui.model.course import Course
 from tui.model.facts import Read, domain_card, inbox_card, sequence_card, service_facts
 from tui.model.frame import Frame
-from tui.model.lines import PageRef, SequenceLine
+from tui.model.lines import Freshness, PageRef, SequenceLine
 from tui.model.rich_card import facts_grid, render
+from tui.model.workspaces import WORKSPACES
 from tui.screens.base import Page, panel_of
 from tui.theme.words import Words
 from tui.widgets.table import ListTable, Panel
@@ -183,3 +184,48 @@ class SequencePage(DetailPage):
 
 PAGES: dict[str, type[DetailPage]] = {"domain": DomainPage, "inbox": InboxPage, "sequence": SequencePage}
 """The pages by the kind of their subject."""
+
+
+class SequencesPage(Page):
+    """All sequences with their counts of 30 days; Enter opens one, `p` pauses or resumes it."""
+
+    name_in_path = "Sequences"
+
+    def parts(self) -> Iterable[Widget]:
+        self.sequences = Panel("sequences", title="Sequences", columns=SEQUENCES, empty="No sequences yet.")
+        yield self.sequences
+
+    def show(self, frame: Frame) -> None:
+        lines = frame.board.sequences
+        count = sum(line.sequence.status == "paused" for line in lines)
+        aside = f"30 days · {count} paused" if count else "30 days"
+        self.sequences.show(lines, aside=aside, **panel_of("sequences", frame))
+
+    @property
+    def pausable(self) -> Sequence[SequenceLine]:
+        line = self.sequences.table.line
+        return (line,) if isinstance(line, SequenceLine) else ()
+
+    @on(ListTable.Picked)
+    def _picked(self, event: ListTable.Picked) -> None:
+        event.stop()
+        self.app.go(PageRef(kind="sequence", key=event.line.key))
+
+
+class WorkspacesPage(Page):
+    """Each workspace with its verdict, figures and age; Enter opens its board."""
+
+    name_in_path = "Workspaces"
+    is_always_live = True
+
+    def parts(self) -> Iterable[Widget]:
+        self.workspaces = Panel("workspaces", title="Workspaces", columns=WORKSPACES, empty="None.")
+        yield self.workspaces
+
+    def show(self, frame: Frame) -> None:
+        self.workspaces.show(self.app.workspace_lines(), freshness=Freshness.FRESH)
+
+    @on(ListTable.Picked)
+    def _picked(self, event: ListTable.Picked) -> None:
+        event.stop()
+        self.app.enter(event.line.key)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import ClassVar
 
-from textual import events, on
+from textual import on
 from textual.binding import BindingType
 from textual.widget import Widget
 
@@ -96,26 +96,15 @@ class IncidentsPage(Page):
         if event.line.key != WORKSPACE:
             self.app.go(PageRef(kind="domain", key=event.line.key))
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        before, columns = self.lanes.place_of_bar()
-        x = event.screen_x - self.lanes.table.region.x - before
-        if self.incident and 0 <= x < columns:
-            self._point(x, columns)
-
-    def _point(self, column: int, columns: int) -> None:
-        if self.incident:
-            span = self.incident.end - self.incident.start
-            self._cursor = self.incident.start + span * (column + 0.5) / columns
-            self.again()
-
     def action_read(self, by: int) -> None:
         """Move the cursor; it starts at the right end."""
         _, columns = self.lanes.place_of_bar()
         if self.incident is None or not columns:
             return
         at, span = self._cursor or self.incident.end, self.incident.end - self.incident.start
-        column = int((at - self.incident.start) / span * columns) + by
-        self._point(max(0, min(column, columns - 1)), columns)
+        column = max(0, min(int((at - self.incident.start) / span * columns) + by, columns - 1))
+        self._cursor = self.incident.start + span * (column + 0.5) / columns
+        self.again()
 
     def action_range(self) -> None:
         self.lane_span = next((span for span in RANGES if span > self.lane_span), RANGES[0])

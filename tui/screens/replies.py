@@ -71,8 +71,6 @@ class RepliesPage(Page):
         key("replies.dismiss", "x", "act('dismiss')", "not interested", "Close it, with a reason", show=True),
         key("replies.assign", "A", "act('assign')", "assign", "Assign it to a person", show=True),
         key("replies.release", "R", "act('release')", "release", "Release a claim"),
-        key("replies.down", "J", "scroll_words(1)", "more", "Scroll a long reply"),
-        key("replies.up", "K", "scroll_words(-1)", "less", "Scroll it back"),
         key("replies.undo", "u", "undo", "undo", "Undo your last act on a reply", show=True),
     ]
 
@@ -95,7 +93,7 @@ class RepliesPage(Page):
         self.note = TextLine(id="note")
         with Container(id="replies-parts"):
             yield self.replies
-            with VerticalScroll(id="reply", can_focus=False):
+            with VerticalScroll(id="reply"):  # Tab leads to a long one, and the arrows scroll it
                 yield self.who
                 yield self.words
         yield self.note
@@ -307,8 +305,3 @@ class RepliesPage(Page):
 
     def _refuse(self, why: str) -> None:
         self.app.tell(Card(title="Nothing was changed", tone=Tone.WARN, text=(why,)))
-
-    def action_scroll_words(self, by: int) -> None:
-        """A longer reply than there is room for."""
-        scroll = self.query_one("#reply", VerticalScroll)
-        scroll.scroll_relative(y=by * max(1, scroll.size.height - 2), animate=False)

@@ -13,8 +13,6 @@ from shared.text.sanitize import visible
 
 EVERY = timedelta(seconds=30)
 """The time between two notifications; what happens meanwhile is in the next one."""
-MOST = 20
-"""Events that wait to be notified of; of more, only their number is told."""
 NAMED = 3
 LONGEST = 240
 """Characters of a notification."""
@@ -38,44 +36,32 @@ def through_tmux(sequence: str) -> str:
     return f"\x1bPtmux;{sequence.replace(chr(27), chr(27) * 2)}\x1b\\"
 
 
-class Gathered:
-    """Events that are notified of together, so that a storm is a few notifications. Pure."""
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._more = 0
-        self._last: datetime | None = None
-
-    def add(self, text: str) -> None:
-        if len(self._texts) < MOST:
-            self._texts.append(text)
-        else:
-            self._more += 1
-
-    def due(self, now: datetime) -> str:
-        """The text to notify of now; empty while there is nothing, or too soon after the one before."""
-        if not self._texts or (self._last and timedelta() <= now - self._last < EVERY):
-            return ""
-        count, named = len(self._texts) + self._more, self._texts[:NAMED]
-        self._texts, self._more, self._last = [], 0, now
-        more = f" · and {count - len(named):,} more" if count > len(named) else ""
-        return " · ".join(named) + more
-
-
 class TerminalNotifier:
-    """Tells the desktop what is new, if the setting wants it."""
+    """Tells the desktop what is new, if the setting wants it; a storm is a few notifications."""
 
     def __init__(self, *, choice: str, environ: Mapping[str, str]) -> None:
-        self._gathered = Gathered()
         self._is_wanted = choice != OFF and environ.get("TERM", "") not in UNABLE
         self._in_tmux = bool(environ.get("TMUX"))
+        self._texts: list[str] = []
+        """The first few of what is to be told next."""
+        self._count = 0
+        self._last: datetime | None = None
 
     def tell(self, text: str) -> None:
-        if self._is_wanted:
-            self._gathered.add(text)
+        self._count += 1
+        if self._count <= NAMED:  # of a storm only the number is kept
+            self._texts.append(text)
 
     def due(self, now: datetime) -> str:
-        """The sequence to write to the terminal now; empty where there is nothing to tell."""
-        if not (text := self._gathered.due(now)):
+        """The sequence to write to the terminal now; empty while there is nothing, or too soon after the one before.
+
+        A clock that was set back holds nothing up.
+        """
+        if not self._texts or (self._last and timedelta() <= now - self._last < EVERY):
+            return ""
+        more = self._count - len(self._texts)
+        text = " · ".join((*self._texts, *([f"and {more:,} more"] if more else ())))
+        self._texts, self._count, self._last = [], 0, now
+        if not self._is_wanted:
             return ""
         return through_tmux(written(text)) if self._in_tmux else written(text)

@@ -41,7 +41,6 @@ class Words:
     """Pieces of text for a widget or a cell; `action` is what a click on them does."""
 
     pieces: tuple[Piece, ...] = ()
-    right: bool = False
     wraps: bool = False
     lit: bool = False
     """They differ from the moment that was shown before."""
@@ -50,8 +49,8 @@ class Words:
     action: str = ""
 
     @classmethod
-    def of(cls, text: str, ink: Ink = Ink.TEXT, *, right: bool = False, wraps: bool = False) -> Words:
-        return cls(((text, ink),), right=right, wraps=wraps)
+    def of(cls, text: str, ink: Ink = Ink.TEXT, *, wraps: bool = False) -> Words:
+        return cls(((text, ink),), wraps=wraps)
 
     @property
     def plain(self) -> str:
@@ -71,11 +70,7 @@ class Words:
     def text(self) -> Text:
         """Give the text for Rich, in the colors of now."""
         colors = palette_now()
-        text = Text(
-            no_wrap=not self.wraps,
-            overflow="fold" if self.wraps else "ellipsis",
-            justify="right" if self.right else "left",
-        )
+        text = Text(no_wrap=not self.wraps, overflow="fold" if self.wraps else "ellipsis")
         for piece, style in self._styled(colors):
             text.append(piece, style)
         if self.action:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from shared.api.pace import BudgetState
 from shared.domain.card import Tone
 from shared.domain.local_zone import local
 from shared.text.formats import show_number
@@ -15,36 +14,18 @@ from shared.text.sanitize import visible
 from tui.model.frame import Frame
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import SEEN, SIGNS, TONE_INK, Ink
-from tui.theme.words import REST, Lines, Piece, Words, clock, fit, width_of
+from tui.theme.words import Lines, Piece, Words, clock, fit, width_of
 from tui.widgets.text import TextLine
 
-TRACK = 5
-"""Cells of the heartbeat's track."""
-LIMITS = 0.9
-"""The share of the budget in use from which it limits what is read."""
 KeyOf = Callable[[str], str]
 """The key that does something now, by the name of what it does; empty where it would be refused."""
 
 
-def heartbeat(beats: int) -> list[Piece]:
-    """A dot that moves one place with each successful read, and stands still otherwise."""
-    place = beats % (2 * TRACK - 2) if beats else -1
-    place = place if place < TRACK else 2 * TRACK - 2 - place
-    return [("●" if at == place else REST, Ink.GOOD if at == place else Ink.FAINT) for at in range(TRACK)]
-
-
-def limit(budget: BudgetState | None, frame: Frame) -> list[Piece]:
-    """Say how far the key's rate limits the dashboard, or until when the service wants silence."""
-    if budget is None:
-        return []
-    wait = (budget.resumes_at or 0) - frame.now.timestamp()
-    if wait > 0:
-        return [(f"{SIGNS[Tone.WARN]} 429: paused for {wait:.0f} s  ", Ink.WARN)]
-    used = min(budget.used_last_second, budget.rate)
-    if not budget.rate or not (budget.waiting or used >= LIMITS * budget.rate):
-        return []
-    waiting = f", {budget.waiting} waiting" if budget.waiting else ""
-    return [(f"budget {used:.2g} of {budget.rate:.2g}/s{waiting}  ", Ink.MUTED)]
+def silence(frame: Frame) -> list[Piece]:
+    """Say for how long the service wants silence."""
+    budget = frame.snapshot.budget
+    wait = ((budget and budget.resumes_at) or 0) - frame.now.timestamp()
+    return [(f"{SIGNS[Tone.WARN]} 429: paused for {wait:.0f} s  ", Ink.WARN)] if wait > 0 else []
 
 
 class Head(ErrorBoundary, Vertical):
@@ -84,9 +65,8 @@ class Head(ErrorBoundary, Vertical):
     def _show_top(self, frame: Frame, path: Sequence[str]) -> None:
         width = self.app.size.width
         time: Piece = (local(frame.now).strftime("%H:%M:%S %Z "), Ink.TEXT)
-        beat = [] if frame.is_past else [*heartbeat(frame.beats), ("  ", Ink.FAINT)]
         mode: list[Piece] = [(f"  {frame.mode}", Ink.WARN)] if frame.mode else []
-        for right in ([*limit(frame.snapshot.budget, frame), *beat, time], [time]):
+        for right in ([*silence(frame), time], [time]):
             links = self._path([frame.workspace, *path], width - width_of([*mode, *right]) - 1)
             left = [piece for link in links for piece in link.pieces]
             gap = width - width_of([*left, *mode, *right])

@@ -26,7 +26,7 @@ from tui.model.alarms import (
     acknowledged,
     update,
 )
-from tui.model.changes import ChangeLine
+from tui.model.happened import Mark, MarkKind
 
 PAUSED = Condition(kind="paused", where="a.example", text="paused, 7 inboxes not sending", extent=7)
 BAD = Condition(kind="bad", where="a.example", text="1 bad, lowest 42", extent=1)
@@ -54,7 +54,9 @@ def test_an_alarm_is_raised_once_and_says_since_when() -> None:
 
 
 def test_problems_at_the_start_are_shown_without_the_bell() -> None:
-    rested = ChangeLine(NOW - 90 * MINUTE, "ann@a.example", "Ann", "active → resting", rests=True)
+    rested = Mark(
+        at=NOW - 90 * MINUTE, kind=MarkKind.STOPPED, subject="ann@a.example", text="", about="a.example"
+    )
     found = update((), (PAUSED, replace(BAD, where="b.example")), now=NOW, first_look=True, changes=[rested])
     # Who starts the dashboard sees what is wrong; a bell for each would call for nothing new.
     assert found.raised == ()

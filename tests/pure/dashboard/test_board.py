@@ -13,10 +13,10 @@ from shared.domain.snapshot import Reading, Snapshot
 from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, account, board_of
 from tui.entrypoints.once import as_data
-from tui.model.changes import ChangeLine
 from tui.model.columns import SEQUENCES, Arrangement
 from tui.model.facts import sequence_card
 from tui.model.frame import Frame
+from tui.model.happened import Mark, MarkKind
 
 
 def inboxes(*boxes: Inbox) -> Snapshot:
@@ -82,7 +82,7 @@ def test_sequences_of_one_name_keep_their_own_counts_by_id() -> None:
     best = Arrangement(order="reply-rate", descending=True).of(board.sequences, SEQUENCES)
     assert [line.key for line in best] == ["sq_1", "sq_2"]
     assert [line.label for line in board.sequences] == ["Spring (sq_1)", "Spring (sq_2)"]
-    changed = ChangeLine(NOW, "sq_2", "Spring", "is paused")
+    changed = Mark(at=NOW, kind=MarkKind.PAUSED, subject="Spring", text="paused", about="sq_2")
     frame = Frame(board=board, now=NOW, changes=(changed,))
     assert [bool(sequence_card(frame, line).footer) for line in board.sequences] == [False, True]
     assert [one["id"] for one in as_data(board.snapshot, board)["stats_sequence"]] == [

@@ -8,7 +8,7 @@ from datetime import timedelta
 from shared.domain.snapshot import Snapshot
 from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, account
-from tui.model.reply_news import ReplyNews
+from tui.model.replies import ReplyNews
 
 MINUTE = timedelta(minutes=1)
 LEADS = account().interested.value or ()

@@ -24,7 +24,7 @@ from tests.kit.clock import moment
 from tests.tui.accounts import account
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller, Tick, intervals, pause_seconds
-from tui.model.changes import ChangeLine
+from tui.model.happened import Mark
 
 
 def trouble_of(tick: Tick) -> str:
@@ -223,7 +223,7 @@ async def test_a_history_that_cannot_be_used_costs_only_its_charts(tmp_path: Pat
 class StuckHistory(HistoryAccess):
     """A history whose database neither answers nor refuses."""
 
-    async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
+    async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[Mark, ...]:
         await asyncio.Event().wait()
         return ()
 

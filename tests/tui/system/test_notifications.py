@@ -22,8 +22,6 @@ from tui.app.dashboard import DashboardApp
 from tui.system.notifications import (
     EVERY,
     LONGEST,
-    MOST,
-    Gathered,
     TerminalNotifier,
     through_tmux,
     written,
@@ -67,16 +65,18 @@ def test_no_text_ends_a_sequence_or_begins_another(text: str) -> None:
 
 
 def test_a_storm_is_one_notification_at_once_and_one_later() -> None:
-    gathered = Gathered()
-    gathered.add("first")
-    assert gathered.due(NOW) == "first"
-    for number in range(MOST + 30):
-        gathered.add(f"domain {number}")
+    storm = notifier()
+    storm.tell("first")
+    assert storm.due(NOW) == written("first")
+    for number in range(50):
+        storm.tell(f"domain {number}")
     moments = [NOW + timedelta(seconds=second) for second in range(120)]
-    told = {moment: text for moment in moments if (text := gathered.due(moment))}
-    assert told == {NOW + EVERY: f"domain 0 · domain 1 · domain 2 · and {MOST + 27} more"}
-    gathered.add("again")
-    assert gathered.due(NOW - timedelta(hours=1)) == "again", "a clock that was set back holds nothing up"
+    told = {moment: text for moment in moments if (text := storm.due(moment))}
+    assert told == {NOW + EVERY: written("domain 0 · domain 1 · domain 2 · and 47 more")}
+    storm.tell("again")
+    assert storm.due(NOW - timedelta(hours=1)) == written("again"), (
+        "a clock that was set back holds nothing up"
+    )
 
 
 async def test_a_new_alarm_and_an_unclaimed_reply_are_told_together_and_old_ones_never(

@@ -21,15 +21,16 @@ from pathlib import Path
 
 import psutil
 
+from cli import main as _program  # noqa: F401 # first, as the program does
 from shared.api.client import OutreachClient
 from shared.api.pace import LocalBudget
-from shared.commands import run as _commands  # noqa: F401 # loaded, as the program does
+from shared.commands import run as _commands  # noqa: F401 # likewise
 from shared.domain.snapshot import Reading
 from shared.history.history import History
 from shared.storage.database import parse_url
 from shared.store import open_store as _records  # noqa: F401 # likewise
 from tools.bench.dashboard.large_account import Lag, large_snapshot, present
-from tui.app import run as _program  # noqa: F401 # likewise
+from tui.app import run as _dashboard  # noqa: F401 # likewise
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller, Tick, intervals
