@@ -189,12 +189,13 @@ async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
         await until(well)
 
 
-async def test_a_workspace_in_other_letters_is_the_same_workspace(tmp_path: Path) -> None:
+async def test_a_workspace_in_other_letters_is_the_same_and_an_unknown_one_is_404(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as bot:
         bot.environ["OUTREACH_WORKSPACE"] = "aCME"
         places = {"acme": ("http://127.0.0.1:9/v1", "key", CHANNEL)}
         bot.config_workspaces(places, text=f'[routes]\nfallback = "{seed.SALES}"\n')
         async with bot_inside(bot, pace=HASTE):
+            assert await bot.deliver(interested(1), path="/nobody") == 404
             assert await bot.deliver(interested(1), path="/ACME") == 200
             await bot.until_posted(1)
             assert await bot.deliver(interested(1), path="/acme") == 200

@@ -133,14 +133,6 @@ async def test_a_body_without_an_announced_length_is_capped_while_it_streams(bot
         assert answer.status == 413
 
 
-async def test_an_unknown_workspace_is_404_and_the_default_one_can_be_named(bot: BotHarness) -> None:
-    assert await bot.deliver(interested(1), path="/nobody") == 404
-    assert await bot.deliver(interested(1), path="/default") == 200
-    assert await bot.deliver(interested(1)) == 200
-    await bot.until_posted(1)
-    assert list((await bot.posted()).values()) == [1]
-
-
 async def test_a_sender_that_disconnects_early_affects_no_other(bot: BotHarness) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", bot.port)
     writer.write(b"POST /webhooks/outreach HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\nhalf")

@@ -11,6 +11,7 @@ import pytest
 from bot.alerts.reminders import Reminders, times_of
 from bot.alerts.routing import Routes
 from bot.commands.alerts import alert_actions
+from shared.api.events import Event
 from shared.settings.sections import AlertPolicy, RouteRule, Routing
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
@@ -41,15 +42,11 @@ async def test_two_processes_and_a_restart_say_a_thing_once(
 
 def test_subscriptions_decide_the_form_and_rules_decide_the_mention() -> None:
     rule = RouteRule(channel=CHANNEL, events=("reply.interested",), condensed=True, mention="U0ANN")
-    from shared.api.events import Event
-
     (target,) = routes(rules=(rule,)).targets(Event(kind="reply.interested"), workspace="default")
     assert (target.channel, target.condensed, target.mention) == (CHANNEL, True, "U0ANN")
 
 
 def test_without_an_alert_channel_alerts_go_to_the_fallback() -> None:
-    from shared.api.events import Event
-
     lost = Routes(alert_channels={}, routing=Routing(fallback="C7"))
     assert [one.channel for one in lost.targets(Event(kind="domain.paused"), workspace="w")] == ["C7"]
     assert not lost.targets(Event(kind="lead.bounced"), workspace="w")
