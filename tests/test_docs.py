@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,28 @@ from cli.programs import PROGRAMS
 from shared.commands import COMMANDS, parse
 from shared.settings import load
 from tests.docs_blocks import blocks, shell_lines, slack_lines
-from tests.findings import Findings
 
 pytestmark = pytest.mark.lint
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 WRITERS = {"write", *(f"log.{level}" for level in LEVELS)}
+
+
+class Findings(list[str]):
+    """What was found, one line for each subject."""
+
+    def __str__(self) -> str:
+        return "\n".join(self)
+
+    @contextmanager
+    def at(self, subject: object) -> Iterator[None]:
+        """Note what the block raises about the subject, and continue after the block."""
+        try:
+            yield
+        except (Exception, SystemExit) as error:  # noqa: BLE001 # whatever a parser or an assertion raises
+            # One run names all that is wrong, instead of one for each repair.
+            self.append(f"{subject}: {type(error).__name__}: {error}")
 
 
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\((?!https?:)([^)#\s]*)(?:#([^)]+))?\)")

@@ -46,6 +46,7 @@ class Desk:
 
     async def settle(self) -> None:
         """Wait until keys, commands and readings are through, and the screen has followed."""
+        # A key starts a command, its answer a reading, and that a drawing, each queued behind the one before.
         for _ in range(3):
             await self.pilot.pause()
             working = [

@@ -38,6 +38,7 @@ async def test_a_pause_is_pending_until_a_read_confirms_it_and_what_did_not_beco
         await desk.until("pausing…")
         await desk.second()
         assert "pausing…" in desk.text, "no read has shown it yet"
+        # Read after the pause: what was read before it says nothing about it.
         read = replace(crisis().sequences, read_at=desk.clock() + timedelta(seconds=1))
         await desk.see(replace(crisis(), sequences=read))
         assert "pausing…" not in desk.text
@@ -114,6 +115,7 @@ async def test_toasts_take_room_and_never_lie_over_the_list_in_use(size: tuple[i
         await desk.press("2", "pagedown")
         table = desk.app.screen.query_one("#sequences", ListTable)
         for number in range(3):
+            # Longer than the test, or the first could be gone before the third has come.
             desk.app.toast(f"Notice {number}", timeout=600)
         await desk.until("Notice 2")
         await desk.settle()
@@ -256,6 +258,7 @@ async def test_a_small_wall_still_says_what_is_wrong() -> None:
 
 
 async def test_another_key_is_named_wherever_a_key_is_named() -> None:
+    # `y` is also a dialog's yes, and has to stay it there.
     keys = {"acknowledge": "y", "undo": "ctrl+z", "pause": "b"}
     async with at_desk(keys=keys, size=(140, 40)) as desk:
         assert "y: acknowledge" in desk.text

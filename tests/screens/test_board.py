@@ -137,6 +137,7 @@ async def test_sequences_of_one_name_are_told_apart() -> None:
         assert "Spring sq_1" in desk.text
         assert "Spring sq_2" in desk.text
         await desk.press("down", "p")
+        # Two have the name: by it, either could be paused.
         assert "pause sq_2" in desk.text
 
 
@@ -156,6 +157,7 @@ async def test_a_filter_holds_for_the_page_and_esc_clears_it() -> None:
 FILTERS = {
     "STATUS:Paused": ["sq_2"],
     "!status:paused founders": ["sq_0"],
+    # As the column writes it, with a comma at the thousands.
     "sent:4,7": ["sq_1"],
     "reply-rate:7.8": ["sq_0"],
     "sequence:webinar": ["sq_2"],
@@ -193,6 +195,7 @@ async def test_a_narrow_screen_keeps_the_domain_of_an_address() -> None:
     )
     async with at_desk(snapshot=inboxes(long), size=(60, 20)) as desk:
         await desk.press("enter")
+        # The domain tells where the trouble is, so that the name is cut instead.
         assert "@verylongdomain.example" in desk.text
 
 

@@ -38,6 +38,7 @@ def test_a_time_is_the_latest_such_moment(typed: str, now: str, meant: str) -> N
 
 
 def test_moments_before_a_change_of_clocks_have_their_own_offset() -> None:
+    # In this night New York's clocks went back at two: 1:30 came twice.
     now = datetime(2026, 11, 1, 14, 0, tzinfo=UTC)
     assert parse_moment("00:30", now=now, zone=NEW_YORK) == datetime(2026, 11, 1, 4, 30, tzinfo=UTC)
     assert parse_moment("yesterday 14:40", now=now, zone=NEW_YORK) == datetime(
@@ -58,4 +59,5 @@ def test_other_words_are_no_time_in_the_past(typed: str) -> None:
 
 def test_a_span_is_that_long_also_across_a_change_of_clocks() -> None:
     now = datetime(2026, 11, 1, 14, 0, tzinfo=UTC)
+    # By the clock, only eleven hours lie between.
     assert parse_moment("12h ago", now=now, zone=NEW_YORK) == datetime(2026, 11, 1, 2, 0, tzinfo=UTC)

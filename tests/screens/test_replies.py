@@ -276,6 +276,7 @@ async def test_a_hostile_reply_moves_no_cursor_and_styles_nothing() -> None:
     async with opened(queue, size=(80, 24)) as (app, _):
         shown = written(app)
         assert "\x1b" not in shown
+        # Markup to Textual, and words to the lead who wrote them.
         assert "[bold]hi[/bold]" in shown
         assert "\u202e" not in shown
         assert chosen(app).tone is Tone.BAD

@@ -23,6 +23,7 @@ def lines_of(snapshot: Snapshot, *, width: int = 120) -> list[str]:
 def test_the_board_on_paper_is_no_wider_than_the_paper() -> None:
     for width in (80, 120, 200):
         lines = lines_of(account(), width=width)
+        # In cells: some letters take two of them.
         assert max(map(cell_len, lines)) <= width
         assert any("SaaS founders" in line for line in lines)
     assert lines[0].startswith("◆ ")

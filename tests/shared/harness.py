@@ -18,7 +18,7 @@ from bot.alerts.routing import Routes
 from shared.api import OutreachClient
 from shared.api.pace import LocalBudget
 from shared.commands import Invocation, Role, parse
-from shared.commands.base import Act, Question, Result
+from shared.commands.base import Question, Result
 from shared.commands.run import CommandContext, carry_out, run
 from shared.domain.card import Button, Card
 from shared.domain_health.following import Followed
@@ -223,14 +223,6 @@ class CommandHarness:
         act = asked.question.choices[choice].act
         return said(await carry_out(act, self.context, line=asked.question.line))
 
-    async def press(self, card: Card, label: str) -> Said:
-        """Press a button of an answer."""
-        (action,) = (one.action for one in card.buttons if one.label == label)
-        if isinstance(action, Act):
-            return said(await carry_out(action, self.context))
-        assert action
-        return await self.say(action.line)
-
     @contextmanager
     def failing(self, endpoint: str, instead: httpx.Response | Exception) -> Iterator[None]:
         self.service.failing[endpoint] = instead
@@ -244,10 +236,8 @@ class CommandHarness:
         yield
         self.now = before
 
-    async def deliver(
-        self, kind: str, *emails: str, ago: timedelta = timedelta(), by: str = "", **event: Any
-    ) -> None:
-        """Have deliveries come, one for each lead; `by` claims them a moment later."""
+    async def deliver(self, kind: str, *emails: str, ago: timedelta = timedelta(), **event: Any) -> None:
+        """Have deliveries come, one for each lead."""
         with self.at(ago):
             bodies = [json.dumps({"event": kind, "lead": {"email": one}, **event}).encode() for one in emails]
             at = self.now.timestamp()

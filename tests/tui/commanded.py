@@ -56,6 +56,7 @@ async def own_records(now: Callable[[], datetime]) -> AsyncIterator[Records]:
     with tempfile.TemporaryDirectory() as folder:
         url = parse_url(migrated_file(Path(folder, "bot.db")))
         async with open_store(url, clock=lambda: now().timestamp()) as store:
+            # A pause with an end is promised only beside a bot that runs.
             await store.instance.beat("1")
             yield store.records
 

@@ -44,12 +44,6 @@ def test_verdicts(score: float | None, status: str | None, tone: Tone, word: str
     assert found.reasons or found.word == "healthy"
 
 
-@given(inboxes)
-def test_unknown_inboxes_are_never_good(inbox: Inbox) -> None:
-    if inbox.health_score is None or inbox.status not in {"active", "warming", "resting"}:
-        assert verdict(inbox).tone is not Tone.GOOD
-
-
 @given(st.lists(inboxes, max_size=12))
 def test_every_inbox_is_counted_once_and_the_worst_domain_comes_first(known: list[Inbox]) -> None:
     domains = roll_up(known)

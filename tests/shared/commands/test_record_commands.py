@@ -6,13 +6,10 @@ import re
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from shared.commands.digest import digest_card
 from shared.domain.card import Card, Tone
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import Subscription
-from shared.settings import UnknownWorkspace
 from tests.shared.harness import NOW, CommandHarness, facts
 
 ANN, BEN = (Actor(name=name, id=f"U{name}", face="slack") for name in ("ann", "ben"))
@@ -114,12 +111,6 @@ async def test_audit_is_in_the_order_of_time_and_refusals_hide_no_change(harness
     assert [fact.label for fact in card.facts] == ["Refused"] * 5
     assert card.facts[0].value == "14:30 UTC, @ann: pause nonsense (no single sequence)"
     assert [one["refused"] for one in card.data].count(False) == 3
-
-
-async def test_a_line_for_another_workspace_touches_nothing_here(harness: CommandHarness) -> None:
-    with pytest.raises(UnknownWorkspace, match="default"):
-        await harness.say("pause sq_1 @globex")
-    assert harness.service.requests == []
 
 
 async def test_a_filter_that_no_inbox_fits_is_refused_with_the_nearest(harness: CommandHarness) -> None:

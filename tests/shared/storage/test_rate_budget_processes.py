@@ -22,7 +22,6 @@ from shared.storage.budget import SharedBudget
 from tests.client.scripted_server import ScriptedServer
 from tests.processes import running_async
 from tests.shared.storage import grant_log
-from tests.shared.storage.budget_processes import ROOT, SLOT, worker
 from tests.shared.storage.grant_log import WRITE_GRANTS, GrantLog, write_grants
 from tests.waiting import until
 
@@ -39,6 +38,26 @@ def grants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GrantLog:
     monkeypatch.setenv(grant_log.VARIABLE, str(file))
     write_grants(str(file), patch=monkeypatch.setattr)
     return GrantLog(file)
+
+
+ROOT = Path(__file__).parents[3]
+SLOT = 1 / 9.5
+
+
+async def worker(url: URL, server: ScriptedServer, priority: str, count: int) -> int:
+    """Run one to its end; its process id."""
+    command = (
+        sys.executable,
+        str(Path(__file__).with_name("budget_worker.py")),
+        url.render_as_string(hide_password=False),
+        server.base_url,
+        priority,
+        str(count),
+    )
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    async with running_async(*command, env=environ) as process:
+        assert await process.wait() == 0
+    return process.pid
 
 
 RunScript = Callable[..., Awaitable[asyncio.subprocess.Process]]

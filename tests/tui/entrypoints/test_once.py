@@ -18,13 +18,14 @@ import pytest
 
 from cli.main import main
 from sandbox.service import Service
+from shared.api.models import Inbox, Sequence
 from shared.commands.run import open_client
 from shared.domain.snapshot import SOURCES, ProblemStart
 from shared.history.history import History
+from shared.settings import Settings, load
 from shared.storage.database import parse_url
 from tests.kit.clock import moment
 from tests.kit.pace import lift_rate_limit
-from tests.tui.service_settings import settings_of
 from tui.entrypoints.once import PAPER
 
 Once = Callable[..., Awaitable[tuple[int, str, str]]]
@@ -35,6 +36,7 @@ def once(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     """Runs `outreach dashboard --once` in a thread; its exit code, stdout and stderr."""
     lift_rate_limit(monkeypatch)
     (tmp_path / "outreach.toml").touch()
+    # Settings of the machine that tests would win over the test's file.
     for name in [name for name in os.environ if name.startswith("OUTREACH_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("OUTREACH_CONFIG", str(tmp_path / "outreach.toml"))
@@ -58,10 +60,30 @@ async def open_service() -> AsyncIterator[tuple[Service, str]]:
         yield opened, next(iter(opened.api_keys.values()))
 
 
+def settings_of(service: Service, folder: Path) -> Settings:
+    """Its first workspace, with a database in the folder, read as seldom as can be."""
+    (folder / "outreach.toml").touch()
+    key = next(iter(service.api_keys.values()))
+    return load(
+        config=folder / "outreach.toml",
+        environ={
+            "OUTREACH_BASE_URL": service.base_url,
+            "OUTREACH_API_KEY": key,
+            "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/outreach.db",
+            "OUTREACH_POLL_SECONDS": "3600",
+        },
+    )
+
+
+async def listed(service: Service, folder: Path) -> tuple[tuple[Sequence, ...], tuple[Inbox, ...]]:
+    """What the service has, read by a client of the test's own."""
+    async with open_client(settings := settings_of(service, folder), settings.workspace()) as client:
+        return await client.list_sequences(), await client.list_inboxes()
+
+
 async def test_once_prints_the_verdict_the_figures_and_every_list(once: Once, tmp_path: Path) -> None:
     async with open_service() as (sandbox, key):
-        async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
-            sequences, inboxes = await client.list_sequences(), await client.list_inboxes()
+        sequences, inboxes = await listed(sandbox, tmp_path)
         code, out, err = await once(sandbox.base_url, key)
     assert (code, err) == (0, "")
     assert sequences
@@ -80,8 +102,7 @@ async def test_once_prints_the_verdict_the_figures_and_every_list(once: Once, tm
 
 async def test_once_as_json_holds_what_the_service_says(once: Once, tmp_path: Path) -> None:
     async with open_service() as (sandbox, key):
-        async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
-            sequences, inboxes = await client.list_sequences(), await client.list_inboxes()
+        sequences, inboxes = await listed(sandbox, tmp_path)
         code, out, err = await once(sandbox.base_url, key, "--json")
     assert (code, err) == (0, "")
     found = json.loads(out)
@@ -104,8 +125,7 @@ async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(
 ) -> None:
     picture = tmp_path / "board.svg"
     async with open_service() as (sandbox, key):
-        async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
-            inboxes = await client.list_inboxes()
+        _, inboxes = await listed(sandbox, tmp_path)
         code, out, err = await once(sandbox.base_url, key, "--svg", str(picture))
     assert (code, out, err) == (0, "", "")
     drawn = ET.fromstring(picture.read_text())  # ours, and parsed to see that it can be
@@ -172,6 +192,7 @@ async def test_once_tells_since_when_as_earlier_runs_saw_it_and_creates_no_file(
             _, out, _ = await once(sandbox.base_url, key, "--json")
             (alarm,) = [one for one in json.loads(out)["alarms"] if one["kind"] == "paused"]
             assert f"not sending since {'before ' if is_older else ''}{began:%H:%M}" in words
+            # What was so at a first look has no start: a script must not take that look for one.
             assert alarm["since"] == (None if is_older else began.isoformat())
 
 
@@ -192,6 +213,7 @@ async def test_json_is_escaped_on_a_terminal_and_exact_in_a_pipe(
 ) -> None:
     name = "\x9b31m\u202egnp.exe"
     monkeypatch.setattr("tui.entrypoints.once.as_data", lambda *_, **_named: {"name": name})
+    # A terminal obeys what a name holds; a program behind a pipe needs the name as it is.
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: terminal)
     async with open_service() as (sandbox, key):
         _, shown, _ = await once(sandbox.base_url, key, "--json")

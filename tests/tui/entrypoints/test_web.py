@@ -68,6 +68,7 @@ async def see(viewer: aiohttp.ClientWebSocketResponse, wanted: bytes) -> None:
 async def press(viewer: aiohttp.ClientWebSocketResponse, *keys: str) -> None:
     for key in keys:
         await viewer.send_json(["stdin", key])
+        # As fast as a person types: Esc and a key that come together are one key with Alt.
         await asyncio.sleep(0.2)
 
 
@@ -103,6 +104,7 @@ async def test_a_viewer_exports_into_its_browser_and_changes_nothing(
             assert answer.status == 404
         await viewer.close()
         async with browser.get(f"{service.control_url}/summary") as answer:
+            # Counted by the service, whatever the screen says.
             assert "PATCH" not in str(await answer.json())
 
 
@@ -119,6 +121,7 @@ async def test_the_page_is_complete_and_nothing_comes_from_outside() -> None:
         for asset in assets:
             async with browser.get(asset) as answer:
                 assert answer.status == 200, asset
+        # Behind a proxy the browser is at another address, and a page of https may open no ws://.
         forwarded = {"Host": HOST, "X-Forwarded-Proto": "https"}
         async with browser.get(address, headers=forwarded) as answer:
             assert f'"wss://{HOST}/ws"' in await answer.text(), "the address that the browser shows"
@@ -128,6 +131,7 @@ async def test_the_page_is_complete_and_nothing_comes_from_outside() -> None:
 async def test_foreign_names_and_pages_of_other_sites_are_refused() -> None:
     async with served() as address, aiohttp.ClientSession() as browser:
         netloc = urlsplit(address).netloc
+        # DNS rebinding: a foreign page's name may lead to this machine, but its Host header keeps the name.
         for path in ("", "ws", "static/js/textual.js", "download/x"):
             async with browser.get(f"{address}{path}", headers={"Host": "rebound.example"}) as answer:
                 assert answer.status == 403, path
@@ -174,8 +178,10 @@ async def test_a_fifth_viewer_is_refused_and_none_outlives_its_tab(monkeypatch: 
             assert "Close another tab" in await answer.text()
         await tabs.pop().close()
         await until(lambda: asleep() == 3, seconds=20)
+        # Anybody can write what they like into the address.
         tabs.append(await browser.ws_connect(f"{address}ws?width=99999999&height=x"))
         await until(lambda: asleep() == 4, seconds=20)
+        # Without its numbers: it ends this viewer, and no other.
         await tabs[0].send_str('["resize"]')
         await until(lambda: asleep() == 3, seconds=20)
         assert (await tabs[0].receive()).type is aiohttp.WSMsgType.CLOSE

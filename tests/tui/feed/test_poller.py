@@ -176,6 +176,7 @@ async def test_a_hurried_source_is_read_again_even_while_it_is_being_read() -> N
     service.stalled = asyncio.Event()
     async with polled(service, seconds=60) as (poller, watcher):
         await watcher.until(lambda t: t.beats >= 8)
+        # The reading under way may have begun before the change that it shall show.
         poller.read_now("sequences")
         service.status = "paused"
         service.stalled.set()
@@ -188,6 +189,7 @@ async def test_a_clock_that_is_set_stops_no_reads(hours: int) -> None:
     service, step = Service(), [timedelta()]
     async with polled(service, seconds=3600, now=lambda: moment() + step[0]) as (poller, watcher):
         await watcher.until(lambda t: t.beats >= 9)
+        # Read once an hour, nothing would come again within the test, unless the step itself is noticed.
         step[0] = timedelta(hours=hours)
         tick = await watcher.until(lambda t: t.beats >= 18)
         assert not trouble_of(tick)
@@ -207,6 +209,7 @@ async def test_stored_data_is_shown_before_the_first_read(tmp_path: Path) -> Non
         History(url) as store,
         polled(service, history=HistoryAccess(store, workspace="acme")) as (_, watcher),
     ):
+        # Nothing has been read at beat 0: this is what was stored.
         tick = await watcher.until(lambda t: t.beats == 0)
         assert len(tick.board.inboxes) == 24
         assert not trouble_of(tick)

@@ -67,6 +67,7 @@ class Month:
             self._app.second_passed()
             await self._turn(number)
             if number % LOOKS == LOOKS - 1:
+                # Cycles wait for the collector, and when it runs would decide what is counted.
                 gc.collect()
                 taken.append(sys.getallocatedblocks())
         return taken

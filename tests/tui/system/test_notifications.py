@@ -34,6 +34,7 @@ def notifier(choice: str = "osc9", **environ: str) -> TerminalNotifier:
 
 @pytest.mark.parametrize(
     ("choice", "environ"),
+    # These terminals would print the sequence over the board.
     [("off", {}), ("osc9", {"TERM": "linux"}), ("osc9", {"TERM": "dumb"}), ("osc9", {"TERM": ""})],
 )
 def test_nothing_is_written_where_it_is_off_or_the_terminal_would_print_it(
@@ -55,6 +56,7 @@ def test_in_tmux_the_sequence_is_passed_on_to_the_terminal_around_it() -> None:
 
 @given(st.text())
 def test_no_text_ends_a_sequence_or_begins_another(text: str) -> None:
+    # C1 has an end of the sequence in one byte, 0x9c, beside the one of two.
     hostile = f"\x1b]0;own\x07{text}\x9c\x1b\\\x1b[31m;{text}\x07"
     sequence, end = written(hostile).split("\x1b\\")
     assert end == ""
@@ -159,11 +161,13 @@ def test_a_notification_gets_through_tmux_to_the_terminal_around_it(
         [*tmux, "new-session", "-d", "-x", "120", "-y", "40", "sleep 60"], check=True, env=environment()
     )
     try:
+        # tmux drops such sequences unless its user allows them.
         subprocess.run([*tmux, "set", "-g", "allow-passthrough", "on"], check=True)
         _, terminal = terminals.spawn(
             f"import os; os.execvp('tmux', {[*tmux, 'attach']!r})", environment(TERM="xterm-256color")
         )
         read_until(terminal, b"\x1b[>")
+        # tmux asks the terminal around it what it is: nothing but this test can answer.
         os.write(terminal, b"\x1b[?62;c")
         subprocess.run([*tmux, "respawn-pane", "-k", inside], check=True)
         shown = read_until(terminal, b"\x1b]9;Outreach: , x.example paused")

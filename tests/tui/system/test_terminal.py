@@ -17,6 +17,7 @@ from tests.tui.system.conftest import Terminals
 from tui.system.terminal import ASCII, plain_theme
 from tui.theme.palette import RUNNING, SEEN, SIGNS, STOPPED, WARMING
 
+# With SIGHUP ignored, as under nohup, no signal tells that the terminal is gone.
 START = """
 import signal, sys
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -99,6 +100,7 @@ def stop_reading(terminal: int) -> None:
     """Have the program write more than a terminal holds that nobody reads."""
     for _ in range(40):
         os.write(terminal, b"t")
+    # Nothing outside shows that a program waits in a write: this long it may take to come there.
     time.sleep(2)
 
 
@@ -130,6 +132,7 @@ def test_q_leaves_and_nothing_is_written_to_the_screen_by_a_log(terminals: Termi
     while select.select([terminal], [], [], 10)[0]:
         try:
             part = os.read(terminal, 65536)
+        # Linux: a terminal whose other end is closed is read with EIO.
         except OSError:
             break
         if not part:

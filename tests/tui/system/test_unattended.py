@@ -35,6 +35,7 @@ async def calling(
 
 async def test_each_alarm_runs_the_command_once_without_a_shell(tmp_path: Path) -> None:
     body = "open(out, 'a').write(os.environ['OUTREACH_ALARM'] + '|' + str(len(sys.argv)) + '\\n')"
+    # An alarm names domains and inboxes, which are texts from outside.
     hostile = "$(touch x); `id` \x1b[31m\nred"
     async with calling(tmp_path, body) as (caller, out):
         caller.call(["first", hostile])

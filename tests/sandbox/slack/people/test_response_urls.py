@@ -60,12 +60,7 @@ async def test_after_half_an_hour_it_is_refused(
 async def test_an_ephemeral_is_changed_and_deleted_through_its_own_address(
     session: aiohttp.ClientSession, person: Person, url: str
 ) -> None:
-    card = [
-        {
-            "type": "actions",
-            "elements": [{"type": "button", "action_id": "a", "text": {"type": "plain_text", "text": "A"}}],
-        }
-    ]
+    card = [actions(button("a", "A"))]
     await post(session, url, text="choose", blocks=card)
     shown = await latest(person)
     clicked = await person.do("click", ts=shown["ts"], text="A")
