@@ -237,17 +237,32 @@ def render_with(card: Card, items: Sequence[Card]) -> Message:
 
 
 def _with_items(blocks: list[Block], items: Sequence[Card]) -> list[Block]:
+    # Texts get shorter before an item is left out: the next page begins after the last that belongs on this one.
+    best, most = blocks, 0
+    for sizes in ITEM_SIZES:
+        drawn, number = _that_fit(blocks, items, sizes)
+        if number > most:
+            best, most = drawn, number
+        if number == len(items):
+            return drawn
+    return [*best, *context(f"and {len(items) - most} more")]
+
+
+def _that_fit(
+    blocks: list[Block], items: Sequence[Card], sizes: tuple[int, int, int]
+) -> tuple[list[Block], int]:
+    """The blocks with as many of the items as fit below them in these sizes, and their number."""
     for number, item in enumerate(items):
         entry: list[Block] = [{"type": "divider"}] if number else []
         # Its facts say what they are by themselves: "waiting 6 min", and not "Age waiting 6 min".
         bare = replace(item, facts=(), details=(*item.facts, *item.details), buttons=())
-        entry += _item(bare, number, ITEM_SIZES[0])
+        entry += _item(bare, number, sizes)
         row = actions(item.buttons)
         entry += [row] if row else []
         if len(blocks) + len(entry) >= MOST_BLOCKS or size([*blocks, *entry]) > TOTAL - 200:
-            return [*blocks, *context(f"and {len(items) - number} more")]
+            return blocks, number
         blocks = [*blocks, *entry]
-    return blocks
+    return blocks, len(items)
 
 
 def _item(card: Card, number: int, sizes: tuple[int, int, int]) -> list[Block]:

@@ -52,3 +52,18 @@ async def test_open_is_paged_and_shows_the_page_again_after_a_claim(bot: BotHarn
     page = await until(repainted)
     assert "16 to 30 of 31" in shown(page)
     assert "claimed Ada" in shown(page)
+
+
+async def test_a_page_of_long_replies_shows_each_of_them(bot: BotHarness) -> None:
+    await bot.control("settings", messages_per_second=0)
+    text = "We have been losing hours to exactly this, and our board asked about it yesterday. " * 4
+    for number in range(17):
+        assert await bot.deliver(interested(number, reply=text, sequence="Win-back customers of 2023")) == 200
+
+    await bot.until_posted(17)
+    (page,) = await bot.say("open", user=seed.BEN.id)
+    assert "1 to 15 of 17" in shown(page)
+    assert shown(page).count('"Claim"') == 15
+    assert "more" not in shown(page)
+    (second,) = await bot.press(page, "Next")
+    assert shown(second).count('"Claim"') == 2
