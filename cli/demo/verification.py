@@ -108,7 +108,9 @@ class Verifier:
             # Several deliveries can be of one alert; one that was accepted is enough to expect it in Slack.
             accepted = delivery["state"] == "delivered" or bool(before and before.accepted)
             body = json.loads(delivery["body"])
-            about = str(body.get("domain") or body["lead"]["email"])
+            # An event that somebody typed may be about nothing that has a name.
+            lead = body.get("lead")
+            about = str(body.get("domain") or (isinstance(lead, dict) and lead.get("email")) or alert)
             self._sent[alert] = Sent(at=delivery["first_sent"], accepted=accepted, about=about)
 
     def _note_message(self, message: Mapping[str, Any]) -> str:

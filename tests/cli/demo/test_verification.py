@@ -74,3 +74,8 @@ async def test_a_second_pause_on_the_domains_own_card_is_not_lost(monkeypatch: p
     # The card was never edited: nobody was told of the second pause.
     left = await _result(_Seen(PAUSED, again, posts=[(PAUSED, 0)]), monkeypatch)
     assert left.lost == 1
+
+
+async def test_an_event_about_nobody_ends_no_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = INTERESTED | {"lead": None}
+    assert (await _result(_Seen(nobody, posts=[(nobody, 0)]), monkeypatch)).passed
