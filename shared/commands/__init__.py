@@ -122,6 +122,7 @@ def _unknown(words: tuple[Word, ...], workspace: str | None) -> UsageError:
         label = clip(f"{line[0].upper()}{line[1:]}", length=LABEL_LENGTH)
         button = Button(label, arguments, workspace=workspace or "")
         return _refused(title, f"Did you mean “{line}”?", buttons=(button,))
+    near = [one for one in near if one.name != "help"]
     hint = f"Did you mean {' or '.join(one.name for one in near)}?" if near else "`help` lists all commands."
     buttons = tuple(Button(f"Help {one.name}", Help(command=one.name)) for one in near)
     return _refused(title, hint, buttons=buttons or (Button("Help", Help()),))

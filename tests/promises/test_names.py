@@ -75,6 +75,12 @@ async def test_a_near_miss_is_answered_with_a_button_that_runs_it(team: Team) ->
     assert await team.account.is_paused("West Coast startups")
 
 
+async def test_a_greeting_with_more_words_is_offered_help(team: Team) -> None:
+    answer = await team.ask("hello there")
+    assert answer.buttons == ["Help"]
+    assert "Did you mean" not in answer.shown
+
+
 async def test_letters_that_changed_places_are_the_nearest_command(team: Team, shell: Shell) -> None:
     answer = await team.ask("stauts")
     assert answer.buttons[0] == "Status"
