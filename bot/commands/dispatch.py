@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 from bot.alerts import rendering
-from bot.alerts.cards import details_card
+from bot.alerts.cards import details_card, reply_card
 from bot.alerts.links import links_of
 from bot.blockkit.actions import (
     LEAD,
@@ -45,7 +45,7 @@ from bot.slack.permissions import Person
 from shared import commands
 from shared.api.errors import OutreachError
 from shared.commands import COMMANDS, Invocation, UsageError, invocation
-from shared.commands.base import ALIASES, Act, Arguments, Question, Result
+from shared.commands.base import ALIASES, NOTHING_CHANGED, Act, Arguments, Question, Result
 from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Doctor, Help, first_help
 from shared.commands.leads import Lead
@@ -199,7 +199,12 @@ class CommandDispatcher:
         if fitting:
             card, items = reply_lines.choice(asked, fitting)
             return Answer(card=card, items=items)
-        return Answer(card=reply_lines.not_found(asked, replies) if asked.name else WHICH_ALERT)
+        card = reply_lines.not_found(asked, replies) if asked.name else WHICH_ALERT
+        # Of the others the act changes none; but that they have the name is said, and how the newest stands.
+        others = await self._store.alerts.candidates(workspace, user, done=asked.verb != "reopen")
+        if asked.name and (same := reply_lines.fitting(asked, others, user)):
+            card = Card(reply_card(same[0]).title, text=(NOTHING_CHANGED,))
+        return Answer(card=card)
 
     async def _look_at(self, asked: OnAlert, caller: Caller) -> Answer:
         alert = await self._store.alerts.find(asked.alert)

@@ -128,6 +128,27 @@ async def test_a_reply_is_worked_on_by_the_name_of_its_lead(team: Team) -> None:
         assert title in (await team.changed(card, title)).title
 
 
+@pytest.mark.parametrize("line", ["reopen Ada", "release Ada", "take over Ada"])
+async def test_what_changes_nothing_of_an_unclaimed_reply_accuses_nobody(team: Team, line: str) -> None:
+    await posted(team)
+    answer = await team.ask(line)
+    assert "Nothing was changed" in answer.shown
+    assert "else" not in answer.shown
+
+
+@pytest.mark.parametrize("line", ["claim Ada", "take over Ada", "snooze Ada 2h"])
+async def test_a_name_that_only_a_done_reply_has_is_answered_with_how_it_stands(
+    team: Team, line: str
+) -> None:
+    card = await posted(team)
+    await team.ask("done Ada")
+    before = await team.changed(card, "done by @ann")
+    answer = await team.ask(line, user="ben")
+    assert "Ada at Acme · done by @ann" in answer.title
+    assert "Nothing was changed" in answer.shown
+    assert (await team.present(card)).shown == before.shown
+
+
 async def test_a_reminder_of_the_only_claim_needs_no_name(team: Team) -> None:
     card = await posted(team)
     await team.click(card, "Claim")

@@ -19,6 +19,7 @@ from bot.commands.callers import Access, Caller
 from bot.slack.directory import Viewer
 from bot.slack.permissions import Person
 from shared.commands import times
+from shared.commands.base import NOTHING_CHANGED
 from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone
 from shared.domain.reply_states import AFTER, TAKES, State
@@ -259,7 +260,7 @@ def _question(asked: OnAlert, alert: Alert) -> Card:
 def unchanged_card(alert: Alert, actor: Actor) -> Card:
     """The answer to an act that the reply's state doesn't allow: who was faster."""
     if alert.state is State.UNCLAIMED:
-        return Card(title="Unclaimed", text=("Someone else just changed this. Click Claim to take it.",))
+        return Card(title="Unclaimed", text=(f"{NOTHING_CHANGED} Click Claim to take it.",))
     card = Card(title=stands(alert), facts=snooze_end(alert))
     if alert.state is not State.CLAIMED or not is_colleagues(alert, actor):
         return card

@@ -130,7 +130,7 @@ def fitting(asked: NamedReply, replies: Sequence[Alert], person: str) -> Sequenc
     possible = [reply for reply in named if reply.state in states]
     own = [reply for reply in possible if reply.claimed_by == person]
     if asked.verb == "takeover":  # what one has already is meant only where no colleague has one of this name
-        return [reply for reply in possible if reply not in own] or own
+        possible, own = [reply for reply in possible if reply not in own] or own, []
     return (own if asked.verb in OWN_FIRST else []) or possible or (named if asked.name else [])
 
 
