@@ -41,7 +41,9 @@ def manifest(options: Namespace) -> int:
     url = options.url
     if not url and not options.socket_mode:
         url = load(config=options.config).public_url
-    if options.socket_mode == bool(url):
+    if options.socket_mode and url:
+        raise exit_codes.WrongUsage("--socket-mode needs no public address: leave out --url")
+    if not options.socket_mode and not url:
         raise exit_codes.WrongUsage(
             "name the bot's public address with --url or OUTREACH_PUBLIC_URL, "
             "or --socket-mode, which needs none"

@@ -276,6 +276,7 @@ class OutreachClient:
                 # Without the message, which may quote what was sent.
                 name = " ".join(filter(None, (type(error).__name__, str(error.status or ""))))
             else:
+                attempts().answered += 1
                 return value, uncertain
             self._count(retried=1)
             LOG.debug("%s: %s, repeated in %.2f s", request.endpoint, name, delay)

@@ -37,6 +37,8 @@ class Attempts(list[OutreachError]):
         super().__init__()
         self.waiting: list[str] = []
         """The endpoints."""
+        self.answered = 0
+        """The number of attempts that the service has answered."""
 
 
 _attempts: ContextVar[Attempts] = ContextVar("failed_attempts")

@@ -235,7 +235,7 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
     doing = command.run(asked.arguments, context)
     # What changes something without asking is never cut off: it may have been carried out.
     if command.asks or not asked.changes:
-        doing = _answered_in_time(doing, context)
+        doing = _answered_in_time(doing)
     is_named = named is not None
     try:
         done = await _recorded(doing, line, context, changes=asked.changes, is_named=is_named)
@@ -255,9 +255,7 @@ async def carry_out(act: Act, context: CommandContext, *, line: str = "", is_nam
     return done
 
 
-async def _answered_in_time(
-    doing: Awaitable[Result | Question], context: CommandContext
-) -> Result | Question:
+async def _answered_in_time(doing: Awaitable[Result | Question]) -> Result | Question:
     """Wait for something that only reads, until the service has answered nothing for some seconds.
 
     Raises the true cause: the last failure of a request, or that there was no answer at all.
@@ -267,15 +265,14 @@ async def _answered_in_time(
         try:
             answered = -1
             while not (await asyncio.wait({task}, timeout=SILENCE_SECONDS))[0]:
-                counts = context.client.counts
-                now = counts.requests - counts.retried - counts.throttled
-                if now == answered and failures:
+                if failures.answered == answered and failures:
                     raise failures[-1]
-                if now == answered:  # of several requests, the others may be fine
+                if failures.answered == answered:  # of several requests, the others may be fine
                     endpoint = next(iter(failures.waiting), "")
                     raise Unreachable(endpoint=endpoint, cause=f"{endpoint or 'It'} doesn't answer.")
-                answered = now
-                failures.clear()  # what answers goes on: these were repeated
+                if failures.answered:
+                    failures.clear()  # what answers goes on: these were repeated
+                answered = failures.answered
             return task.result()
         finally:
             task.cancel()

@@ -113,11 +113,16 @@ def test_the_manifest_has_the_bots_address(offline: Shell, words: tuple[str, ...
         (),
         ("--url", "http://bot.example.com"),
         ("--url", "bot"),
-        ("--socket-mode", "--url", "https://bot.example.com"),
     ],
 )
 def test_a_manifest_without_a_way_in_is_wrong_usage(offline: Shell, words: tuple[str, ...]) -> None:
     assert offline.run("manifest", *words).code == 2
+
+
+def test_a_manifest_has_one_way_in(offline: Shell) -> None:
+    refused = offline.run("manifest", "--socket-mode", "--url", "https://bot.example.com")
+    assert refused.code == 2
+    assert "leave out --url" in refused.err
 
 
 def test_the_manifest_takes_the_public_address_of_the_settings(offline: Shell) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import httpx
 import pytest
 
 from cli.commands import run_command
 from cli.line import words as every_word
 from cli.programs import PROGRAMS
+from outreach_ops import OutreachClient
+from shared.api import pipeline
 from shared.commands import COMMANDS, parse
 from shared.commands.base import Face
 from shared.commands.leads import Add
@@ -22,6 +25,25 @@ def test_a_misspelled_command_is_answered_with_the_nearest(shell: Shell) -> None
     assert "Did you mean “outreach pause 'Q3 founders' for 2h”?" in result.err
     assert "Did you mean “outreach unpause sq_1”?" in shell.run("unpasue", "sq_1").err
     assert "Did you mean “outreach help pause”?" in shell.run("help", "pasue").err
+
+
+def test_a_failing_answer_is_named_also_while_the_next_attempt_waits(
+    shell: Shell, sandbox: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So long a wait after the first attempt that none follows before the command is given up.
+    monkeypatch.setattr(pipeline, "FIRST_DELAY_SECONDS", 8.0)
+    defaults = OutreachClient.__init__.__kwdefaults__
+    assert defaults
+    monkeypatch.setitem(defaults, "jitter", lambda: 0.98)
+    faults = f"{sandbox['control_url']}/faults"
+    fault = {"endpoint": "GET /sequences", "status": 503, "times": None}
+    httpx.post(faults, json=fault).raise_for_status()
+    try:
+        result = shell.run("sequences")
+    finally:
+        httpx.delete(faults).raise_for_status()
+    assert result.code == 1
+    assert "503" in result.err
 
 
 def test_a_change_has_data_with_the_sequences_new_status(shell: Shell) -> None:
