@@ -53,7 +53,9 @@ async def _audit(_: Audit, context: CommandContext) -> Result:
             facts.append(Fact("Assistant", told))
         else:
             rows.append(Row((when, who, where(one.actor), one.command, one.result)))
-    title = f"Last {show_number(len(rows), 'change')}" if rows else "No changes yet"
+    title = "Last change" if rows else "No changes yet"
+    if len(rows) > 1:
+        title = f"Last {show_number(len(rows), 'change')}"
     table = Table(AUDIT_COLUMNS, tuple(rows)) if rows else None
     return Result(
         Card(title, facts=tuple(facts), table=table),
