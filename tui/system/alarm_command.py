@@ -63,10 +63,11 @@ class AlarmCommand:
 
     async def _once(self, alarm: str) -> None:
         quiet = asyncio.subprocess.DEVNULL
+        own = ("OUTREACH_", "SLACK_")  # secrets among them
         process = await asyncio.create_subprocess_exec(
             *self._words,
             stdin=quiet, stdout=quiet, stderr=quiet,
-            env={**_environment(), "OUTREACH_ALARM": alarm},
+            env={key: value for key, value in os.environ.items() if not key.startswith(own)} | {"OUTREACH_ALARM": alarm},
             start_new_session=True,
         )  # fmt: skip
         try:
@@ -89,7 +90,3 @@ def _words(command: str) -> list[str]:
     except ValueError as error:
         logger.warning("the alarm command can't be read: %s", error)
         return []
-
-
-def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith(("OUTREACH_", "SLACK_"))}

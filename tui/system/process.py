@@ -52,7 +52,14 @@ def logging_to(path: Path, *, level: str) -> Iterator[None]:
     """Exchange the root logger's handlers for one that writes to `path`, for the owner alone to read."""
     root = logging.getLogger()
     before, before_level = root.handlers[:], root.level
-    handler = _open(path)
+    try:
+        make_private_folder(path.parent)
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        handler: logging.Handler = RotatingFileHandler(
+            path, maxBytes=LARGEST, backupCount=1, encoding="utf-8"
+        )
+    except OSError:  # a disk that can't be written to costs the log, not the dashboard
+        handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter(FORMAT))
     root.handlers[:] = [handler]
     root.setLevel(level)
@@ -64,13 +71,3 @@ def logging_to(path: Path, *, level: str) -> Iterator[None]:
         root.handlers[:] = before
         root.setLevel(before_level)
         handler.close()
-
-
-def _open(path: Path) -> logging.Handler:
-    """A disk that cannot be written to costs the log, not the dashboard."""
-    try:
-        make_private_folder(path.parent)
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-        return RotatingFileHandler(path, maxBytes=LARGEST, backupCount=1, encoding="utf-8")
-    except OSError:
-        return logging.NullHandler()

@@ -31,11 +31,10 @@ class ErrorBoundary(MessagePump):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Leave blank what can't be painted; everything else is painted."""
         try:
-            painted: list[Strip] = super().render_lines(crop)  # type: ignore[misc] # a widget has it
+            return super().render_lines(crop)  # type: ignore[misc, no-any-return] # a widget has it
         except Exception as error:  # noqa: BLE001 # likewise
             self.app._handle_exception(error)  # noqa: SLF001 # likewise
             return [Strip.blank(crop.width)] * crop.height
-        return painted
 
 
 class SafeScreen(ErrorBoundary, Screen[ScreenResultType]):
