@@ -70,7 +70,12 @@ class Headline:
     def text(self) -> str:
         return " · ".join(text for text, _ in self.parts)
 
-    def fitted(self, room: int) -> str:
+    @property
+    def weight(self) -> int:
+        """The number of parts that are no mere counts: what is wrong, since when and why."""
+        return sum(rank < COUNTS for _, rank in self.parts)
+
+    def fitted(self, room: int) -> Headline:
         """The parts that matter most, as many as fit whole; the first one always."""
         kept = self.parts[:1]
         for part in sorted(self.parts[1:], key=lambda part: part[1]):
@@ -79,7 +84,7 @@ class Headline:
                 kept = more
             elif part[1] >= COUNTS:
                 break
-        return replace(self, parts=kept).text
+        return replace(self, parts=kept)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,7 +45,7 @@ class WorkspaceLine:
 
 def _verdict(line: WorkspaceLine, width: int) -> Sequence[Piece]:
     ink = Ink.MUTED if line.freshness is not Freshness.FRESH else Ink.TEXT
-    return ((line.frame.headline.fitted(width), ink),)
+    return ((line.frame.headline.fitted(width).text, ink),)
 
 
 def _age(line: WorkspaceLine, _: int) -> Sequence[Piece]:

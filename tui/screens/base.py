@@ -31,6 +31,7 @@ FILTER_HINT = "Words to match: acme status:resting !warming. Enter keeps the fil
 WIDTHS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]
 HEIGHTS = [(0, "-short"), (30, "-medium"), (42, "-tall")]
 SMALLEST = (60, 20)
+FIRST_KEYS = {"help", "commands"}
 
 
 def key(id: str, keys: str, action: str, word: str, about: str, *, show: bool = False) -> Binding:  # noqa: A002 # the framework's word
@@ -62,7 +63,10 @@ class KeyLine(TextLine):
     def _show(self) -> None:
         links: dict[str, Words] = {}
         room = self.app.size.width
-        for active in self.screen.active_bindings.values():
+        # Where the room is short, what only this page can do comes before what every page can.
+        of_all = {binding.id for binding in Page.BINDINGS if isinstance(binding, Binding)} - FIRST_KEYS
+        keys = sorted(self.screen.active_bindings.values(), key=lambda active: active.binding.id in of_all)
+        for active in keys:
             binding, action = active.binding, active.binding.action
             if binding.show and active.enabled and action not in links:
                 key = self.app.get_key_display(binding)

@@ -92,9 +92,12 @@ class Head(ErrorBoundary, Vertical):
         headline, room = frame.headline, self.app.size.width - 5
         ink = Ink.MUTED if headline.is_stale else TONE_INK[headline.tone]
         hint = self._alarm_hint(frame)
-        if hint and len(headline.fitted(0)) + width_of(hint) > room:
-            hint = [(hint[0][0].partition("  ")[0], hint[0][1])]  # without its key
-        text = headline.fitted(room - width_of(hint) - bool(hint))
+        fitted = headline.fitted(room - width_of(hint) - bool(hint))
+        if hint and fitted.weight < headline.weight:
+            # Why and since when come before a key that the help has too.
+            hint = [(hint[0][0].partition("  ")[0], hint[0][1])]
+            fitted = headline.fitted(room - width_of(hint) - 1)
+        text = fitted.text
         self.verdict.set_class(frame.new_alarms > 0 and not frame.is_past, "-alarm")
         self.verdict.set_class(headline.tone is Tone.BAD and not frame.new_alarms, "-caution")
         gap: Piece = (" " * max(2, room + 1 - len(text) - width_of(hint)) if hint else "", Ink.TEXT)
