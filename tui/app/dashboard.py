@@ -212,10 +212,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         looked_at = page.looked_at if page and self._replay is None else None
         if page and looked_at and self.now() - looked_at >= LOOK_EVERY:
             self.read_for(page)
-        self._write(self._notifier.due(self.now()))
-
-    def _write(self, sequence: str) -> None:
-        if self._driver and sequence:
+        if self._driver and (sequence := self._notifier.due(self.now())):
             self._driver.write(sequence)
 
     @on(Ticked)

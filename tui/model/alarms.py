@@ -144,14 +144,13 @@ def update(
     for alarm in others.values():
         is_read = domains_read or alarm.condition.kind not in DOMAIN_KINDS
         kept.append(_absent(alarm, now=now) if is_read else alarm)
-    lasting = [alarm for alarm in kept if not _is_over(alarm, now=now)]
+    lasting = [
+        alarm for alarm in kept if alarm.is_new or not alarm.recovered_at or now - alarm.recovered_at <= KEPT
+    ]
     on = [alarm for alarm in lasting if alarm.is_on]
-    over = sorted((alarm for alarm in lasting if alarm.recovered_at), key=_newest_first)
+    over = [alarm for alarm in lasting if alarm.recovered_at]
+    over.sort(key=lambda alarm: alarm.recovered_at or now, reverse=True)
     return Update((*on, *over[:MOST]), tuple(raised))
-
-
-def _newest_first(alarm: Alarm) -> float:
-    return -alarm.recovered_at.timestamp() if alarm.recovered_at else 0.0
 
 
 def acknowledged(alarms: Sequence[Alarm], keys: Collection[str], *, at: datetime | None) -> tuple[Alarm, ...]:
@@ -243,7 +242,3 @@ def _absent(alarm: Alarm, *, now: datetime) -> Alarm:
         return alarm
     alarm = replace(alarm, absent_since=alarm.absent_since or now)
     return replace(alarm, recovered_at=alarm.absent_since) if _is_gone(alarm, now=now) else alarm
-
-
-def _is_over(alarm: Alarm, *, now: datetime) -> bool:
-    return bool(alarm.recovered_at and not alarm.is_new and now - alarm.recovered_at > KEPT)

@@ -351,11 +351,11 @@ STATS_COUNTS = (
 )
 
 
-def _group(title: str) -> Column:
-    return text_column("group", title, 16, lambda x: x.name, least=12, grow=1)
-
-
 STATS_BY: Mapping[str, Sequence[Column]] = {
-    grouping: (_group(grouping.capitalize()), *STATS_COUNTS) for grouping in GROUPINGS
+    grouping: (
+        text_column("group", grouping.capitalize(), 16, lambda x: x.name, least=12, grow=1),
+        *STATS_COUNTS,
+    )
+    for grouping in GROUPINGS
 }
 """The columns of counts, by what they are grouped by."""

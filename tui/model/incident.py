@@ -225,7 +225,7 @@ def lanes_of(
         runs = [list(run) for _, run in groupby(times, key=lambda one: one[1])]
         begins = [*(run[0][0] for run in runs[1:]), first]
         segments = [
-            Segment(start=max(begin, first), end=until, state=state, affected=max(run, key=_affected)[2])
+            Segment(start=max(begin, first), end=until, state=state, affected=max(count for *_, count in run))
             for begin, run in zip(begins, runs, strict=True)
             for until, state, _ in run[:1]
             if until > first
@@ -233,10 +233,6 @@ def lanes_of(
         parts = tuple(_read_parts(reversed(segments), read))
         lanes.append(Lane(domain=domain, inboxes=counts[domain].total(), segments=parts))
     return tuple(sorted(lanes, key=_rank))
-
-
-def _affected(one: tuple[datetime, LaneState, int]) -> int:
-    return one[2]
 
 
 def _domain_state(counts: Counter[str]) -> tuple[LaneState, int]:
