@@ -90,6 +90,8 @@ async def test_a_service_that_cannot_be_read_is_named_with_what_to_do_and_the_la
         assert "OUTREACH_BASE_URL" in text
         assert PAUSED in text
         assert "stale: 6 min ago" in text
+        await desk.press("2")
+        assert "Fintech ops leaders" in desk.text.replace("\u00a0", " "), "hatching leaves words to be read"
 
 
 async def test_enter_goes_down_and_esc_up_and_the_path_is_that_stack() -> None:

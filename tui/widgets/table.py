@@ -223,8 +223,9 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         if strip is None:
             gap = Segment(" " * GAP, style)
             segments = [segment for cell in words for segment in (*cell.segments(style), gap)]
-            strip = Strip(segments).adjust_cell_length(width, style).simplify()
-            self._strips[key] = strip
+            strip = Strip(segments).adjust_cell_length(width, style)
+            # Hatching spares the blanks of words only where no plain blank is in the same segment.
+            strip = self._strips[key] = strip if self._is_faded else strip.simplify()
         return strip
 
     # -- keys and the mouse ----------------------------------------------------------------------------
