@@ -122,10 +122,10 @@ async def test_the_page_of_a_sequence_lists_its_own_changes_and_no_others(
     assert CHANGE.search(page) is None
     await screen.press("escape", "up", "enter")
     await screen.until(f"› {first}")
-    assert CHANGE.search(await screen.until("  is paused"))
+    assert CHANGE.search(await screen.until("  paused (as noticed)"))
 
 
-CHANGE = re.compile(r"\d\d:\d\d  is paused")
+CHANGE = re.compile(r"\d\d:\d\d  paused")
 
 
 async def on_the_page_of_sequences(screen: Screen) -> list[str]:
