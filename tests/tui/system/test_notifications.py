@@ -86,9 +86,9 @@ async def test_a_new_alarm_and_an_unclaimed_reply_are_told_together_and_old_ones
 ) -> None:
     app = DashboardApp([acme()], now=clock, notifier=notifier())
     sent: list[str] = []
-    monkeypatch.setattr(app, "_write", sent.append)
     old = InterestedReply(email="maya@harbor.example", received_at=NOW - timedelta(minutes=1))
     async with app.run_test() as pilot:
+        monkeypatch.setattr(app._driver, "write", sent.append)
         for second in range(4):
             clock.advance(1)
             replies = (old, replace(old, received_at=clock.time)) if second > 1 else (old,)
