@@ -15,7 +15,6 @@ from cli.console import exit_codes
 from shared.api.pace import Priority
 from shared.commands import Invocation
 from shared.commands.base import InChannel
-from shared.commands.run import UNCHECKED, CommandContext, Place, open_client
 from shared.commands.sequences import resolve_sequence
 from shared.domain.card import Card, Tone, Typed
 from shared.records.audit import Actor, AuditEntry
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from bot.slack.web_api import WebApi
     from shared.api.client import OutreachClient
     from shared.api.models import Sequence
+    from shared.commands.run import CommandContext, Place
     from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings, Workspace
     from shared.store import Store
@@ -141,6 +141,10 @@ def _reason(fault: Exception) -> str:
 @contextlib.asynccontextmanager
 async def open_context(settings: Settings, workspace: Workspace) -> AsyncIterator[CommandContext]:
     """Open the context of a command that is run from a shell."""
+    from shared.commands.run import (  # late: the dashboard paints before the client is loaded
+        CommandContext,
+        open_client,
+    )
     from shared.domain.local_zone import local_zone
 
     async with open_client(settings, workspace) as client, open_records(settings) as records:
@@ -177,6 +181,7 @@ async def record(settings: Settings, workspace: Workspace, command: str, result:
 
 def place_finder(settings: Settings) -> Callable[[str], Awaitable[Place]]:
     """Return the finder of channels; without a token its answer says that nothing was checked."""
+    from shared.commands.run import UNCHECKED, Place  # late, likewise
 
     async def find(channel: str) -> Place:
         if not settings.slack.bot_token:

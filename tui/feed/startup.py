@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, TypeVar
 from shared.api.errors import OutreachError
 from shared.api.pace import Priority
 from shared.domain.card import Fact, Tone
-from shared.domain.dns_facts import advice, dns_facts, in_dns
 from shared.domain.local_zone import local_zone
 from shared.domain.snapshot import Snapshot, service_day
 from shared.history.last_snapshot import read_last_snapshot
@@ -152,6 +151,8 @@ class ServiceFeed:
         """The DNS of a domain as the bot found it, and what to do; nothing where it isn't checked, or not shared."""
         if self._records is None or not self._settings.dns.enabled:
             return (), ()
+        from shared.domain.dns_facts import advice, dns_facts, in_dns  # late: no first screen shows DNS
+
         now, name = self._now(), in_dns(domain)
         reports = await _or(self._records.domains.reports([name]), None)
         if reports is None:
@@ -265,6 +266,8 @@ async def read_marks(
 ) -> Sequence[Mark]:
     """Pauses and by whom, paused domains, lost replies, guardrails, DNS; nothing where the bot's database doesn't answer."""
     names = {sequence.id: sequence.label for sequence in snapshot.sequences.value or ()}
+    from shared.domain.dns_facts import in_dns  # late, likewise
+
     domains = frozenset(in_dns(inbox.domain) for inbox in snapshot.inboxes.value or () if inbox.domain)
     period = await _or(records.period(snapshot.workspace, start, end, late=0.0), None)
     if period is None:

@@ -9,9 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from shared.domain.dns_facts import change_of
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import DomainChange, Value
 from shared.frozen import frozen
@@ -20,6 +19,9 @@ from shared.records.history import Transition
 from shared.records.records import PeriodRecords
 from shared.text.formats import show_number
 from tui.theme.palette import Ink
+
+if TYPE_CHECKING:
+    from shared.domain_health.report import DomainChange
 
 LOST = "was found by polling: its webhook never arrived"
 SKEW = timedelta(minutes=1)
@@ -144,6 +146,8 @@ def of_period(period: PeriodRecords, *, names: Mapping[str, str]) -> Iterator[Ma
 
 def of_dns(changes: Iterable[DomainChange]) -> Iterator[Mark]:
     """DNS records that broke, confirmed by two resolvers, and those that are good again."""
+    from shared.domain.dns_facts import change_of
+
     for change in changes:
         broke = change.after.value is Value.PROBLEM and change.after.confirmed
         if broke or change.recovered:
