@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from shared.domain.wall_clock import moment
-from shared.domain_health.report import DomainChange, Value
 from shared.frozen import frozen
 from shared.records.guardrails import Incident
 from shared.records.history import Transition
@@ -146,7 +145,8 @@ def of_period(period: PeriodRecords, *, names: Mapping[str, str]) -> Iterator[Ma
 
 def of_dns(changes: Iterable[DomainChange]) -> Iterator[Mark]:
     """DNS records that broke, confirmed by two resolvers, and those that are good again."""
-    from shared.domain.dns_facts import change_of
+    from shared.domain.dns_facts import change_of  # late: no first screen shows DNS
+    from shared.domain_health.report import Value
 
     for change in changes:
         broke = change.after.value is Value.PROBLEM and change.after.confirmed

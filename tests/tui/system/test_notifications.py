@@ -99,7 +99,7 @@ async def test_a_new_alarm_and_an_unclaimed_reply_are_told_together_and_old_ones
             await pilot.pause()
             app.second_passed()
             await app.workers.wait_for_complete()
-    (told,) = filter(None, sent)
+    (told,) = (text for text in sent if text.startswith("\x1b]9;"))
     assert told.startswith("\x1b]9;Outreach: The outreach service can't be reached since 14:32")
     assert told.endswith(" · Unclaimed reply: Maya Sharma of Harbor\x1b\\")
 
