@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
+from bot.jobs.due import DueJobs
 from bot.slack.messages import MessageSender
 from shared.api.pace import LocalBudget
+from shared.commands.run import CommandContext
 from shared.domain.alert import Alert
 from shared.domain.rota import next_of
 from shared.store import alerts, deliveries, jobs, messages, sequences
@@ -18,9 +21,12 @@ from shared.store.db.schema import NOW
 from shared.store.db.schema import alerts as alert_rows
 from shared.store.db.schema import jobs as job_rows
 from shared.store.deliveries import Arrival
+from shared.store.jobs import Job
 from shared.store.messages import Look
 from shared.store.people import Candidates, Turn
 from tests.faults.simulation.loop import PROCESS
+
+LATE_SECONDS = 2.0
 
 
 def _without_read_back() -> None:
@@ -51,6 +57,14 @@ def _without_timer_token() -> None:
     """A timer is carried out although it was set anew, or is carried out by another process."""
     vars(jobs)["held"] = lambda _tx, job: job
     jobs._DONE = sa.delete(job_rows).where(job_rows.c.id == sa.bindparam("job"))
+    resume_one = DueJobs._resume_one
+
+    async def resume_late(self: DueJobs, timer: Job, context: CommandContext) -> None:
+        # A timer is begun as soon as it is claimed: hardly a seed has another change just between the two.
+        await asyncio.sleep(LATE_SECONDS)
+        await resume_one(self, timer, context)
+
+    DueJobs._resume_one = resume_late  # type: ignore[method-assign]
 
 
 def _without_sequence_lock() -> None:

@@ -27,13 +27,6 @@ NOTICED_WITHIN = 200
 """Seeds after which a missing safeguard must have been noticed."""
 PLANS = {"timer-token": "pauses", "sequence-lock": "crowd"}
 """Of safeguards that deliveries don't need."""
-UNNOTICED = "timer-token"
-UNNOTICED_YET = pytest.param(
-    UNNOTICED,
-    marks=pytest.mark.xfail(
-        strict=True, reason="since a pause's end sends its PATCH without a list, 600 seeds don't notice it"
-    ),
-)
 FIRST = {"sequence-lock": 131}
 """Where the search begins for a safeguard whose absence few seeds notice: it was noticed soon after this one."""
 
@@ -96,7 +89,7 @@ def test_a_seed_replays_exactly_alone_and_after_others() -> None:
 
 @pytest.mark.e2e
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("safeguard", [*sorted(set(ABLATIONS) - {UNNOTICED}), UNNOTICED_YET])
+@pytest.mark.parametrize("safeguard", ABLATIONS)
 def test_a_missing_safeguard_is_noticed(safeguard: str) -> None:
     plan = PLANS.get(safeguard, "deliveries")
     first = FIRST.get(safeguard, 1)
