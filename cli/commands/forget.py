@@ -16,7 +16,6 @@ from cli.console.interactive import confirm
 from cli.console.resources import audit_entry, open_bot_store, open_web_api
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Tone
-from shared.history.engine import drop_former
 from shared.history.engine import metadata as history
 from shared.settings import Settings, load
 from shared.storage.database import temporary_engine
@@ -116,9 +115,6 @@ def _redact(settings: Settings, redaction: Redaction) -> Mapping[str, Sequence[K
     changed: dict[str, Sequence[Key]] = {}
     with _databases(settings) as databases:
         for engine, tables in databases:
-            if tables is history:
-                with engine.begin() as connection:
-                    drop_former(connection)
             changed |= redact(engine, tables, redaction)
     return changed
 

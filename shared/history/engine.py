@@ -29,15 +29,29 @@ ONE_WRITER = 0x6F757472_68697374
 """The advisory lock under which PostgreSQL's writers take turns, as SQLite's do by themselves."""
 
 metadata = sa.MetaData()
+
+
+def key(name: str) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, primary_key=True)
+
+
+def word(name: str) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=False)
+
+
+def seconds(name: str, *, primary_key: bool = False) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, primary_key=primary_key, nullable=False)
+
+
 series = sa.Table(
     "history_series",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("workspace", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("key", sa.Text, nullable=False),
-    sa.Column("metric", sa.Text, nullable=False),
-    sa.Column("last_at", sa.BigInteger, nullable=False),
+    word("workspace"),
+    word("kind"),
+    word("key"),
+    word("metric"),
+    seconds("last_at"),
     sa.Column("last_value", sa.Float),
     sa.UniqueConstraint("workspace", "kind", "key", "metric"),
 )
@@ -45,61 +59,54 @@ samples = sa.Table(
     "history_samples",
     metadata,
     sa.Column("series_id", sa.Integer, sa.ForeignKey(series.c.id), primary_key=True),
-    sa.Column("at", sa.BigInteger, primary_key=True),
+    seconds("at", primary_key=True),
     sa.Column("value", sa.Float),
     sqlite_with_rowid=False,
 )
 states = sa.Table(
     "history_states",
     metadata,
-    sa.Column("workspace", sa.Text, primary_key=True),
-    sa.Column("kind", sa.Text, primary_key=True),
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("field", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
-)
-turns = sa.Table(
-    "history_turns",
-    metadata,
-    sa.Column("workspace", sa.Text, primary_key=True),
-    sa.Column("token", sa.Text, nullable=False),
-    comment="Who wrote last: a writer that finds another's token reads again.",
+    key("workspace"),
+    key("kind"),
+    key("key"),
+    key("field"),
+    word("value"),
 )
 transitions = sa.Table(
     "history_transitions",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("workspace", sa.Text, nullable=False),
-    sa.Column("at", sa.BigInteger, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("key", sa.Text, nullable=False),
-    sa.Column("label", sa.Text, nullable=False),
-    sa.Column("field", sa.Text, nullable=False),
-    sa.Column("before", sa.Text, nullable=False),
-    sa.Column("after", sa.Text, nullable=False),
+    word("workspace"),
+    seconds("at"),
+    word("kind"),
+    word("key"),
+    word("label"),
+    word("field"),
+    word("before"),
+    word("after"),
     sa.Index("history_transitions_at", "workspace", "at"),
 )
 snapshots = sa.Table(
     "history_snapshots",
     metadata,
-    sa.Column("workspace", sa.Text, primary_key=True),
-    sa.Column("at", sa.BigInteger, primary_key=True),
+    key("workspace"),
+    seconds("at", primary_key=True),
     sa.Column("body", sa.LargeBinary, nullable=False),
 )
 covered = sa.Table(
     "history_covered",
     metadata,
-    sa.Column("workspace", sa.Text, primary_key=True),
-    sa.Column("start", sa.BigInteger, primary_key=True),
-    sa.Column("end", sa.BigInteger, nullable=False),
+    key("workspace"),
+    seconds("start", primary_key=True),
+    seconds("end"),
     comment="The times in which values were read; a value holds until the next only within these.",
 )
 problems = sa.Table(
     "history_problems",
     metadata,
-    sa.Column("workspace", sa.Text, primary_key=True),
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("kind", sa.Text, nullable=False),
+    key("workspace"),
+    key("key"),
+    word("kind"),
     sa.Column("since", sa.Float, nullable=False),
     sa.Column("kind_since", sa.Float, nullable=False),
     sa.Column("is_older", sa.Boolean, nullable=False),
@@ -170,16 +177,12 @@ def _open(url: URL) -> sa.Engine:
         with engine.begin() as connection:
             lock_writers(connection)
             metadata.create_all(connection)
-            drop_former(connection)
+            # Earlier versions kept each poll: nothing reads it, and it has addresses.
+            connection.execute(sa.text("DROP TABLE IF EXISTS history_deltas"))
     except BaseException:
         engine.dispose()
         raise
     return engine
-
-
-def drop_former(connection: sa.Connection) -> None:
-    """Drop what earlier versions kept of each poll: nothing reads it, and it has addresses."""
-    connection.execute(sa.text("DROP TABLE IF EXISTS history_deltas"))
 
 
 def lock_writers(connection: sa.Connection) -> None:

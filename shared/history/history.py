@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
 from functools import wraps
 from itertools import groupby
@@ -17,7 +17,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
-from shared.domain.health import DEFAULT, Thresholds
+from shared.domain.health import DEFAULT, Thresholds, by_score
 from shared.domain.snapshot import ProblemStart, Snapshot
 from shared.domain.wall_clock import moment
 from shared.history.engine import (
@@ -31,7 +31,7 @@ from shared.history.engine import (
     transitions,
 )
 from shared.history.last_snapshot import LAST_BODY, decoded
-from shared.history.writer import Writer, thinning
+from shared.history.writer import cover, keep, thinning, write_scores, write_words
 from shared.records.history import Sample, Transition
 
 THIN_EVERY = timedelta(hours=1)
@@ -58,7 +58,9 @@ class History:
 
     def __init__(self, url: URL, *, thresholds: Thresholds = DEFAULT) -> None:
         self._store = Store(url)
-        self._writer = Writer(thresholds)
+        self._thresholds = thresholds
+        self._seen: dict[tuple[str, str], datetime] = {}
+        """When the parts of each workspace were read that are written: read no later, they are no news."""
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="history")
         self._thinned_at: datetime | None = None
 
@@ -81,12 +83,35 @@ class History:
 
     async def add(self, snapshot: Snapshot, *, now: datetime) -> None:
         """Keep what is new in a snapshot; once an hour, what is old is deleted."""
-        await self.run(lambda connection: self._writer.add(connection, snapshot, now=now))
+        at = int(now.timestamp())
+        self._seen |= await self.run(lambda connection: self._add(connection, snapshot, at=at))
         if self._thinned_at is None or not timedelta() <= now - self._thinned_at < THIN_EVERY:
             # Before it is done: where it fails, the next hour tries again, and not each poll.
             self._thinned_at = now
             for statement in await self.run(lambda c: list(thinning(c, now=now)), reads=True):
                 await self.run(lambda c, statement=statement: c.execute(statement))  # type: ignore[misc]
+
+    def _add(
+        self, connection: sa.Connection, snapshot: Snapshot, *, at: int
+    ) -> Mapping[tuple[str, str], datetime]:
+        """Write what is new; returns when its parts were read."""
+        keep(connection, snapshot, at=at)
+        read_at = _read_at(snapshot)
+        fresh = {part for part, when in read_at.items() if self._seen.get(part) != when}
+        if not fresh:
+            return read_at
+        workspace = snapshot.workspace
+        cover(connection, workspace, at=at)
+        inboxes = snapshot.inboxes.value or () if (workspace, "inboxes") in fresh else ()
+        sequences = snapshot.sequences.value or () if (workspace, "sequences") in fresh else ()
+        words = {("sequence", sequence.id, "status"): sequence.status or "unknown" for sequence in sequences}
+        for inbox in inboxes:
+            words["inbox", inbox.email, "status"] = inbox.status or "unknown"
+            words["inbox", inbox.email, "health"] = by_score(inbox.health_score, self._thresholds)[1]
+        write_scores(connection, workspace, inboxes, at=at)
+        labels = {sequence.id: sequence.label for sequence in sequences}
+        write_words(connection, workspace, words, labels=labels, at=at)
+        return read_at
 
     @_reading
     def health(
@@ -159,22 +184,17 @@ class History:
         *,
         start: datetime | None = None,
         end: datetime | None = None,
-        kind: str = "",
-        field: str = "",
         limit: int = 50,
+        **of: str,
     ) -> tuple[Transition, ...]:
-        """The transitions, newest first: all, or of one kind or field."""
+        """The transitions, newest first: all, or those `of` a kind or a field."""
         c = transitions.c
-        which = [c.workspace == workspace]
+        which = [c.workspace == workspace, *(c[name] == value for name, value in of.items())]
         which += [c.at >= int(start.timestamp())] if start is not None else []
         which += [c.at <= int(end.timestamp())] if end is not None else []
-        chosen = {c.kind: kind, c.field: field}
-        which += [column == value for column, value in chosen.items() if value]
-        columns = sa.select(c.at, c.kind, c.key, c.label, c.field, c.before, c.after)
-        rows = connection.execute(
-            columns.where(*which).order_by(c.at.desc(), c.id.desc()).limit(limit)
-        ).mappings()
-        return tuple(Transition(**{**row, "at": moment(row["at"])}) for row in rows)
+        columns = sa.select(*(c[field.name] for field in fields(Transition))).where(*which)
+        rows = connection.execute(columns.order_by(c.at.desc(), c.id.desc()).limit(limit))
+        return tuple(Transition(**{**row._asdict(), "at": moment(row.at)}) for row in rows)
 
     @_reading
     def snapshot_times(
@@ -193,7 +213,7 @@ class History:
         body = connection.scalar(sa.text(LAST_BODY), wanted)
         snapshot = decoded(body) if body is not None else None
         if snapshot:
-            self._writer.mark_written(snapshot)
+            self._seen = _read_at(snapshot) | self._seen  # it was written when it was kept
         return snapshot
 
     @_reading
@@ -226,6 +246,12 @@ class History:
         The others end, but for keys that begin with `spared`, of which nothing was learned.
         """
         return await self.run(lambda c: _follow(c, workspace, present, spared=spared, now=now.timestamp()))
+
+
+def _read_at(snapshot: Snapshot) -> dict[tuple[str, str], datetime]:
+    """When each part of a snapshot that has a history was read, as far as it was."""
+    parts = {"inboxes": snapshot.inboxes.read_at, "sequences": snapshot.sequences.read_at}
+    return {(snapshot.workspace, name): read_at for name, read_at in parts.items() if read_at}
 
 
 def _follow(
