@@ -30,10 +30,11 @@ Changes = Mapping[Key, Mapping[str, Any]]
 class Redaction:
     """Replaces one address, in any case, and nothing that merely contains it: not `lada@x.example` for `ada@x.example`."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *names: str) -> None:
+        """`names` are ids of what is the person's, which have their first three letters in common."""
         spellings = dict.fromkeys((address, json.dumps(address)[1:-1]))  # as text, and as JSON has it
-        self.spellings = tuple(spellings)
-        either = "|".join(map(re.escape, spellings))
+        self.beginnings = (*spellings, *(name[:3] for name in names[:1]))
+        either = "|".join(map(re.escape, (*spellings, *names)))
         self._pattern = re.compile(rf"{BEGINS}(?:{either})(?![\w-]|\.\w)", re.IGNORECASE)
 
     def text(self, text: str) -> str:
@@ -65,7 +66,9 @@ class Redaction:
 def mentions(engine: sa.Engine, metadata: sa.MetaData, redaction: Redaction) -> int:
     """Count the rows that have the address in one of their columns."""
     with engine.connect() as connection:
-        return sum(len(_changes(connection, table, redaction)) for table in _tables(connection, metadata))
+        return sum(
+            len(rows_with(connection, redaction, *table.columns)) for table in _tables(connection, metadata)
+        )
 
 
 def redact(engine: sa.Engine, metadata: sa.MetaData, redaction: Redaction) -> Mapping[str, Sequence[Key]]:
@@ -78,7 +81,7 @@ def redact(engine: sa.Engine, metadata: sa.MetaData, redaction: Redaction) -> Ma
         tables = tuple(_tables(connection, metadata))
     for table in tables:
         with engine.connect() as connection:
-            changes = _changes(connection, table, redaction)
+            changes = rows_with(connection, redaction, *table.columns)
         keys = tuple(changes)
         for start in range(0, len(keys), ROWS_AT_ONCE):
             with engine.begin() as connection:
@@ -109,30 +112,24 @@ def _tables(connection: sa.Connection, metadata: sa.MetaData) -> Iterator[sa.Tab
     return (table for table in metadata.sorted_tables if table.name in there)
 
 
-def _changes(connection: sa.Connection, table: sa.Table, redaction: Redaction) -> Changes:
+def rows_with(connection: sa.Connection, redaction: Redaction, *columns: sa.Column[Any]) -> Changes:
+    """The rows of a table that have the address in one of these columns, with what these are without it."""
     changes: defaultdict[Key, dict[str, Any]] = defaultdict(dict)
-    keys = list(table.primary_key.columns) or list(table.columns)
-    for column in table.columns:
-        for row in connection.execute(_with_text(column, keys, redaction)):
+    keys = list(columns[0].table.primary_key.columns) or list(columns[0].table.columns)
+    for column in columns:
+        has_it = column.is_not(None)  # bytes may be packed, so all of them may have it
+        if isinstance(column.type, sa.String):
+            lower = sa.func.lower(column)
+            has_it = sa.or_(*(lower.contains(text.lower(), autoescape=True) for text in redaction.beginnings))
+        elif not isinstance(column.type, sa.LargeBinary):
+            continue
+        query = sa.select(*keys, column).where(has_it).order_by(*keys)
+        for row in connection.execute(query.execution_options(yield_per=ROWS_AT_ONCE)):
             *key, value = row
             redacted = redaction.text(value) if isinstance(value, str) else redaction.bytes(bytes(value))
             if redacted != value:
                 changes[tuple(key)][column.name] = redacted
     return changes
-
-
-def _with_text(
-    column: sa.Column[Any], keys: Sequence[sa.Column[Any]], redaction: Redaction
-) -> sa.Select[Any]:
-    """The rows in which the column may have the address; bytes may be packed, so all of them may."""
-    query = sa.select(*keys, column).order_by(*keys).execution_options(yield_per=ROWS_AT_ONCE)
-    if isinstance(column.type, sa.LargeBinary):
-        return query.where(column.is_not(None))
-    if not isinstance(column.type, sa.String):
-        return query.where(sa.false())
-    lower = sa.func.lower(column)
-    like = (lower.contains(text.lower(), autoescape=True) for text in redaction.spellings)
-    return query.where(sa.or_(*like))
 
 
 def _change(connection: sa.Connection, table: sa.Table, key: Key, values: Mapping[str, Any]) -> None:

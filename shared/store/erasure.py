@@ -5,19 +5,18 @@ Texts go early and hashes late, because a hash is the only protection against a 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import sqlalchemy as sa
 
 from shared.frozen import frozen
 from shared.storage.database import long_statements
-from shared.storage.redaction import Redaction
+from shared.storage.redaction import Redaction, rows_with
 from shared.store import messages
-from shared.store.db.engine import AT_ONCE, Repository, Transaction, portions, reads, writes
+from shared.store.db.engine import Repository, Transaction, portions, reads, writes
 from shared.store.db.schema import alerts, audit, deliveries, known_leads, posts, questions
 from shared.store.deliveries import ERASED, address, lead_key
 from shared.store.messages import IS_GIVEN_UP, UNSENT, State, is_in
@@ -28,8 +27,6 @@ PRUNED_AT_ONCE = 2_000
 STATEMENT_SECONDS = 20.0
 """A statement may look through much where the database is large."""
 REDACTED = "(erased)"
-ALERT_ID = re.compile(r"\bal_\w+")
-K = TypeVar("K")
 
 _UNSENT = sa.select(posts.c.alert_id).where(UNSENT, posts.c.alert_id != "", sa.not_(IS_GIVEN_UP))
 # Deliveries that are routed, and whose messages are all sent or given up: a channel may be broken for longer than words
@@ -126,19 +123,27 @@ class Erasure(Repository):
         email = address(email)
         own = tx.execute(sa.select(alerts.c.id, alerts.c.delivery_id).where(alerts.c.email == email)).all()
         told = tuple(row.id for row in own)
-        noted = _naming(tx, email, told, posts.c.id, posts.c.note)
+        # By their address, or by the id of one of their alerts.
+        redaction = Redaction(email, *told)
+
+        def naming(*texts: sa.Column[Any]) -> set[Any]:
+            return {key for (key,) in rows_with(tx.connection, redaction, *texts)}
+
+        noted = naming(posts.c.note)
         for some in portions(told):
             noted.update(tx.scalars(sa.select(posts.c.id).where(posts.c.alert_id.in_(some))))
+        # Of the deliveries that quote the person in another's alert, only the address is removed.
+        bodies = naming(deliveries.c.body)
+        for some in portions(sorted(bodies)):
+            bodies -= {*tx.scalars(sa.select(alerts.c.delivery_id).where(alerts.c.delivery_id.in_(some)))}
         remembered = sa.select(sa.func.count()).where(known_leads.c.lead == lead_key(email))
         return Traces(
             email=email,
             alerts=told,
-            deliveries=tuple(sorted({*(row.delivery_id for row in own), *_bodies(tx, email)})),
+            deliveries=tuple(sorted(bodies.union(row.delivery_id for row in own))),
             posts=tuple(sorted(noted)),
-            questions=tuple(
-                sorted(_naming(tx, email, told, questions.c.id, questions.c.data, questions.c.result))
-            ),
-            audit=tuple(sorted(_naming(tx, email, told, audit.c.id, audit.c.command, audit.c.result))),
+            questions=tuple(sorted(naming(questions.c.data, questions.c.result))),
+            audit=tuple(sorted(naming(audit.c.command, audit.c.result))),
             known=tx.scalar(remembered) or 0,
             messages=_messages(tx, noted),
         )
@@ -188,36 +193,6 @@ def _erase_bodies(tx: Transaction, ids: Sequence[int]) -> None:
 def _erase_lines(tx: Transaction, ids: Sequence[int]) -> None:
     """Leave who did something, and when."""
     tx.update(audit, audit.c.id.in_(ids), command=REDACTED, result=REDACTED)
-
-
-def _naming(
-    tx: Transaction, email: str, told: Collection[str], key: sa.Column[K], *texts: sa.Column[str]
-) -> set[K]:
-    """The rows in one of whose texts the person is named: by address, or by the id of one of their alerts."""
-    redaction = Redaction(email)
-    mine, named = {*told}, set[K]()
-    parts = (*redaction.spellings, "al_") if told else redaction.spellings
-    for text in texts:
-        like = (sa.func.lower(text).contains(part.lower(), autoescape=True) for part in parts)
-        query = sa.select(key.label("key"), text.label("text")).where(sa.or_(*like))
-        for row in tx.execute(query.execution_options(yield_per=AT_ONCE)):
-            if redaction.text(row.text) != row.text or mine & {*ALERT_ID.findall(row.text)}:
-                named.add(row.key)
-    return named
-
-
-def _bodies(tx: Transaction, email: str) -> set[int]:
-    """Deliveries that have the address and no alert, which would name the person: not yet routed, or unreadable."""
-    redaction = Redaction(email)
-    c = deliveries.c
-    has_alert = sa.exists().where(alerts.c.delivery_id == c.id)
-    query = sa.select(c.id, c.body).where(c.body.is_not(None), ~has_alert)
-    named = set[int]()
-    for row in tx.execute(query.execution_options(yield_per=AT_ONCE)):
-        body = bytes(row.body).decode("utf-8", "replace")
-        if redaction.text(body) != body:
-            named.add(row.id)
-    return named
 
 
 def _messages(tx: Transaction, ids: Collection[int]) -> tuple[PostedMessage, ...]:
