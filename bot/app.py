@@ -55,7 +55,7 @@ from shared.history.history import History
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.store import LeaseTimings, Store, open_store
-from shared.store.db.lock import sole_owner
+from shared.store.db.engine import sole_owner
 from shared.store.instance import BEAT_SECONDS
 from shared.store.jobs import EVALUATE
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions

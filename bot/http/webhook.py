@@ -20,10 +20,9 @@ from bot.telemetry import metrics
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER, signature_matches
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
-from shared.storage.webhook_file import WebhookFileUnreadable
 from shared.store import Store
 from shared.store.deliveries import Arrival
-from shared.store.webhooks import StoredSecrets, WebhookSubscriptions
+from shared.store.webhooks import StoredSecrets, WebhookFileUnreadable, WebhookSubscriptions
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_UNVERIFIED_BYTES = 32 * 1024 * 1024

@@ -22,7 +22,7 @@ from shared.settings import load
 from shared.storage.database import temporary_engine
 from shared.storage.private_file import make_private_folder, replacing
 from shared.store.db import migrate
-from shared.store.db.lock import sole_owner
+from shared.store.db.engine import sole_owner
 
 
 def run(options: Namespace) -> int:

@@ -21,8 +21,7 @@ from shared.settings import Settings, load
 from shared.storage.database import temporary_engine
 from shared.storage.redaction import Key, Redaction, clear_free_space, mentions, redact
 from shared.store import Store
-from shared.store.db.engine import portions
-from shared.store.db.lock import sole_owner
+from shared.store.db.engine import portions, sole_owner
 from shared.store.db.schema import deliveries, metadata
 from shared.store.deliveries import address
 from shared.store.erasure import PostedMessage, Traces

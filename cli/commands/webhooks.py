@@ -29,8 +29,7 @@ from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
 from shared.records.records import RecordsUnavailable
 from shared.settings import Need, Settings, Workspace, load
-from shared.storage.webhook_file import WebhookFileUnreadable
-from shared.store.webhooks import SecretCipher, WebhookSubscriptions
+from shared.store.webhooks import SecretCipher, WebhookFileUnreadable, WebhookSubscriptions
 from shared.text.formats import show_number, show_time
 
 PATH = "/webhooks/outreach"

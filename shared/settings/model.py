@@ -31,9 +31,7 @@ from shared.settings.sections import (
     setting,
     workspace_tables,
 )
-from shared.storage.config_file import user_state_folder
-from shared.storage.sqlite_file import sibling_file, sqlite_file
-from shared.storage.webhook_file import FILE_NAME
+from shared.storage.config_file import sibling_file, sqlite_file, user_state_folder
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -247,7 +245,7 @@ class Settings(WorkspaceSection):
     def webhook_files(self) -> tuple[Path, ...]:
         """The files in which earlier versions may have kept webhook subscriptions."""
         folders = (self.state_dir.resolve(), self._sqlite_folder or self.state_dir)
-        return tuple(dict.fromkeys(folder / FILE_NAME for folder in folders))
+        return tuple(dict.fromkeys(folder / "webhooks.json" for folder in folders))
 
     @property
     def details_address(self) -> tuple[str, int] | None:

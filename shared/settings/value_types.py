@@ -19,7 +19,7 @@ from shared.domain.roles import Role
 from shared.domain.themes import NOTIFICATIONS, THEMES
 from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.rule import EXAMPLE, NAME, Misunderstood, parse
-from shared.storage.sqlite_file import sqlite_file
+from shared.storage.config_file import sqlite_file
 from shared.text.links import EMAIL_FIELD
 from shared.text.tokenize import WORKSPACE, parse_duration
 

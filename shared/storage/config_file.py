@@ -5,6 +5,7 @@ Both readers of the settings use it. It loads nothing that the dashboard's first
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,8 @@ from shared.storage.private_file import NotPrivate, read_trusted
 
 APPLICATION = "outreach-ops"
 FILE_NAME = "outreach.toml"
+_SQLITE = re.compile(r"sqlite(?:\+\w+)?:///([^?]+)(?:\?.*)?", re.DOTALL)
+_IN_MEMORY = ":memory:"
 
 
 def user_state_folder() -> Path:
@@ -68,3 +71,17 @@ def find_config(config: Path | None, *, environ: Mapping[str, str]) -> ConfigFil
     folders = (Path(), Path(platformdirs.user_config_dir(APPLICATION, appauthor=False)))
     files = (folder / FILE_NAME for folder in folders if (folder / FILE_NAME).is_file())
     return next((ConfigFile(path=path) for path in files), None)
+
+
+def sqlite_file(address: str) -> Path | None:
+    """The file of `sqlite:///PATH`, told by its address alone; None for another database, and for one in memory.
+
+    SQLAlchemy, which reads any address, takes longer to load than the dashboard's first screen to be painted.
+    """
+    match = _SQLITE.fullmatch(address)
+    return Path(match[1]) if match and match[1] != _IN_MEMORY else None
+
+
+def sibling_file(file: Path, name: str) -> Path:
+    """A file beside another: `outreach.db` -> `outreach-history.db`."""
+    return file.with_name(f"{file.stem}-{name}{file.suffix}")

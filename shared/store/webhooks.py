@@ -6,6 +6,7 @@ import asyncio
 import base64
 import contextlib
 import hashlib
+import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -16,7 +17,6 @@ from pydantic import SecretStr
 
 from shared.api.models import Subscription
 from shared.frozen import frozen
-from shared.storage.webhook_file import read_webhook_file
 from shared.store import facts
 from shared.store.db.engine import Database, Repository, Transaction, probes, reads, writes
 from shared.store.facts import WEBHOOK, Fact
@@ -27,6 +27,10 @@ SALT = b"outreach-ops webhook secrets"
 
 class SecretUnreadable(Exception):
     """A secret is encrypted with a key that is not set here."""
+
+
+class WebhookFileUnreadable(Exception):
+    """The file of webhook subscriptions cannot be read; it holds secrets that exist nowhere else."""
 
 
 class SecretCipher:
@@ -90,7 +94,7 @@ class WebhookSubscriptions(Repository):
 
         Raises `WebhookFileUnreadable`.
         """
-        imported = await asyncio.to_thread(read_webhook_file, path)
+        imported = await asyncio.to_thread(_read_file, path)
         if imported:
             await self.add(imported)
             await asyncio.to_thread(_delete, path)
@@ -180,3 +184,25 @@ def _counting(tx: Transaction, *, workspaces: Collection[str] | None = None) -> 
 def _delete(path: Path) -> None:
     with contextlib.suppress(OSError):  # then it is imported again, which changes nothing
         path.unlink(missing_ok=True)
+
+
+def _read_file(path: Path) -> Mapping[str, tuple[Subscription, ...]]:
+    """The subscriptions by workspace; none without a file. Raises `WebhookFileUnreadable`."""
+    try:
+        return {name: tuple(map(_subscription, kept)) for name, kept in json.loads(path.read_bytes()).items()}
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise WebhookFileUnreadable(f"{path} can't be read: {error.strerror}.") from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        fix = "Repair it, or move it away and subscribe again with `outreach webhooks create`."
+        raise WebhookFileUnreadable(f"{path} is damaged. {fix}") from None
+
+
+def _subscription(kept: Mapping[str, Any]) -> Subscription:
+    return Subscription(
+        id=str(kept["id"]),
+        secret=str(kept["secret"]),
+        url=str(kept["url"]),
+        events=tuple(map(str, kept["events"])),
+    )

@@ -7,13 +7,17 @@ handler. PostgreSQL has a few threads with one connection each, and its own cloc
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import importlib
+import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property, wraps
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
@@ -70,6 +74,27 @@ def unreachable(url: URL) -> str:
         return str(error)
     except sa.exc.SQLAlchemyError as error:
         return str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+
+
+@contextlib.contextmanager
+def sole_owner(url: URL) -> Iterator[bool]:
+    """Hold the lock beside the database while the block runs; False when another bot holds it, or on PostgreSQL.
+
+    The leases of a dead bot can be taken over at once: the kernel drops the lock when its process dies, however it dies.
+    """
+    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+        yield False
+        return
+    descriptor = os.open(Path(f"{url.database}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_ours = True
+        except OSError:
+            is_ours = False
+        yield is_ours
+    finally:
+        os.close(descriptor)
 
 
 def _reason(error: Exception) -> str:

@@ -15,7 +15,6 @@ import sqlalchemy as sa
 from bot.http.readiness import CHECK_TIMEOUT
 from shared import settings as shared_settings
 from shared.records.records import RecordsUnavailable
-from shared.storage.webhook_file import FILE_NAME
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness, signature
 from tests.waiting import BOUND
 
@@ -23,7 +22,7 @@ STORED = "whsec-stored-by-the-command"
 
 
 def secrets_file(bot: BotHarness) -> Path:
-    return shared_settings.load(environ=bot.environ).state_dir / FILE_NAME
+    return shared_settings.load(environ=bot.environ).state_dir / "webhooks.json"
 
 
 def store_secret(bot: BotHarness) -> None:
@@ -70,7 +69,7 @@ async def test_a_secrets_file_beside_the_database_counts_with_the_state_folder_e
         beside = secrets_file(bot)
         bot.environ["OUTREACH_STATE_DIR"] = str(tmp_path / "elsewhere")
         settings = shared_settings.load(environ=bot.environ)
-        assert settings.webhook_files == (tmp_path / "elsewhere" / FILE_NAME, beside)
+        assert settings.webhook_files == (tmp_path / "elsewhere" / "webhooks.json", beside)
         async with bot_inside(bot):
             assert await deliver(bot, 1, secret=STORED) == 200
             await bot.until_posted(1)

@@ -17,7 +17,7 @@ import pytest
 from shared.records.sequence_changes import Timer
 from shared.settings import load
 from shared.store import open_store
-from shared.store.db.lock import sole_owner
+from shared.store.db.engine import sole_owner
 from tests.cli.conftest import Shell
 from tests.cli.running_bot import deliver, running_bot
 from tests.docs_blocks import commands_of
