@@ -180,6 +180,7 @@ class History:
     def transitions(
         self,
         connection: sa.Connection,
+        /,
         workspace: str,
         *,
         start: datetime | None = None,

@@ -106,7 +106,7 @@ def write_words(
         ]
         connection.execute(sa.insert(states), rows)
     if changes:
-        of = {name: sa.bindparam(f"of_{name}") for name in ("kind", "key", "field")}
+        of: dict[str, Any] = {name: sa.bindparam(f"of_{name}") for name in ("kind", "key", "field")}
         which = sa.and_(c.workspace == workspace, *(c[name] == value for name, value in of.items()))
         connection.execute(sa.update(states).where(which).values(value=sa.bindparam("after")), changes)
         connection.execute(sa.insert(transitions).values(workspace=workspace, at=at, **of), changes)

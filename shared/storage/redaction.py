@@ -117,7 +117,9 @@ def rows_with(connection: sa.Connection, redaction: Redaction, *columns: sa.Colu
     changes: defaultdict[Key, dict[str, Any]] = defaultdict(dict)
     keys = list(columns[0].table.primary_key.columns) or list(columns[0].table.columns)
     for column in columns:
-        has_it = column.is_not(None)  # bytes may be packed, so all of them may have it
+        has_it: sa.ColumnElement[bool] = column.is_not(
+            None
+        )  # bytes may be packed, so all of them may have it
         if isinstance(column.type, sa.String):
             lower = sa.func.lower(column)
             has_it = sa.or_(*(lower.contains(text.lower(), autoescape=True) for text in redaction.beginnings))
