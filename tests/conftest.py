@@ -19,11 +19,11 @@ import structlog
 from sqlalchemy.engine import make_url
 
 from shared.storage import database
-from tests.compiled_sql import compile_once
 from tests.kit.clock import CLOCK
-from tests.network_log import Guard
+from tests.kit.databases import compile_once
+from tests.kit.network_log import Guard
 
-pytest_plugins = ["tests.properties"]
+pytest_plugins = ["tests.kit.properties"]
 
 # httpcore looks for it at each request, and finding that it isn't installed takes longer than the rest of the request.
 sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # Python's own way to say that there is none

@@ -17,7 +17,7 @@ from cli.line import offered, read_options, split
 from cli.programs import PROGRAMS
 from shared.commands import COMMANDS, parse
 from shared.settings import load
-from tests.docs_blocks import blocks, shell_lines, slack_lines
+from tests.kit.docs_blocks import blocks, shell_lines, slack_lines
 
 pytestmark = pytest.mark.lint
 ROOT = Path(__file__).parents[1]

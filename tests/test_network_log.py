@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from tests.conftest import NETWORK
-from tests.network_log import stays
+from tests.kit.network_log import stays
 
 ELSEWHERE = ("192.0.2.1", 53)
 """An address that is reserved for documentation: nobody has it."""

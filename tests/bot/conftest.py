@@ -19,7 +19,7 @@ from tests.bot.harness import HASTE, TRANSPORTS, BotHarness, bot_inside, interes
 from tests.bot.manual_clock import ManualClock, arrive, post_all
 from tests.kit.databases import migrated_file, migrated_postgresql
 from tests.kit.pace import UnpacedBudget
-from tests.waiting import BOUND, until
+from tests.kit.waiting import BOUND_SECONDS, until
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
     monkeypatch.setattr(samples, "BACKFILL", 2)  # thirty days are sixty requests of each bot
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
-    monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND)
+    monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND_SECONDS)
 
 
 @pytest.fixture

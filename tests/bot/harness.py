@@ -31,11 +31,11 @@ from shared import settings as shared_settings
 from shared.store import LeaseTimings
 from shared.store.db.schema import jobs
 from shared.store.jobs import POST
-from tests.event_loop import WATCH, blocks_written
 from tests.kit.databases import migrated_file
+from tests.kit.event_loop import WATCH, blocks_written
 from tests.kit.ports import free_port
-from tests.processes import running_async
-from tests.waiting import BOUND, until
+from tests.kit.processes import running_async
+from tests.kit.waiting import BOUND_SECONDS, until
 
 SECRET = "whsec-of-the-tests"
 CHANNEL = seed.ALERTS
@@ -155,7 +155,7 @@ class BotHarness:
         async with self.http.get(f"{self.slack.origin}/control/summary") as answer:
             return dict((await answer.json())["alerts"])
 
-    async def until_posted(self, count: int, *, seconds: float = BOUND) -> dict[str, int]:
+    async def until_posted(self, count: int, *, seconds: float = BOUND_SECONDS) -> dict[str, int]:
         async def enough() -> dict[str, int] | None:
             posted = await self.posted()
             return posted if len(posted) >= count else None

@@ -21,7 +21,7 @@ import psutil
 
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_process, interested
 from tests.kit.clock import moment
-from tests.waiting import until
+from tests.kit.waiting import until
 
 DELIVERIES_PER_SECOND = 4
 PACE = replace(HASTE, doubt=4.0)

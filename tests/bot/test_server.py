@@ -14,7 +14,7 @@ from bot import server
 from bot.telemetry import logs
 from shared.settings import load
 from tests.bot.harness import HASTE, open_harness
-from tests.waiting import BOUND
+from tests.kit.waiting import BOUND_SECONDS
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def systemd(tmp_path: Path) -> Iterator[socket.socket]:
     """Where a service manager listens."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
-        manager.settimeout(BOUND)
+        manager.settimeout(BOUND_SECONDS)
         yield manager
 
 
@@ -43,7 +43,7 @@ async def test_systemd_is_notified_of_ready_alive_and_stopping(
         states = [await received(systemd) for _ in range(3)]
         assert (await bot.get("/healthz"))[0] == 200
         signal.raise_signal(signal.SIGTERM)
-        await asyncio.wait_for(serving, BOUND)
+        await asyncio.wait_for(serving, BOUND_SECONDS)
     assert states == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
     while await received(systemd) != b"STOPPING=1":
         pass

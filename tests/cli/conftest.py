@@ -20,7 +20,7 @@ from sandbox.embedded import embedded
 from sandbox.service import Service
 from tests.kit.databases import copy_instead_of_migrating
 from tests.kit.pace import lift_rate_limit
-from tests.processes import running
+from tests.kit.processes import running
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")

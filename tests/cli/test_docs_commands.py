@@ -8,7 +8,7 @@ from cli.line import split
 from cli.programs import PROGRAMS
 from shared.commands import COMMANDS
 from tests.cli.conftest import Shell
-from tests.docs_blocks import shell_lines
+from tests.kit.docs_blocks import shell_lines
 
 PROGRAMS_THAT_READ = {"completion", "manifest", "version"}
 

@@ -19,8 +19,8 @@ import psutil
 import pytest
 
 from tests.bot.harness import SLOW
-from tests.processes import end_process, kill, running
-from tests.waiting import wait_until
+from tests.kit.processes import end_process, kill, running
+from tests.kit.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")

@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.processes import running
+from tests.kit.processes import running
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).parents[2]

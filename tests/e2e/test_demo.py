@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tests import network_log
 from tests.e2e.browser import chromium
 from tests.e2e.conftest import ROOT, Demo, headless_demo
-from tests.processes import left_of
+from tests.kit import network_log
+from tests.kit.processes import left_of
+from tests.kit.waiting import wait_until
 from tests.shared.storage import grant_log
 from tests.shared.storage.grant_log import WRITE_GRANTS, GrantLog
-from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 

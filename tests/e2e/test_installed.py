@@ -18,7 +18,7 @@ import pytest
 
 from bot.telemetry.build import read_commit
 from tests.e2e.conftest import ROOT, headless_demo
-from tests.processes import running
+from tests.kit.processes import running
 
 pytestmark = pytest.mark.e2e
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import ROOT
-from tests.processes import running
+from tests.kit.processes import running
 
 pytestmark = pytest.mark.e2e
 OUTREACH = str(Path(sys.executable).with_name("outreach"))

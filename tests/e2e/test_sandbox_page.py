@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from tests.docs_blocks import blocks
 from tests.e2e.conftest import PROGRAM
+from tests.kit.docs_blocks import blocks
 from tests.kit.ports import free_port
-from tests.processes import running
+from tests.kit.processes import running
 
 pytestmark = pytest.mark.e2e
 

@@ -10,7 +10,7 @@ import pytest
 from cli.demo import story
 from cli.demo.setup import ACCOUNT, set_up
 from cli.demo.verification import Verifier
-from tests.waiting import until
+from tests.kit.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 

@@ -16,8 +16,8 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.e2e.browser import chromium
 from tests.e2e.conftest import ROOT
-from tests.processes import left_of
-from tests.waiting import wait_until
+from tests.kit.processes import left_of
+from tests.kit.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

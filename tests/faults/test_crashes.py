@@ -17,7 +17,7 @@ import pytest
 from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.bot.random_faults import restart
 from tests.kit.ports import free_port
-from tests.waiting import until
+from tests.kit.waiting import until
 
 SWIFT = replace(HASTE, period=0.01)
 

@@ -21,7 +21,7 @@ from tests.bot.harness import BotHarness, bot_process, open_harness
 from tests.bot.manual_clock import ManualClock, arrive
 from tests.kit.clock import moment
 from tests.kit.ports import free_port
-from tests.waiting import until
+from tests.kit.waiting import until
 
 pytestmark = pytest.mark.e2e
 

@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import make_url
 
 from tests.bot.harness import HASTE, BotHarness, bot_process, interested, open_harness
-from tests.waiting import until
+from tests.kit.waiting import until
 
 pytestmark = pytest.mark.e2e
 

@@ -14,7 +14,7 @@ import pytest
 from sandbox.slack import seed
 from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.faults.test_hanging_database import Server, server
-from tests.waiting import until
+from tests.kit.waiting import until
 
 __all__ = ["server"]
 pytestmark = pytest.mark.e2e

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from tests.kit.screen import Screen, open_screen
 from tests.kit.service import Account, open_account
 from tests.kit.shell import Shell
 from tests.kit.team import Team, open_team
-from tests.kit.waiting import BOUND_SECONDS, FAILING_SECONDS, set_bound
+from tests.kit.waiting import BOUND_SECONDS
 
 
 @pytest.fixture
@@ -44,15 +44,6 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def _at_once(_pace: lookup.Pace) -> None:
     pass
-
-
-@pytest.fixture(autouse=True)
-def patience(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Wait for less time where a promise is expected to fail: nothing comes, however long it is waited for."""
-    fails = request.node.get_closest_marker("xfail")
-    set_bound(FAILING_SECONDS if fails else BOUND_SECONDS)
-    yield
-    set_bound(BOUND_SECONDS)
 
 
 @pytest.fixture

@@ -10,24 +10,32 @@ from typing import Any
 
 BOUND_SECONDS = 30.0
 """A busy machine doesn't reach it."""
-FAILING_SECONDS = 2.0
-"""Enough for a promise that is expected to fail: nothing comes there, however long it is waited for."""
-_bound = BOUND_SECONDS
 
 
-def set_bound(seconds: float) -> None:
-    """Wait at most so long from now on."""
-    global _bound  # noqa: PLW0603 -- a test's own bound, set before it and put back after it
-    _bound = seconds
-
-
-async def until(condition: Callable[[], Awaitable[Any] | Any], what: str = "") -> Any:
+async def until(
+    condition: Callable[[], Awaitable[Any] | Any], what: str = "", *, seconds: float = BOUND_SECONDS
+) -> Any:
     """Ask until there is a true value, and return it."""
-    deadline, pause = time.monotonic() + _bound, 0.005
+    deadline, pause = time.monotonic() + seconds, 0.005
     while True:
         value = condition()
         if value := await value if inspect.isawaitable(value) else value:
             return value
-        assert time.monotonic() < deadline, f"not within {_bound:g} s: {what}"
+        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
         await asyncio.sleep(pause)
         pause = min(pause * 1.5, 0.05)  # asking is work for what is waited for, too
+
+
+def wait_until(
+    condition: Callable[[], Any],
+    *,
+    seconds: float = BOUND_SECONDS,
+    what: str = "",
+    show: Callable[[], str] = str,
+) -> Any:
+    """Do the same where no event loop runs; a failure says what was waited for and what there was instead."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}\n{show()}"
+        time.sleep(0.05)
+    return value

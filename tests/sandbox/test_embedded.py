@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.embedded import embedded
 from sandbox.service import Service
-from tests.processes import running_async
+from tests.kit.processes import running_async
 
 
 async def test_a_port_in_use_is_reported_and_leaves_nothing_running() -> None:

@@ -14,7 +14,7 @@ from shared.store.db.engine import Transaction
 from shared.store.deliveries import Arrival, FoundLeads
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, routes
-from tests.waiting import until
+from tests.kit.waiting import until
 
 
 def from_api(email: str, **more: str) -> dict[str, bytes]:

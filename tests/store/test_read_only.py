@@ -17,7 +17,7 @@ from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from tests.bot.harness import HASTE, bot_inside, interested, open_harness
 from tests.faults.test_crashes import cut_everybody
-from tests.waiting import until
+from tests.kit.waiting import until
 
 
 @pytest.mark.parametrize("path", ["/proc/version", "/proc/none/bot.db"])

@@ -21,8 +21,8 @@ from shared.store.db.engine import DatabaseReplaced
 from shared.store.deliveries import Arrival
 from tests.bot.harness import START_BOUND, BotHarness, interested, open_harness
 from tests.kit.databases import migrated_file
-from tests.processes import running_async
-from tests.waiting import until
+from tests.kit.processes import running_async
+from tests.kit.waiting import until
 
 Damage = Callable[[Path], None]
 

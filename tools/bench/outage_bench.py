@@ -22,8 +22,8 @@ from shared.store import LeaseTimings
 from tests.bot.harness import RUN
 from tests.kit.databases import migrated_file
 from tests.kit.ports import free_port
-from tests.processes import running_async
-from tests.waiting import until
+from tests.kit.processes import running_async
+from tests.kit.waiting import until
 from tools.bench.__main__ import Row
 from tools.bench.bot_bench import server, until_open
 from tools.bench.intake_server import SECRET, environment

@@ -22,7 +22,7 @@ from shared.store import open_store
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.kit.clock import moment
-from tests.waiting import until
+from tests.kit.waiting import until
 
 ADDRESS = "sam@getacme.example"
 PAUSED = {"event": "domain.paused", "domain": "getacme.example", "reason": "bounce_rate", "rate": 0.083}

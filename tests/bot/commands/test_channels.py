@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.slack import seed
 from tests.bot.harness import BotHarness, interested
-from tests.waiting import until
+from tests.kit.waiting import until
 
 
 async def answer(bot: BotHarness, line: str) -> str:

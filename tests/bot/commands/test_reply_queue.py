@@ -19,7 +19,7 @@ from shared.commands.audit import where
 from shared.domain.reply_queue import QueuedReply
 from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.bot.interactions.alert_bot import choose, in_thread, shown
-from tests.waiting import until
+from tests.kit.waiting import until
 
 SEEN_WITHIN = 1.0
 """Seconds within which a change is seen on the other side; half of them pass until the bot looks."""

@@ -14,7 +14,7 @@ from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
-from tests.waiting import until
+from tests.kit.waiting import until
 
 BEN = {"user": seed.BEN.id}
 

@@ -11,9 +11,9 @@ import pytest
 
 from sandbox.service import Service
 from sandbox.slack import seed
+from tests.bot.commands.translated import translate
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness, sequences_of
-from tests.translated import translate
-from tests.waiting import until
+from tests.kit.waiting import until
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from shared.store.db.engine import Transaction
 from shared.store.deliveries import Arrival, Decision, PendingDelivery
 from shared.store.messages import PlannedPost, put_paint
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
-from tests.waiting import until
+from tests.kit.waiting import until
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from shared.api.pace import boot_time
 from shared.store.messages import Sent, redraw
 from tests.bot.harness import CHANNEL, BotHarness, interested
 from tests.kit.clock import moment
-from tests.waiting import until
+from tests.kit.waiting import until
 
 CARDS = 40
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
-from tests.waiting import until
+from tests.kit.waiting import until
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -18,7 +18,7 @@ from bot.telemetry import logs
 from shared.settings import load
 from tests.bot.harness import HASTE, BotHarness, interested, open_harness
 from tests.kit.ports import free_port
-from tests.waiting import BOUND, until
+from tests.kit.waiting import BOUND_SECONDS, until
 
 
 @asynccontextmanager
@@ -50,7 +50,7 @@ async def served(bot: BotHarness, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     finally:
         for one in stopped:
             one.stop()
-        await asyncio.wait_for(serving, BOUND)
+        await asyncio.wait_for(serving, BOUND_SECONDS)
 
 
 async def test_details_are_on_their_own_address_alone(

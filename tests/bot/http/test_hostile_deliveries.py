@@ -34,7 +34,7 @@ from tests.bot.harness import (
 )
 from tests.bot.manual_clock import ManualClock, routes
 from tests.kit.clock import moment
-from tests.waiting import until
+from tests.kit.waiting import until
 
 SWIFT = replace(HASTE, period=0.005)
 EVERY_KIND = f'[[routes.rules]]\nchannel = "{CHANNEL}"\nevents = ["*"]\n'

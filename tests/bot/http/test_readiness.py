@@ -16,7 +16,7 @@ from bot.http.readiness import CHECK_TIMEOUT
 from shared import settings as shared_settings
 from shared.records.records import RecordsUnavailable
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness, signature
-from tests.waiting import BOUND
+from tests.kit.waiting import BOUND_SECONDS
 
 STORED = "whsec-stored-by-the-command"
 
@@ -127,7 +127,7 @@ async def test_probes_and_metrics_wait_for_no_report(bot: BotHarness) -> None:
     assert bot.running is not None
     ends = threading.Event()
     # A probe that waited for it would have whoever asks take a healthy bot for dead.
-    report = asyncio.create_task(bot.running.store.database.read(lambda _tx: ends.wait(BOUND)))
+    report = asyncio.create_task(bot.running.store.database.read(lambda _tx: ends.wait(BOUND_SECONDS)))
     try:
         for path in ("/readyz", "/metrics"):
             started = time.monotonic()

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness
-from tests.waiting import BOUND, until
+from tests.kit.waiting import BOUND_SECONDS, until
 
 # With few descriptors a hundred connections are enough to reach the bound.
 FEW_FILES = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (120, 120))\n"
@@ -72,7 +72,11 @@ async def test_a_hundred_and_fifty_unsigned_bodies_cost_little_memory(
 
 @pytest.mark.e2e
 async def test_a_request_above_the_bound_of_connections_gets_503_and_the_next_one_200(tmp_path: Path) -> None:
-    async with open_harness(tmp_path) as bot, bot_process(bot, before=FEW_FILES), asyncio.timeout(BOUND):
+    async with (
+        open_harness(tmp_path) as bot,
+        bot_process(bot, before=FEW_FILES),
+        asyncio.timeout(BOUND_SECONDS),
+    ):
         async with connections(bot, 100, b"") as opened:
             reader, writer = opened[-1]
             writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -22,7 +22,7 @@ from shared.store import Store
 from shared.store.db.schema import deliveries
 from shared.store.deliveries import Arrival
 from tests.bot.harness import BotHarness, interested, signature
-from tests.waiting import until
+from tests.kit.waiting import until
 
 KIB = 1024
 SCOPE: Mapping[str, Any] = {"headers": []}

@@ -11,7 +11,7 @@ from typing import Any
 from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.slack.test_socket_mode import HASTE as SOCKET_HASTE
-from tests.waiting import until
+from tests.kit.waiting import until
 
 PAGE = "https://crm.example/contacts?q={email}"
 

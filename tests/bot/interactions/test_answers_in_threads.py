@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, BotHarness
-from tests.waiting import until
+from tests.kit.waiting import until
 
 
 async def reply_with_button(bot: BotHarness, command: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from tests.bot.interactions.alert_bot import (
     open_bot,
     shown,
 )
-from tests.waiting import until
+from tests.kit.waiting import until
 
 ANN, BEN, CLEO, DEV, GUS, EVA = (
     one.id for one in (seed.ANN, seed.BEN, seed.CLEO, seed.DEV, seed.GUS, seed.EVA)

@@ -12,7 +12,7 @@ from sandbox.slack import seed
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.bot.interactions.alert_bot import click, shown
-from tests.waiting import until
+from tests.kit.waiting import until
 
 EARLY = 0.1
 """Seconds until an answer is announced as slow; what makes it slow lasts until the note is seen, or a second longer."""

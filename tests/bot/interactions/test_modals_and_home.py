@@ -12,7 +12,7 @@ from sandbox.service import Service
 from sandbox.slack import seed
 from tests.bot.commands.test_slash_commands import BotWithService
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness
-from tests.waiting import until
+from tests.kit.waiting import until
 
 
 @pytest.fixture

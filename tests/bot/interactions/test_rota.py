@@ -12,7 +12,7 @@ import pytest
 from sandbox.slack import seed
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.bot.interactions.alert_bot import card
-from tests.waiting import until
+from tests.kit.waiting import until
 
 ANN, BEN, CLEO = seed.ANN.id, seed.BEN.id, seed.CLEO.id
 CONFIG = f"""

@@ -12,7 +12,7 @@ from sandbox.slack import seed
 from shared.records.records import RecordsUnavailable, Subscription
 from shared.store.messages import ChannelRefused
 from tests.bot.harness import CHANNEL, BotHarness, bot_inside, interested, open_harness
-from tests.waiting import until
+from tests.kit.waiting import until
 
 
 async def mention(bot: BotHarness) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from tests.bot.harness import BotHarness, bot_inside, open_harness
 from tests.bot.interactions import alert_bot
 from tests.bot.interactions.alert_bot import click, shown
 from tests.kit.clock import moment
-from tests.waiting import until
+from tests.kit.waiting import until
 
 BERLIN, KOLKATA, CHATHAM = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), ZoneInfo("Pacific/Chatham")
 MENU = "Snooze until …"

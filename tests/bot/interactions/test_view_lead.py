@@ -14,7 +14,7 @@ from sandbox.slack.views import top_view
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import TRANSPORTS, BotHarness
 from tests.bot.interactions.alert_bot import card, choose, click, mention, open_bot, shown
-from tests.waiting import until
+from tests.kit.waiting import until
 
 NAME = "Q3 founders"
 LONG = "Yes, Thursday works for us. " * 90

@@ -22,7 +22,7 @@ from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts, deliveries
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive
-from tests.growth import database_work
+from tests.kit.growth import database_work
 
 
 def refresher_of(store: Store) -> tuple[CardRefresher, list[Sequence], list[str]]:

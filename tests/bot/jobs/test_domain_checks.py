@@ -20,7 +20,7 @@ from shared.store import Store, jobs
 from shared.store.messages import Post
 from tests.bot.due import claim_repaints, claim_turns, do_due, due_domain
 from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes
-from tests.dns_server import DnsServer, running
+from tests.kit.dns_server import DnsServer, running
 from tests.pure.domain_health.zones import DOMAIN, GOOD, Zones, txt
 
 SECOND = f"{DOMAIN}. TXT {txt('v=spf1 include:_spf.mailer.example ~all')}"

@@ -16,7 +16,7 @@ from shared.api.client import OutreachClient
 from shared.store import Store, open_store
 from tests.bot.fake_service import KEY, Remote, open_remote
 from tests.bot.manual_clock import CHANNEL, ManualClock, routes
-from tests.growth import DatabaseWork, database_work
+from tests.kit.growth import DatabaseWork, database_work
 from tests.shared.harness import NoPacing
 
 

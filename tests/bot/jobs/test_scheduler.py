@@ -10,7 +10,7 @@ from bot.runtime.supervisor import Supervisor
 from shared.records.sequence_changes import Timer
 from shared.store import Store
 from tests.bot.manual_clock import ManualClock
-from tests.waiting import until
+from tests.kit.waiting import until
 
 
 async def test_a_job_that_failed_runs_again_and_others_wait_for_their_time() -> None:

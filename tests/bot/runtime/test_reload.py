@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness, signature
-from tests.waiting import until
+from tests.kit.waiting import until
 
 pytestmark = pytest.mark.e2e
 

@@ -12,7 +12,7 @@ import pytest
 from bot.runtime.supervisor import FAILING, Supervisor
 from tests.bot.fake_service import open_remote
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness
-from tests.waiting import until
+from tests.kit.waiting import until
 
 REFRESH_FAILS = """
 from shared.store.alerts import Alerts

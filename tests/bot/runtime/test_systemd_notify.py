@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shared.text.systemd_notify import interval, systemd_notified
-from tests.waiting import until
+from tests.kit.waiting import until
 
 
 async def test_a_systemd_that_does_not_listen_ends_nothing(

@@ -17,7 +17,7 @@ from shared.commands import Role
 from shared.settings.sections import Roles
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness
-from tests.waiting import until
+from tests.kit.waiting import until
 
 NAME = "Q3 founders"
 SEQUENCES = (NAME, "Q3 CTO")

@@ -15,7 +15,7 @@ from sandbox.slack.views import top_view
 from tests.bot.fake_service import Remote
 from tests.bot.harness import TRANSPORTS, BotHarness
 from tests.bot.interactions.alert_bot import open_bot
-from tests.waiting import until
+from tests.kit.waiting import until
 
 EVERYTHING = ["header", "rich_text", "context", "actions", "data_table"]
 

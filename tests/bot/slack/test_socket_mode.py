@@ -19,7 +19,7 @@ from cli.doctor import run as doctor
 from shared.domain.card import Tone
 from shared.settings import load
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
-from tests.waiting import until
+from tests.kit.waiting import until
 
 HASTE = SocketTimeouts(connect=10.0, first_wait=0.05, longest_wait=0.2, close=0.5)
 """With the pings of production: aiohttp gives a connection up that answers none within half of their interval, and a

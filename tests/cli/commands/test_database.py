@@ -20,7 +20,7 @@ from shared.store import open_store
 from shared.store.db.engine import sole_owner
 from tests.cli.conftest import Shell
 from tests.cli.running_bot import deliver, running_bot
-from tests.docs_blocks import commands_of
+from tests.kit.docs_blocks import commands_of
 
 
 def set_timer(key: str) -> None:

@@ -19,7 +19,7 @@ from shared.domain.card import Card
 from shared.records.records import RecordsUnavailable
 from shared.text import parent_watch
 from tests.cli.conftest import PROGRAM, ROOT, Shell
-from tests.processes import running
+from tests.kit.processes import running
 
 PATIENCE = 20
 

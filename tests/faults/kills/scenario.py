@@ -23,7 +23,7 @@ from shared.store.messages import State
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import START_BOUND, BotHarness, interested, open_harness
 from tests.faults.kills.process import KILLED, TURNS, Kill, running_bot
-from tests.waiting import until
+from tests.kit.waiting import until
 
 PAUSED, TIMED = "Q3 founders", "Q4 CTOs"
 PATIENCE = 45.0

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness
-from tests.waiting import until
+from tests.kit.waiting import until
 
 LATER = range(1, 6)
 

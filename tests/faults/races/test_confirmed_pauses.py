@@ -24,7 +24,7 @@ from shared.records.sequence_changes import LOCK_SECONDS
 from shared.store.sequences import LATE_SECONDS, SequenceChanges
 from tests.bot.manual_clock import HOUR, ManualClock, arrive, post_all
 from tests.faults.races.account import Answer, Process, Remote, Request, open_process, pass_on
-from tests.waiting import until
+from tests.kit.waiting import until
 
 ONE = "sq_0001"
 

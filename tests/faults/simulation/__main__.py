@@ -17,9 +17,9 @@ CLOCK.install()
 
 import structlog  # noqa: E402 # after the clock: the program binds it to defaults when it is imported
 
-from tests.compiled_sql import compile_once  # noqa: E402
 from tests.faults.simulation.ablations import ABLATIONS  # noqa: E402
 from tests.faults.simulation.world import PLANS, Plan, World, plan_of  # noqa: E402
+from tests.kit.databases import compile_once  # noqa: E402
 
 
 def main() -> None:

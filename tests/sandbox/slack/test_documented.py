@@ -7,7 +7,7 @@ import inspect
 from typing import Any
 
 from sandbox.slack.server import SlackStandIn
-from tests.docs_blocks import Block, blocks
+from tests.kit.docs_blocks import Block, blocks
 
 
 def shown(page: str) -> Block:

@@ -24,7 +24,7 @@ from shared.assistants.quoting import (
 from shared.commands import COMMANDS, parse
 from shared.commands.base import Problem, Result
 from shared.domain.card import Card, Fact, Row, Table, columns
-from tests.injections import INJECTIONS, asked_calls
+from tests.shared.assistants.injections import INJECTIONS, asked_calls
 from tests.shared.harness import CommandHarness
 
 values = st.recursive(

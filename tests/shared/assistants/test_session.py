@@ -16,8 +16,8 @@ from shared.commands.run import run
 from shared.domain.card import Card
 from shared.records.audit import Actor
 from shared.settings import Settings
+from tests.kit.waiting import until
 from tests.shared.harness import DOWN, NOW, CommandHarness, result_of
-from tests.waiting import until
 
 ANN = Actor(name="ann", face="shell", via="assistant")
 

@@ -15,7 +15,7 @@ import pytest
 from shared.domain_health import lookup
 from shared.domain_health.lookup import Lookup, Pace
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
-from tests.dns_server import DnsServer, running
+from tests.kit.dns_server import DnsServer, running
 from tests.pure.domain_health.zones import DOMAIN, GOOD, Zones, txt
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -12,7 +12,7 @@ from sqlalchemy import make_url
 from shared.records.records import RecordsUnavailable
 from shared.storage.database import connection_advice, open_engine, parse_url
 from shared.store.db.engine import Database, unreachable
-from tests.processes import running_async
+from tests.kit.processes import running_async
 
 
 async def test_a_database_without_an_encoding_is_refused_with_what_to_do(postgresql: str) -> None:

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from sandbox.service import Service
-from tests.waiting import until
+from tests.kit.waiting import until
 from tui.entrypoints import web
 
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")

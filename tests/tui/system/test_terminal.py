@@ -12,7 +12,7 @@ import psutil
 import pytest
 from rich.cells import cell_len
 
-from tests.processes import left_of
+from tests.kit.processes import left_of
 from tests.tui.system.conftest import Terminals
 from tui.system.terminal import ASCII, plain_theme
 from tui.theme.palette import RUNNING, SEEN, SIGNS, STOPPED, WARMING

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from shared.domain.snapshot import Snapshot
+from tests.kit.waiting import until
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
-from tests.waiting import until
 from tui.app.dashboard import DashboardApp
 from tui.system.alarm_command import AlarmCommand
 

@@ -12,9 +12,9 @@ import pytest
 
 from sandbox.service import Service
 from sandbox.service.moments import DAY
+from tests.kit.waiting import until
 from tests.sandbox.receiver import Receiver
 from tests.sandbox.service.subscriber import KINDS, happen, subscribe
-from tests.waiting import until
 
 STATUS_AFTER = {
     "lead.replied": "replied",

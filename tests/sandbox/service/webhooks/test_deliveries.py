@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from sandbox.service.deliveries import RETRIES, retry_at
 from sandbox.service.moments import DAY
+from tests.kit.waiting import until
 from tests.sandbox.receiver import Receiver
 from tests.sandbox.service.subscriber import deliveries, happen, subscribe
-from tests.waiting import until
 
 
 async def test_every_delivery_carries_an_hmac_sha256_of_the_raw_body_in_hex(

@@ -13,7 +13,7 @@ VARIABLE = "TESTS_NETWORK_LOG"
 """The file, for the processes that a test starts."""
 WRITE_ADDRESSES = f"""
 import os
-from tests.network_log import write_addresses
+from tests.kit.network_log import write_addresses
 write_addresses(os.environ["{VARIABLE}"])
 """
 """What such a process runs first."""

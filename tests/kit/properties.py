@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import random
-import reprlib
-import signal
 import time
-from types import FrameType
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import engine, providers
 from hypothesis.internal.constants_ast import Constants
-
-SHRINKING_SECONDS = 30
-AGAIN_SECONDS = 5
-"""After which a property is interrupted again, where an event loop has taken the interrupt for a callback's error."""
 
 # Properties are judged by what they find, not by the clock of a shared machine.
 settings.register_profile(
@@ -28,57 +21,20 @@ settings.register_profile("deep", settings.get_profile("fuzz"), max_examples=100
 settings.load_profile("house")  # `--hypothesis-profile=fuzz` comes after this and wins
 
 # Hypothesis's own bound is five minutes, longer than a test may take: the example would never be reported.
-engine.MAX_SHRINKING_SECONDS = SHRINKING_SECONDS
+engine.MAX_SHRINKING_SECONDS = 30
 # Hypothesis also tries the constants of every module that the process has imported so far, which differ between workers:
 # the same seed would make other examples.
 providers._get_local_constants = Constants
 
 
-class TookTooLong(BaseException):
-    """Ends a property that hangs. Hypothesis takes an Exception, also pytest-timeout's, for a failing example and tries it
-    again, which hangs again."""
-
-
-@pytest.hookimpl(
-    tryfirst=True
-)  # before pytest-timeout, whose thread would end the process with every test after it
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    usual = float(config.getini("timeout") or 120)
+    """Have a property that hangs end its process, with its stack: Hypothesis would take an error for a failing example,
+    and try that again, which hangs again."""
+    usual = float(config.getini("timeout"))
     for item in items:
-        if is_property(item):
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             own = item.get_closest_marker("timeout")
-            seconds = own.args[0] if own else usual
-            item.add_marker(pytest.mark.timeout(seconds + SHRINKING_SECONDS, func_only=True))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_timeout_set_timer(item: pytest.Item, settings: object) -> bool | None:
-    if not is_property(item):
-        return None
-    seconds: float = settings.timeout  # type: ignore[attr-defined]  # a private class of pytest-timeout
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise TookTooLong(f"{item.nodeid} took longer than {seconds:g} s with {example(frame)}")
-
-    def cancel() -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-
-    item.cancel_timeout = cancel  # type: ignore[attr-defined]  # what pytest-timeout calls at the end
-    signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_SECONDS)
-    return True
-
-
-def example(frame: FrameType | None) -> str:
-    """The arguments that were drawn, from the frame of Hypothesis that calls the property with them."""
-    while frame and not (frame.f_globals.get("__name__") == "hypothesis.core" and "kw" in frame.f_locals):
-        frame = frame.f_back
-    return reprlib.repr(frame.f_locals["kw"]) if frame else "an example that wasn't drawn to its end"
-
-
-def is_property(item: pytest.Item) -> bool:
-    return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+            item.add_marker(pytest.mark.timeout(own.args[0] if own else usual, method="thread"), append=False)
 
 
 class Search:

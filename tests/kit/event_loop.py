@@ -17,7 +17,7 @@ LONG_SECONDS = 0.1
 WRITTEN = "event loop blocked for {:.3f} s"
 
 WATCH = """
-from tests.event_loop import watch_server
+from tests.kit.event_loop import watch_server
 watch_server()
 """
 """The first lines of a bot's process that is watched."""
