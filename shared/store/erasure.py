@@ -109,6 +109,8 @@ class Traces:
     known: int = 0
     """The number of workspaces in which the person is remembered as interested."""
     messages: tuple[PostedMessage, ...] = ()
+    on_their_way: int = 0
+    """The number of messages that may be in Slack, where the database doesn't yet know."""
 
     def __bool__(self) -> bool:
         return any((self.alerts, self.deliveries, self.posts, self.questions, self.audit, self.known))
@@ -146,6 +148,7 @@ class Erasure(Repository):
             audit=tuple(sorted(naming(audit.c.command, audit.c.result))),
             known=tx.scalar(remembered) or 0,
             messages=_messages(tx, noted),
+            on_their_way=_on_their_way(tx, noted),
         )
 
     async def erase(self, traces: Traces) -> None:
@@ -206,3 +209,10 @@ def _messages(tx: Transaction, ids: Collection[int]) -> tuple[PostedMessage, ...
         there = tx.scalar(sa.select(sa.func.count()).where(c.channel == channel, c.ts == ts)) or 0
         posted.append(PostedMessage(channel=channel, ts=ts, shared=there > number))
     return tuple(posted)
+
+
+def _on_their_way(tx: Transaction, ids: Collection[int]) -> int:
+    """The number of these posts that were handed to Slack, without a known end."""
+    is_open = posts.c.state.in_((State.SENDING, State.UNCERTAIN)) & (posts.c.ts == "")
+    query = sa.select(sa.func.count()).where(is_open)
+    return sum(tx.scalar(query.where(posts.c.id.in_(some))) or 0 for some in portions(sorted(ids)))

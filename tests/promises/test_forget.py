@@ -91,6 +91,17 @@ async def test_a_message_of_several_replies_loses_the_forgotten_one_alone(team: 
     assert now.buttons.count("Claim") == len(others)
 
 
+async def test_forget_waits_for_a_message_that_is_on_its_way(team: Team, shell: Shell) -> None:
+    """Slack has the message, and its answer was lost: where it stands is known after a look-up."""
+    await team.act("faults", method="conversations.history", kind="delay", delay=1)
+    await team.act("faults", method="chat.postMessage", kind="accept_then_cut")
+    await team.deliver(interested("Ada"))
+    await team.message("Ada at Acme")
+    assert (await forget(team, shell, "--yes", "--slack")).code == 0
+    await team.settled()
+    assert not any("Ada" in message.shown for message in await team.messages())
+
+
 async def test_the_same_delivery_does_not_bring_a_forgotten_person_back(team: Team, shell: Shell) -> None:
     body = interested("Ada")
     await team.deliver(body)
