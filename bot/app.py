@@ -32,7 +32,7 @@ from bot.guardrails.watch import GuardrailWatch
 from bot.http.asgi import SLACK, AsgiApp, ReplyPage, SlackGuard
 from bot.http.readiness import ReadinessProbe
 from bot.http.webhook import FORGET_SECONDS, BodyReader, DeliveryIntake, WebhookReceiver, WebhookSecrets
-from bot.interactions.gate import CHECK_SECONDS, ChannelEvents, RequestGate
+from bot.interactions.gate import CHECK_SECONDS, RequestGate
 from bot.interactions.listeners import Listeners, bolt_app
 from bot.jobs import due, history_sampler, reconcile
 from bot.jobs.card_refresh import CardRefresher
@@ -40,8 +40,7 @@ from bot.jobs.domain_checks import DomainChecks
 from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.reconcile import Reconciler
 from bot.jobs.scheduler import JobScheduler
-from bot.runtime.supervisor import Supervisor
-from bot.runtime.wakeup import DeliverySignals
+from bot.runtime import DeliverySignals, Supervisor
 from bot.slack.directory import ROTA_SECONDS, RotaPeople, UserDirectory, may_still_pause
 from bot.slack.messages import MessageSender
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
@@ -193,23 +192,22 @@ def _build_listeners(
 ) -> tuple[Listeners, AsyncApp]:
     """What answers Slack's requests, and Bolt before it."""
     settings, slack, directory = core.settings, core.slack, core.directory
-    events = ChannelEvents(
-        core.store,
+    gate = RequestGate(
+        slack,
         directory,
+        core.store,
+        core.outbox,
         set_channels=set_channels(settings),
-        report=core.outbox.report,
         changed=core.signals.changed,
-        lost_token=core.outbox.note_lost_token,
     )
-    scheduler.every(CHECK_SECONDS, events.check_channels, name="channels", at_once=True)
+    scheduler.every(CHECK_SECONDS, gate.check_channels, name="channels", at_once=True)
     listeners = Listeners(
         core.contexts,
         directory,
         slack,
-        gate=RequestGate(slack, directory, core.store, events),
+        gate=gate,
         signals=core.signals,
-        state=readiness.state,
-        reopen=events.reopen,
+        self_test=readiness.self_test,
     )
     secret = settings.slack.signing_secret if settings.slack.app_token is None else None
     return listeners, bolt_app(listeners, slack, signing_secret=secret.get_secret_value() if secret else "")

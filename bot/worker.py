@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable,
 
 import structlog
 
-from bot.runtime.wakeup import Wakeup
+from bot.runtime import Wakeup
 from shared.api.pace import boot_time
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable

@@ -1,4 +1,4 @@
-"""Command contexts: the workspace's client, the store and the clock for the person who runs a command."""
+"""The context in which a person asks: clients, store and clock, what they may do and know there, and their answer."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import datetime
-from typing import Any
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
+from typing import Any, Literal
 
+from bot.slack.directory import UserDirectory, Viewer
+from bot.slack.permissions import SHOWN, Person, Reach, Standing
 from shared.api.client import OutreachClient
-from shared.api.models import Sequence as Campaign
 from shared.api.pace import Priority
 from shared.api.transport import Transport
-from shared.commands import Role
+from shared.commands import Command, Invocation, Role
+from shared.commands.base import HERE, Arguments, InChannel
 from shared.commands.run import CommandContext, open_client
-from shared.domain.health import DomainHealth, roll_up
-from shared.domain.wall_clock import moment
+from shared.commands.subscribe import list_sources
+from shared.domain.card import Card, Tone
+from shared.domain.wall_clock import find_zone, moment
 from shared.frozen import frozen
-from shared.records.audit import Actor
+from shared.records.audit import Actor, AuditEntry
 from shared.settings import Settings, UnknownWorkspace, Workspace
 from shared.store import Store
 
@@ -90,29 +94,140 @@ async def open_contexts(
 
 
 class WorkspaceCache:
-    """Sequences and domains of every workspace, for menus and for Home.
-
-    Each method raises `OutreachError`, and `TimeoutError` after `TIMEOUT_SECONDS`.
-    """
+    """The sequences and inboxes of every workspace, kept for a moment: for menus and for Home."""
 
     def __init__(self, contexts: CommandContexts) -> None:
         self._clients = contexts.clients
         self._cached: dict[tuple[str, str], tuple[float, Any]] = {}
+        self.forget = self._cached.clear
 
-    async def sequences(self, workspace: Workspace) -> Sequence[Campaign]:
-        listed: Sequence[Campaign] = await self._cached_call("list_sequences", workspace)
-        return listed
-
-    async def domains(self, workspace: Workspace) -> Sequence[DomainHealth]:
-        return roll_up(await self._cached_call("list_inboxes", workspace), thresholds=workspace.thresholds)
-
-    def forget(self) -> None:
-        self._cached.clear()
-
-    async def _cached_call(self, method: str, workspace: Workspace) -> Any:
+    async def read(self, method: Literal["list_sequences", "list_inboxes"], workspace: Workspace) -> Any:
+        """Raises `OutreachError`, and `TimeoutError` after `TIMEOUT_SECONDS`."""
         at, answer = self._cached.get((method, workspace.name), (0.0, None))
         if answer is None or time.monotonic() - at >= CACHED_SECONDS:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 answer = await getattr(self._clients[workspace.name], method)(priority=Priority.INTERACTIVE)
             self._cached[method, workspace.name] = (time.monotonic(), answer)
         return answer
+
+
+@frozen
+class Answer:
+    """An answer, and whether the whole channel sees it."""
+
+    card: Card
+    public: bool = False
+    by: str = ""
+    """The signature of who did it, empty where the card says so itself."""
+    items: tuple[Card, ...] = ()
+    """Listed below the card, each with its own buttons."""
+    settles: bool = False
+    """The clicked question is answered and can be removed."""
+    on_card: bool = False
+    """The alert's card shows it; only people who clicked elsewhere get it as an answer."""
+    edited: bool = False
+    """The message of a change shows it by now; who clicked there needs no answer."""
+    noted: bool = False
+    """A note in the thread of the alert's card says it: an answer there would be a second message."""
+    workspace: str = ""
+    setting: str = ""
+    """The setting whose message it is."""
+    about: str = ""
+    """The channel that it tells of."""
+    number: int = 0
+    """The number of the change in the audit."""
+
+
+@frozen
+class Access:
+    """The rules of the settings, applied to the people of the Slack workspace."""
+
+    contexts: CommandContexts
+    directory: UserDirectory
+    face: str = "slack"
+    """The face through which people ask; the audit tells it."""
+
+    def of(self, person: Person, channel: str) -> Caller:
+        """The person as they stand in a channel."""
+        return Caller(person=person, rules=self.contexts.settings.roles, channel=channel, access=self)
+
+
+@frozen
+class Caller(Standing):
+    """A person in a channel."""
+
+    access: Access
+
+    @property
+    def actor(self) -> Actor:
+        face = self.access.face
+        channel = self.channel if face == "slack" else ""
+        return Actor(name=self.person.name, id=self.person.id, face=face, channel=channel)
+
+    @property
+    def viewer(self) -> Viewer:
+        return Viewer(user=self.person.id, channel=self.channel)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The person's own time zone from Slack, or that of the settings."""
+        return find_zone(self.person.zone) or find_zone(self.access.contexts.settings.routes.timezone) or UTC
+
+    def context(self, workspace: str | None) -> CommandContext:
+        """The context of a command in this workspace, or in that of the channel. Raises `UnknownWorkspace`."""
+        contexts, directory, viewer = self.access.contexts, self.access.directory, self.viewer
+
+        async def permalink(alert: str) -> str:
+            places = await contexts.store.alerts.messages([alert])
+            return await directory.permalink(*places[alert]) if alert in places else ""
+
+        return replace(
+            contexts.at(contexts.workspace(workspace, channel=self.channel), self.actor, role=self.role),
+            permits=lambda command: self.may(command.name),
+            display_name=directory.display_name,
+            find_place=lambda channel: directory.find_place(channel, viewer),
+            sees_channel=lambda channel: directory.sees(channel, viewer),
+            zone=self.zone,
+            permalink=permalink,
+        )
+
+    async def located(self, arguments: Arguments) -> Arguments | Card:
+        """The arguments with the id of the channel that they name; the refusal of one of which this person may not know."""
+        if not isinstance(arguments, InChannel) or not arguments.channel:
+            return arguments
+        place = await self.access.directory.locate(arguments.channel, self.viewer)
+        if place.refusal:
+            return Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN)
+        return replace(arguments, channel=place.channel)
+
+    async def readable(self, asked: Invocation) -> Invocation | None:
+        """The line in the workspace that this person may read here; None if it may not be answered."""
+        name = asked.command.name
+        if not self.may(name):
+            return None
+        if self.reach is not Reach.CHANNEL or self.is_among(self.rules.commands.get(name, frozenset())):
+            return asked
+        if isinstance(asked.arguments, InChannel) and asked.arguments.channel not in {HERE, self.channel}:
+            return None
+        workspaces = self.access.contexts.settings.workspaces.values()
+        open_here = [place.name for place in workspaces if place.alert_channel == self.channel]
+        if name in SHOWN:
+            open_here += [line.workspace for line in await list_sources(self.context(None), self.channel)]
+        wanted = asked.workspace
+        fitting = [other for other in open_here if wanted is None or wanted.casefold() == other.casefold()]
+        return replace(asked, workspace=fitting[0]) if fitting else None
+
+    async def refuse(self, command: Command, line: str, workspace: str | None) -> Answer:
+        """Record the refusal of a line, and explain it."""
+        contexts = self.access.contexts
+        entry = AuditEntry(
+            at=datetime.now(UTC),
+            actor=self.actor,
+            # That there is no workspace of this name is not for whoever may not ask.
+            workspace=contexts.workspace_or_own(workspace, channel=self.channel).name,
+            command=line,
+            result="refused: role",
+            effect="refused",
+        )
+        await contexts.store.records.record(entry)
+        return Answer(card=self.refusal(command.name))

@@ -11,13 +11,13 @@ import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
 
 import structlog
 
 from bot.alerts import rendering
 from bot.alerts.cards import details_card, reply_card
-from bot.alerts.links import links_of
+from bot.alerts.links import Links, links_of
 from bot.blockkit.actions import (
     LEAD,
     LOOKS,
@@ -34,36 +34,32 @@ from bot.commands.alerts import reply_lines
 from bot.commands.alerts.alert_actions import GONE, AlertActions
 from bot.commands.alerts.open_replies import list_replies
 from bot.commands.alerts.reply_lines import NamedReply, read_named
-from bot.commands.answer import Answer
-from bot.commands.callers import Access, Caller
-from bot.commands.canned_replies import SAMPLE_PRESSED, WHICH_ALERT, sample
-from bot.commands.context import CommandContexts
-from bot.commands.self_test import self_test
-from bot.runtime.wakeup import DeliverySignals
+from bot.commands.context import Access, Answer, Caller, CommandContexts
+from bot.runtime import DeliverySignals
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
 from shared import commands
 from shared.api.errors import OutreachError
+from shared.api.events import Event, EventLead
 from shared.commands import COMMANDS, Invocation, UsageError, invocation
-from shared.commands.base import ALIASES, NOTHING_CHANGED, Act, Arguments, Question, Result
+from shared.commands.base import ALIASES, NOTHING_CHANGED, Act, Question, Result
 from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Doctor, Help, first_help
 from shared.commands.leads import Lead
 from shared.commands.replies import Replies
 from shared.commands.run import CommandContext, carry_out, read_question, run, write_question
+from shared.domain.alert import Alert
 from shared.domain.card import Action, Button, Card, Tone, Typed
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.settings import CLAIM, UnknownWorkspace
 from shared.store.audit import Verdict
 
-FORMS = ("pause", "add")
-"""The commands with a form."""
+FORMS = {"pause": ("Pause a sequence", "Pause"), "add": ("Add a lead", "Add")}
+"""The title of each command's form, and its button."""
 PERSON_SECONDS = 1.5
 """Seconds that Slack gets to say who someone is before a form is opened: its trigger lives for three."""
 CONFIRM_SECONDS = 600.0
-RESULT_SECONDS, LOOK_SECONDS = 10.0, 0.2
-"""A second tap on a question waits so long for the result of the first, and looks so often."""
 MOST_NAMED = 20
 """The number of channels per answer that are looked up in Slack."""
 _NO_NAMES = frozenset({"", "privategroup", "directmessage"})
@@ -93,12 +89,11 @@ class CommandDispatcher:
         *,
         signals: DeliverySignals,
         links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]],
-        state: Callable[[], Awaitable[Mapping[str, Any]]],
+        self_test: Callable[[CommandContext], Awaitable[Card]],
     ) -> None:
-        """`links` returns the addresses of alerts' cards; `state` is what `/readyz` tells, asked anew."""
+        """`links` returns the addresses of alerts' cards; `self_test` is the answer to `doctor`."""
         self._store, self._directory, self._now = contexts.store, directory, contexts.now
-        self._account_changed, self._state = signals.account_changed, state
-        self._card_links = links
+        self._account_changed, self._self_test, self._card_links = signals.account_changed, self_test, links
         self._several = len(contexts.settings.workspaces) > 1
         self._links = links_of(contexts.settings)
         self._access = Access(contexts=contexts, directory=directory)
@@ -106,18 +101,15 @@ class CommandDispatcher:
             store=contexts.store, access=self._access, links=self._links, changed=signals.changed
         )
 
-    async def perform(self, asked: str | Action, asker: Asker) -> Answer:
-        """Carry out a typed line or an action."""
+    async def perform(self, asked: Action, asker: Asker) -> Answer:
+        """Carry out an action or a typed line."""
         person = await self._directory.find(asker.user, name=asker.name)
         person = replace(person, is_bot=person.is_bot or asker.is_bot)
         caller = self._access.of(person, asker.channel)
-        line = asked if isinstance(asked, str) else asked.line
         try:
-            if isinstance(asked, str):
-                asked = Typed(asked)
             answer = await self._act(asked, caller)
         except UsageError as error:
-            answer = Answer(card=with_form(error.card, line))
+            answer = Answer(card=with_form(error.card, asked.line))
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
             answer = Answer(card=failure(error))
         # What a private channel gets is its members' alone: elsewhere only the person reads it.
@@ -167,7 +159,7 @@ class CommandDispatcher:
             case Cancel():
                 return Answer(card=_CANCELLED, settles=True)
             case ShowSample():
-                return Answer(card=SAMPLE_PRESSED if asked.pressed else sample(self._now(), self._links))
+                return Answer(card=_SAMPLE_PRESSED if asked.pressed else sample(self._now(), self._links))
             case Typed():
                 return await self._typed(asked.line, caller)
         return await self._command(commands.parse(asked.line), caller)
@@ -229,33 +221,31 @@ class CommandDispatcher:
             return await caller.refuse(asked.command, asked.line, asked.workspace)
         if isinstance(located, Card):
             return Answer(card=located)
-        context = caller.context(readable.workspace)
-        if own := await self._own_answer(readable.arguments, context):
-            return own
+        return await self._run(readable, caller)
+
+    async def _run(self, asked: Invocation, caller: Caller) -> Answer:
+        """Run what the person may; some lines the bot answers in its own way."""
+        context = caller.context(asked.workspace)
+        match asked.arguments:
+            case Replies() as listed:
+                return await list_replies(listed, context, self._card_links)
+            case Help(command=None):
+                return Answer(card=first_card(context))
+            case Doctor():
+                return Answer(card=await self._self_test(context))
         try:
-            done = await run(readable, context)
+            done = await run(asked, context)
         except OutreachError as error:
-            return Answer(card=failure(error, readable))
+            return Answer(card=failure(error, asked))
         if isinstance(done, Question):
             return await self._ask(done, caller, context)
-        match readable.arguments:
+        match asked.arguments:
             case Help(command="all") if caller.may(CLAIM):
                 footer = f"{reply_lines.ACTS} {done.card.footer}"
                 done = replace(done, card=replace(done.card, footer=footer))
             case Help(command=str(about)) if about in COMMANDS and context.allows(COMMANDS[about]):
                 done = replace(done, card=with_form(done.card, about))
         return await self._changed(done, context)
-
-    async def _own_answer(self, asked: Arguments, context: CommandContext) -> Answer | None:
-        """The answer to what the bot answers in its own way."""
-        match asked:
-            case Replies():
-                return await list_replies(asked, context, self._card_links)
-            case Help(command=None):
-                return Answer(card=first_card(context))
-            case Doctor():
-                return Answer(card=await self_test(await self._state(), context))
-        return None
 
     async def _changed(self, result: Result, context: CommandContext) -> Answer:
         """The answer with a result: everybody sees a change, signed with the person's name."""
@@ -292,7 +282,7 @@ class CommandDispatcher:
         kept = self._store.confirmations
         question = await kept.look(asked.nonce, caller.person.id)
         if question.verdict is Verdict.GIVEN:
-            return await self._given(asked.nonce, caller)
+            return _given(question.result)
         if question.verdict is not Verdict.OPEN:
             return Answer(card=_NOT_CONFIRMED[question.verdict], settles=question.verdict is Verdict.LATE)
         try:
@@ -302,9 +292,9 @@ class CommandDispatcher:
         act: Act = acts[asked.choice]
         if not caller.may(act.verb):
             return await caller.refuse(COMMANDS[act.verb], line, question.workspace)
-        # Taken before it is carried out: of two taps at once, one carries it out and the other waits for its result.
+        # Taken before it is carried out: of two taps at once, one carries it out.
         if not await kept.take(asked.nonce):
-            return await self._given(asked.nonce, caller)
+            return _given("")
         context = caller.context(question.workspace)
         try:
             result = await carry_out(act, context, line=line)
@@ -319,15 +309,14 @@ class CommandDispatcher:
             result = json.dumps({"title": card.title, "text": card.text}, ensure_ascii=False)
             await self._store.confirmations.settle(nonce, result)
 
-    async def _given(self, nonce: str, caller: Caller) -> Answer:
-        """The result of an answer that was given already, once there is one."""
-        for _ in range(round(RESULT_SECONDS / LOOK_SECONDS)):
-            question = await self._store.confirmations.look(nonce, caller.person.id)
-            if question.result:
-                kept = json.loads(question.result)
-                return Answer(card=Card(title=kept["title"], text=tuple(kept["text"])), settles=True)
-            await asyncio.sleep(LOOK_SECONDS)
-        return Answer(card=_UNDER_WAY)
+
+def _given(result: str) -> Answer:
+    """The answer to another tap on a question: what became of the first, once that is over."""
+    if not result:
+        card = Card(title="This is still being carried out", text=("`audit` will show what was done.",))
+        return Answer(card=card)
+    kept = json.loads(result)
+    return Answer(card=Card(title=kept["title"], text=tuple(kept["text"])), settles=True)
 
 
 def failure(error: Exception, asked: Invocation | None = None) -> Card:
@@ -365,6 +354,41 @@ def with_form(card: Card, line: str) -> Card:
     return replace(card, buttons=(form, *card.buttons))
 
 
+def sample(now: datetime, links: Links) -> Card:
+    """The card of an interested reply as it is drawn for real ones, with buttons that change nothing."""
+    link = links.to_mail("al_sample", since=now.timestamp())
+    card = reply_card(Alert(id="al_sample", event=SAMPLE, received_at=now.timestamp(), mail_link=link))
+    pressed = ShowSample(pressed=True)
+    buttons = tuple(
+        Button(label=one.label, action=pressed, tone=one.tone, menu=one.menu) for one in card.buttons
+    )
+    facts = tuple(replace(fact, url="") for fact in card.facts)
+    details = tuple(replace(fact, url="") for fact in card.details)
+    footer = "A sample that only you see. Its buttons change nothing."
+    return replace(card, buttons=buttons, facts=facts, details=details, footer=footer)
+
+
+SAMPLE = Event(
+    kind="reply.interested",
+    lead=EventLead(
+        email="felix@coral-partners.example",
+        first_name="Felix",
+        last_name="Weber",
+        company="Coral Partners",
+    ),
+    sequence="Fintech ops leaders",
+    reply="We have been losing hours to this every week. Could you call me tomorrow after 10?",
+)
+_SAMPLE_PRESSED = Card(
+    title="This is only a sample",
+    text=("Nothing was changed. Real cards are posted when a lead is interested.",),
+)
+WHICH_ALERT = Card(
+    title="Which reply?",
+    tone=Tone.WARN,
+    text=("Add the lead's name, as in `claim Ada`, or use this in the thread of a reply's card.",),
+    buttons=(Button(label="Show unclaimed", action=Replies()),),
+)
 _CANCELLED = Card(title="Nothing was changed")
 _NOT_CONFIRMED = {
     Verdict.LATE: Card(
@@ -381,4 +405,3 @@ _NOT_CONFIRMED = {
         title="This confirmation no longer exists", tone=Tone.WARN, text=("Run the command again.",)
     ),
 }
-_UNDER_WAY = Card(title="This is still being carried out", text=("`audit` will show what was done.",))

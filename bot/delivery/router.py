@@ -9,7 +9,7 @@ from collections.abc import Callable
 import structlog
 
 from bot.alerts.routing import Routes
-from bot.runtime.wakeup import DeliverySignals
+from bot.runtime import DeliverySignals
 from bot.telemetry import metrics
 from shared.api.event_kinds import PAUSED, kind_of
 from shared.records.records import RecordsUnavailable

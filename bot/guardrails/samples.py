@@ -12,7 +12,7 @@ import structlog
 
 from bot.commands.context import CommandContexts
 from bot.guardrails.account import NEVER, Account
-from bot.runtime.pacing import visit
+from bot.runtime import visit
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox, StatsRow

@@ -10,16 +10,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.commands.context import CommandContexts
-from bot.commands.self_test import NOT_CHECKED, OK
 from bot.delivery.outbox import Outbox
 from bot.http.webhook import DeliveryIntake, WebhookSecrets
-from bot.runtime.pacing import visit
-from bot.runtime.supervisor import Supervisor
+from bot.runtime import Supervisor, visit
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError, WebApi
 from bot.telemetry import metrics
 from shared.api.errors import OutreachError
 from shared.api.pipeline import RequestCounts
+from shared.commands.help import Doctor
+from shared.commands.run import CommandContext
+from shared.commands.status import REJECTIONS
+from shared.domain.card import Button, Card, Fact, Tone
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.history import Backlog
@@ -28,6 +30,8 @@ TIMEOUT = 8
 CHECK_TIMEOUT = 2
 WRITTEN_SECONDS = 1.0
 """A write that succeeded proves for so long that the next will."""
+OK, NOT_CHECKED = "ok", "not checked yet"
+"""The state of a part that works, and of one that nobody has asked yet; any other says what is wrong."""
 UNROUTED_SECONDS = 60.0
 """Age of the oldest unrouted delivery from which on the bot is not ready; usually it is below one second."""
 
@@ -68,11 +72,34 @@ class ReadinessProbe:
         self._slack = NOT_CHECKED
         self._api = dict.fromkeys(contexts.clients, NOT_CHECKED)
 
-    async def state(self) -> Mapping[str, Any]:
-        """The state for a person who waits for it: with the answers of now, as far as they come in time."""
+    async def self_test(self, context: CommandContext) -> Card:
+        """The answer to `doctor`: each part of the running bot, as far as the reader's workspace and channels go."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.probe(), TIMEOUT)
-        return (await self.readiness())[1]
+        _, state = await self.readiness()
+        connection = self.socket_mode.trouble if self.socket_mode else ""
+        parts = {
+            "Service": self._api[context.workspace.name],
+            "Slack": state["slack"],
+            "Socket Mode" if self.socket_mode else "Slack requests": connection or OK,
+            "Database": state["database"],
+            "Webhook secrets": state["webhook_secrets"],
+        }
+        facts = [
+            Fact(label=label, value=word, tone=Tone.GOOD if word == OK else Tone.BAD)
+            for label, word in parts.items()
+        ]
+        facts += await _channels(context, state["channels"])
+        facts += [Fact(label="Bot", value=problem, tone=Tone.BAD) for problem in context.problems()]
+        failed = sum(fact.tone is Tone.BAD for fact in facts)
+        return Card(
+            title=f"{failed} of {len(facts)} checks failed" if failed else "All checks passed",
+            tone=Tone.BAD if failed else Tone.GOOD,
+            failure=failed > 0,
+            facts=tuple(facts),
+            buttons=(Button(label="Check again", action=Doctor()),),
+            footer="`outreach doctor` in a shell checks more, and each setting.",
+        )
 
     async def probe(self) -> None:
         await asyncio.gather(self._ask_slack(), visit(self._contexts.clients, self._ask_api))
@@ -183,3 +210,16 @@ class ReadinessProbe:
                 metrics.ALERTS.labels(name, state).set(count)
             age = 0.0 if backlog.oldest_at is None else max(0.0, now - backlog.oldest_at)
             metrics.OLDEST.labels(name).set(age)
+
+
+async def _channels(context: CommandContext, broken: Mapping[str, str]) -> list[Fact]:
+    """The channels that take no posts; a private one has no name for those who aren't in it."""
+    problems = []
+    for channel, error in broken.items():
+        name = channel if await context.sees_channel(channel) else "A private channel"
+        fix = " Type /invite @outreach there." if error == "not_in_channel" else ""
+        problems.append(f"{name}: {REJECTIONS.get(error, error)}.{fix}")
+    if not context.workspace.alert_channel:
+        problems.append("there is no alert channel. Set OUTREACH_ALERT_CHANNEL.")
+    facts = [Fact(label="Channel", value=problem, tone=Tone.BAD) for problem in problems]
+    return facts or [Fact(label="Channels", value="take alerts", tone=Tone.GOOD)]

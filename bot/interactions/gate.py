@@ -11,17 +11,17 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import structlog
 
+from bot.delivery.outbox import Outbox
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import SlackError, WebApi
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.messages import ChannelRefused, Report
+from shared.store.messages import ChannelRefused
 
 ANSWERED_WITHIN = 1.0
 """Seconds for Slack, or the database, to say what decides; an acknowledgement may take three."""
@@ -29,47 +29,104 @@ CHECK_SECONDS = 600.0
 _HANDED_OUT = {"token", "response_url"}
 """These parts of a request say nothing that it asks for."""
 _MOVED = "channel_id_changed"
+_NOTED = {"archive", "unarchive", "id_changed", "rename", "left", "app_uninstalled", "tokens_revoked"}
 _CURED_BY_PEOPLE = frozenset({"is_archived", "not_in_channel", "channel_not_found"})
 _CHANNEL_ID = re.compile(r"[A-Z0-9]{2,30}")
-
-Event = Mapping[str, Any]
 
 log = structlog.get_logger("slack_events")
 
 
-class ChannelEvents:
-    """Notes in the store what happens to the app and its channels.
+class RequestGate:
+    """Decides about each request, over HTTP and in Socket Mode, and notes in the store what happens to the app and its channels.
 
-    `set_channels` are those of the settings; `report` words what is told elsewhere; `changed` is told when something
-    may be posted now.
+    `set_channels` are those of the settings; `changed` is called when something may be posted now.
     """
 
     def __init__(
         self,
-        store: Store,
+        slack: WebApi,
         directory: UserDirectory,
+        store: Store,
+        outbox: Outbox,
         *,
         set_channels: Collection[str],
-        report: Report,
         changed: Callable[[], None],
-        lost_token: Callable[[str], None],
     ) -> None:
-        self._store, self._directory, self._set = store, directory, set_channels
-        self._report, self._changed, self._lost_token = report, changed, lost_token
+        self._slack, self._directory, self._store, self._outbox = slack, directory, store, outbox
+        self._set, self._changed, self._taken = set_channels, changed, store.slack_events
 
-    def handler(self, event: Event) -> Callable[[], Awaitable[None]] | None:
-        """What an event about the app or a channel asks for; None for all others."""
-        kind, channel = str(event.get("type") or ""), _channel_id(event.get("channel"))
-        does: Mapping[str, Callable[[], Awaitable[None]]] = {
-            "archive": partial(self._close, channel, "is_archived"),
-            "unarchive": partial(self.reopen, channel),
-            "id_changed": partial(self._move, event),
-            "rename": partial(self._rename, channel),
-            "left": partial(self._leave, channel, is_private=kind == "group_left"),
-            "app_uninstalled": partial(self._lose_token, kind, event.get("tokens")),
-            "tokens_revoked": partial(self._lose_token, kind, event.get("tokens")),
-        }
-        return does.get(kind.removeprefix("channel_").removeprefix("group_"))
+    async def admits(self, body: Mapping[str, Any]) -> bool:
+        """True for what the listeners are to handle; what comes again comes for nothing, also after a restart.
+
+        An event about the app or a channel is taken when it has been handled: what a crash interrupts, Slack sends
+        again, and handling it twice does no harm. Everything else is taken before it is handled, so that it is never
+        answered twice. https://docs.slack.dev/apis/events-api/#retries
+        """
+        if await self._is_foreign(body):
+            log.warning("a request of another Slack workspace did nothing")
+            return False
+        name = _name_of(body)
+        is_noted = body.get("type") == "event_callback" and name and _kind(body["event"])
+        if name:
+            look = self._taken.is_new(name) if is_noted else self._taken.take(name)
+            # A database that does not answer must not leave the person without a word.
+            with contextlib.suppress(RecordsUnavailable, TimeoutError):
+                if not await asyncio.wait_for(look, ANSWERED_WITHIN):
+                    log.info("request repeated")
+                    return False
+        if not is_noted:
+            return True
+        await self._note(body["event"])
+        await self._taken.take(name)
+        return False
+
+    async def _is_foreign(self, body: Mapping[str, Any]) -> bool:
+        """True if the request names another team or organization than the bot's, and nobody whom Slack knows as from there.
+
+        Ids of people are unique within a team only (https://docs.slack.dev/reference/objects/user-object). A shared
+        channel brings requests of people from elsewhere, who may look where the settings say so
+        (https://docs.slack.dev/apis/slack-connect); with the id of one of our own people it is a mistake or a forgery.
+        """
+        if not _names_others(body, self._slack.identity):
+            return False
+        # The workspace may have joined an organization since.
+        with contextlib.suppress(SlackError):
+            await self._slack.call("auth.test", seconds=ANSWERED_WITHIN)
+        if not _names_others(body, self._slack.identity):
+            return False
+        event, user = body.get("event") or {}, body.get("user") or {}
+        who = str(body.get("user_id") or user.get("id") or event.get("user") or "")
+        try:
+            person = await asyncio.wait_for(self._directory.find(who), ANSWERED_WITHIN)
+        except TimeoutError:
+            return True
+        return not (person.is_known and person.is_outsider)
+
+    async def _note(self, event: Mapping[str, Any]) -> None:
+        """Do what an event about the app or a channel asks for."""
+        channel, kind = _channel_id(event.get("channel")), _kind(event)
+        match kind:
+            case "archive":
+                await self._close(channel, "is_archived")
+            case "unarchive":
+                await self.reopen(channel)
+            case "id_changed":
+                # Settings and subscriptions still name the channel by its old id, so what waits for it waits for them.
+                # https://docs.slack.dev/reference/events/channel_id_changed
+                moved_to = _channel_id(event.get("new_channel_id"))
+                await self._close(_channel_id(event.get("old_channel_id")), _MOVED, moved_to=moved_to)
+            case "rename":
+                self._directory.forget_channel(channel)
+            case "left":  # some public channels the bot can post to all the same
+                if event["type"] == "group_left" or not await self._directory.posts_anywhere():
+                    await self._close(channel, "not_in_channel")
+            case _:
+                # Everything waits until the app is installed again. A revocation may be about people's tokens.
+                # https://docs.slack.dev/reference/events/tokens_revoked
+                tokens = event.get("tokens")
+                if kind == "app_uninstalled" or (isinstance(tokens, dict) and tokens.get("bot")):
+                    log.error("the app was removed from Slack, or its token revoked", event_type=kind)
+                    self._outbox.note_lost_token(kind)
 
     async def check_channels(self) -> None:
         """Ask Slack about the channels of the settings, for what happened while the bot was away.
@@ -90,7 +147,7 @@ class ChannelEvents:
         """A channel takes posts again."""
         if channel:
             self._directory.forget_channel(channel)
-            await self._store.posting.open_channel(channel, report=self._report)
+            await self._store.posting.open_channel(channel, report=self._outbox.report)
             self._changed()
 
     async def _close(self, channel: str, error: str, *, moved_to: str = "") -> None:
@@ -98,95 +155,14 @@ class ChannelEvents:
             await self._directory.channel_name(channel)  # while Slack still tells it
             used = channel in self._set
             refused = ChannelRefused(error=error, moved_to=moved_to)
-            await self._store.posting.close_channel(channel, refused, report=self._report, used=used)
+            await self._store.posting.close_channel(channel, refused, report=self._outbox.report, used=used)
             self._changed()
 
-    async def _move(self, event: Event) -> None:
-        """Settings and subscriptions still name the channel by its old id, so what waits for it waits for them.
 
-        https://docs.slack.dev/reference/events/channel_id_changed
-        """
-        if moved_to := _channel_id(event.get("new_channel_id")):
-            await self._close(_channel_id(event.get("old_channel_id")), _MOVED, moved_to=moved_to)
-
-    async def _rename(self, channel: str) -> None:
-        self._directory.forget_channel(channel)
-
-    async def _leave(self, channel: str, *, is_private: bool) -> None:
-        """The bot was removed; some public channels it can post to all the same."""
-        if is_private or not await self._directory.posts_anywhere():
-            await self._close(channel, "not_in_channel")
-
-    async def _lose_token(self, kind: str, tokens: object) -> None:
-        """The app was removed or its token taken back: everything waits until it is installed again.
-
-        `tokens_revoked` may be about people's tokens, which the bot does not use.
-        https://docs.slack.dev/reference/events/app_uninstalled, https://docs.slack.dev/reference/events/tokens_revoked
-        """
-        if kind == "app_uninstalled" or (isinstance(tokens, dict) and tokens.get("bot")):
-            log.error("the app was removed from Slack, or its token revoked", event_type=kind)
-            self._lost_token(kind)
-
-
-class RequestGate:
-    """Decides about each request, over HTTP and in Socket Mode."""
-
-    def __init__(self, slack: WebApi, directory: UserDirectory, store: Store, events: ChannelEvents) -> None:
-        self._slack, self._directory, self._taken = slack, directory, store.slack_events
-        self._events = events
-
-    async def admits(self, body: Mapping[str, Any]) -> bool:
-        """True for what the listeners are to handle; what comes again comes for nothing, also after a restart.
-
-        An event about the app or a channel is taken when it has been handled: what a crash interrupts, Slack sends
-        again, and handling it twice does no harm. Everything else is taken before it is handled, so that it is never
-        answered twice. https://docs.slack.dev/apis/events-api/#retries
-        """
-        if await self._is_foreign(body) and not await self._is_of_outsider(body):
-            log.warning("a request of another Slack workspace did nothing")
-            return False
-        name = _name_of(body)
-        is_event = body.get("type") == "event_callback" and name
-        handle = self._events.handler(body["event"]) if is_event else None
-        if name:
-            look = self._taken.is_new(name) if handle else self._taken.take(name)
-            # A database that does not answer must not leave the person without a word.
-            with contextlib.suppress(RecordsUnavailable, TimeoutError):
-                if not await asyncio.wait_for(look, ANSWERED_WITHIN):
-                    log.info("request repeated")
-                    return False
-        if handle is None:
-            return True
-        await handle()
-        await self._taken.take(name)
-        return False
-
-    async def _is_foreign(self, body: Mapping[str, Any]) -> bool:
-        """True if the request names another team or organization than the bot's.
-
-        Ids of people are unique within a team only
-        (https://docs.slack.dev/reference/objects/user-object).
-        """
-        if not _names_others(body, self._slack.identity):
-            return False
-        # The workspace may have joined an organization since.
-        with contextlib.suppress(SlackError):
-            await self._slack.call("auth.test", seconds=ANSWERED_WITHIN)
-        return _names_others(body, self._slack.identity)
-
-    async def _is_of_outsider(self, body: Mapping[str, Any]) -> bool:
-        """True if Slack knows the person as one from elsewhere, who may look where the settings say so.
-
-        A shared channel brings such requests (https://docs.slack.dev/apis/slack-connect). With the id of
-        one of our own people it is a mistake or a forgery.
-        """
-        event, user = body.get("event") or {}, body.get("user") or {}
-        who = str(body.get("user_id") or user.get("id") or event.get("user") or "")
-        try:
-            person = await asyncio.wait_for(self._directory.find(who), ANSWERED_WITHIN)
-        except TimeoutError:
-            return False
-        return person.is_known and person.is_outsider
+def _kind(event: Mapping[str, Any]) -> str:
+    """The kind of an event about the app or a channel; empty for all others."""
+    kind = str(event.get("type") or "").removeprefix("channel_").removeprefix("group_")
+    return kind if kind in _NOTED else ""
 
 
 def _name_of(body: Mapping[str, Any]) -> str:

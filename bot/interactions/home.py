@@ -17,7 +17,6 @@ import structlog
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import OpenForm, ShowSample
 from bot.commands.alerts.open_replies import ReplyItems
-from bot.commands.canned_replies import OUTSIDE, UNKNOWN_PERSON
 from bot.commands.context import CommandContexts, WorkspaceCache
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Reach, Standing
@@ -28,8 +27,8 @@ from shared.commands.domain import Domain
 from shared.commands.help import Help
 from shared.commands.pause import Pause
 from shared.commands.status import Status
-from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.health import WORST_FIRST, DomainHealth, worst
+from shared.domain.card import Action, Button, Card, Fact, Tone
+from shared.domain.health import WORST_FIRST, DomainHealth, roll_up, worst
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.records.replies import OpenReply
@@ -44,9 +43,14 @@ PURPOSE = (
 )
 LOADING = Card(title="Outreach", footer="Loading …")
 """Shown until everything is read for the first time, because an empty tab looks broken."""
+_OUTSIDE = (
+    "People from other organizations can't use this tab. Ask an admin of this Slack workspace for access."
+)
+_UNKNOWN_PERSON = "Slack didn't say who you are. Open this tab again in a minute."
 
 log = structlog.get_logger("visits")
 T = TypeVar("T")
+View = dict[str, Any]
 Replies = Sequence[tuple[str, OpenReply]]
 """Each with its workspace."""
 
@@ -76,21 +80,28 @@ class HomeState:
         return workspace if len(self.workspaces) > 1 else ""
 
 
-def view(state: HomeState) -> dict[str, Any]:
+def view(state: HomeState) -> View:
     """The whole tab: its head, and each section with its items."""
     items = ReplyItems(
         now=state.now, links=state.links, lead_page=state.lead_page, may_change=state.may_change
     )
-    count, own = sum(state.unclaimed.values()), state.claims[:CLAIMS]
-    mine = [items.item(reply, mine=True, workspace=state.named(name)) for name, reply in own]
-    unclaimed = [items.item(reply, workspace=state.named(name)) for name, reply in state.waiting or ()]
-    blocks = [
-        *card_blocks.render(_head(state)).blocks,
-        *_section(f"Yours · {len(state.claims)}", mine, len(state.claims), "`replies mine` lists all."),
-        *_section(f"Unclaimed · {count}", unclaimed, count, "`replies` lists all."),
-        *_attention(state),
-        *(_workspaces(state) if len(state.workspaces) > 1 else ()),
+    mine = [
+        items.item(reply, mine=True, workspace=state.named(name)) for name, reply in state.claims[:CLAIMS]
     ]
+    unclaimed = [items.item(reply, workspace=state.named(name)) for name, reply in state.waiting or ()]
+    attention, troubled = _attention(state)
+    count = sum(state.unclaimed.values())
+    sections = [
+        _section(f"Yours · {len(state.claims)}", mine, len(state.claims), "replies mine"),
+        _section(f"Unclaimed · {count}", unclaimed, count, "replies"),
+        _section("Needs attention", attention, troubled, "domains"),
+    ]
+    if len(state.workspaces) > 1:
+        sections.append([{"type": "divider"}, *card_blocks.render(_workspaces(state)).blocks])
+    return _tab([*card_blocks.render(_head(state)).blocks, *(block for part in sections for block in part)])
+
+
+def _tab(blocks: list[dict[str, Any]]) -> View:
     return {"type": "home", "callback_id": "home", "blocks": blocks[:BLOCKS]}
 
 
@@ -100,27 +111,27 @@ def _head(state: HomeState) -> Card:
     if state.waiting is not None:
         count = sum(state.unclaimed.values())
         stands = show_number(count, "unclaimed reply") if count else "No unclaimed replies"
-    buttons = [Button(label="Status", action=Status())]
+    actions: dict[str, Action] = {"Status": Status()}
     if state.may_change:
-        buttons.append(Button(label="Pause …", action=OpenForm(verb="pause")))
-    buttons.append(Button(label="Show a sample card", action=ShowSample()))
-    buttons.append(Button(label="Help", action=Help()))
+        actions["Pause …"] = OpenForm(verb="pause")
+    actions |= {"Show a sample card": ShowSample(), "Help": Help()}
     at = Fact(label="As of", value=f"{state.now:%H:%M} UTC", at=state.now, brief=True)
     text = (PURPOSE, stands, *([f"⚠ {state.problem}"] if state.problem else ()))
-    return Card(title="Outreach", text=text, buttons=tuple(buttons), details=(at,))
+    buttons = tuple(Button(label=label, action=action) for label, action in actions.items())
+    return Card(title="Outreach", text=text, buttons=buttons, details=(at,))
 
 
-def _section(title: str, items: Sequence[Card], count: int, more: str) -> list[dict[str, Any]]:
+def _section(title: str, items: Sequence[Card], count: int, command: str) -> list[dict[str, Any]]:
+    """The most urgent items, and the command that lists all `count` of them."""
     if not items:
         return []
     left = count - len(items)
-    below = card_blocks.context(f"and {left} more. {more}" if left > 0 else "")
-    blocks = card_blocks.render_with(Card(title=title), items).blocks
-    return [{"type": "divider"}, *blocks, *below]
+    below = card_blocks.context(f"and {left} more: /outreach {command}" if left > 0 else "")
+    return [{"type": "divider"}, *card_blocks.render_with(Card(title=title), items).blocks, *below]
 
 
-def _attention(state: HomeState) -> list[dict[str, Any]]:
-    """The paused domains, and the worst of the others."""
+def _attention(state: HomeState) -> tuple[list[Card], int]:
+    """The domains that were paused first and the worst of the others, and the number of all in trouble."""
     troubled = [
         (name, domain)
         for name, domains in state.domains.items()
@@ -131,47 +142,44 @@ def _attention(state: HomeState) -> list[dict[str, Any]]:
     items = []
     for (workspace, name), since in sorted(state.paused.items(), key=lambda pair: pair[1])[:DOMAINS]:
         text = f"paused {show_exact_span(state.now - since)} ago"
-        items.append(_domain(name, Tone.BAD, text, workspace, state, is_paused=True))
+        items.append(_domain(name, Tone.BAD, text, state.named(workspace), may_pause=state.may_change))
     for workspace, domain in troubled[:1]:
-        items.append(_domain(domain.domain, domain.tone, "; ".join(domain.reasons), workspace, state))
-    count = len(state.paused) + len(troubled)
-    return _section("Needs attention", items, count, "`domains` lists all.")
+        reasons = "; ".join(domain.reasons)
+        items.append(_domain(domain.domain, domain.tone, reasons, state.named(workspace)))
+    return items, len(state.paused) + len(troubled)
 
 
-def _domain(
-    name: str, tone: Tone, text: str, workspace: str, state: HomeState, *, is_paused: bool = False
-) -> Card:
-    own = state.named(workspace)
-    buttons = [Button(label="Show domain", action=Domain(name=name), workspace=own)]
-    if is_paused and state.may_change:
+def _domain(name: str, tone: Tone, text: str, workspace: str, *, may_pause: bool = False) -> Card:
+    buttons = [Button(label="Show domain", action=Domain(name=name), workspace=workspace)]
+    if may_pause:
         pause = Pause(target=(f"{DOMAIN}{name}",))
-        buttons.append(Button(label="Pause sequences …", action=pause, workspace=own))
-    facts = tuple(Fact(label="", value=value) for value in (own, text) if value)
+        buttons.append(Button(label="Pause sequences …", action=pause, workspace=workspace))
+    facts = tuple(Fact(label="", value=value) for value in (workspace, text) if value)
     return Card(title=name, tone=tone, facts=facts, buttons=tuple(buttons))
 
 
-def _workspaces(state: HomeState) -> list[dict[str, Any]]:
+def _workspaces(state: HomeState) -> Card:
     """A line for each, those with problems first; domains that can't be read are unknown."""
     lines = []
     for name in state.workspaces:
         domains = state.domains.get(name, ())
+        paused = sum(workspace == name for workspace, _ in state.paused)
         counts = {
             "unclaimed reply": state.unclaimed.get(name, 0),
-            "paused domain": sum(workspace == name for workspace, _ in state.paused),
+            "paused domain": paused,
             "troubled domain": sum(domain.tone is not Tone.GOOD for domain in domains),
         }
         words = [show_number(count, noun) for noun, count in counts.items() if count]
         tone = worst(domain.tone for domain in domains) if name in state.domains else Tone.UNKNOWN
-        tone = Tone.BAD if counts["paused domain"] else tone
-        lines.append(Fact(label=name, value=" · ".join(words) or "nothing to do", tone=tone))
+        value, tone = " · ".join(words) or "nothing to do", Tone.BAD if paused else tone
+        lines.append(Fact(label=name, value=value, tone=tone))
     lines.sort(key=lambda fact: WORST_FIRST.index(fact.tone))
     left = len(lines) - WORKSPACES
-    card = Card(
+    return Card(
         title=f"Outreach workspaces · {len(lines)}",
         facts=tuple(lines[:WORKSPACES]),
         footer=f"and {left} more" if left > 0 else "",
     )
-    return [{"type": "divider"}, *card_blocks.render(card).blocks]
 
 
 class HomeTab:
@@ -193,7 +201,7 @@ class HomeTab:
     async def show(self, user: str, *, fresh: bool = False) -> None:
         """Publish it; `fresh`: the person sees it already, and wants to know what is so now."""
         if not fresh and user not in self._visitors:
-            await self._publish(user, LOADING)
+            await self._publish(user, _tab(card_blocks.render(LOADING).blocks))
         if len(self._visitors) >= MOST_VISITORS:
             # Who comes again sees the placeholder once more: a bound on memory that costs nobody anything.
             self._visitors.clear()
@@ -203,20 +211,17 @@ class HomeTab:
         if standing.reach is Reach.EVERYTHING:
             if fresh:
                 self._cache.forget()
-            await self._publish(user, await self._read_state(standing))
+            await self._publish(user, view(await self._read_state(standing)))
         else:
-            await self._publish(user, OUTSIDE if person.is_known else UNKNOWN_PERSON)
+            why = _OUTSIDE if person.is_known else _UNKNOWN_PERSON
+            await self._publish(user, _tab(card_blocks.render(Card(title="Outreach", text=(why,))).blocks))
 
     async def refresh(self, user: str) -> None:
         """Publish it again to who has seen it since the bot started."""
         if user in self._visitors:
             await self.show(user)
 
-    async def _publish(self, user: str, shown: HomeState | Card) -> None:
-        if isinstance(shown, HomeState):
-            tab = view(shown)
-        else:
-            tab = {"type": "home", "callback_id": "home", "blocks": card_blocks.render(shown).blocks}
+    async def _publish(self, user: str, tab: View) -> None:
         try:
             await self._slack.call("views.publish", user_id=user, view=tab)
         except SlackError as error:
@@ -237,17 +242,21 @@ class HomeTab:
                 problems.append("The outreach service didn't respond in time")
             return None
 
-        replies, *domains = await asyncio.gather(
+        places = settings.workspaces.values()
+        replies, *inboxes = await asyncio.gather(
             attempt(self._replies(standing.person.id)),
-            *(attempt(self._cache.domains(workspace)) for workspace in settings.workspaces.values()),
+            *(attempt(self._cache.read("list_inboxes", place)) for place in places),
         )
-        readings = zip(settings.workspaces, domains, strict=True)
         return HomeState(
             now=datetime.now(UTC),
             workspaces=tuple(settings.workspaces),
             lead_page=settings.links.lead,
             **(replies or {}),
-            domains={name: healths for name, healths in readings if healths is not None},
+            domains={
+                place.name: roll_up(boxes, thresholds=place.thresholds)
+                for place, boxes in zip(places, inboxes, strict=True)
+                if boxes is not None
+            },
             may_change=standing.may("pause"),
             problem=problems[0] if problems else "",
         )
@@ -258,7 +267,6 @@ class HomeTab:
         for name in self._contexts.settings.workspaces:
             unclaimed = await self._store.records.open_replies(name, most=UNCLAIMED)
             waiting += [(name, reply) for reply in unclaimed.replies]
-            # The list has three of them; the number counts all.
             counts[name] = unclaimed.count
             for row in await self._store.alerts.paused_domains(name):
                 if row.domain:

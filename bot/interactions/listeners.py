@@ -1,7 +1,13 @@
 """What happens on each request of Slack: it is acknowledged first, and answered in a task of its own.
 
 All do the same: read who asks, what and where (`Origin`), run the line, and send its Card back, only to the person or,
-after a change, to the channel. A refusal never replaces the card that was clicked.
+after a change, to the channel. The person always gets an answer, even after a failure, and a refusal never replaces the
+card that was clicked.
+
+A response address accepts five messages within half an hour; an answer uses at most two. If it accepts no more, the
+answer is a message that only the person sees. A slash command's address can replace and delete nothing
+(https://github.com/slackapi/bolt-python/issues/1268), and what is said at the address of a card can't be replaced
+either: so only a question that the person alone sees shows that its answer takes long.
 """
 
 from __future__ import annotations
@@ -9,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import partial
@@ -21,27 +28,35 @@ from slack_bolt.middleware.async_middleware import AsyncMiddleware
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from bot.blockkit.actions import LOOKS, OnAlert, OpenForm, ShowSample, read_value
-from bot.blockkit.card_blocks import PICK, RUN
+from bot.alerts.rendering import write_answer, write_note
+from bot.blockkit import card_blocks
+from bot.blockkit.actions import LOOKS, Cancel, Confirm, OnAlert, OpenForm, ShowSample, change_of, read_value
+from bot.blockkit.card_blocks import PICK, RUN, Message
 from bot.commands.alerts import reply_lines
 from bot.commands.alerts.open_replies import card_links
-from bot.commands.answer import Answer
-from bot.commands.canned_replies import GREETING, NOBODY, ON_ITS_WAY, UNKNOWN, WHICH_ALERT
-from bot.commands.context import CommandContexts, WorkspaceCache
-from bot.commands.dispatch import FORMS, CommandDispatcher, failure
+from bot.commands.context import Answer, CommandContexts, WorkspaceCache
+from bot.commands.dispatch import FORMS, WHICH_ALERT, Asker, CommandDispatcher, failure
 from bot.interactions import forms
 from bot.interactions.gate import RequestGate
 from bot.interactions.home import HomeTab
-from bot.interactions.responders import Answers, Origin
-from bot.runtime.wakeup import DeliverySignals
+from bot.runtime import DeliverySignals
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
-from bot.slack.web_api import SlackError, WebApi
+from bot.slack.web_api import SlackError, WebApi, respond_to
 from bot.telemetry import logs
 from shared.api.errors import OutreachError
+from shared.api.event_kinds import INTERESTED, PAUSED
 from shared.commands import COMMANDS, UsageError, find_command, invocation
+from shared.commands.help import Help
+from shared.commands.run import CommandContext
 from shared.commands.status import Status
-from shared.domain.card import Action, Card, Typed
+from shared.commands.subscribe import Subscribe
+from shared.domain.card import Action, Button, Card, Tone, Typed
+from shared.frozen import frozen
+from shared.records.records import RecordsUnavailable
+from shared.store.messages import PlannedPost
+from shared.store.post_kinds import ANSWER
+from shared.store.subscriptions import about_setting
 from shared.text.tokenize import from_slack
 
 IDENTIFIED_WITHIN = 1.0
@@ -50,12 +65,79 @@ CHOICES_SECONDS = 2.0
 """The service gets so long to list its sequences: Slack waits three seconds for a menu's options."""
 UPDATE_DELAY_SECONDS = 0.3
 """An answer waits so long for the acknowledgement that changes its view, which would be painted over it."""
+PROGRESS_AFTER = 2.0
+"""Seconds after which a note says that the answer takes longer."""
+NO_UNFURL = {"unfurl_links": False, "unfurl_media": False}
+URGENCY = 3
+"""An answer's place in the queue: above every alert."""
+UNKNOWN = Card(
+    title="This button is from an older version",
+    tone=Tone.WARN,
+    text=("It no longer works. `/outreach help` lists the current commands.",),
+    buttons=(Button(label="Help", action=Help()),),
+)
+NOBODY = Card(
+    title="Slack didn't say who sent this",
+    tone=Tone.WARN,
+    text=("Workflows can't run commands. Mention me from your own account.",),
+)
+ON_ITS_WAY = Card(title="Working …", text=("The answer will appear here.",))
+GREETING = Card(
+    title="Outreach is ready",
+    text=(
+        "I can post interested replies and paused domains to this channel, with buttons to claim replies and pause sequences.",
+        "`/outreach subscriptions` shows what is posted here, `/outreach subscribe` adds to it.",
+        "In a thread, mention me, followed by the command.",
+    ),
+    buttons=(
+        Button(label="Subscribe this channel", action=Subscribe(events=(INTERESTED, PAUSED)), tone=Tone.GOOD),
+        Button(label="Show a sample card", action=ShowSample()),
+        Button(label="Help", action=Help()),
+    ),
+    footer="Guests can view, but not change anything. People from other organizations see nothing unless an admin allows it.",
+)
 Body = Mapping[str, Any]
-Listener = Callable[[Body, Origin], Coroutine[Any, Any, None]]
+Listener = Callable[[Body, "Origin"], Coroutine[Any, Any, None]]
 _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
 _SHOWN_AT_HOME = frozenset({"claim", "release", "done"})
 
 log = structlog.get_logger("dialogs")
+_WORKING = card_blocks.render(ON_ITS_WAY)
+
+
+@frozen
+class Origin(Asker):
+    """A request of Slack: who asks, and the place of the answer."""
+
+    thread_ts: str = ""
+    """The thread in which the person wrote or clicked; an answer goes there only when it is named.
+
+    https://docs.slack.dev/interactivity/handling-user-interaction#publishing_in_thread
+    """
+    trigger: str = ""
+    """With it a modal can be opened within three seconds."""
+    respond: AsyncRespond | None = None
+    """The response address."""
+    view: str = ""
+    """The open modal that shows the answer."""
+    is_home: bool = False
+    """It was clicked on Home, which shows the result itself."""
+    is_ephemeral: bool = False
+    """Only the person sees the message that was clicked."""
+    clicked_ts: str = ""
+    """The message that was clicked."""
+    asked: Action | None = None
+    """The action of the click."""
+    event_ts: str = ""
+    """The message of the person that is answered once."""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The ids under which the store may know this channel's messages.
+
+        What was posted to a person is stored under the person's id and stands in their D… channel with the bot.
+        """
+        return (self.channel, self.user) if self.channel.startswith("D") else (self.channel,)
 
 
 class Listeners(AsyncMiddleware):
@@ -69,13 +151,13 @@ class Listeners(AsyncMiddleware):
         *,
         gate: RequestGate,
         signals: DeliverySignals,
-        state: Callable[[], Awaitable[Mapping[str, Any]]],
-        reopen: Callable[[str], Awaitable[None]],
+        self_test: Callable[[CommandContext], Awaitable[Card]],
     ) -> None:
-        self._contexts, self._directory, self._slack = contexts, directory, slack
-        self._gate, self._reopen = gate, reopen
+        self._contexts, self._directory, self._slack, self._gate = contexts, directory, slack, gate
         links, self._cache = partial(card_links, contexts.store, directory), WorkspaceCache(contexts)
-        self._dispatcher = CommandDispatcher(contexts, directory, signals=signals, links=links, state=state)
+        self._dispatcher = CommandDispatcher(
+            contexts, directory, signals=signals, links=links, self_test=self_test
+        )
         self._answers = Answers(contexts, directory, slack, changed=signals.changed)
         self._home = HomeTab(contexts, directory, slack, cache=self._cache, links=links)
         self._active: set[asyncio.Task[None]] = set()
@@ -139,12 +221,15 @@ class Listeners(AsyncMiddleware):
         try:
             await work
         except Exception as error:  # noqa: BLE001 # the person gets an error with a reference
-            await self._answers.tell(failure(error), origin)
+            await self._answers.send(Answer(card=failure(error)), origin)
 
     async def drain(self, seconds: float) -> None:
         """Wait for the answers under way before the bot ends."""
         if self._active:
             await asyncio.wait(self._active, timeout=seconds)
+
+    async def _run(self, asked: Action, origin: Origin) -> None:
+        await self._answer(self._dispatcher.perform(asked, origin), origin)
 
     async def _answer(self, answering: Awaitable[Answer], origin: Origin) -> None:
         """Answer, and show on Home what became of it to whom it is open."""
@@ -156,16 +241,17 @@ class Listeners(AsyncMiddleware):
 
     async def _command(self, body: Body, origin: Origin) -> None:
         """`/outreach …`."""
-        await self._answer(self._dispatcher.perform(from_slack(body.get("text") or ""), origin), origin)
+        await self._run(Typed(from_slack(body.get("text") or "")), origin)
 
     async def _click(self, body: Body, origin: Origin) -> None:
         """A button or a menu's entry: its value is the line. One that leads somewhere has led there already."""
         clicked = body["actions"][0]
         if "url" in clicked and not clicked.get("value"):
-            return None
+            return
         asked = _asked(clicked)
         if isinstance(asked, OpenForm):
-            return await self._open_form(asked, origin)
+            await self._open_form(asked, origin)
+            return
         origin = replace(origin, asked=asked)
         verb = asked.verb if isinstance(asked, OnAlert) else ""
         shows_itself = verb in _SHOWN_AT_HOME or isinstance(asked, ShowSample)
@@ -173,14 +259,14 @@ class Listeners(AsyncMiddleware):
         if not origin.view and (verb in LOOKS or (origin.is_home and not shows_itself)):
             with contextlib.suppress(SlackError):
                 origin = await self._answers.open_modal(origin)
-        return await self._answer(self._dispatcher.perform(asked, origin), origin)
+        await self._run(asked, origin)
 
     async def _shortcut(self, body: Body, origin: Origin) -> None:
         """A global shortcut: the form of a pause, or the status in a modal."""
         if body["callback_id"] == "pause_form":
-            return await self._open_form(OpenForm(verb="pause"), origin)
-        origin = await self._answers.open_modal(origin)
-        return await self._answer(self._dispatcher.perform(invocation(Status()), origin), origin)
+            await self._open_form(OpenForm(verb="pause"), origin)
+        else:
+            await self._run(invocation(Status()), await self._answers.open_modal(origin))
 
     async def _open_form(self, asked: OpenForm, origin: Origin) -> None:
         """A command's empty form, while the trigger of the click is valid."""
@@ -188,24 +274,24 @@ class Listeners(AsyncMiddleware):
         if asked.verb in FORMS:
             refusal = await self._dispatcher.form_refusal(asked.verb, origin)
         if refusal:
-            return await self._answers.tell(refusal, replace(origin, respond=None))
-        view = forms.form_view(asked.verb, self._form_request(origin.channel, asked.workspace))
-        await self._slack.call("views.open", trigger_id=origin.trigger, view=view)
-        return None
+            await self._answers.open_modal(origin, refusal)
+        else:
+            view = self._form(asked.verb, origin.channel, asked.workspace)
+            await self._slack.call("views.open", trigger_id=origin.trigger, view=view)
 
     async def _choose_workspace(self, body: Body, origin: Origin) -> None:
         """Another workspace is chosen in a form."""
         view, name = body["view"], body["actions"][0]["selected_option"]["value"]
         if verb := forms.verb_of(view):
-            changed = forms.form_view(verb, self._form_request(origin.channel, name))
+            changed = self._form(verb, origin.channel, name)
             await self._slack.call("views.update", view_id=view["id"], hash=view["hash"], view=changed)
 
-    def _form_request(self, channel: str, name: str) -> forms.FormRequest:
+    def _form(self, verb: str, channel: str, workspace: str) -> forms.View:
         names = tuple(self._contexts.settings.workspaces)
         if len(names) == 1:
-            return forms.FormRequest(channel=channel)
-        chosen = self._contexts.workspace_or_own(name, channel=channel).name
-        return forms.FormRequest(channel=channel, workspace=chosen, workspaces=names)
+            return forms.form_view(verb, channel)
+        chosen = self._contexts.workspace_or_own(workspace, channel=channel).name
+        return forms.form_view(verb, channel, workspace=chosen, workspaces=names)
 
     async def _submit(self, view: Body, ack: AsyncAck, origin: Origin) -> BoltResponse:
         """A form: errors are shown at their fields, else its command runs, and the modal shows the answer."""
@@ -214,22 +300,24 @@ class Listeners(AsyncMiddleware):
             return await ack(response_action="update", view=forms.ack_view(UNKNOWN))
         if isinstance(arguments, dict):
             return await ack(response_action="errors", errors=arguments)
-        asked = invocation(arguments, workspace=forms.workspace_of(view) or None)
+        asked = invocation(arguments, workspace=forms.metadata_of(view, forms.WORKSPACE) or None)
 
         async def answer() -> None:
             await asyncio.sleep(UPDATE_DELAY_SECONDS)
-            await self._answer(self._dispatcher.perform(asked, origin), origin)
+            await self._run(asked, origin)
 
         self._start(answer(), origin)
         return await ack(response_action="update", view=forms.ack_view(ON_ITS_WAY, channel=origin.channel))
 
     async def _choices(self, body: Body, origin: Origin) -> list[dict[str, Any]]:
         """The options of a menu of sequences while a person types; none where the service does not answer in time."""
-        view, verb = body.get("view") or {}, forms.verb_of(body.get("view") or {})
+        view = body.get("view") or {}
+        verb = forms.verb_of(view)
         if body["action_id"] != forms.SEQUENCE or not verb:
             return []
-        workspace = self._contexts.workspace_or_own(forms.workspace_of(view), channel=origin.channel)
-        listing = asyncio.wait_for(self._cache.sequences(workspace), CHOICES_SECONDS)
+        name = forms.metadata_of(view, forms.WORKSPACE)
+        workspace = self._contexts.workspace_or_own(name, channel=origin.channel)
+        listing = asyncio.wait_for(self._cache.read("list_sequences", workspace), CHOICES_SECONDS)
         try:
             sequences, refusal = await asyncio.gather(listing, self._dispatcher.form_refusal(verb, origin))
         except (OutreachError, TimeoutError) as error:
@@ -257,11 +345,11 @@ class Listeners(AsyncMiddleware):
         if alert is None or alert.workspace not in workspaces:
             if reply_lines.needs_alert(line):
                 return Answer(card=WHICH_ALERT)
-            return replace(await self._dispatcher.perform(line, origin), noted=False)
+            return replace(await self._dispatcher.perform(Typed(line), origin), noted=False)
         if find_command(line.strip()) is COMMANDS["help"]:
             return Answer(card=reply_lines.help_card(alert))
         line = reply_lines.line_about(line, alert, several=len(workspaces) > 1)
-        return await self._dispatcher.perform(line, origin)
+        return await self._dispatcher.perform(Typed(line), origin)
 
     async def _joined(self, body: Body, origin: Origin) -> None:
         """The bot joined a channel: held alerts are posted, and whoever invited it gets the greeting.
@@ -270,7 +358,7 @@ class Listeners(AsyncMiddleware):
         (https://docs.slack.dev/reference/events/member_joined_channel).
         """
         if origin.user == await self._directory.own_id():
-            await self._reopen(origin.channel)
+            await self._gate.reopen(origin.channel)
             if body["event"].get("inviter"):
                 await self._answers.say(GREETING, origin.channel)
 
@@ -282,7 +370,212 @@ class Listeners(AsyncMiddleware):
 
     async def _unknown(self, _: Body, origin: Origin) -> None:
         """A command of another name, or a button of an older version."""
-        await self._answers.tell(UNKNOWN, origin)
+        await self._answers.send(Answer(card=UNKNOWN), origin)
+
+
+def render_answer(answer: Answer) -> Message:
+    """The answer as a message."""
+    card, items = answer.card, answer.items
+    card = replace(card, footer=" · ".join(filter(None, (card.footer, answer.by))))
+    if answer.public and not (items or card.table or card.quote):
+        return card_blocks.render_condensed(
+            replace(card, tone=Tone.INFO)
+        )  # what was done is news for a channel, and no headline
+    return card_blocks.render_with(card, items) if items else card_blocks.render(card)
+
+
+class Answers:
+    """`run` waits for an answer and sends it; `send` sends one that is known already.
+
+    A change is posted through the delivery queue: within the same limits as alerts, before them, and it survives a rate
+    limit or a restart, because it waits in the store like an alert. `changed` is called when there is something to post.
+    """
+
+    def __init__(
+        self,
+        contexts: CommandContexts,
+        directory: UserDirectory,
+        slack: WebApi,
+        *,
+        changed: Callable[[], None],
+    ) -> None:
+        self._contexts, self._directory, self._slack, self._changed = contexts, directory, slack, changed
+        self._store = contexts.store
+
+    async def run(self, answering: Awaitable[Answer], to: Origin) -> Answer:
+        """Wait for the answer and send it; where it can be replaced, a note says that it takes long."""
+        task, progress = asyncio.ensure_future(answering), ""
+        try:
+            done, _ = await asyncio.wait({task}, timeout=PROGRESS_AFTER)
+            if not done:
+                progress = await self._show_progress(to)
+            answer = await task
+        except Exception as error:  # noqa: BLE001 # the person gets an answer and a reference
+            answer = Answer(card=failure(error))
+        finally:
+            # A bot that is stopped meanwhile leaves nothing running unseen.
+            task.cancel()
+        await self._announce(answer, to)
+        await self.send(answer, to, progress)
+        return answer
+
+    async def send(self, answer: Answer, to: Origin, progress: str = "") -> None:
+        """Send an answer in the place of the `progress`: to the modal or address of its request, into its thread, or directly."""
+        if to.view:
+            await self._show_in_modal(answer, to)
+        elif to.respond:
+            await self._respond(answer, to.respond, to, is_progress=bool(progress))
+        elif to.event_ts:
+            await self._reply_in_thread(answer, to, progress)
+        elif not answer.on_card:  # Home shows what was done, and this only what was refused
+            await self.say(answer.card, to.user)
+
+    async def open_modal(self, to: Origin, card: Card = ON_ITS_WAY) -> Origin:
+        """Open a modal, which must be done within three seconds, and is filled when the answer is ready."""
+        view = forms.answer_view(card, channel=to.channel)
+        opened = await self._slack.call("views.open", trigger_id=to.trigger, view=view)
+        return replace(to, view=str(opened["view"]["id"]))
+
+    async def say(self, card: Card, channel: str) -> None:
+        """Post it in a channel, or to a person."""
+        await self._post_now(card_blocks.render(card), channel)
+
+    async def _show_progress(self, to: Origin) -> str:
+        """Say that it takes longer, where that can be replaced by the answer; the message that says so, if any."""
+        if to.respond:
+            is_question = to.is_ephemeral and isinstance(to.asked, Confirm | Cancel)
+            shows = is_question and await _send(to.respond, _WORKING, replace_original=True)
+            return _WORKING.text if shows else ""
+        return await self._post_now(_WORKING, to.channel, to.thread_ts) if to.event_ts else ""
+
+    async def _show_in_modal(self, answer: Answer, to: Origin) -> None:
+        view = forms.answer_view(answer.card, items=answer.items, channel=to.channel)
+        try:
+            await self._slack.call("views.update", view_id=to.view, view=view)
+        except SlackError as error:
+            log.info("modal already closed", error=str(error)[:100])
+            if not answer.public:
+                await self._post_now(render_answer(answer), to.user)
+
+    async def _reply_in_thread(self, answer: Answer, to: Origin, progress: str) -> None:
+        """Reply in the place of the progress; what changed something is a message of its own, which lasts over a restart."""
+        if progress and not (answer.public or answer.noted):
+            updated = self._call("chat.update", render_answer(answer), channel=to.channel, ts=progress)
+            if await updated:
+                return
+        if not answer.noted:
+            await self._post(answer, to.channel, thread_ts=to.thread_ts, about=to.event_ts)
+        if progress:
+            with contextlib.suppress(SlackError):
+                await self._slack.call("chat.delete", channel=to.channel, ts=progress)
+
+    async def _respond(
+        self, answer: Answer, respond: AsyncRespond, to: Origin, *, is_progress: bool = False
+    ) -> None:
+        """Answer at the address. A question that was clicked goes with its answer; the card that was clicked stays.
+
+        A message of a change that the bot can't edit itself, where it is no member, becomes that of its Undo.
+        """
+        is_change, is_shown = change_of(to.asked) > 0, answer.on_card or answer.edited
+        is_stored = False
+        if to.clicked_ts and not to.is_ephemeral and (is_change or is_shown):
+            is_stored = await self._is_stored(to)
+        is_replaced = is_progress or (to.is_ephemeral and answer.settles)
+        is_silent = (is_shown and is_stored) or (answer.on_card and is_replaced)
+        if is_replaced and (is_silent or answer.public):
+            await respond_to(respond, {"delete_original": True})
+        if is_silent or (answer.public and await self._post_where_possible(answer, to)):
+            return
+        message, how = render_answer(answer), dict[str, Any](replace_original=True)
+        # An answer for everybody never takes the place of what one person sees.
+        if (answer.public and (is_stored or not is_change)) or not (answer.public or is_replaced):
+            kind = "in_channel" if answer.public else "ephemeral"
+            how = {"response_type": kind, "replace_original": False, **_thread(to.thread_ts)}
+        if not await _send(respond, message, **how):  # it takes nothing any more
+            method = "chat.postMessage" if answer.public else "chat.postEphemeral"
+            reader = {} if answer.public else {"user": to.user}
+            await self._call(method, message, channel=to.channel, **_thread(to.thread_ts), **reader)
+
+    async def _is_stored(self, to: Origin) -> bool:
+        """True if the store has the clicked message, so that the delivery worker repaints it.
+
+        What was posted to a person is stored under the person's id and stands in their D… channel with the bot.
+        """
+        try:
+            return await self._store.repaints.covers(to.places, to.clicked_ts)
+        except RecordsUnavailable:
+            return False
+
+    async def _announce(self, answer: Answer, to: Origin) -> None:
+        """Post a change that was made in a modal in its channel, and one that was made in private in the alert channel."""
+        place = to.channel
+        if not place or place.startswith("D"):
+            place = self._contexts.workspace_or_own(answer.workspace).alert_channel or ""
+        # A modal is seen by one person alone, so the channel has no answer yet.
+        is_answered = place == to.channel and not to.view
+        is_news = answer.public and place and not is_answered
+        if is_news and await self._directory.may_read(answer.about, place):
+            await self._post(answer, place)
+
+    async def _post_where_possible(self, answer: Answer, to: Origin) -> bool:
+        """Queue it if the bot can post in the channel, and so edit it later; returns whether it did."""
+        try:
+            reaches = await self._store.outbox.reaches(to.channel)
+            reaches = reaches or await self._directory.can_post(to.channel)
+        except RecordsUnavailable:
+            return False
+        if reaches:
+            await self._post(answer, to.channel, thread_ts=to.thread_ts)
+        return reaches
+
+    async def _post(self, answer: Answer, channel: str, *, thread_ts: str = "", about: str = "") -> None:
+        """Queue it, once per `about`; if the store doesn't respond, send it directly."""
+        change = next(filter(None, (change_of(button.action) for button in answer.card.buttons)), 0)
+        workspace, setting = answer.workspace, answer.setting
+        subject = about_setting(workspace, setting) if setting else f"{ANSWER}:"
+        planned = PlannedPost(
+            dedupe=f"{subject}{channel}:{about or secrets.token_hex(8)}",
+            channel=channel,
+            kind=ANSWER,
+            urgency=URGENCY,
+            note=write_note(answer.card) if change else write_answer(render_answer(answer)),
+            thread_ts=thread_ts,
+            undo=change,
+        )
+        try:
+            if setting:
+                await self._store.records.plan_about(workspace, setting, planned, number=answer.number)
+            else:
+                await self._store.outbox.plan(workspace, planned)
+        except RecordsUnavailable as error:
+            log.warning("an answer is sent without the queue", error=str(error))
+            await self._post_now(render_answer(answer), channel, thread_ts)
+        else:
+            self._changed()
+
+    async def _post_now(self, message: Message, channel: str, thread_ts: str = "") -> str:
+        return await self._call(
+            "chat.postMessage", message, channel=channel, **_thread(thread_ts), **NO_UNFURL
+        )
+
+    async def _call(self, method: str, message: Message, **body: Any) -> str:
+        """Call Slack with a message; its `ts`, empty where Slack refuses it."""
+        try:
+            answer = await self._slack.call(
+                method, retry=True, text=message.text, blocks=message.blocks, **body
+            )
+        except SlackError as error:
+            log.warning("an answer was lost", error=str(error)[:200], channel=body["channel"])
+            return ""
+        return str(answer.get("ts") or answer.get("message_ts") or "")
+
+
+def _thread(ts: str) -> dict[str, str]:
+    return {"thread_ts": ts} if ts else {}
+
+
+async def _send(respond: AsyncRespond, message: Message, **how: Any) -> bool:
+    return await respond_to(respond, {"text": message.text, "blocks": message.blocks, **NO_UNFURL, **how})
 
 
 def _origin(body: Body, respond: AsyncRespond | None) -> Origin:
@@ -299,7 +592,10 @@ def _origin(body: Body, respond: AsyncRespond | None) -> Origin:
         # A bot's message has `bot_id`, whatever name it was posted under; a workflow's may have no `user`.
         # https://docs.slack.dev/reference/events/message/bot_message
         is_bot=bool(event.get("bot_id")),
-        channel=event.get("channel") or body.get("channel_id") or place.get("id") or forms.channel_of(view),
+        channel=event.get("channel")
+        or body.get("channel_id")
+        or place.get("id")
+        or forms.metadata_of(view, "channel"),
         channel_name=body.get("channel_name") or place.get("name") or "",
         thread_ts=event.get("thread_ts") or container.get("thread_ts") or "",
         trigger=body.get("trigger_id") or "",

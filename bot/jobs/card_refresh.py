@@ -16,8 +16,7 @@ import structlog
 from bot.alerts import domains
 from bot.alerts.rendering import write_note
 from bot.commands.context import CommandContexts
-from bot.runtime.pacing import visit
-from bot.runtime.wakeup import Wakeup
+from bot.runtime import Wakeup, visit
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import structlog
 
 from bot.commands.context import CommandContexts
-from bot.runtime.pacing import visit
+from bot.runtime import visit
 from shared.domain.snapshot import SOURCES, Snapshot, refresh
 from shared.history.history import History
 from shared.records.history import HistoryUnavailable

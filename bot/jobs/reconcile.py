@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Collection
 import structlog
 
 from bot.commands.context import CommandContexts
-from bot.runtime.pacing import visit
+from bot.runtime import visit
 from shared.api import Priority
 from shared.api.errors import OutreachError
 from shared.api.event_kinds import INTERESTED

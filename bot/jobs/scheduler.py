@@ -11,7 +11,7 @@ from apscheduler.executors.asyncio import AsyncIOExecutor
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
-from bot.runtime.supervisor import Supervisor
+from bot.runtime import Supervisor
 
 Job = Callable[[], Awaitable[object]]
 

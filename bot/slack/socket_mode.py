@@ -116,7 +116,8 @@ class SocketMode:
         self._connection: Connection | None = None
         self._since: float | None = None
         self._last_message_at: float | None = None
-        self._problem, self._last_loss = "not connected yet", ""
+        self.trouble, self._last_loss = "not connected yet", ""
+        """What is wrong with the connection; empty while there is one."""
         self._connections = 0
 
     @property
@@ -127,13 +128,13 @@ class SocketMode:
         """
         last_message_at = max(self._last_message_at or 0.0, self._pong()) or None
         return {
-            "connected": not self._problem,
+            "connected": not self.trouble,
             "connected_since": self._since,
             "last_message_age": None
             if last_message_at is None
             else round(max(0.0, self._clock() - last_message_at), 1),
             "rebuilds": max(0, self._connections - 1),
-            "trouble": self._problem,
+            "trouble": self.trouble,
             "last_loss": self._last_loss,
         }
 
@@ -157,7 +158,7 @@ class SocketMode:
                 await self._connection.finish(self._timeouts.close)
 
     def _note_loss(self, reason: str) -> None:
-        self._problem, self._last_loss, self._since = reason, reason, None
+        self.trouble, self._last_loss, self._since = reason, reason, None
         log.warning("socket mode lost", reason=reason)
 
     async def _renew(self) -> None:
@@ -186,7 +187,7 @@ class SocketMode:
             connection.wss_uri = str(ticket["url"])
             await asyncio.wait_for(self._connect_and_greet(connection), self._timeouts.connect)
         self._connections += 1
-        self._since, self._problem = self._clock(), ""
+        self._since, self.trouble = self._clock(), ""
         log.info("socket mode connected", times=self._connections)
         return connection
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.guardrails.watch import GuardrailWatch
-from bot.runtime.wakeup import Wakeup
+from bot.runtime import Wakeup
 from bot.worker import Kind, Worker
 from shared.store import Store
 from shared.store.domains import DueDomain

@@ -9,7 +9,7 @@ import pytest
 
 from bot import worker
 from bot.http import webhook
-from bot.interactions import responders
+from bot.interactions import listeners
 from bot.jobs.reconcile import Reconciler
 from shared.api import pipeline
 from shared.commands import run
@@ -30,7 +30,7 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "SharedBudget", UnpacedBudget)
     monkeypatch.setattr(pipeline, "FIRST_DELAY_SECONDS", 0.01)
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
-    monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
+    monkeypatch.setattr(listeners, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND_SECONDS)
     # How long it waits, by the event loop, for a delivery that may still come.
     defaults = Reconciler.__init__.__kwdefaults__

@@ -31,7 +31,7 @@ import sqlalchemy as sa
 
 from bot.app import Bot, open_bot
 from bot.jobs.scheduler import JobScheduler
-from bot.runtime.supervisor import Supervisor
+from bot.runtime import Supervisor
 from bot.server import Server, server_config
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn

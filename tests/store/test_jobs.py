@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 import sqlalchemy as sa
 
-from bot.runtime.wakeup import Wakeup
+from bot.runtime import Wakeup
 from bot.worker import Kind, Worker
 from shared.records.records import RecordsUnavailable
 from shared.store import Store, open_store

@@ -14,8 +14,7 @@ from bot.alerts.cards import LABELS, about, crm_button, reply_card, snooze_end, 
 from bot.alerts.links import Links
 from bot.alerts.rendering import on_card, write_note
 from bot.blockkit.actions import ACK, ASSIGN, Cancel, OnAlert
-from bot.commands.answer import Answer
-from bot.commands.callers import Access, Caller
+from bot.commands.context import Access, Answer, Caller
 from bot.slack.directory import Viewer
 from bot.slack.permissions import Person
 from shared.commands import times

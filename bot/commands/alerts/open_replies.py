@@ -9,7 +9,7 @@ from datetime import datetime
 
 from bot.alerts.cards import crm_button
 from bot.blockkit.actions import OnAlert
-from bot.commands.answer import Answer
+from bot.commands.context import Answer
 from bot.slack.directory import UserDirectory
 from shared.commands import Invocation
 from shared.commands.replies import PAGE, Replies, find_replies, late_tone

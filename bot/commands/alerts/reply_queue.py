@@ -13,8 +13,7 @@ from dataclasses import replace
 from bot.alerts.links import links_of
 from bot.blockkit.actions import OnAlert
 from bot.commands.alerts.alert_actions import GONE, AlertActions, never
-from bot.commands.callers import Access
-from bot.commands.context import CommandContexts
+from bot.commands.context import Access, CommandContexts
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import open_web_api
 from shared.domain.alert import Alert

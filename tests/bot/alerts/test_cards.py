@@ -20,9 +20,9 @@ from bot.alerts.links import Links
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import OnAlert
 from bot.blockkit.card_blocks import Message
-from bot.commands import canned_replies
 from bot.commands.alerts import alert_actions
 from bot.guardrails import cards
+from bot.interactions import listeners
 from bot.jobs.due import ended_card
 from bot.slack.permissions import Person, Standing
 from sandbox.slack import blockkit
@@ -244,8 +244,8 @@ OTHERS: dict[str, Callable[[], Message]] = {
     "gone": lambda: card_blocks.render(
         error_card(NotFound("No such sequence.", status=404, endpoint="PATCH /sequences"), "ref-2")
     ),
-    "greeting": lambda: card_blocks.render(canned_replies.GREETING),
-    "old button": lambda: card_blocks.render(canned_replies.UNKNOWN),
+    "greeting": lambda: card_blocks.render(listeners.GREETING),
+    "old button": lambda: card_blocks.render(listeners.UNKNOWN),
     "pause": lambda: line(entry("Fintech")),
     "pause, until resumed, with a reason": lambda: line(
         entry("Fintech", until=None), text=("Reason: a storm",)

@@ -12,7 +12,6 @@ from bot.blockkit import card_blocks, plainer
 from bot.blockkit.actions import OnAlert
 from bot.blockkit.card_blocks import plain
 from bot.interactions import forms
-from bot.interactions.forms import FormRequest
 from sandbox.slack import blockkit
 from sandbox.slack.views import view_problems
 from shared.domain.card import Button, Card, Column, Row, Table
@@ -82,7 +81,7 @@ def test_a_plain_view_of_any_card_is_one_that_slack_takes(card: Card) -> None:
 
 
 def test_a_form_that_cannot_be_shown_says_what_to_type() -> None:
-    view = plainer.plain_view(forms.form_view("pause", FormRequest(channel="C1")))
+    view = plainer.plain_view(forms.form_view("pause", "C1"))
     assert view_problems(view, kind="modal") == []
     assert "/outreach help" in view["blocks"][0]["text"]["text"]
 

@@ -9,8 +9,8 @@ import pytest
 
 from bot.blockkit.card_blocks import Message
 from bot.commands import dispatch
-from bot.commands.answer import Answer
-from bot.interactions import responders
+from bot.commands.context import Answer
+from bot.interactions import listeners
 from shared.commands import Invocation
 from shared.commands import run as running
 from shared.commands.base import Act, Question, Result
@@ -47,7 +47,7 @@ def _upper_button(button: Button) -> Button:
 
 def translate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Translate the cards of all results, and of everything that the bot answers."""
-    run, carry_out, render = running.run, running.carry_out, responders.render_answer
+    run, carry_out, render = running.run, running.carry_out, listeners.render_answer
 
     async def translated(invocation: Invocation, context: CommandContext) -> Result | Question:
         result = await run(invocation, context)
@@ -64,4 +64,4 @@ def translate(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (running, dispatch):
         monkeypatch.setattr(module, "run", translated)
         monkeypatch.setattr(module, "carry_out", carried_out)
-    monkeypatch.setattr(responders, "render_answer", rendered)
+    monkeypatch.setattr(listeners, "render_answer", rendered)

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from bot.alerts.routing import Routes
 from bot.delivery.router import ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE, Router
-from bot.runtime.wakeup import DeliverySignals
+from bot.runtime import DeliverySignals
 from shared.store import Store
 from shared.store.db.schema import deliveries
 from shared.store.deliveries import Arrival

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.interactions import responders
+from bot.interactions import listeners
 from sandbox.slack import seed
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
@@ -31,7 +31,7 @@ async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answ
     bot: BotHarness, remote: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (question,) = await bot.say("pause all", user=seed.BEN.id)
-    monkeypatch.setattr(responders, "PROGRESS_AFTER", EARLY)
+    monkeypatch.setattr(listeners, "PROGRESS_AFTER", EARLY)
     # Held until the note is seen, so that no machine is too quick for it.
     with remote.holding():
         await click(bot, question, "Pause Q3 founders", user=seed.BEN.id, wait=0)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from bot.blockkit import card_blocks
 from bot.interactions import forms, home
-from bot.interactions.forms import FormRequest
 from bot.interactions.home import HomeState
 from shared.api.models import Inbox, Sequence
 from shared.commands import COMMANDS
@@ -149,4 +148,4 @@ def test_a_form_of_an_unknown_kind_or_without_values_is_no_crash() -> None:
     assert forms.read_form({"callback_id": "form:dance"}) is None
     for verb in ("pause", "add"):
         assert isinstance(forms.read_form({"callback_id": f"form:{verb}", "private_metadata": "{"}), dict)
-        checked(forms.form_view(verb, FormRequest(channel="C0ALERTS01")))
+        checked(forms.form_view(verb, "C0ALERTS01"))

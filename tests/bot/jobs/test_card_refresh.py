@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from bot.alerts import domains
 from bot.jobs.card_refresh import CardRefresher
-from bot.runtime.wakeup import Wakeup
+from bot.runtime import Wakeup
 from shared.api.events import Event
 from shared.api.models import Sequence
 from shared.domain.alert import Alert

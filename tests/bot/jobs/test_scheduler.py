@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from bot.jobs.scheduler import Interval, JobScheduler
-from bot.runtime.supervisor import Supervisor
+from bot.runtime import Supervisor
 from shared.records.sequence_changes import Timer
 from shared.store import Store
 from tests.bot.manual_clock import ManualClock

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.runtime.supervisor import FAILING, Supervisor
+from bot.runtime import FAILING, Supervisor
 from tests.bot.fake_service import open_remote
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness
 from tests.kit.waiting import until

@@ -18,7 +18,7 @@ from bot.commands.context import CommandContexts
 from bot.guardrails.acts import GuardrailActs
 from bot.guardrails.watch import GuardrailWatch
 from bot.jobs import due
-from bot.runtime.wakeup import Wakeup
+from bot.runtime import Wakeup
 from bot.worker import Worker
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient

@@ -1,9 +1,10 @@
-"""Restarts long-running tasks when they end, and counts the restarts."""
+"""Supervised tasks, what wakes them, and visits to many workspaces that are spread over time."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,10 @@ FAILING = 3
 
 CANCEL_SECONDS = 3.0
 """The time that a task may take to end before it is cancelled once more."""
+WORKSPACES_AT_ONCE = 8
+"""Workspaces visited beside each other; so many begin without a pause."""
+PER_SECOND = 5.0
+"""Visits that begin in a second, beyond those."""
 
 log = structlog.get_logger("supervisor")
 
@@ -117,3 +122,58 @@ class Supervisor:
     def _succeeded(self, name: str) -> None:
         self._tasks[name].failures = 0
         metrics.TASK_FAILING.labels(name).set(0)
+
+
+class Wakeup:
+    """A loop waits for it, with a timeout; code that has work for the loop sets it."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self.set = self._event.set
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until it is set, or that many seconds; False where it wasn't set."""
+        try:
+            # wait_for would swallow a cancellation that follows a wake-up.
+            async with asyncio.timeout(seconds):
+                await self._event.wait()
+        except TimeoutError:
+            return False
+        self._event.clear()
+        return True
+
+
+class DeliverySignals:
+    """Tells those who do what is due that something may be; made before everything else."""
+
+    def __init__(self) -> None:
+        self.deliveries, self.jobs, self.account = Wakeup(), Wakeup(), Wakeup()
+        self.changed = self.jobs.set
+        """Something was put that may be due."""
+        self.account_changed = self.account.set
+        """Open cards may show an old state: a person changed the account, or a domain has trouble."""
+        self.unrouted = True
+        """Deliveries may wait for routing."""
+
+    def stored(self) -> None:
+        """Deliveries were stored."""
+        self.unrouted = True
+        self.deliveries.set()
+
+
+async def visit(workspaces: Collection[str], act: Callable[[str], Awaitable[object]]) -> None:
+    """Call `act` for each workspace, in an order that no other process has. Raises the first error of any."""
+    turns = asyncio.Semaphore(WORKSPACES_AT_ONCE)
+
+    async def at_its_turn(number: int, name: str) -> None:
+        await asyncio.sleep(max(0, number - WORKSPACES_AT_ONCE) / PER_SECOND)
+        async with turns:
+            await act(name)
+
+    order = random.sample(list(workspaces), len(workspaces))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for number, name in enumerate(order, 1):
+                group.create_task(at_its_turn(number, name))
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None

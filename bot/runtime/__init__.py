@@ -1,1 +1,0 @@
-"""Long-running tasks: supervision, wake-ups and pacing."""
