@@ -20,25 +20,22 @@ import structlog
 from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
 from slack_bolt.async_app import AsyncApp
 
-from bot.alerts.links import links_of
-from bot.alerts.reminders import times_of
-from bot.alerts.routing import Routes
+from bot.alerts.cards import card_settings
 from bot.commands.context import CommandContexts, open_contexts
 from bot.delivery.outbox import Outbox
-from bot.delivery.router import Router
-from bot.guardrails import samples
-from bot.guardrails.samples import GuardrailSampler
+from bot.delivery.routing import Router, Routes
 from bot.guardrails.watch import GuardrailWatch
 from bot.http.asgi import SLACK, AsgiApp, ReplyPage, SlackGuard
 from bot.http.readiness import ReadinessProbe
 from bot.http.webhook import FORGET_SECONDS, BodyReader, DeliveryIntake, WebhookReceiver, WebhookSecrets
 from bot.interactions.gate import CHECK_SECONDS, RequestGate
 from bot.interactions.listeners import Listeners, bolt_app
-from bot.jobs import due, history_sampler, reconcile
+from bot.jobs import due, reconcile, samples
 from bot.jobs.card_refresh import CardRefresher
 from bot.jobs.domain_checks import DomainChecks
-from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.reconcile import Reconciler
+from bot.jobs.reminders import times_of
+from bot.jobs.samples import GuardrailSampler, HistorySampler
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime import DeliverySignals, Supervisor
 from bot.slack.directory import ROTA_SECONDS, RotaPeople, UserDirectory, may_still_pause
@@ -238,7 +235,7 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
     if settings.routes.rotas:
         every(ROTA_SECONDS, core.people.refresh, name="rota people", at_once=True)
     every(reconcile.EVERY, reconciler.reconcile, name="reconcile", at_once=True)
-    every(history_sampler.EVERY, HistorySampler(contexts, history).sample, name="history")
+    every(samples.HISTORY_EVERY, HistorySampler(contexts, history).sample, name="history")
     every(samples.EVERY, sampler.sample, name="guardrail counts", at_once=True)
     every(REVIVE_SECONDS, store.posting.revive, name="revive")
     every(PRUNE_SECONDS, partial(_prune, store, settings), name="retention")
@@ -280,7 +277,7 @@ def _build_web(core: Core, bolt: AsyncApp, readiness: ReadinessProbe) -> AsgiApp
     return AsgiApp(
         receiver=WebhookReceiver(core.intake, bodies=bodies, secrets=core.secrets, now=clock),
         slack=guard,
-        replies=ReplyPage(store=core.store, links=links_of(settings), now=clock),
+        replies=ReplyPage(store=core.store, cards=card_settings(settings), now=clock),
         default_workspace=settings.default_workspace,
         probe=readiness,
         details_apart=settings.details_address is not None,

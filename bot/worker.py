@@ -40,26 +40,28 @@ ALONE_AFTER = 2
 
 log = structlog.get_logger("worker")
 
-Handler = Callable[[Sequence[Job], float], Awaitable[Mapping[Job, End]]]
-"""Handles jobs of one group until the deadline, by boot time; returns how they ended.
+Single = Callable[[Job, float], Awaitable[End | None]]
+"""Handles a job until the deadline, by boot time; returns how it ended. Raises `RecordsUnavailable`.
 
-Those that it leaves out it has ended itself, in the transaction that wrote down their outcome, or someone else
-has them now. Raises `RecordsUnavailable`.
+None: it has ended it itself, in the transaction that wrote down its outcome, or someone else has it now.
 """
+Several = Callable[[Sequence[Job], float], Awaitable[Mapping[Job, End]]]
+"""The same for the jobs of one group; leaves out those that it has ended itself."""
 
 
 @frozen
 class Kind:
-    """A kind of jobs, and how they are done."""
+    """A kind of jobs, and how they are done: by `one`, each by itself, or else by `handle`, in groups."""
 
     name: str
-    handle: Handler
+    one: Single | None = None
+    handle: Several | None = None
+    group: Callable[[Job], Hashable] = lambda job: job.workspace
+    """The jobs with the same value are handled in one call."""
     batch: int = 1
     """Jobs that one claim takes, and one call handles where they are of one group."""
     parallel: int = 4
     """Calls at a time."""
-    group: Callable[[Job], Hashable] | None = None
-    """The jobs with the same value are handled in one call; None: those of one workspace."""
     lease: float = LEASE_SECONDS
     farthest: float = math.inf
     """Seconds that a job is put off at most; what is due later was put off before the clock was set back."""
@@ -68,6 +70,12 @@ class Kind:
     """One at a time over all bots."""
     renewed: bool = False
     """Its lease is renewed while it runs: it may take longer, and whoever dies still delays it no longer."""
+
+    async def call(self, jobs: Sequence[Job], deadline: float) -> Mapping[Job, End]:
+        if self.handle:
+            return await self.handle(jobs, deadline)
+        end = await self.one(jobs[0], deadline) if self.one else None
+        return {jobs[0]: end} if end else {}
 
 
 class Worker:
@@ -150,8 +158,8 @@ class Worker:
         )
         groups: defaultdict[Hashable, list[Job]] = defaultdict(list)
         for job in claimed:
-            own = kind.group(job) if kind.group else job.workspace
-            groups[job.id if job.attempts > ALONE_AFTER else ("", own)].append(job)
+            is_alone = not kind.handle or job.attempts > ALONE_AFTER
+            groups[job.id if is_alone else ("", kind.group(job))].append(job)
         for group in groups.values():
             task = asyncio.create_task(self._serve(kind, group, deadline), name=f"job-{kind.name}")
             self._tasks[kind.name].add(task)
@@ -175,16 +183,15 @@ class Worker:
         self._wakeup.set()
 
     async def _handled(self, kind: Kind, group: Sequence[Job], deadline: float) -> Mapping[Job, End]:
-        if not kind.renewed:
-            async with asyncio.timeout(max(0.0, deadline - boot_time())):
-                return await kind.handle(group, deadline)
-        renewing = asyncio.create_task(self._renew(kind, group))
+        renewing = asyncio.create_task(self._renew(kind, group)) if kind.renewed else None
+        deadline += LONGEST_SECONDS if renewing else 0.0
         try:
-            async with asyncio.timeout(LONGEST_SECONDS):
-                return await kind.handle(group, deadline + LONGEST_SECONDS)
+            async with asyncio.timeout(max(0.0, deadline - boot_time())):
+                return await kind.call(group, deadline)
         finally:
-            renewing.cancel()
-            await asyncio.gather(renewing, return_exceptions=True)
+            if renewing:
+                renewing.cancel()
+                await asyncio.gather(renewing, return_exceptions=True)
 
     async def _renew(self, kind: Kind, group: Sequence[Job]) -> None:
         while True:

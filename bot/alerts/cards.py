@@ -8,7 +8,11 @@ the last entry opens its details, where each act has a button.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
@@ -22,8 +26,11 @@ from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.reply_states import AFTER, State
 from shared.domain.wall_clock import moment
-from shared.text import links
+from shared.frozen import frozen
+from shared.settings import Settings
 from shared.text.formats import clip, show_exact_span
+from shared.text.links import answer_link as mail_address
+from shared.text.links import lead_link
 from shared.text.quotations import without_quotation
 
 LATE = "arrived late (no webhook)"
@@ -82,7 +89,7 @@ def answer_link(event: Event) -> str:
     """Opens an answer to the reply, under its own subject where the delivery tells it."""
     subject = event.raw.get("subject")
     own = subject if isinstance(subject, str) else ""
-    return links.answer_link(event.lead.email, event.reply or "", subject=own) if event.lead.email else ""
+    return mail_address(event.lead.email, event.reply or "", subject=own) if event.lead.email else ""
 
 
 def footer(alert: Alert) -> str:
@@ -300,3 +307,75 @@ def turn_card(title: str, text: str, alert: str) -> Card:
     """Whose turn a reply is, and why."""
     claim = Button(label="Claim", action=OnAlert(verb="claim", alert=alert), tone=Tone.GOOD)
     return Card(title=title, tone=Tone.WARN, text=(text,), buttons=(claim,))
+
+
+# -- links: to the lead's page in a CRM, and by `Claim & reply` to the person's mail program
+
+# Slack's reference of a button's `url` speaks of pages that a browser loads, and promises nothing of `mailto:`
+# (https://docs.slack.dev/reference/block-kit/block-elements/button-element#fields). So the button leads to the bot,
+# which redirects. The click comes to the bot as well, beside the visit.
+
+PATH = "/reply/"
+VALID_SECONDS = 30 * 86_400.0
+MAC_BYTES = 16
+_TOKEN = re.compile(r"(al_[0-9a-z]{1,40})\.([0-9]{1,12})\.([A-Za-z0-9_-]{22})")
+_PURPOSE = b"outreach: the links of Claim & reply"
+"""Derives the key, so that what is signed here is a signature of nothing else."""
+
+
+@frozen
+class CardSettings:
+    """The settings that cards need, and the secrets that sign their links."""
+
+    several: bool = False
+    """There are several workspaces, so that a card names its own."""
+    lead_page: str = ""
+    """The template of a lead's page in the CRM."""
+    public_url: str = ""
+    """The bot's address from outside; empty: cards have no `Claim & reply`."""
+    secrets: Sequence[str] = ()
+    """The first signs; all of them are believed."""
+
+    def on_card(self, alert: Alert) -> Alert:
+        """The alert as its card shows it: with its workspace where there are several, and with links."""
+        mail = ""
+        if self.public_url and self.secrets and answer_link(alert.event):
+            # Its thirty days begin again with each change of hands; it is the same as long as the card stays as it is.
+            since = max(alert.received_at, alert.claimed_at or 0.0, alert.waiting_since or 0.0)
+            signed = f"{alert.id}.{since:.0f}"
+            mail = f"{self.public_url}{PATH}{signed}.{_mac(self.secrets[0], signed)}"
+        workspace = alert.workspace if self.several else ""
+        page = lead_link(self.lead_page, alert.event.lead.email)
+        return replace(alert, workspace=workspace, lead_link=page, mail_link=mail)
+
+    def read_token(self, token: str, *, now: float) -> str:
+        """The alert that a token names; empty where it isn't ours or has expired."""
+        found = _TOKEN.fullmatch(token)
+        if not found:
+            return ""
+        signed = f"{found[1]}.{found[2]}"
+        # Compared in constant time: the page is open to everybody. All secrets count, so that one can be changed.
+        ours = any(hmac.compare_digest(_mac(secret, signed), found[3]) for secret in self.secrets)
+        return found[1] if ours and now < int(found[2]) + VALID_SECONDS else ""
+
+
+PLAIN_CARDS = CardSettings()
+"""Cards of a single workspace, without links."""
+
+
+def _mac(secret: str, text: str) -> str:
+    key = hmac.digest(secret.encode(), _PURPOSE, hashlib.sha256)
+    mac = hmac.digest(key, text.encode(), hashlib.sha256)[:MAC_BYTES]
+    return base64.urlsafe_b64encode(mac).decode().rstrip("=")
+
+
+def card_settings(settings: Settings) -> CardSettings:
+    """The settings of cards: signed by the keys for secrets, or else by what the bot shares with Slack alone."""
+    slack = (settings.slack.signing_secret, settings.slack.bot_token)
+    kept = [one.get_secret_value() for one in (*settings.secret_keys, *slack) if one is not None]
+    return CardSettings(
+        several=len(settings.workspaces) > 1,
+        lead_page=settings.links.lead,
+        public_url=settings.public_url or "",
+        secrets=tuple(filter(None, kept)),
+    )

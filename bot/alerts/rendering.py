@@ -7,41 +7,45 @@ as the first post.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Annotated, Any
 
 from pydantic import PlainValidator, TypeAdapter
 from pydantic_core import to_json
 
-from bot.alerts import changes, domains
+from bot.alerts import domains
 from bot.alerts.cards import (
-    answer_link,
+    PLAIN_CARDS,
+    CardSettings,
     brief_card,
     listed,
     reply_card,
     stands,
     when,
 )
-from bot.alerts.links import Links
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import Perform, read_value, write_value
 from bot.blockkit.card_blocks import Message
 from shared.api.event_kinds import kind_of
 from shared.commands import Invocation, UsageError
+from shared.commands.undo import UNDO, UndoChange
 from shared.domain.alert import Alert, domain_of
 from shared.domain.card import Action, Button, Card, Tone, Typed
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
+from shared.records.audit import AuditEntry
 from shared.store import post_kinds
 from shared.store.messages import Post
 from shared.store.post_kinds import ALERT
-from shared.text.formats import show_number
+from shared.text.formats import clip, show_number
 from shared.text.slack_ids import is_user
 
 MOST_OWNERS = 6
 """People that a list mentions: with them, the longest one is still short enough for Slack."""
-NO_LINKS = Links()
+SOON = timedelta(hours=18)
+"""A time that is closer needs no day beside it."""
 _CARDS: Mapping[str, Callable[[Alert], Card]] = {
     "reply": reply_card,
     "paused domain": domains.paused_card,
@@ -53,18 +57,6 @@ _CARDS: Mapping[str, Callable[[Alert], Card]] = {
 def card(alert: Alert) -> Card:
     """The card of an alert, as the table of kinds of events names it."""
     return _CARDS[kind_of(alert.event.kind).card](alert)
-
-
-def on_card(alert: Alert, *, several: bool, links: Links = NO_LINKS) -> Alert:
-    """The alert as its card shows it: with its workspace where there are several, and with links."""
-    # The link's thirty days begin again with each change of hands.
-    since = max(alert.received_at, alert.claimed_at or 0.0, alert.waiting_since or 0.0)
-    return replace(
-        alert,
-        workspace=alert.workspace if several else "",
-        lead_link=links.to_lead(alert.event.lead.email),
-        mail_link=links.to_mail(alert.id, since=since) if answer_link(alert.event) else "",
-    )
 
 
 def is_settled(post: Post) -> bool:
@@ -89,7 +81,7 @@ def _settled(alert: Alert) -> str:
     return f"{stands(alert) or 'No action needed'}."
 
 
-def card_of(post: Post, *, several: bool, links: Links = NO_LINKS, in_list: bool = False) -> Card:
+def card_of(post: Post, settings: CardSettings = PLAIN_CARDS, *, in_list: bool = False) -> Card:
     """The card that a post shows."""
     draws = post_kinds.kind_of(post.kind).draws
     if draws == "note":
@@ -99,7 +91,7 @@ def card_of(post: Post, *, several: bool, links: Links = NO_LINKS, in_list: bool
         )
     # One whose body was pruned still shows what was kept.
     kept = post.alert or Alert(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
-    alert = on_card(kept, several=several, links=links)
+    alert = settings.on_card(kept)
     if draws == "updated":  # for thread and channel, when the card of a reply shows more than it did
         whole, text = listed(card(alert)), ("Updated on the card above.",)
         return replace(whole, text=text, details=(), buttons=whole.buttons[:1])
@@ -116,19 +108,19 @@ def card_of(post: Post, *, several: bool, links: Links = NO_LINKS, in_list: bool
     return listed(card(alert)) if post.condensed else card(alert)
 
 
-def message(posts: Sequence[Post], *, several: bool, links: Links = NO_LINKS) -> Message:
+def message(posts: Sequence[Post], settings: CardSettings = PLAIN_CARDS) -> Message:
     """One post as a whole card, or several as a list in which each keeps its own button."""
     first, in_list = posts[0], bool(posts[0].bundle) or len(posts) > 1
     draws = post_kinds.kind_of(first.kind).draws
     if first.change and draws == "history":
-        return changes.history(first.change)
+        return change_history(first.change)
     if first.change:
-        workspace = first.workspace if several else ""
-        return changes.message(first.change, read_note(first.note), workspace=workspace)
+        workspace = first.workspace if settings.several else ""
+        return change_message(first.change, read_note(first.note), workspace=workspace)
     if draws == "answer":
         stored = json.loads(first.note)
         return Message(text=stored["text"], blocks=stored["blocks"])
-    drawn = [card_of(post, several=several, links=links, in_list=in_list) for post in posts]
+    drawn = [card_of(post, settings, in_list=in_list) for post in posts]
     if in_list:
         content = card_blocks.render_list(_summary([post.alert or Alert(id="") for post in posts]), drawn)
     elif first.condensed or drawn[0] == Card(title=drawn[0].title, notifies=drawn[0].notifies):
@@ -231,3 +223,79 @@ def restated(note: str) -> Card | None:
     """The Card of a message about a setting that was changed again; None: it stays as it was."""
     title = json.loads(note).get("title")
     return Card(title=title) if title else None
+
+
+# -- the message of a pause or resumption: one line that says how its sequences are now
+
+# It is drawn from the change in the audit, which knows what became of each sequence since, and so says the same after an
+# Undo, the end of a timed pause, and whatever another person or program did.
+
+
+def change_message(entry: AuditEntry, card: Card, *, workspace: str = "") -> Message:
+    """The line, with its Undo while that takes something back; `card` has what else was said, and other buttons.
+
+    `workspace` is the one that the buttons mean, where there are several.
+    """
+    is_rule, stands = entry.actor.face == "bot", not (entry.undone_by or entry.overtaken_by)
+    buttons = [button for button in card.buttons if not isinstance(button.action, UndoChange)]
+    said = list(card.text)
+    if stands:
+        buttons.insert(0, Button(label=UNDO, action=UndoChange(change=entry.number), workspace=workspace))
+        said += [f"{fact.label}: {fact.value}" for fact in card.facts if fact.at is None]
+    elif is_rule:
+        said.insert(0, f"{_rule(entry)} paused it.")
+    if is_rule and entry.undone_by:
+        said.append("The rule is snoozed for 24 h.")
+    if stands or is_rule:  # else it tells of an end that may be another by now
+        said.append(card.footer)
+    return card_blocks.render_line(_title(entry), " · ".join(filter(None, said)), buttons=buttons)
+
+
+def _rule(entry: AuditEntry) -> str:
+    """`Guardrail bounces-3`."""
+    return entry.actor.name[:1].upper() + entry.actor.name[1:]
+
+
+def _title(entry: AuditEntry) -> str:
+    states = {name: entry.state_of(name) for name in entry.undoable}
+    paused = {name: state for name, state in states.items() if state.status == "paused"}
+    some = paused or states
+    labels = [entry.undoable[name].label for name in some]
+    # Names come from outside, and Slack reads this line: none of them styles it or mentions anybody.
+    what = card_blocks.escape_marks(
+        clip(labels[0]) if len(labels) == 1 else show_number(len(labels), "sequence")
+    )
+    makers = {state.by for state in some.values()}
+    by = card_blocks.escape_marks(makers.pop()) if len(makers) == 1 else ""
+    if entry.undone_by and all(before.later is None for before in entry.undoable.values()):
+        by = by and f"undone by {by}"
+    by = by and f" · {by}"
+    if not paused:
+        return f"▶ {what} {'is' if len(states) == 1 else 'are'} sending again{by}"
+    until = _until(entry, {state.ends_at for state in paused.values()})
+    if len(paused) < len(states):
+        what = f"{len(paused)} of {show_number(len(states), 'sequence')}"
+    elif entry.actor.face == "bot" and {state.by for state in paused.values()} == {entry.actor.name}:
+        return f"⏸ {card_blocks.escape_marks(_rule(entry))} paused {what}{until}"
+    return f"⏸ {what} paused{until}{by}"
+
+
+def _until(entry: AuditEntry, ends: Collection[float | None]) -> str:
+    """` until 16:31` in the reader's time zone; empty where they have no end, or several."""
+    end = moment(next(iter(ends))) if len(ends) == 1 else None
+    return f" until {card_blocks.date(end, with_day=end - entry.at > SOON)}" if end else ""
+
+
+def change_history(entry: AuditEntry) -> Message:
+    """The message in the thread of an earlier change: who changed its sequences again, and why."""
+    who = card_blocks.escape_marks(entry.actor.shown)
+    who = f"{who[:1].upper()}{who[1:]}"
+    did = f"{who} resumed it."
+    if entry.undoes:
+        did = f"{who} undid this."
+    elif entry.effect == "paused":
+        until = _until(entry, {before.new_end for before in entry.undoable.values()})
+        did = f"{who} paused it{until}."
+    elif entry.actor.face == "bot":
+        did = "The pause ended."
+    return card_blocks.render_line(did, f"Reason: {clip(entry.reason)}" if entry.reason else "")

@@ -15,9 +15,7 @@ from datetime import datetime
 
 import structlog
 
-from bot.alerts import rendering
-from bot.alerts.cards import details_card, reply_card
-from bot.alerts.links import Links, links_of
+from bot.alerts.cards import CardSettings, card_settings, details_card, reply_card
 from bot.blockkit.actions import (
     LEAD,
     LOOKS,
@@ -29,11 +27,10 @@ from bot.blockkit.actions import (
     ShowSample,
     read_line,
 )
-from bot.blockkit.channel_names import channels_in, with_channel_names
+from bot.blockkit.card_blocks import channels_in, with_channel_names
 from bot.commands.alerts import reply_lines
 from bot.commands.alerts.alert_actions import GONE, AlertActions
-from bot.commands.alerts.open_replies import list_replies
-from bot.commands.alerts.reply_lines import NamedReply, read_named
+from bot.commands.alerts.reply_lines import NamedReply, list_replies, read_named
 from bot.commands.context import Access, Answer, Caller, CommandContexts
 from bot.runtime import DeliverySignals
 from bot.slack.directory import UserDirectory, Viewer
@@ -94,11 +91,10 @@ class CommandDispatcher:
         """`links` returns the addresses of alerts' cards; `self_test` is the answer to `doctor`."""
         self._store, self._directory, self._now = contexts.store, directory, contexts.now
         self._account_changed, self._self_test, self._card_links = signals.account_changed, self_test, links
-        self._several = len(contexts.settings.workspaces) > 1
-        self._links = links_of(contexts.settings)
+        self._cards = card_settings(contexts.settings)
         self._access = Access(contexts=contexts, directory=directory)
         self._alert_actions = AlertActions(
-            store=contexts.store, access=self._access, links=self._links, changed=signals.changed
+            store=contexts.store, access=self._access, cards=self._cards, changed=signals.changed
         )
 
     async def perform(self, asked: Action, asker: Asker) -> Answer:
@@ -159,7 +155,7 @@ class CommandDispatcher:
             case Cancel():
                 return Answer(card=_CANCELLED, settles=True)
             case ShowSample():
-                return Answer(card=_SAMPLE_PRESSED if asked.pressed else sample(self._now(), self._links))
+                return Answer(card=_SAMPLE_PRESSED if asked.pressed else sample(self._now(), self._cards))
             case Typed():
                 return await self._typed(asked.line, caller)
         return await self._command(commands.parse(asked.line), caller)
@@ -203,12 +199,12 @@ class CommandDispatcher:
         if alert is None or not alert.event.lead.email:
             return Answer(card=GONE)
         look = Lead(who=alert.event.lead.email)
-        looking = invocation(look, workspace=alert.workspace if self._several else None)
+        looking = invocation(look, workspace=alert.workspace if self._cards.several else None)
         if asked.verb == LEAD:
             return await self._command(looking, caller)
         if await caller.readable(looking) is None:
             return await caller.refuse(looking.command, looking.line, looking.workspace)
-        described = rendering.on_card(alert, several=self._several, links=self._links)
+        described = self._cards.on_card(alert)
         return Answer(card=details_card(described))
 
     async def _command(self, asked: Invocation, caller: Caller) -> Answer:
@@ -354,10 +350,10 @@ def with_form(card: Card, line: str) -> Card:
     return replace(card, buttons=(form, *card.buttons))
 
 
-def sample(now: datetime, links: Links) -> Card:
+def sample(now: datetime, settings: CardSettings) -> Card:
     """The card of an interested reply as it is drawn for real ones, with buttons that change nothing."""
-    link = links.to_mail("al_sample", since=now.timestamp())
-    card = reply_card(Alert(id="al_sample", event=SAMPLE, received_at=now.timestamp(), mail_link=link))
+    alert = Alert(id="al_sample", event=SAMPLE, received_at=now.timestamp())
+    card = reply_card(settings.on_card(alert))
     pressed = ShowSample(pressed=True)
     buttons = tuple(
         Button(label=one.label, action=pressed, tone=one.tone, menu=one.menu) for one in card.buttons

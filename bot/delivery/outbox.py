@@ -6,22 +6,20 @@ Each outcome is recorded under the lease of its job. A failure of one message mu
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from secrets import token_hex
 
 import structlog
 
 from bot.alerts import rendering
-from bot.alerts.links import links_of
-from bot.alerts.routing import Routes
+from bot.alerts.cards import card_settings
 from bot.blockkit import card_blocks
-from bot.blockkit.card_blocks import Message
-from bot.blockkit.channel_names import channels_in, with_channel_names
+from bot.blockkit.card_blocks import Message, channels_in, with_channel_names
+from bot.delivery.routing import Routes
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.messages import MessageSender
 from bot.telemetry import metrics
 from shared.domain.card import Card, Tone
-from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.store import Store, post_kinds
 from shared.store.jobs import Again, Done, End, Job
@@ -30,7 +28,6 @@ from shared.store.messages import (
     ChannelLease,
     ChannelRefused,
     Look,
-    Lookup,
     NotSent,
     Outcome,
     PlannedPost,
@@ -75,7 +72,7 @@ class Outbox:
         planned: Callable[[], None],
     ) -> None:
         self._store, self._messages, self._routes = store, messages, routes
-        self._several, self._links = len(settings.workspaces) > 1, links_of(settings)
+        self._cards = card_settings(settings)
         self._directory, self._planned = directory, planned
         alerts = [workspace.alert_channel for workspace in settings.workspaces.values()]
         self._others = [one for one in (settings.routes.fallback, *alerts) if one]
@@ -113,37 +110,38 @@ class Outbox:
             viewer = Viewer(channel=first.channel)  # everybody there reads it
             named = {one: await self._directory.shown_name(one, viewer) for one in channels_in(card)}
             return card_blocks.render_condensed(with_channel_names(card, named))
-        return rendering.message(posts, several=self._several, links=self._links)
+        return rendering.message(posts, self._cards)
 
-    async def post(self, channels: Sequence[Job], deadline: float) -> Mapping[Job, End]:
-        """Post one message in each of these channels."""
-        for job in channels:
-            if lease := await self._store.posting.turn(job):
-                outcome = await self._post(lease, deadline=deadline)
-                if isinstance(outcome, ChannelRefused):
-                    await self._directory.channel_name(lease.channel)  # the report names it
-                await self._store.posting.settle(lease, outcome, report=self.report)
-                self._note_outcome(lease, outcome)
-        return {}  # each ends with its outcome
+    async def post(self, channel: Job, deadline: float) -> None:
+        """Post one message in this channel."""
+        lease = await self._store.posting.turn(channel)
+        if lease is None:
+            return
+        outcome = await self._post(lease, deadline=deadline)
+        if isinstance(outcome, ChannelRefused):
+            await self._directory.channel_name(lease.channel)  # the report names it
+        await self._store.posting.settle(lease, outcome, report=self.report)
+        self._note_outcome(lease, outcome)
 
     async def _post(self, lease: ChannelLease, *, deadline: float) -> Outcome:
+        first = lease.posts[0]
         try:
             message = await self._draw(lease.posts)
         except Exception as error:
             log.exception("card not rendered", alerts=_named(lease.posts))
             return Unpostable(error=f"can't be rendered: {type(error).__name__}")
+        policy = self._routes.routing.channel_policy(lease.channel)
         outcome = await self._messages.post(
             lease.channel,
             message,
             payload=rendering.payload(lease.posts),
             deadline=deadline,
-            thread_ts=lease.posts[0].thread_ts,
-            broadcast=post_kinds.kind_of(lease.posts[0].kind).broadcast
-            and self._routes.routing.channel_policy(lease.channel).broadcast,
+            thread_ts=first.thread_ts,
+            broadcast=post_kinds.kind_of(first.kind).broadcast and policy.broadcast,
         )
         if isinstance(outcome, NotSent) and outcome.error != RATE_LIMITED:
-            seconds = outcome.after * 2.0 ** min(lease.posts[0].attempts, 6)
-            return NotSent(error=outcome.error, after=min(LONGEST_BACKOFF, seconds))
+            seconds = min(LONGEST_BACKOFF, outcome.after * 2.0 ** min(first.attempts, 6))
+            return NotSent(error=outcome.error, after=seconds)
         return outcome
 
     def _note_outcome(self, lease: ChannelLease, outcome: Outcome) -> None:
@@ -156,24 +154,16 @@ class Outbox:
                     metrics.POST_SECONDS.observe(max(0.0, time.time() - post.alert.received_at))
             return
         error = getattr(outcome, "error", "")
-        if error and isinstance(outcome, ChannelRefused | NotSent | Unknown):
-            self.slack_error = error
-        log.warning(
-            "alert not posted",
-            channel=lease.channel,
-            alerts=_named(lease.posts),
-            outcome=type(outcome).__name__,
-            error=error,
-        )
+        if isinstance(outcome, ChannelRefused | NotSent | Unknown):
+            self.slack_error = error or self.slack_error
+        name, alerts = type(outcome).__name__, _named(lease.posts)
+        log.warning("alert not posted", channel=lease.channel, alerts=alerts, outcome=name, error=error)
 
-    async def look_up(self, places: Sequence[Job], deadline: float) -> Mapping[Job, End]:
-        """Look for the posts that are uncertain in these places."""
-        for job in places:
-            if lookup := await self._store.posting.place(job):
-                await self._look_up(lookup, deadline=deadline)
-        return {}  # each ends with what was seen
-
-    async def _look_up(self, lookup: Lookup, *, deadline: float) -> None:
+    async def look_up(self, place: Job, deadline: float) -> None:
+        """Look for the posts that are uncertain in this place."""
+        lookup = await self._store.posting.place(place)
+        if lookup is None:
+            return
         try:
             look = await self._messages.look(
                 lookup.channel,
@@ -200,25 +190,20 @@ class Outbox:
             error=look.error,
         )
 
-    async def paint(self, stale: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
-        """Edit these messages to show the current state of their posts."""
-        return {job: end for job in stale if (end := await self._paint(job))}
-
-    async def _paint(self, job: Job) -> End | None:
-        """Edit one message; None where the end of the job is written with the outcome."""
+    async def paint(self, job: Job, _deadline: float) -> End | None:
+        """Edit a message to show the current state of its posts; its job ends with the outcome."""
         repaints, posts = self._store.repaints, await self._store.repaints.message(job)
         if not posts:
             return Done()
         channel = posts[0].channel
         try:
-            outcome = await self._messages.repaint(
-                channel, posts[0].ts, await self._draw(posts), payload=rendering.payload(posts)
-            )
-        except RecordsUnavailable:
-            raise
+            message = await self._draw(posts)
         except Exception:
             log.exception("card not rendered", alerts=_named(posts))
             return Again(after=RENDER_SECONDS)
+        outcome = await self._messages.repaint(
+            channel, posts[0].ts, message, payload=rendering.payload(posts)
+        )
         match outcome:
             case Sent():
                 await repaints.done(job, posts)

@@ -2,27 +2,30 @@
 
 A process can die at any point, and a request's outcome can be unknown. Who has the job next reads which pauses were
 asked of the service and how the sequences stand, and asks again, which is safe because pausing twice changes nothing.
+The cards of guardrails are at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 import structlog
 
 from bot.alerts.rendering import write_note
 from bot.commands.context import CommandContexts
-from bot.guardrails import cards
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
 from shared.api.models import Sequence as Campaign
+from shared.commands.guardrails import Guard
 from shared.commands.hold import Busy, change_status, read_revisions, target_of
-from shared.commands.pause import Target
+from shared.commands.pause import Pause, Target
 from shared.commands.run import CommandContext, with_workspace
-from shared.domain.card import Card
+from shared.commands.times import End as PauseEnd
+from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
-from shared.guardrails.rule import Rule, Scope, subject_key
+from shared.guardrails.rule import Action, Rule, Scope, subject_key
 from shared.records.audit import Actor, AuditEntry, Before
 from shared.records.guardrails import Incident
 from shared.records.sequence_changes import UNDER_WAY
@@ -30,12 +33,13 @@ from shared.store import Store
 from shared.store.guardrails import Claim
 from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import PlannedPost
+from shared.text.formats import clip, show_number, show_some
 
 RETRY_SECONDS = 5.0
 ATTEMPTS = 20
 TOO_LATE_SECONDS = 3600.0
 """The age at which a decision that nobody began to carry out is void."""
-
+MOST_NAMES = 5
 TURNED_OFF = "Guardrails were turned off before it had paused everything."
 TOO_LATE = "The bot was down for more than an hour: the decision was too old."
 _LIMITS = {
@@ -61,25 +65,25 @@ class Progress:
     """The reason for which it isn't carried out any further."""
 
 
-async def sequences_about(
-    store: Store, workspace: str, rule: Rule, subject: str, sequences: Sequence[Campaign]
-) -> Sequence[Campaign]:
-    """The sequences that a rule's finding is about; of a domain those with most events first."""
-    if rule.scope is Scope.SEQUENCE:
-        return [one for one in sequences if subject_key(one.label) == subject]
-    if rule.scope is not Scope.DOMAIN:
-        return sequences
-    # The service does not tell who sends from a domain: those are, whose deliveries named it.
-    counts = await store.guardrails.seen_on(workspace, subject, store.database.clock() - HORIZON)
-    named = [one for one in sequences if subject_key(one.label) in counts]
-    return sorted(named, key=lambda one: -counts[subject_key(one.label)])
-
-
 class GuardrailActs:
-    """`act` decides on a claim; called with jobs of the kind `act`, it carries out what was decided."""
+    """`act` decides on a claim, and `carry_out` handles the jobs of what was decided."""
 
     def __init__(self, store: Store, contexts: CommandContexts, *, planned: Callable[[], None]) -> None:
         self.store, self._contexts, self._planned = store, contexts, planned
+
+    async def sequences_about(
+        self, about: Claim | Incident, rule: Rule, sequences: Sequence[Campaign]
+    ) -> Sequence[Campaign]:
+        """The sequences that a rule's finding is about; of a domain those with most events first."""
+        if rule.scope is Scope.SEQUENCE:
+            return [one for one in sequences if subject_key(one.label) == about.subject]
+        if rule.scope is not Scope.DOMAIN:
+            return sequences
+        # The service does not tell who sends from a domain: those are, whose deliveries named it.
+        since = self.store.database.clock() - HORIZON
+        counts = await self.store.guardrails.seen_on(about.workspace, about.subject, since)
+        named = [one for one in sequences if subject_key(one.label) in counts]
+        return sorted(named, key=lambda one: -counts[subject_key(one.label)])
 
     async def act(self, claim: Claim, rule: Rule) -> str:
         """Decide to pause the claim's sequences; returns the reason if a suggestion is due instead."""
@@ -91,7 +95,7 @@ class GuardrailActs:
         if not listed:  # one empty list is no fact
             log.warning("nothing paused", workspace=claim.workspace, error="an empty list of sequences")
             return ""
-        about = await sequences_about(self.store, claim.workspace, rule, claim.subject, listed)
+        about = await self.sequences_about(claim, rule, listed)
         active = [one for one in about if one.status == "active" and not rule.excepts(one.label)]
         if rule.scope is Scope.SEQUENCE and len(active) > 1:
             return "several active sequences share this name"
@@ -113,12 +117,8 @@ class GuardrailActs:
         self._planned()
         return ""
 
-    async def __call__(self, decided: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+    async def carry_out(self, job: Job, _deadline: float) -> End | None:
         """Carry out what was decided, or go on with what was interrupted."""
-        return {job: end for job in decided if (end := await self._carry_out(job))}
-
-    async def _carry_out(self, job: Job) -> End | None:
-        """Carry one out; None where the end of the job is written with the outcome, or someone else has it now."""
         incident = await self.store.incidents.decided(job)
         if incident is None:
             return Done()
@@ -139,15 +139,14 @@ class GuardrailActs:
             doubt = " `sequences paused` shows what it may have paused." if progress.asked else ""
             progress.why = f"The service did not confirm the pause: {first}{doubt}"
         await self._finish(progress)
-        return None
+        return None  # it was ended with the outcome
 
     async def _pause_all(self, progress: Progress) -> None:
         """Pause each that is active. One that is paused is the rule's only if the rule asked for it before."""
-        incident, store = progress.incident, self.store
-        context = self._context(incident)
+        incident, context = progress.incident, self._context(progress.incident)
         revisions = await read_revisions(context)
         listed = {one.id: one for one in await context.client.list_sequences()}
-        changes = await store.records.last_changes(incident.workspace, incident.sequences)
+        changes = await self.store.records.last_changes(incident.workspace, incident.sequences)
         began = moment(incident.began_at)
         resumed = {name for name, one in changes.items() if one.effect == "resumed" and one.at > began}
         for name in incident.sequences:
@@ -174,36 +173,33 @@ class GuardrailActs:
         if not await self.store.incidents.asking(progress.job, incident, [*before, target.id]):
             progress.why = TURNED_OFF
             return
-        progress.asked = [*before, target.id]
         end, reason = moment(incident.resumes_at), f"guardrail {incident.rule}"
         try:
             done = await change_status(
                 target, "paused", until=end, reason=reason, context=context, keep_longer=True
             )
         except OutreachError as error:  # the others are still paused
-            if isinstance(error, (Refused, RateLimited, Unreachable, Busy)):  # it is not paused by us
-                progress.asked = before
+            if not isinstance(error, (Refused, RateLimited, Unreachable, Busy)):  # it may be paused by us
+                progress.asked = [*before, target.id]
             if not isinstance(error, NotFound):
                 progress.failed[target.label] = error
             return
-        if done.before:
+        if done.before:  # else someone else has paused it
+            progress.asked = [*before, target.id]
             progress.paused[target.id] = done.before
-        else:  # someone else has paused it
-            progress.asked = before
 
     async def _finish(self, progress: Progress) -> None:
         """Write audit, Undo and message together; only the first process does."""
         incident, paused, why = progress.incident, progress.paused, progress.why
         if paused:
             labels = [before.label for before in paused.values()]
-            left, failed = progress.job.payload.get("left", ()), tuple(progress.failed)
-            cut = why if why == TURNED_OFF else ""
-            card = cards.paused(incident, labels, left=left, failed=failed, cut=cut)
+            left, cut = progress.job.payload.get("left", ()), why if why == TURNED_OFF else ""
+            card = paused_card(incident, labels, left=left, failed=tuple(progress.failed), cut=cut)
             result = f"{', '.join(f'{before.label} ({name})' for name, before in paused.items())} paused"
         else:
             why = why or "Someone else had already paused it."
-            card = cards.not_paused(incident, why, failed=bool(progress.failed))
-            result = f"failed: {why}"
+            title, result = f"didn't pause {clip(incident.label)}", f"failed: {why}"
+            card = _card(incident, title, why, failure=bool(progress.failed))
         entry = AuditEntry(
             at=moment(self.store.database.clock()),
             actor=actor_of(incident),
@@ -214,13 +210,29 @@ class GuardrailActs:
             sequences=tuple(paused),
             undoable=paused,
         )
-        post = post_of(self._contexts, incident.workspace, f"guard:{incident.id}", card)
+        post = self.post(incident.workspace, f"guard:{incident.id}", card)
         if await self.store.incidents.finish(progress.job, incident, entry, post):
             self._planned()
 
     def _context(self, about: Claim | Incident) -> CommandContext:
-        actor = replace(actor_of(about), channel=place_of(self._contexts, about.workspace))
+        actor = replace(actor_of(about), channel=self.place(about.workspace))
         return self._contexts.at(self._contexts.settings.workspace(about.workspace), actor)
+
+    def place(self, workspace: str) -> str:
+        """The channel for the message; empty if there is none."""
+        settings = self._contexts.settings
+        return settings.workspace(workspace).alert_channel or settings.routes.fallback or ""
+
+    def note(self, workspace: str, card: Card) -> str:
+        """The card for the store; it names its workspace where there are several."""
+        if len(self._contexts.clients) > 1:
+            card = replace(with_workspace(card, workspace=workspace), footer=workspace)
+        return write_note(card)
+
+    def post(self, workspace: str, key: str, card: Card) -> PlannedPost:
+        """The message of a guardrail, in the workspace's channel."""
+        channel, note = self.place(workspace), self.note(workspace, card)
+        return PlannedPost(dedupe=key, channel=channel, kind="note", urgency=1, note=note)
 
 
 def actor_of(about: Claim | Incident) -> Actor:
@@ -228,25 +240,83 @@ def actor_of(about: Claim | Incident) -> Actor:
     return Actor(name=f"guardrail {about.rule}", face="bot")
 
 
-def place_of(contexts: CommandContexts, workspace: str) -> str:
-    """The channel for the message; empty if there is none."""
-    settings = contexts.settings
-    return settings.workspace(workspace).alert_channel or settings.routes.fallback or ""
-
-
-def note_of(contexts: CommandContexts, workspace: str, card: Card) -> str:
-    """The card for the store; it names its workspace where there are several."""
-    if len(contexts.clients) > 1:
-        card = replace(with_workspace(card, workspace=workspace), footer=workspace)
-    return write_note(card)
-
-
-def post_of(contexts: CommandContexts, workspace: str, key: str, card: Card) -> PlannedPost:
-    """The message of a guardrail, in the workspace's channel."""
-    return PlannedPost(
-        dedupe=key,
-        channel=place_of(contexts, workspace),
-        kind="note",
-        urgency=1,
-        note=note_of(contexts, workspace, card),
+def _card(
+    about: Claim | Incident, title: str, *text: str, button: Button | None = None, failure: bool = False
+) -> Card:
+    """A card about a rule: what was measured, and in its menu what keeps the rule quiet."""
+    name, day = about.rule, timedelta(days=1)
+    quiet = {
+        "Turn off for 24 h": Guard(act="off", name=name, duration=day),
+        "Turn rule off": Guard(act="off", name=name),
+        "Test the rule": Guard(act="test", name=name),
+    }
+    menu = [Button(label=label, action=act, menu=True) for label, act in quiet.items()]
+    return Card(
+        title=f"Guardrail {name} {title}",
+        tone=Tone.BAD if failure else Tone.WARN,
+        failure=failure,
+        text=(_sentence(about.note), *text),
+        facts=(Fact(label="Rule", value=about.sentence),),
+        buttons=(*([button] if button else ()), *menu),
     )
+
+
+def _sentence(note: str) -> str:
+    """A note or a reason, as a sentence."""
+    return f"{note[:1].upper()}{note[1:]}."
+
+
+def paused_card(
+    incident: Incident, names: Sequence[str], *, left: Sequence[str], failed: Sequence[str], cut: str
+) -> Card:
+    """The card of a rule that paused these; its title is that of the change, which says how they are now."""
+
+    def listed(lead: str, labels: Sequence[str]) -> str:
+        some = show_some([clip(label, length=40) for label in labels], MOST_NAMES)
+        return f"{lead}{some}." if labels else ""
+
+    return _card(
+        incident,
+        f"paused {clip(names[0]) if len(names) == 1 else show_number(len(names), 'sequence')}",
+        listed("", names if len(names) > 1 else ()),
+        listed("Left running because of the rule's limit: ", left),
+        listed("Not paused because the service refused: ", failed),
+        cut,
+    )
+
+
+def finding_card(about: Claim | Incident, rule: Rule, *, target: str = "", is_paused: bool = False) -> Card:
+    """The card of a rule that suggests a pause or notifies; `target` is what its button pauses.
+
+    It offers no pause while everything is paused.
+    """
+    label, only_tells = clip(about.label), rule.action is Action.TELL
+    if is_paused:
+        these = {Scope.WORKSPACE: "all sequences are", Scope.DOMAIN: f"the sequences of {label} are"}
+        return _card(about, f"fired: {these.get(rule.scope, f'{label} is')} paused")
+    what = "all sequences" if rule.scope is Scope.WORKSPACE else label
+    title, end = f"suggests pausing {what}", PauseEnd(duration=None if only_tells else rule.duration)
+    if only_tells:
+        what = "the outreach workspace" if rule.scope is Scope.WORKSPACE else f"{rule.scope} {label}"
+        title = f"fired for {what}"
+        if rule.scope is not Scope.DOMAIN:
+            return _card(about, title)
+    pause = Pause(target=(target,), end=end, reason=f"guardrail {about.rule}")
+    return _card(about, title, button=Button(label=f"Pause {rule.scope}", action=pause, tone=Tone.BAD))
+
+
+def together_card(cards: Sequence[tuple[Incident, Card]]) -> Card:
+    """All that rules found on one domain, on the card of the first that suggests a pause, or else of the first."""
+    first, card = min(cards, key=lambda pair: pair[0].action != Action.SUGGEST)
+    more = [
+        f"{other.rule} on {clip(other.label)}: {_sentence(other.note)}"
+        for other, _ in cards
+        if other is not first
+    ]
+    return replace(card, text=(*card.text, *more))
+
+
+def over_card(incident: Incident) -> Card:
+    """The card of a finding that has ended."""
+    title = f"{clip(incident.label)} is back within the limit of guardrail {incident.rule}"
+    return Card(title=title, tone=Tone.GOOD, text=(f"It was: {incident.note}.",))

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import structlog
 
 from bot.commands.context import CommandContexts
-from bot.guardrails import cards
-from bot.guardrails.account import EVERY, Account, refresh
-from bot.guardrails.acts import GuardrailActs, note_of, place_of, post_of, sequences_about
+from bot.guardrails.acts import GuardrailActs, finding_card, over_card, together_card
 from shared.api.event_kinds import TROUBLES
 from shared.api.models import Sequence as Campaign
 from shared.commands.base import ALL as ALL_SEQUENCES
 from shared.commands.base import DOMAIN
+from shared.commands.rules import load_activity
 from shared.domain.card import Card
 from shared.guardrails.activity import Activity, domain_of
 from shared.guardrails.catalog import NamedRule, catalog
@@ -27,10 +26,55 @@ from shared.store import Store
 from shared.store.guardrails import HELD_EVERY, Claim
 from shared.store.jobs import Again, End, Job
 from shared.store.messages import INCIDENT
+from shared.text.formats import clip
+
+EVERY = 30.0
+"""Seconds between two evaluations."""
+RELOAD_SECONDS = 3600.0
+"""Seconds between two readings of everything, which also forget what is old."""
+OVERLAP_SECONDS = 1800.0
+"""Deliveries are read again for so long: some are routed later than they came."""
+LATE_SECONDS = 300.0
+"""Counts are stored so long after the moment that they are of, at most."""
+NEVER = float("-inf")
 
 log = structlog.get_logger("guardrails")
 Permitted = Callable[[str, str], Awaitable[bool]]
 """Answers if the person with this Slack id may pause sequences, in this channel."""
+
+
+@dataclass(slots=True)
+class Account:
+    """The data of one workspace, as far as this process has read it."""
+
+    activity: Activity = field(default_factory=Activity)
+    sequences: tuple[Campaign, ...] = ()
+    loaded_at: float = NEVER
+    """The time of the last reading of everything; `NEVER` has everything read again."""
+    read_until: float = NEVER
+    spans: frozenset[float] = frozenset()
+    """The ages at which windows of the rules begin: around these, every count was loaded."""
+
+
+async def refresh(account: Account, store: Store, workspace: str, *, spans: frozenset[float]) -> None:
+    """Read what came since the last look; once an hour, or where a rule looks further back, read everything."""
+    now, guardrails = store.database.clock(), store.guardrails
+    # What came while other bots evaluated is read again as far back as deliveries may be routed late.
+    is_recent = 0 <= now - account.read_until < OVERLAP_SECONDS / 2
+    if is_recent and 0 <= now - account.loaded_at < RELOAD_SECONDS and spans <= account.spans:
+        since = now - OVERLAP_SECONDS
+        account.activity.forget(since)
+        happenings = await guardrails.happenings(workspace, since)
+        samples = await guardrails.samples(workspace, account.read_until - LATE_SECONDS)
+        await asyncio.to_thread(account.activity.add, happenings, samples)
+        account.activity.saw_broken(now, await store.domains.broken(workspace))
+    else:
+        # The old one goes first, so that there is memory for one only. A reading that fails is begun again.
+        account.activity, account.loaded_at, account.read_until = Activity(), now, NEVER
+        account.activity, account.spans = await load_activity(store.records, workspace, now, spans), spans
+    if account.activity.heard_since == float("inf"):
+        account.activity.heard_since = await guardrails.heard_since(workspace) or float("inf")
+    account.read_until = now
 
 
 class GuardrailWatch:
@@ -103,29 +147,24 @@ class GuardrailWatch:
             claim = replace(claim, action=Action.SUGGEST, note=note)
         else:
             claim = replace(claim, domain=await self._domain_of(claim, rule))
-        key = f"guard:{workspace}:{named.name}:{finding.subject}:{self._store.database.clock():.0f}"
-        post = post_of(self._contexts, workspace, key, await self._card(claim))
-        quiet = self._contexts.settings.routes.channel_policy(post.channel)
-        post = replace(
-            post,
-            urgency=INCIDENT if claim.domain else post.urgency,
-            held_until=quiet.quiet_until(self._store.database.clock()),
-        )
+        now = self._store.database.clock()
+        key = f"guard:{workspace}:{named.name}:{finding.subject}:{now:.0f}"
+        post = self.acts.post(workspace, key, await self._card(claim))
+        quiet = self._contexts.settings.routes.channel_policy(post.channel).quiet_until(now)
+        post = replace(post, urgency=INCIDENT if claim.domain else post.urgency, held_until=quiet)
         if not await self._store.incidents.begin(claim, post):
             log.info("guardrail fired", workspace=workspace, rule=claim.rule, action=str(claim.action))
             self._planned()
 
     async def _sequences(self, about: Claim | Incident, rule: Rule) -> tuple[Sequence[Campaign], bool]:
         """The sequences that a finding is about, and whether all of them are paused."""
-        sequences = self.accounts[about.workspace].sequences
-        own = await sequences_about(self._store, about.workspace, rule, about.subject, sequences)
+        own = await self.acts.sequences_about(about, rule, self.accounts[about.workspace].sequences)
         return own, bool(own) and all(one.status == "paused" for one in own)
 
     async def _not_permitted(self, workspace: str, named: NamedRule) -> str:
         """Why the rule may not act in the name of who added it."""
-        if self._permitted is None or not named.added_by:
-            return ""
-        if await self._permitted(named.added_by, place_of(self._contexts, workspace)):
+        who = named.added_by
+        if not (who and self._permitted) or await self._permitted(who, self.acts.place(workspace)):
             return ""
         return f"@{named.added_name}, who added the rule, no longer has permission to pause sequences"
 
@@ -149,7 +188,7 @@ class GuardrailWatch:
         domain = f"{DOMAIN}{about.label.casefold()}"
         target = {Scope.WORKSPACE: ALL_SEQUENCES, Scope.DOMAIN: domain}.get(rule.scope, named)
         offers = rule.action is not Action.TELL or rule.scope is Scope.DOMAIN
-        return cards.finding(about, rule, target=target, is_paused=offers and is_paused)
+        return finding_card(about, rule, target=target, is_paused=offers and is_paused)
 
     async def _settle(self, workspace: str, held: Collection[tuple[str, str]]) -> None:
         """Note what still holds, have each message say how its findings are now, and end what is over."""
@@ -172,18 +211,15 @@ class GuardrailWatch:
 
     async def _redraw(self, about: Sequence[Incident], left: Sequence[Incident]) -> bool:
         """Have the message of some incidents say what is left of them; returns whether it changed."""
-        first = about[0]
-        pointer = cards.handed_over(first.domain)
-        if first.domain and await self._store.incidents.hand_over(first, self._note(first, pointer)):
+        first, incidents = about[0], self._store.incidents
+        pointer = Card(title=f"Guardrails on {clip(first.domain)}: see the card of its pause")
+        if first.domain and await incidents.hand_over(first, self.acts.note(first.workspace, pointer)):
             log.info("guardrail on the card of a pause", workspace=first.workspace, message=first.told)
             return True
-        card = cards.over(about[-1])
+        card = over_card(about[-1])
         if left:
-            card = cards.together([(one, await self._card(one)) for one in left])
-        return await self._store.incidents.restate(first, self._note(first, card))
-
-    def _note(self, incident: Incident, card: Card) -> str:
-        return note_of(self._contexts, incident.workspace, card)
+            card = together_card([(one, await self._card(one)) for one in left])
+        return await incidents.restate(first, self.acts.note(first.workspace, card))
 
 
 def _judge(

@@ -17,8 +17,7 @@ from prometheus_client import generate_latest
 from slack_bolt.request.internals import parse_body
 from slack_sdk.signature import SignatureVerifier
 
-from bot.alerts.cards import about, answer_link
-from bot.alerts.links import PATH, Links
+from bot.alerts.cards import PATH, CardSettings, about, answer_link
 from bot.http.readiness import ReadinessProbe
 from bot.http.webhook import (
     BodyReader,
@@ -248,14 +247,14 @@ class ReplyPage:
     """
 
     store: Store
-    links: Links
+    cards: CardSettings
     now: Callable[[], float]
     _waiting: int = 0
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """Answer a GET, or a HEAD, which waits for nothing and uses up nothing."""
         token = scope["path"].removeprefix(PATH)
-        name = self.links.read_token(token, now=self.now())
+        name = self.cards.read_token(token, now=self.now())
         if not name:
             return await answer(send, 404)
         try:

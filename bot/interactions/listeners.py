@@ -33,7 +33,7 @@ from bot.blockkit import card_blocks
 from bot.blockkit.actions import LOOKS, Cancel, Confirm, OnAlert, OpenForm, ShowSample, change_of, read_value
 from bot.blockkit.card_blocks import PICK, RUN, Message
 from bot.commands.alerts import reply_lines
-from bot.commands.alerts.open_replies import card_links
+from bot.commands.alerts.reply_lines import card_links
 from bot.commands.context import Answer, CommandContexts, WorkspaceCache
 from bot.commands.dispatch import FORMS, WHICH_ALERT, Asker, CommandDispatcher, failure
 from bot.interactions import forms

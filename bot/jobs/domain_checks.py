@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from secrets import SystemRandom
 
@@ -24,7 +24,7 @@ from shared.domain_health.report import CheckReport, Value
 from shared.settings.sections import DnsSection, Routing
 from shared.store import Store
 from shared.store.domains import DueDomain, News
-from shared.store.jobs import End, Job
+from shared.store.jobs import Job
 from shared.store.messages import PlannedPost
 from shared.store.post_kinds import DNS
 
@@ -83,13 +83,9 @@ class DomainChecks:
         is_asked = _NAME.fullmatch(name) and not (self._asks_system and _RESERVED.fullmatch(name))
         return name if is_asked else ""
 
-    async def __call__(self, due: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
-        """Check these domains. Raises `RecordsUnavailable`."""
-        for job in due:
-            await self._check(await self._store.domains.due(job))
-        return {}
-
-    async def _check(self, due: DueDomain) -> None:
+    async def check(self, job: Job, _deadline: float) -> None:
+        """Check a domain that is due. Raises `RecordsUnavailable`."""
+        due = await self._store.domains.due(job)
         now = self._store.database.clock()
         followed = await self._lookup.look(due.domain, due.report, moment(now))
         every = self._settings.every or timedelta(hours=6)

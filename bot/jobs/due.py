@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
-from bot.alerts.links import links_of
-from bot.alerts.reminders import Reminders
+from bot.alerts.cards import card_settings
 from bot.alerts.rendering import write_note
-from bot.alerts.routing import Routes
 from bot.commands.context import CommandContexts
 from bot.delivery.outbox import MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS, Outbox
+from bot.delivery.routing import Routes
 from bot.guardrails.watch import GuardrailWatch
 from bot.jobs.domain_checks import DomainChecks
+from bot.jobs.reminders import Reminders
 from bot.worker import Kind
 from shared.api.errors import NotFound, OutreachError
 from shared.commands.digest import digest_card
@@ -53,7 +53,7 @@ def kinds(
 ) -> Sequence[Kind]:
     """All kinds of jobs; without an `outbox` nothing is posted."""
     settings, lease, own = contexts.settings, store.posting.timings.lease, DueJobs(store, contexts, planned)
-    remind = Reminders(store, settings.alerts, routes, planned=planned, links=links_of(settings))
+    remind = Reminders(store, settings.alerts, routes, planned=planned, cards=card_settings(settings))
 
     found = [
         # One message tells of the ends of the pauses that were made in one channel.
@@ -67,8 +67,8 @@ def kinds(
         Kind(name=jobs.LATE, handle=own.revert_late, batch=100, renewed=True),
         # More than five reminders of a channel in one transaction are one message.
         Kind(name=jobs.REMIND, handle=remind, batch=200, parallel=1),
-        Kind(name=jobs.RELEASE, handle=own.release),
-        Kind(name=jobs.DIGEST, handle=own.give_digests, renewed=True),
+        Kind(name=jobs.RELEASE, one=own.release),
+        Kind(name=jobs.DIGEST, one=own.give_digest, renewed=True),
         # One reading of what happened serves all workspaces.
         Kind(
             name=jobs.EVALUATE,
@@ -78,32 +78,29 @@ def kinds(
             parallel=1,
             renewed=True,
         ),
-        Kind(name=jobs.ACT, handle=guard.acts, renewed=True),
+        Kind(name=jobs.ACT, one=guard.acts.carry_out, renewed=True),
     ]
     if checks:
-        found.append(Kind(name=jobs.DOMAIN, handle=checks, alone=True, renewed=True))
+        found.append(Kind(name=jobs.DOMAIN, one=checks.check, alone=True, renewed=True))
     if outbox:  # each beside the others: no alert waits for an update or a look-up
         found += [
             Kind(
                 name=jobs.POST,
-                handle=outbox.post,
+                one=outbox.post,
                 parallel=MAX_CHANNELS,
                 farthest=LONGEST_TRIAL,
-                group=lambda job: job.id,
                 lease=lease,
             ),
             Kind(
                 name=jobs.LOOKUP,
-                handle=outbox.look_up,
+                one=outbox.look_up,
                 parallel=MAX_LOOKUPS,
                 farthest=FARTHEST_LOOKUP,
-                group=lambda job: job.id,
                 lease=lease,
             ),
             Kind(
                 name=jobs.PAINT,
-                handle=outbox.paint,
-                group=lambda job: job.id,
+                one=outbox.paint,
                 parallel=MAX_PAINTS,
                 farthest=LONGEST_SECONDS,
                 pace=UPDATES,
@@ -118,31 +115,26 @@ class DueJobs:
     def __init__(self, store: Store, contexts: CommandContexts, planned: Callable[[], None]) -> None:
         self._store, self._contexts, self._planned = store, contexts, planned
 
-    async def release(self, claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+    async def release(self, held: Job, _deadline: float) -> None:
         """Post what was held until the end of the quiet hours."""
-        for job in claimed:
-            if await self._store.outbox.release(job):
-                self._planned()
-        return {}
+        if await self._store.outbox.release(held):
+            self._planned()
 
-    async def give_digests(self, claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
-        """Plan the digests that are due at their time and time zone; each is posted once."""
-        ends: dict[Job, End] = {}
-        for job in claimed:
-            if (due := await self._store.digests.due(job)) is None:
-                continue
-            context = self._contexts.at(self._contexts.settings.workspace(due.workspace), BOT)
-            try:
-                card = await digest_card(context, length=due.days)
-            except OutreachError as error:
-                log.warning("digest postponed", workspace=due.workspace, error=type(error).__name__)
-                ends[job] = Again(after=RETRY_SECONDS)
-                continue
-            if len(self._contexts.clients) > 1:
-                card = with_workspace(card, workspace=due.workspace)
-            if await self._store.digests.give(job, due, write_note(card)):
-                self._planned()
-        return ends
+    async def give_digest(self, job: Job, _deadline: float) -> End | None:
+        """Plan a digest that is due at its time and time zone; it is posted once."""
+        if (due := await self._store.digests.due(job)) is None:
+            return None
+        context = self._contexts.at(self._contexts.settings.workspace(due.workspace), BOT)
+        try:
+            card = await digest_card(context, length=due.days)
+        except OutreachError as error:
+            log.warning("digest postponed", workspace=due.workspace, error=type(error).__name__)
+            return Again(after=RETRY_SECONDS)
+        if len(self._contexts.clients) > 1:
+            card = with_workspace(card, workspace=due.workspace)
+        if await self._store.digests.give(job, due, write_note(card)):
+            self._planned()
+        return None
 
     async def resume(self, timers: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
         """Resume the sequences whose timed pause has ended; doing it twice does no harm, and is announced once."""

@@ -211,17 +211,17 @@ async def with_channel_id(invocation: Invocation, settings: Settings) -> Invocat
 
 async def with_channel_names(card: Card, settings: Settings) -> Card:
     """The card with channels as `#name`, or as ids where Slack doesn't tell, and never as Slack's markup."""
-    from bot.blockkit import channel_names
+    from bot.blockkit import card_blocks
     from bot.slack.directory import UserDirectory
 
-    found = channel_names.channels_in(card)
+    found = card_blocks.channels_in(card)
     if found and settings.slack.bot_token:
         async with open_web_api(settings) as api:
             directory = UserDirectory(api)
             known = {channel: await directory.channel_name(channel) for channel in found}
             names = {channel: f"#{name}" for channel, name in known.items() if name}
-        card = channel_names.with_channel_names(card, names)
-    return channel_names.changed(card, lambda text: COMMAND.sub(r"\1'\2'", MENTION.sub(r"\1", text)))
+        card = card_blocks.with_channel_names(card, names)
+    return card_blocks.changed(card, lambda text: COMMAND.sub(r"\1'\2'", MENTION.sub(r"\1", text)))
 
 
 @contextlib.asynccontextmanager

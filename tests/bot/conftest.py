@@ -7,9 +7,9 @@ import pytest
 import sqlalchemy as sa
 
 from bot import worker
-from bot.guardrails import samples
 from bot.http import webhook
 from bot.interactions import listeners
+from bot.jobs import samples
 from sandbox.service.api import guard
 from shared.commands import run
 from shared.storage.database import parse_url

@@ -32,7 +32,7 @@ async def evaluate(watch: GuardrailWatch) -> None:
     await do_due(
         store,
         Kind(name=EVALUATE, handle=watch, renewed=True),
-        Kind(name=ACT, handle=watch.acts, renewed=True),
+        Kind(name=ACT, one=watch.acts.carry_out, renewed=True),
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from bot.alerts.reminders import Reminders
-from bot.alerts.routing import People, Routes
+from bot.delivery.routing import People, Routes
+from bot.jobs.reminders import Reminders
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy, Routing
 from shared.store import Store

@@ -27,7 +27,8 @@ pytestmark = pytest.mark.e2e
 
 RULE = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 HASTE = """
-from bot.guardrails import samples, watch
+from bot.guardrails import watch
+from bot.jobs import samples
 watch.EVERY, samples.EVERY, samples.BACKFILL = 0.2, 0.5, 0
 """
 DIE = """

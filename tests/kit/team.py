@@ -514,7 +514,7 @@ async def open_team(account: Account, folder: Path, *, toml: str = "") -> AsyncI
     # The only way to the jobs of a bot that runs.
     patched = pytest.MonkeyPatch()
     patched.setattr("bot.app.JobScheduler", _Jobs)
-    patched.setattr("bot.guardrails.samples.BACKFILL", DAYS_READ)
+    patched.setattr("bot.jobs.samples.BACKFILL", DAYS_READ)
     port = free_port()
     timeout = aiohttp.ClientTimeout(total=60)
     async with (

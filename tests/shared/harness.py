@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import httpx
 from pydantic import SecretStr
 
-from bot.alerts.routing import Routes
+from bot.delivery.routing import Routes
 from shared.api import OutreachClient
 from shared.api.pace import LocalBudget
 from shared.commands import Invocation, Role, parse

@@ -33,7 +33,7 @@ async def make_stale(store: Store) -> None:
 
 
 def title(post: Post) -> str:
-    return rendering.card_of(post, several=False).title
+    return rendering.card_of(post).title
 
 
 async def test_a_late_note_about_a_card_that_turned_gives_way_to_the_new_card(

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from bot.alerts.routing import Routes
+from bot.delivery.routing import Routes
 from shared.records.sequence_changes import Timer
 from shared.storage.database import parse_url
 from shared.store import Store, erasure, open_store

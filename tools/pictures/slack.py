@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from bot.alerts import changes, rendering
+from bot.alerts import rendering
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.interactions import home
@@ -80,7 +80,9 @@ def _pause(*, undone_by: str = "") -> Message:
         undoable={"sq_1": Before(label=SENT, status="active", new_end=end)},
         undone_by=undone_by,
     )
-    return changes.message(entry, Card(title="", facts=(Fact(label="Reason", value="bounces are high"),)))
+    return rendering.change_message(
+        entry, Card(title="", facts=(Fact(label="Reason", value="bounces are high"),))
+    )
 
 
 def _home() -> Mapping[str, Any]:

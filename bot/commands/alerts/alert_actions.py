@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from bot.alerts.cards import LABELS, about, crm_button, reply_card, snooze_end, stands
-from bot.alerts.links import Links
-from bot.alerts.rendering import on_card, write_note
+from bot.alerts.cards import LABELS, CardSettings, about, crm_button, reply_card, snooze_end, stands
+from bot.alerts.rendering import write_note
 from bot.blockkit.actions import ACK, ASSIGN, Cancel, OnAlert
 from bot.commands.context import Access, Answer, Caller
 from bot.slack.directory import Viewer
@@ -73,7 +72,7 @@ class AlertActions:
 
     store: Store
     access: Access
-    links: Links
+    cards: CardSettings
     changed: Callable[[], None]
 
     async def perform(self, asked: OnAlert, caller: Caller) -> Answer:
@@ -153,7 +152,7 @@ class AlertActions:
         await self._record(line, change.alert, actor, result=lead_of(alert))
         card = replace(card, facts=snooze_end(change.alert))
         if verb in {"claim", "takeover"}:  # away from the card: the address to write to, and what comes next
-            claimed = on_card(change.alert, several=False, links=self.links)
+            claimed = self.cards.on_card(change.alert)
             whole, page = reply_card(claimed), claimed.lead_link
             buttons = [button for button in whole.buttons if not button.menu]
             buttons += [crm_button(page)] if page else []

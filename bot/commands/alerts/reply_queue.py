@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
-from bot.alerts.links import links_of
+from bot.alerts.cards import card_settings
 from bot.blockkit.actions import OnAlert
 from bot.commands.alerts.alert_actions import GONE, AlertActions, never
 from bot.commands.context import Access, CommandContexts
@@ -54,7 +54,7 @@ class SlackReplyQueue:
         self._access = Access(contexts=contexts, directory=directory, face=FACE)
         # The bot is another process, which looks for changed cards by itself.
         self._actions = AlertActions(
-            store=store, access=self._access, links=links_of(settings), changed=lambda: None
+            store=store, access=self._access, cards=card_settings(settings), changed=lambda: None
         )
 
     async def permission(self) -> Permission:

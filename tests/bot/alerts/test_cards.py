@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from bot.alerts import changes, domains, reminders, rendering
-from bot.alerts.cards import details_card, listed
-from bot.alerts.links import Links
+from bot.alerts import domains, rendering
+from bot.alerts.cards import CardSettings, details_card, listed
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import OnAlert
 from bot.blockkit.card_blocks import Message
 from bot.commands.alerts import alert_actions
-from bot.guardrails import cards
+from bot.guardrails.acts import _card, finding_card, over_card, paused_card
 from bot.interactions import listeners
+from bot.jobs import reminders
 from bot.jobs.due import ended_card
 from bot.slack.permissions import Person, Standing
 from sandbox.slack import blockkit
@@ -68,9 +68,7 @@ AT = (NOON + timedelta(minutes=3)).timestamp()
 CLAIMED: dict[str, Any] = {"claimed_by": "U1", "claimed_name": "ann", "claimed_at": AT}
 DONE: dict[str, Any] = {"handled_name": "ann", "handled_at": AT}
 SNOOZED: dict[str, Any] = {"snoozed_name": "ben", "snoozed_until": AT}
-LINK = Links(public_url="https://bot.example.com", secrets=("secret",)).to_mail(
-    "al_1", since=NOON.timestamp()
-)
+CARDS = CardSettings(public_url="https://bot.example.com", secrets=("secret",))
 STATES: dict[str, dict[str, Any]] = {
     "unclaimed": {},
     "unclaimed, without a public address": {"mail_link": ""},
@@ -98,9 +96,9 @@ def alert(kind: str = "reply.interested", **state: Any) -> Alert:
     )
     given = {"reply": REPLY, **state.pop("event", {})}
     event = Event(kind=kind, lead=lead, sequence="Q3 founders", step=2, inbox="s@mail.example", **given)
-    return Alert(
-        **{"id": "al_1", "event": event, "received_at": NOON.timestamp(), "mail_link": LINK, **state}
-    )
+    at = NOON.timestamp()
+    with_link = CARDS.on_card(Alert(id="al_1", event=Event(kind=kind, lead=lead), received_at=at))
+    return replace(with_link, **{"event": event, **state})
 
 
 def whole(kind: str = "reply.interested", **state: Any) -> Message:
@@ -117,7 +115,7 @@ def posted(kind: str, *alerts: Alert, note: Card | None = None, mention: str = "
         )
         for n, one in enumerate(alerts)
     ]  # fmt: skip
-    return rendering.message(posts, several=False)
+    return rendering.message(posts)
 
 
 def reminder(what: str, kind: str, **state: Any) -> Message:
@@ -144,7 +142,7 @@ def later(one: AuditEntry, *states: Now | None) -> AuditEntry:
 
 
 def line(one: AuditEntry, **card: Any) -> Message:
-    return changes.message(one, Card(title="", **card))
+    return rendering.change_message(one, Card(title="", **card))
 
 
 INCIDENT = Incident(
@@ -162,7 +160,7 @@ ENDED = Job(
 
 
 def guarded(one: AuditEntry) -> Message:
-    return changes.message(one, cards.paused(INCIDENT, ["Fintech"], left=(), failed=(), cut=""))
+    return rendering.change_message(one, paused_card(INCIDENT, ["Fintech"], left=(), failed=(), cut=""))
 
 
 def broken(code: Code = Code.MISSING) -> CheckReport:
@@ -261,29 +259,31 @@ OTHERS: dict[str, Callable[[], Message]] = {
         later(entry("Fintech"), Now(status="paused", ends_at=MONDAY, by="@ann"))
     ),
     "resumption": lambda: line(entry("Fintech", until=None, effect="resumed")),
-    "history, undone": lambda: changes.history(entry("Fintech", undoes=7)),
-    "history, ended": lambda: changes.history(
+    "history, undone": lambda: rendering.change_history(entry("Fintech", undoes=7)),
+    "history, ended": lambda: rendering.change_history(
         entry("Fintech", by=Actor(name="outreach", face="bot"), effect="resumed")
     ),
-    "history, paused until another time": lambda: changes.history(entry("Fintech", reason="a storm")),
+    "history, paused until another time": lambda: rendering.change_history(
+        entry("Fintech", reason="a storm")
+    ),
     "end of a pause that no message told": lambda: card_blocks.render(ended_card({ENDED: False})),
     "guardrail, paused": lambda: guarded(entry("Fintech", by=MANY)),
     "guardrail, undone": lambda: guarded(entry("Fintech", by=MANY, undone_by="@ann")),
     "guardrail, ended": lambda: guarded(later(entry("Fintech", by=MANY), Now(status="active"))),
     "guardrail, refused": lambda: card_blocks.render(
-        cards.not_paused(INCIDENT, "The service did not confirm the pause.", failed=True)
+        _card(INCIDENT, "did not pause", "The service did not confirm the pause.", failure=True)
     ),
     "guardrail, suggests": lambda: card_blocks.render(
-        cards.finding(INCIDENT, rules.parse(RULE), target="sq_1")
+        finding_card(INCIDENT, rules.parse(RULE), target="sq_1")
     ),
     "guardrail, tells": lambda: card_blocks.render(
-        cards.finding(
+        finding_card(
             replace(INCIDENT, sentence=TELLS, label="mail.example"),
             rules.parse(TELLS),
             target="domain:mail.example",
         )
     ),
-    "guardrail, over": lambda: card_blocks.render(cards.over(INCIDENT)),
+    "guardrail, over": lambda: card_blocks.render(over_card(INCIDENT)),
     "domain, not looked at yet": domain,
     "domain, resting": lambda: domain("resting"),
     "domain, acknowledged, with a rule's finding": lambda: domain(

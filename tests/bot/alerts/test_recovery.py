@@ -11,7 +11,7 @@ import pytest
 
 from bot.alerts import domains
 from bot.commands.context import open_contexts
-from bot.jobs.history_sampler import HistorySampler
+from bot.jobs.samples import HistorySampler
 from sandbox.service import Service
 from sandbox.slack import seed
 from shared import settings as shared_settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.alerts.routing import Routes
+from bot.delivery.routing import Routes
 from shared.api.events import Event
 from shared.records.records import Subscription
 
@@ -28,7 +28,5 @@ def test_a_subscription_matches_exactly_and_posts_once_per_channel(
     event = Event(kind="lead.bounced", sequence="Q3 founders", inbox="sam@mail.example")
     given = {"channel": "C2", "event": "lead.bounced", **wanted}
     subscription = Subscription(**given)  # type: ignore[arg-type] # texts alone
-    targets = Routes(alert_channels={"w": "C1"}).targets(
-        event, workspace="w", subscriptions=[subscription, subscription]
-    )
+    targets = Routes(alert_channels={"w": "C1"}).targets(event, "w", [subscription, subscription], now=0.0)
     assert [target.channel for target in targets] == (["C2"] if matches else [])

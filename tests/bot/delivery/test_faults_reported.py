@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.delivery.router import isolated
+from bot.delivery import routing
 from sandbox.slack import seed
+from shared.api.events import Event
 from shared.records.records import AlertsSummary
 from shared.store import Store
 from shared.store.db import schema
 from shared.store.db.engine import Transaction
-from shared.store.deliveries import Arrival, Decision, PendingDelivery
+from shared.store.deliveries import Arrival
 from shared.store.messages import PlannedPost, put_paint
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.kit.waiting import until
@@ -154,13 +155,18 @@ async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_rep
     await until(claimed)
 
 
-async def test_a_delivery_that_the_bot_stumbles_over_is_kept_and_stops_no_other(store: Store) -> None:
-    def stumbling(pending: PendingDelivery) -> Decision:
-        return Decision(kind=json.loads(pending.body)["event"])
+async def test_a_delivery_that_the_bot_stumbles_over_is_kept_and_stops_no_other(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumbling(body: bytes) -> Event:
+        return Event(kind=json.loads(body)["event"])
+
+    monkeypatch.setattr(routing, "read_event", stumbling)
+    decide = routing.Routes(alert_channels={}).decide
 
     bodies = [b"[]", b'{"event":"lead.replied"}']
     batch = [Arrival(workspace="default", body=body, at=1.0) for body in bodies]
     await store.arrivals.append(batch)
-    decided = await store.deliveries.route(isolated(stumbling))
+    decided = await store.deliveries.route(decide)
     assert [decision.problem != "" for _, decision in decided] == [True, False]
-    assert await store.deliveries.route(isolated(stumbling)) == []
+    assert await store.deliveries.route(decide) == []

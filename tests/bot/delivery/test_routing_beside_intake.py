@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.alerts.routing import Routes
-from bot.delivery.router import ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE, Router
+from bot.delivery.routing import ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE, Router, Routes
 from bot.runtime import DeliverySignals
 from shared.store import Store
 from shared.store.db.schema import deliveries

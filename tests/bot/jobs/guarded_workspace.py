@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from bot.alerts import rendering
 from bot.commands.context import CommandContexts
-from bot.guardrails.samples import GuardrailSampler
 from bot.guardrails.watch import GuardrailWatch
+from bot.jobs.samples import GuardrailSampler
 from shared.domain.card import Card
 from shared.guardrails.catalog import SHIPPED
 from shared.records.audit import AuditEntry

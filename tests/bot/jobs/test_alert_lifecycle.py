@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.alerts.reminders import Reminders, times_of
-from bot.alerts.routing import Routes
 from bot.commands.alerts import alert_actions
+from bot.delivery.routing import Routes
+from bot.jobs.reminders import Reminders, times_of
 from shared.api.events import Event
 from shared.settings.sections import AlertPolicy, RouteRule, Routing
 from shared.storage.database import parse_url
@@ -42,14 +42,14 @@ async def test_two_processes_and_a_restart_say_a_thing_once(
 
 def test_subscriptions_decide_the_form_and_rules_decide_the_mention() -> None:
     rule = RouteRule(channel=CHANNEL, events=("reply.interested",), condensed=True, mention="U0ANN")
-    (target,) = routes(rules=(rule,)).targets(Event(kind="reply.interested"), workspace="default")
+    (target,) = routes(rules=(rule,)).targets(Event(kind="reply.interested"), "default", now=0.0)
     assert (target.channel, target.condensed, target.mention) == (CHANNEL, True, "U0ANN")
 
 
 def test_without_an_alert_channel_alerts_go_to_the_fallback() -> None:
     lost = Routes(alert_channels={}, routing=Routing(fallback="C7"))
-    assert [one.channel for one in lost.targets(Event(kind="domain.paused"), workspace="w")] == ["C7"]
-    assert not lost.targets(Event(kind="lead.bounced"), workspace="w")
+    assert [one.channel for one in lost.targets(Event(kind="domain.paused"), "w", now=0.0)] == ["C7"]
+    assert not lost.targets(Event(kind="lead.bounced"), "w", now=0.0)
 
 
 PAUSED = json.dumps(

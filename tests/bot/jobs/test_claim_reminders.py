@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bot.alerts.reminders import Reminders
-from bot.alerts.routing import Routes
+from bot.delivery.routing import Routes
+from bot.jobs.reminders import Reminders
 from shared.api.events import Event
 from shared.domain.alert import Alert
 from shared.settings.sections import AlertPolicy, Routing

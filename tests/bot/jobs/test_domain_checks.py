@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from bot.alerts import rendering
-from bot.alerts.routing import Routes
+from bot.delivery.routing import Routes
 from bot.jobs.domain_checks import DomainChecks
 from bot.worker import Kind
 from shared.api.models import Inbox
@@ -39,7 +39,7 @@ class Checked:
 
     @property
     def kind(self) -> Kind:
-        return Kind(name=jobs.DOMAIN, handle=self.job, alone=True, renewed=True)
+        return Kind(name=jobs.DOMAIN, one=self.job.check, alone=True, renewed=True)
 
     async def look(self, *, after: float = 0.0) -> list[Post]:
         """What is posted after the next check."""
@@ -50,7 +50,7 @@ class Checked:
 
 
 def card_of(post: Post) -> Card:
-    return rendering.card_of(post, several=False)
+    return rendering.card_of(post)
 
 
 def facts(card: Card) -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import pytest
 import sqlalchemy as sa
 
-from bot.guardrails.account import RELOAD_SECONDS
+from bot.guardrails.watch import RELOAD_SECONDS
 from shared.guardrails.activity import Activity
 from shared.guardrails.rule import Metric, Scope
 from shared.records.guardrails import CountSample, Happening

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.guardrails import acts, samples
+from bot.guardrails import acts
+from bot.jobs import samples
 from shared.records.guardrails import Switch
 from shared.records.records import RecordsUnavailable
 from tests.bot.jobs.guarded_workspace import GuardedWorkspace

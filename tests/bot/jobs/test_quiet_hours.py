@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.alerts.routing import Routes
+from bot.delivery.routing import Routes
 from shared.records.records import Subscription
 from shared.settings.sections import ChannelPolicy, Routing
 from shared.store.deliveries import PendingDelivery

@@ -65,7 +65,7 @@ async def test_a_paused_domain_is_reminded_of_ever_more_rarely_until_it_is_ackno
     clock.now += 24 * HOUR
     assert await reminded(store, clock) == []
     left = {
-        rendering.card_of(post, several=False).text
+        rendering.card_of(post).text
         for (post,) in await claim_repaints(store, limit=50)
         if post.kind != "alert"
     }
@@ -93,7 +93,7 @@ async def test_the_return_of_an_absent_lead_is_announced_once(store: Store, cloc
     await store.alerts.act(post.alert_id, "snooze", ANN, until=clock.now + HOUR)
     clock.now += HOUR + 1
     (back,) = await sweep(store, clock)
-    card = rendering.card_of(back, several=False)
+    card = rendering.card_of(back)
     assert (back.kind, back.mention) == ("returned", "")
     assert card.title == "Ada is back"
     assert [button.line for button in card.buttons] == [f"lead {post.alert_id}"]

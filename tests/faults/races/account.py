@@ -13,8 +13,8 @@ from urllib.parse import unquote
 import httpx
 import sqlalchemy as sa
 
-from bot.alerts.routing import Routes
 from bot.commands.context import CommandContexts
+from bot.delivery.routing import Routes
 from bot.guardrails.acts import GuardrailActs
 from bot.guardrails.watch import GuardrailWatch
 from bot.jobs import due

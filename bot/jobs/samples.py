@@ -1,4 +1,4 @@
-"""Records the data for guardrails: the counts of each day so far, and the health of every inbox."""
+"""Reads the service regularly: counts and health for the guardrails, and everything for the history."""
 
 from __future__ import annotations
 
@@ -6,26 +6,30 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 
 import structlog
 
 from bot.commands.context import CommandContexts
-from bot.guardrails.account import NEVER, Account
+from bot.guardrails.watch import NEVER, Account
 from bot.runtime import visit
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
-from shared.domain.snapshot import service_day
+from shared.domain.snapshot import SOURCES, Snapshot, refresh, service_day
 from shared.domain.totals import totals
 from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.rule import subject_key
+from shared.history.history import History
 from shared.records.guardrails import CLOSED, HEALTH, POLL, CountSample, day_of, number_of
+from shared.records.history import HistoryUnavailable
 from shared.store import Store
 
 EVERY = 300.0
-"""Seconds between two readings: four requests each."""
+"""Seconds between two readings for the guardrails: four requests each."""
+HISTORY_EVERY = 900.0
+"""Seconds between two readings of everything: nine requests each."""
 BACKFILL = 30
 """Days whose whole counts are read once, so that rules and backtests know a past."""
 DAYS_READ_AT_ONCE = 10
@@ -131,3 +135,25 @@ async def _read_day(
             )
             samples.append(sample)
     return samples
+
+
+class HistorySampler:
+    """`keep` regularly; several processes and dashboards can, and nothing is stored twice."""
+
+    def __init__(self, contexts: CommandContexts, history: History) -> None:
+        self._contexts, self._history = contexts, history
+
+    async def sample(self) -> None:
+        await visit(self._contexts.clients, self._sample)
+
+    async def _sample(self, name: str) -> None:
+        now, client = datetime.now(UTC), self._contexts.clients[name]
+        snapshot = Snapshot(workspace=name)
+        for source in SOURCES.values():
+            snapshot = await refresh(snapshot, source, client, now=now)
+            if snapshot.reading(source).error:
+                break  # no nine requests to a service that is down
+        try:
+            await self._history.add(snapshot, now=now)
+        except HistoryUnavailable as error:
+            log.warning("history not stored", workspace=name, error=type(error).__name__)

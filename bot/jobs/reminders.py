@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.alerts.cards import LABELS, about, reply_card, span
-from bot.alerts.links import Links
-from bot.alerts.rendering import NO_LINKS, on_card, write_note
-from bot.alerts.routing import Routes
+from bot.alerts.cards import LABELS, PLAIN_CARDS, CardSettings, about, reply_card, span
+from bot.alerts.rendering import write_note
 from bot.blockkit.actions import ACK, LEAD, OnAlert
+from bot.delivery.routing import Routes
 from shared.api.event_kinds import kind_of
 from shared.commands.replies import Replies
 from shared.domain.alert import Alert
@@ -127,10 +126,10 @@ class Reminders:
         routes: Routes,
         *,
         planned: Callable[[], None],
-        links: Links = NO_LINKS,
+        cards: CardSettings = PLAIN_CARDS,
     ) -> None:
         self._store, self._policy, self._routes = store, alert_policy, routes
-        self._planned, self._links = planned, links
+        self._planned, self._cards = planned, cards
         self._words = ReminderWords(
             times=times_of(alert_policy),
             due=self.plan,
@@ -191,7 +190,7 @@ class Reminders:
                 continue
             for reminder, mention in zip(group, mentions, strict=True):
                 card = reminder_card(
-                    reminder, now=now, links=self._links, passed=turns.get((reminder.alert.id, channel))
+                    reminder, now=now, cards=self._cards, passed=turns.get((reminder.alert.id, channel))
                 )
                 is_incident = what == UNACKNOWLEDGED
                 number = reminder.alert.ack_reminders if is_incident else reminder.round
@@ -242,7 +241,9 @@ def times_of(policy: AlertPolicy) -> ReminderTimes:
     )
 
 
-def reminder_card(due: Due, *, now: float, links: Links = NO_LINKS, passed: Passed | None = None) -> Card:
+def reminder_card(
+    due: Due, *, now: float, cards: CardSettings = PLAIN_CARDS, passed: Passed | None = None
+) -> Card:
     """The card of one reminder; an escalation is the whole card, for it may be in a channel that doesn't have it."""
     alert, words = due.alert, _WORDS[what_of(due)]
     values = {
@@ -261,7 +262,7 @@ def reminder_card(due: Due, *, now: float, links: Links = NO_LINKS, passed: Pass
         values["turn"] = f"@{turn.name or turn.owner}'s" if turn.owner else "Anyone's"
     title, text = words.title.format(**values), (words.text.format(**values),)
     if due.what == "escalate":
-        whole = reply_card(on_card(alert, several=False, links=links))
+        whole = reply_card(cards.on_card(alert))
         return replace(whole, title=title, tone=words.tone, text=text)
     action = OnAlert(verb=words.button, alert=alert.id)
     button = Button(label=LABELS[words.button], action=action, tone=Tone.GOOD)
