@@ -99,15 +99,14 @@ def _repairs(problems: Sequence[CheckReport]) -> str:
     """A line for each problem with what to do; a record that is known whole stands below, to copy."""
     lines = []
     for problem in problems:
-        record = problem.advice.value if problem.advice else ""
-        to_do = clip(advice_of(problem).removesuffix(record).rstrip(" :"), length=LINE)
+        to_do = clip(advice_of(problem).removesuffix(problem.publish).rstrip(" :"), length=LINE)
         lines.append(f"{headline(problem)}. {to_do}".strip())
     return "\n".join(lines)
 
 
 def _records_to_publish(problems: Sequence[CheckReport]) -> str:
     """The records as they should be, a line each, in the order of the problems."""
-    return "\n".join(check.advice.value for check in problems if check.advice and check.advice.value)[:RECORD]
+    return "\n".join(check.publish for check in problems if check.publish)[:RECORD]
 
 
 def _summary(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -18,9 +18,8 @@ from bot.alerts.rendering import write_note
 from shared.api.models import Inbox
 from shared.domain.dns_facts import in_dns
 from shared.domain.wall_clock import moment
-from shared.domain_health.following import Followed
 from shared.domain_health.lookup import Lookup, Pace, resolvers_of, system_resolvers
-from shared.domain_health.report import CheckReport, Value
+from shared.domain_health.report import CheckReport, Followed, Value
 from shared.settings.sections import DnsSection, Routing
 from shared.store import Store
 from shared.store.domains import DueDomain, News

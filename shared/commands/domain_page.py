@@ -17,10 +17,10 @@ from shared.domain.dns_facts import (
     advice,
     as_data,
     change_of,
+    check_text,
     dns_fact,
     dns_facts,
     in_dns,
-    problem_text,
     problems_of,
 )
 from shared.domain.health import DomainHealth, roll_up, show_counts, worst
@@ -159,7 +159,7 @@ def _why(page: Page, context: CommandContext) -> tuple[str, ...]:
     for problem in problems_of(page.report, now=page.now):
         # What broke before the pause may have led to it; what broke after it can't have.
         is_first = pause and problem.since and problem.since <= pause.at
-        broke = problem_text(problem, now=page.now, zone=context.zone)
+        broke = check_text(problem, now=page.now, zone=context.zone)
         causes.append(f"{broke}{', before it was paused' if is_first else ''}.")
     if pause and not pause.recovered_at:
         reason = f": {pause.reason}" if pause.reason else ""

@@ -9,16 +9,14 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from shared.domain.card import Fact, Tone
-from shared.domain_health.report import Action, CheckReport, Code, DomainChange, DomainReport, Value
+from shared.domain_health.report import Check, CheckReport, Code, DomainChange, DomainReport, Value
 from shared.text.formats import show_number, show_some, show_span, show_time
 
 OLD = timedelta(days=1)
 """A reading tells nothing about now after this long: the bot checks every few hours."""
-TONES: Mapping[Value, Tone] = {Value.GOOD: Tone.GOOD, Value.PROBLEM: Tone.BAD, Value.UNKNOWN: Tone.UNKNOWN}
+_TONES: Mapping[Value, Tone] = {Value.GOOD: Tone.GOOD, Value.PROBLEM: Tone.BAD, Value.UNKNOWN: Tone.UNKNOWN}
 _STATES: Mapping[Code, str] = {
     Code.FINE: "good",
-    Code.NEUTRAL: "good, but it doesn't say what to do with mail from other servers",
-    Code.NO_POLICY: "good, but without a policy (p=)",
     Code.NOT_CHECKED: "not checked yet",
     Code.TIMEOUT: "unknown: the resolver didn't answer",
     Code.SERVER_FAILURE: "unknown: the resolver couldn't read the zone (SERVFAIL)",
@@ -38,56 +36,59 @@ _STATES: Mapping[Code, str] = {
     Code.BROKEN_INCLUDE: "{about} has no valid SPF record, which breaks this one",
     Code.ALLOWS_ALL: "the record allows every server to send (+all)",
     Code.KEY_GONE: "the key of {about} is gone",
+    Code.KEY_INVALID: "the key of {about} is invalid",
     Code.KEY_REVOKED: "the key of {about} is revoked",
     Code.KEY_WEAK: "the key of {about} is too weak",
 }
-_KNOWN_RECORD: Mapping[Action, str] = {
-    Action.ADD: "Add this {record}: {value}",
-    Action.MERGE: "Merge them into one {record}: {value}",
-    Action.KEEP: "Keep this {record}, and delete the others: {value}",
-    Action.REPLACE: "Replace the {record} with: {value}",
-    Action.RESTORE: "Restore the {record}: {value}",
+_FEWER_LOOKUPS = "Remove includes that you no longer need from the {record}, or name addresses instead."
+_NEW_KEY = "Create a new key of 2,048 bits with your provider, and publish it as the {record}."
+_ADVICE: Mapping[Code, str] = {
+    Code.NO_DOMAIN: "Ask your registrar whether {place} has expired or lost its name servers.",
+    Code.MISSING: "Add the {record} that your provider names.",
+    Code.SEVERAL: "Merge them into one {record}.",
+    Code.TOO_MANY_LOOKUPS: _FEWER_LOOKUPS,
+    Code.TOO_MANY_VOIDS: _FEWER_LOOKUPS,
+    Code.LOOP: "Remove or correct {about} in the {record}.",
+    Code.BROKEN_INCLUDE: "Remove or correct {about} in the {record}.",
+    Code.KEY_GONE: "Restore the {record}.",
+    Code.KEY_INVALID: _NEW_KEY,
+    Code.KEY_REVOKED: _NEW_KEY,
+    Code.KEY_WEAK: _NEW_KEY,
+}
+_PUBLISH: Mapping[Code, str] = {
+    Code.MISSING: "Add this {record}: {publish}",
+    Code.SEVERAL: "Merge them into one {record}: {publish}",
+    Code.KEY_GONE: "Restore the {record}: {publish}",
 }
 """The advice where the whole record can be given."""
-_ADVICE: Mapping[Action, str] = {
-    Action.ADD: "Add the {record} that your provider names.",
-    Action.MERGE: "Merge them into one {record}.",
-    Action.KEEP: "Keep one {record}, and delete the others.",
-    Action.REPLACE: "Correct the {record}{in_brackets}.",
-    Action.REMOVE_LOOKUPS: "Remove includes that you no longer need from the {record}, or name addresses instead.",
-    Action.FIX_INCLUDE: "Remove or correct {about} in the {record}.",
-    Action.RESTORE: "Restore the {record}.",
-    Action.NEW_KEY: "Create a new key of 2,048 bits with your provider, and publish it as the {record}.",
-    Action.RENEW_DOMAIN: "Ask your registrar whether {name} has expired or lost its name servers.",
-}
 
 
-def state_of(check: CheckReport) -> str:
-    """The state of a check, without its name: `2 records, and only one is allowed`, `no record`, `good`."""
-    about = check.about
-    return _STATES[check.code].format(
-        count=check.count, about=about, in_brackets=f" ({about})" if about else ""
+def _words(template: str, check: CheckReport) -> str:
+    kind = "MX" if check.check is Check.MX else "TXT"
+    return template.format(
+        record=f"{kind} record at {check.place}",
+        place=check.place,
+        publish=check.publish,
+        count=check.count,
+        about=check.about,
+        in_brackets=f" ({check.about})" if check.about else "",
     )
 
 
 def headline(check: CheckReport) -> str:
     """`SPF: 2 records, and only one is allowed`."""
-    return f"{check.check.upper()}: {state_of(check)}"
+    return f"{check.check.upper()}: {_words(_STATES[check.code], check)}"
 
 
 def advice_of(check: CheckReport) -> str:
     """The advice about a problem, with the whole record where it can be known; empty where there is nothing to do."""
-    advice = check.advice
-    if advice is None or check.value is not Value.PROBLEM:
+    if check.value is not Value.PROBLEM or not check.place:
         return ""
-    sentence = (_KNOWN_RECORD.get(advice.action) if advice.value else None) or _ADVICE[advice.action]
-    return sentence.format(
-        record=f"{advice.type} record at {advice.name}",
-        value=advice.value,
-        name=advice.name,
-        about=advice.about,
-        in_brackets=f" ({advice.about})" if advice.about else "",
-    )
+    # A record that was there before is put back as it was.
+    code = Code.KEY_GONE if check.code is Code.MISSING and check.last_good else check.code
+    if check.publish:
+        return _words(_PUBLISH.get(code, "Replace the {record} with: {publish}"), check)
+    return _words(_ADVICE.get(code, "Correct the {record}{in_brackets}."), check)
 
 
 def change_of(change: DomainChange) -> str:
@@ -98,32 +99,18 @@ def change_of(change: DomainChange) -> str:
     return f"{name}: the record changed" if change.after.value is Value.GOOD else headline(change.after)
 
 
-def is_old(check: CheckReport, now: datetime) -> bool:
-    """True if a check says nothing about now."""
+def _is_old(check: CheckReport, now: datetime) -> bool:
+    """Return whether a check says nothing about now."""
     return check.checked_at is None or now - check.checked_at > OLD
 
 
 def problems_of(report: DomainReport | None, *, now: datetime) -> Sequence[CheckReport]:
     """The problems known now, confirmed by two resolvers."""
-    return [problem for problem in report.problems if not is_old(problem, now)] if report else []
-
-
-def problem_text(check: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
-    """`SPF: 2 records, and only one is allowed, since 14:02 UTC`."""
-    return f"{headline(check)}{_since(check, now=now, zone=zone)}"
-
-
-def _since(check: CheckReport, *, now: datetime, zone: tzinfo) -> str:
-    """Since when it is known: what was so at the first check began before."""
-    begin = "since" if check.last_good else "at least since"
-    return f", {begin} {show_time(check.since, now=now, zone=zone)}" if check.since else ""
+    return [problem for problem in report.problems if not _is_old(problem, now)] if report else []
 
 
 def dns_fact(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) -> Fact:
     """The DNS of a domain in one line."""
-    if problems := problems_of(report, now=now):
-        texts = [problem_text(problem, now=now, zone=zone) for problem in problems]
-        return Fact("DNS", "; ".join(texts), tone=Tone.BAD)
     if report is None or report.checked_at is None:
         return Fact("DNS", "unknown: not checked yet", tone=Tone.UNKNOWN)
     age = show_span(now - report.checked_at)
@@ -132,24 +119,32 @@ def dns_fact(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) 
         return Fact("DNS", f"unknown: last checked {age} ago", tone=Tone.UNKNOWN)
     if report.value is Value.GOOD:
         return Fact("DNS", f"good, checked {age} ago", tone=Tone.GOOD)
-    unread = [_check_fact(one, now=now, zone=zone) for one in report.needed if one.value is not Value.GOOD]
-    text = "; ".join(f"{fact.label}: {fact.value}" for fact in unread)
-    return Fact("DNS", text, tone=Tone.UNKNOWN)
+    problems = problems_of(report, now=now)
+    checks = problems or [one for one in report.needed if one.value is not Value.GOOD]
+    texts = [check_text(one, now=now, zone=zone) for one in checks]
+    return Fact("DNS", "; ".join(texts), tone=Tone.BAD if problems else Tone.UNKNOWN)
+
+
+def check_text(check: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
+    """`SPF: 2 records, and only one is allowed, since 14:02 UTC`."""
+    fact = _check_fact(check, now=now, zone=zone)
+    return f"{fact.label}: {fact.value}"
 
 
 def _check_fact(check: CheckReport, *, now: datetime, zone: tzinfo) -> Fact:
     """A check: a problem with its beginning, an unknown one with its last good reading."""
-    name, text, tone = check.check.upper(), state_of(check), TONES[check.value]
-    if is_old(check, now):
-        tone = Tone.UNKNOWN
-        if check.checked_at:
-            text = f"unknown: last checked {show_span(now - check.checked_at)} ago"
-    elif check.value is Value.PROBLEM:
-        text += _since(check, now=now, zone=zone)
+    name, text, tone = check.check.upper(), _words(_STATES[check.code], check), _TONES[check.value]
+    if _is_old(check, now):
+        age = f": last checked {show_span(now - check.checked_at)} ago" if check.checked_at else ""
+        return Fact(name, f"unknown{age}", tone=Tone.UNKNOWN)
+    if check.value is Value.PROBLEM and check.since:
+        # What was so at the first check began before.
+        begin = "since" if check.last_good else "at least since"
+        text += f", {begin} {show_time(check.since, now=now, zone=zone)}"
+    if check.value is Value.PROBLEM and not check.confirmed:
         # One resolver may lie or lag: what it alone says is shown, but colours nothing red.
-        if not check.confirmed:
-            text, tone = f"{text} (one resolver says so, not yet confirmed)", Tone.WARN
-    elif check.value is Value.UNKNOWN and check.last_good:
+        text, tone = f"{text} (one resolver says so, not yet confirmed)", Tone.WARN
+    if check.value is Value.UNKNOWN and check.last_good:
         text += f"; last good {show_span(now - check.last_good.at)} ago"
     return Fact(name, text, tone=tone)
 
@@ -217,7 +212,7 @@ def as_data(report: DomainReport | None, *, now: datetime) -> dict[str, object]:
         "checks": [
             {
                 "check": str(check.check),
-                "value": None if is_old(check, now) or check.value is Value.UNKNOWN else str(check.value),
+                "value": None if _is_old(check, now) or check.value is Value.UNKNOWN else str(check.value),
                 "confirmed": check.confirmed,
                 "code": str(check.code),
                 "about": check.about or None,

@@ -1,35 +1,56 @@
-"""The checks of a domain's DNS: MX, SPF, DMARC and DKIM, each from what it asks. Pure."""
+"""The checks of a domain's DNS: MX, SPF, DMARC and DKIM, each from what it asks. Pure.
+
+Whoever makes the checks brings the resolver, or a zone.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import ipaddress
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 from publicsuffixlist import PublicSuffixList
 
-from shared.domain_health import spf
-from shared.domain_health.answers import Ask, Failed, texts_at
-from shared.domain_health.report import Action, Advice, Check, CheckReport, Code, Value
+from shared.domain_health.report import Check, CheckReport, Code, Value
+from shared.frozen import frozen
 from shared.text.sanitize import visible
 
 MOST_RECORDS, LONGEST_RECORD = 5, 500
 """A report keeps at most so many records, and so many characters of each."""
 LONGEST = 16_384
-"""Characters of a DMARC or DKIM record that is read; a key of 16,384 bits has 2,700."""
-_SPF_OF: Mapping[str, str] = {
-    "google.com": "include:_spf.google.com",
-    "googlemail.com": "include:_spf.google.com",
-    "outlook.com": "include:spf.protection.outlook.com",
-    "zoho.com": "include:zohomail.com",
-    "zoho.eu": "include:zohomail.eu",
-    "messagingengine.com": "include:spf.messagingengine.com",
-    "protonmail.ch": "include:_spf.protonmail.ch",
-}
-"""The includes that hosts of mailboxes ask their customers for, by the end of the names of their MX."""
+"""Characters of a record that is read; a key of 16,384 bits has 2,700."""
+
+
+@frozen
+class Answer:
+    """A resolver's answer: the records of a name and type, none where there are none."""
+
+    records: tuple[bytes, ...] = ()
+    """TXT as text, with its strings joined (RFC 7208, 3.3); others as zone files write them."""
+    is_gone: bool = False
+    """There is no such name; else there may be no records of this type."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The records, bytes beyond ASCII as they are, one character each."""
+        return tuple(record.decode("latin-1") for record in self.records)
+
+
+class Failed(Exception):
+    """An answer that a check needs is unknown: what DNS has there was not learned."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        super().__init__(code)
+
+
+Ask = Callable[[str, str], Awaitable[Answer]]
+"""Looks a name and type up. Raises `Failed`."""
 
 
 async def judge(
@@ -64,36 +85,36 @@ def _shown(text: str) -> str:
     return read if len(read) <= LONGEST_RECORD else f"{read[: LONGEST_RECORD - 1]}…"
 
 
-def _whole(record: str) -> str:
-    """A record to publish; empty where it is too long to be shown whole, or isn't what it looks like."""
-    return record if len(record) <= LONGEST_RECORD and record.isascii() and record.isprintable() else ""
-
-
-def _good(check: Check, records: Sequence[str], code: Code = Code.FINE) -> CheckReport:
+def _good(check: Check, records: Sequence[str]) -> CheckReport:
     texts = tuple(map(_shown, records[:MOST_RECORDS]))
-    return CheckReport(check=check, value=Value.GOOD, code=code, records=texts)
+    return CheckReport(check=check, value=Value.GOOD, code=Code.FINE, records=texts, count=len(records))
 
 
-def _problem(check: Check, code: Code, advice: Advice, records: Sequence[str] = ()) -> CheckReport:
-    """A problem; what its advice is about is what the code is about."""
-    found = _good(check, records, code)
-    return replace(found, value=Value.PROBLEM, about=advice.about, advice=advice)
-
-
-def _no_domain(check: Check, domain: str) -> CheckReport:
-    return _problem(check, Code.NO_DOMAIN, Advice(action=Action.RENEW_DOMAIN, name=domain, type=""))
+def _problem(
+    check: Check, code: Code, place: str, records: Sequence[str] = (), *, publish: str = "", about: str = ""
+) -> CheckReport:
+    """A problem of the record at a place, with the record to publish there."""
+    # Published in part, or as it only looks, a record would do harm.
+    is_safe = len(publish) <= LONGEST_RECORD and publish.isascii() and publish.isprintable()
+    return replace(
+        _good(check, records),
+        value=Value.PROBLEM,
+        code=code,
+        place=place,
+        publish=publish if is_safe else "",
+        about=_shown(about),
+    )
 
 
 async def _check_mx(domain: str, ask: Ask) -> CheckReport:
     answer = await ask(domain, "MX")
     if answer.is_gone:
-        return _no_domain(Check.MX, domain)
-    records = sorted(record.decode("latin-1") for record in answer.records)
+        return _problem(Check.MX, Code.NO_DOMAIN, domain)
+    records = sorted(answer.texts)
     if not records:
-        return _problem(Check.MX, Code.MISSING, Advice(action=Action.ADD, name=domain, type="MX"))
+        return _problem(Check.MX, Code.MISSING, domain)
     if not any(map(_host, records)):  # RFC 7505
-        advice = Advice(action=Action.REPLACE, name=domain, type="MX")
-        return _problem(Check.MX, Code.NULL_MX, advice, records)
+        return _problem(Check.MX, Code.NULL_MX, domain, records)
     return _good(Check.MX, records)
 
 
@@ -101,48 +122,187 @@ def _host(record: str) -> str:
     return record.rpartition(" ")[2].rstrip(".").lower()
 
 
+# -- SPF (RFC 7208): its syntax, and the look-ups that a receiver makes for it
+
+MOST_LOOKUPS, MOST_VOIDS = 10, 2
+"""RFC 7208, 4.6.4."""
+_VERSION = re.compile(r"v=spf1(?: |$)", re.IGNORECASE)
+_LENGTHS = r"(?:/(?:3[0-2]|[12]?\d))?(?://(?:12[0-8]|1[01]\d|[1-9]?\d))?"
+_DOMAIN = r":(?:%\{[^}]*\}|[^\s/{}])+"  # a slash within a macro is a delimiter of its own
+_MACRO = re.compile(r"%(?:\{[a-z]\d*r?[.\-+,/_=]*\}|%|_|-)", re.IGNORECASE)
+_MECHANISM = re.compile(
+    rf"([+\-?~]?)(all|(?:include|exists){_DOMAIN}|ptr(?:{_DOMAIN})?|(?:a|mx)(?:{_DOMAIN})?{_LENGTHS}|ip[46]:.+)",
+    re.IGNORECASE,
+)
+_MODIFIER = re.compile(r"([a-z][a-z0-9_.\-]*)=(.*)", re.IGNORECASE | re.DOTALL)
+_ASKING = frozenset({"include", "a", "mx", "ptr", "exists", "redirect"})
+"""The terms for which a receiver looks something up."""
+_ALL, _REDIRECT = "all", "redirect"
+_SPF_OF: Mapping[str, str] = {
+    "google.com": "include:_spf.google.com",
+    "googlemail.com": "include:_spf.google.com",
+    "outlook.com": "include:spf.protection.outlook.com",
+    "zoho.com": "include:zohomail.com",
+    "zoho.eu": "include:zohomail.eu",
+    "messagingengine.com": "include:spf.messagingengine.com",
+    "protonmail.ch": "include:_spf.protonmail.ch",
+}
+"""The includes that hosts of mailboxes ask their customers for, by the end of the names of their MX."""
+
+
+class SpfProblem(Exception):
+    """A receiver answers `permerror` (RFC 7208, 2.6.7)."""
+
+    def __init__(self, code: Code, about: str = "") -> None:
+        self.code, self.about = code, about
+        super().__init__(code)
+
+
+class Term(NamedTuple):
+    """A mechanism, or a modifier, which has no qualifier; an empty domain is the record's own."""
+
+    name: str
+    qualifier: str
+    domain: str
+    text: str
+
+
 async def _check_spf(domain: str, ask: Ask) -> CheckReport:
-    if (await ask(domain, "TXT")).is_gone:
-        return _no_domain(Check.SPF, domain)
-    records = tuple(text for text in await texts_at(ask, domain) if spf.is_spf(text))
+    answer = await ask(domain, "TXT")
+    if answer.is_gone:
+        return _problem(Check.SPF, Code.NO_DOMAIN, domain)
+    records = [*filter(_VERSION.match, answer.texts)]
     if not records:
-        value = await _usual_spf(domain, ask)
-        return _problem(Check.SPF, Code.MISSING, Advice(action=Action.ADD, name=domain, value=value))
+        return _problem(Check.SPF, Code.MISSING, domain, publish=await _usual_spf(domain, ask))
     if len(records) > 1:
-        value = _whole(spf.merged(tuple(dict.fromkeys(records))))
-        advice = Advice(action=Action.MERGE, name=domain, value=value)
-        return replace(_problem(Check.SPF, Code.SEVERAL, advice, records), count=len(records))
-    return await _judge_spf(records[0], domain, ask)
-
-
-async def _judge_spf(record: str, domain: str, ask: Ask) -> CheckReport:
-    evaluation = spf.Evaluation(ask)
+        return _problem(Check.SPF, Code.SEVERAL, domain, records, publish=_merged(records))
+    (record,) = records
+    receiver = _Receiver(ask)
     try:
-        await evaluation.follow(record, domain)
-    except spf.SpfProblem as problem:
-        action = {
-            Code.TOO_MANY_LOOKUPS: Action.REMOVE_LOOKUPS,
-            Code.TOO_MANY_VOIDS: Action.REMOVE_LOOKUPS,
-            Code.SYNTAX: Action.REPLACE,
-        }.get(problem.code, Action.FIX_INCLUDE)
-        advice = Advice(action=action, name=domain, about=_shown(problem.about))
-        return replace(_problem(Check.SPF, problem.code, advice, (record,)), count=problem.count)
-    if evaluation.final == "+":
-        value = _whole(re.sub(r"\+?all\b", "~all", record, flags=re.IGNORECASE))
-        advice = Advice(action=Action.REPLACE, name=domain, value=value, about="+all")
-        return _problem(Check.SPF, Code.ALLOWS_ALL, advice, (record,))
-    code = Code.FINE if evaluation.final in {"-", "~"} else Code.NEUTRAL
-    return replace(_good(Check.SPF, (record,), code), count=evaluation.lookups)
+        await receiver.follow(record, domain)
+    except SpfProblem as problem:
+        return _problem(Check.SPF, problem.code, domain, records, about=problem.about)
+    if receiver.final == "+":
+        better = re.sub(r"\+?all\b", "~all", record, flags=re.IGNORECASE)
+        return _problem(Check.SPF, Code.ALLOWS_ALL, domain, records, publish=better, about="+all")
+    return _good(Check.SPF, records)
 
 
 async def _usual_spf(domain: str, ask: Ask) -> str:
     """The record that the host of the mailboxes asks for, where the MX tells who that is."""
     try:
-        hosts = [_host(record.decode("latin-1")) for record in (await ask(domain, "MX")).records]
+        hosts = map(_host, (await ask(domain, "MX")).texts)
     except Failed:
         return ""
-    includes = [text for end, text in _SPF_OF.items() for host in hosts if host.endswith(f".{end}")]
+    includes = [text for host in hosts for end, text in _SPF_OF.items() if host.endswith(f".{end}")]
     return f"v=spf1 {includes[0]} ~all" if includes else ""
+
+
+def _merged(records: Sequence[str]) -> str:
+    """One record instead of several: their mechanisms, once each; empty if one is invalid or has modifiers."""
+    try:
+        terms = [term for record in records for term in parse(record)]
+    except SpfProblem:
+        return ""
+    if not all(term.qualifier for term in terms):
+        return ""
+    finals = {term.qualifier for term in terms if term.name == _ALL}
+    mechanisms = dict.fromkeys(term.text for term in terms if term.name != _ALL)
+    return " ".join(["v=spf1", *mechanisms, "-all" if finals == {"-"} else "~all"])
+
+
+def parse(record: str) -> list[Term]:
+    """The terms of a record up to `all`, behind which nothing counts, and `redirect`. Raises `SpfProblem`."""
+    if len(record) > LONGEST:
+        raise SpfProblem(Code.SYNTAX)
+    terms = [_term(text) for text in record.split(" ")[1:] if text]
+    names = [term.name for term in terms]
+    if names.count(_REDIRECT) > 1:
+        raise SpfProblem(Code.SYNTAX, _REDIRECT)
+    if _ALL in names:  # it also makes a redirect of no effect, wherever that stands (6.1)
+        return [term for term in terms[: names.index(_ALL) + 1] if term.name != _REDIRECT]
+    # A redirect is followed when no mechanism matches, wherever it stands.
+    return sorted(terms, key=lambda term: term.name == _REDIRECT)
+
+
+def _term(text: str) -> Term:
+    """A mechanism (RFC 7208, section 12), or a modifier; those with another name than two are ignored (section 6)."""
+    mechanism, modifier = _MECHANISM.fullmatch(text), _MODIFIER.fullmatch(text)
+    if text.isascii() and text.isprintable() and "%" not in _MACRO.sub("", text):
+        if mechanism:
+            name, _, value = mechanism[2].lower().partition(":")
+            name, domain = name.partition("/")[0], re.sub(f"{_LENGTHS}$", "", value)
+            if name not in {"ip4", "ip6"} or _is_network(value, version=int(name[-1])):
+                return Term(name, mechanism[1] or "+", domain, text)
+        elif modifier and (modifier[2] or modifier[1].lower() != _REDIRECT):
+            return Term(modifier[1].lower(), "", modifier[2].lower(), text)
+    raise SpfProblem(Code.SYNTAX, text)
+
+
+def _is_network(value: str, *, version: int) -> bool:
+    try:
+        # Python also takes a mask, or a length with zeros before it.
+        length = value.partition("/")[2]
+        is_plain = not length or str(int(length)) == length
+        return is_plain and ipaddress.ip_network(value, strict=False).version == version
+    except ValueError:
+        return False
+
+
+class _Receiver:
+    """Follows a record as a receiver does for a mail that none of its mechanisms matches: to its end."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._chain: list[str] = []
+        """The domains whose records include one another, so that a loop is seen."""
+        self._lookups = self._voids = 0
+        self.final = ""
+        """The qualifier of `all`; empty: the record has none."""
+
+    async def follow(self, record: str, domain: str) -> None:
+        """Follow a record. Raises `SpfProblem` and `Failed`."""
+        self._chain.append(domain)
+        for term in parse(record):
+            if term.name == _ALL:
+                self.final = term.qualifier
+            if term.name not in _ASKING:
+                continue
+            self._lookups += 1
+            if self._lookups > MOST_LOOKUPS:
+                raise SpfProblem(Code.TOO_MANY_LOOKUPS, domain if len(self._chain) > 1 else "")
+            if "%" in term.domain:  # the name depends on the mail
+                continue
+            if term.name in {"include", _REDIRECT}:
+                await self._enter(term, term.domain.rstrip("."))
+            else:
+                await self._look_up(term, term.domain or domain)
+        self._chain.pop()
+
+    async def _look_up(self, term: Term, name: str) -> None:
+        records = (await self._ask(name, "MX" if term.name == "mx" else "A")).records
+        if not records and term.name in {"a", "ptr"}:
+            records = (await self._ask(name, "AAAA")).records
+        self._voids += not records
+        if self._voids > MOST_VOIDS:
+            raise SpfProblem(Code.TOO_MANY_VOIDS, term.text)
+
+    async def _enter(self, term: Term, name: str) -> None:
+        """Follow the record of another domain, which must have exactly one (sections 5.2 and 6.1)."""
+        if name in self._chain:
+            raise SpfProblem(Code.LOOP, name)
+        records = [*filter(_VERSION.match, (await self._ask(name, "TXT")).texts)]
+        if len(records) != 1:  # as fatal as one look-up in vain too many, and more to the point
+            raise SpfProblem(Code.BROKEN_INCLUDE, name)
+        final = self.final
+        try:
+            await self.follow(records[0], name)
+        except SpfProblem as problem:
+            if problem.code is Code.SYNTAX:
+                raise SpfProblem(Code.BROKEN_INCLUDE, name) from None
+            raise
+        if term.name != _REDIRECT:  # the `all` of an include decides nothing here
+            self.final = final
 
 
 # -- DMARC (RFC 9989, which replaced RFC 7489 in May 2026)
@@ -153,7 +313,8 @@ MOST_STEPS = 8
 """Names that are asked for a record, at most (RFC 9989, 4.10)."""
 _DMARC = re.compile(r"v[ \t]*=[ \t]*DMARC1[ \t]*(?:;|$)")
 _LIKE_DMARC = re.compile(r"\s*v\s*=\s*dmarc1", re.IGNORECASE)
-_REPORTS = re.compile(r"\s*mailto:[^\s,!@]+@[^\s,!@]+(?:![0-9]+[kmgt]?)?\s*")
+_REPORTS = re.compile(r"(?:^|,)\s*mailto:[^\s,!@]+@[^\s,!@]+")
+_LAX = "v=DMARC1; p=none"
 
 
 @cache
@@ -167,54 +328,39 @@ def organizational(domain: str) -> str:
 
 
 def _places(domain: str) -> Iterator[str]:
-    """The domains whose record may apply, the nearest first: itself, the organizational one, those between.
-
-    RFC 7489 looks at the first two. Where both have none, the tree walk of RFC 9989 finds the others.
-    """
-    yield domain
-    above = organizational(domain)
-    if above == domain:
-        return
-    yield above
-    labels = domain.removesuffix(f".{above}").split(".")
-    between = [".".join([*labels[start:], above]) for start in range(len(labels) - 1, 0, -1)]
-    yield from between[: MOST_STEPS - 2]
+    """The domains whose record may apply: itself, the organizational one, and from there on down those between."""
+    top = organizational(domain)
+    labels = domain.removesuffix(top).rstrip(".").split(".")
+    below = (".".join([*labels[start:], top]) for start in range(len(labels) - 1, 0, -1))
+    yield from [*dict.fromkeys([domain, top, *below])][:MOST_STEPS]
 
 
 async def _check_dmarc(domain: str, ask: Ask) -> CheckReport:
-    for place in _places(domain):
-        texts = [text for text in await texts_at(ask, f"_dmarc.{place}") if _LIKE_DMARC.match(text)]
-        if texts:
-            return _judge_dmarc(texts, name=f"_dmarc.{place}", about="" if place == domain else place)
-    name = f"_dmarc.{organizational(domain)}"
-    return _problem(Check.DMARC, Code.MISSING, Advice(action=Action.ADD, name=name, value="v=DMARC1; p=none"))
+    for owner in _places(domain):
+        place = f"_dmarc.{owner}"
+        texts = [text for text in (await ask(place, "TXT")).texts if _LIKE_DMARC.match(text)]
+        if not texts:
+            continue
+        about = "" if owner == domain else owner
+        policies = {text: policy for text in texts if (policy := _policy(text))}
+        if len(policies) > 1:
+            # The strictest is kept: a laxer one would be a change of policy that nobody asked for.
+            best = max(policies, key=lambda text: STRICTER.index(policies[text]))
+            return _problem(Check.DMARC, Code.SEVERAL, place, texts, publish=best, about=about)
+        if not policies:
+            return _problem(Check.DMARC, Code.SYNTAX, place, texts, publish=_LAX, about=about)
+        return replace(_good(Check.DMARC, [*policies]), about=about)
+    return _problem(Check.DMARC, Code.MISSING, f"_dmarc.{organizational(domain)}", publish=_LAX)
 
 
-def _judge_dmarc(texts: Sequence[str], *, name: str, about: str) -> CheckReport:
-    records = [text for text in texts if _DMARC.match(text)]
-    policies = {text: policy for text in records if (policy := _policy(text)) is not None}
-    lax = Advice(action=Action.REPLACE, name=name, value="v=DMARC1; p=none", about=about)
-    if len(records) > 1:
-        # The strictest is kept: a laxer one would be a change of policy that nobody asked for.
-        best = max(policies, key=lambda text: STRICTER.index(policies[text] or "none"), default=lax.value)
-        advice = replace(lax, action=Action.KEEP, value=_whole(best))
-        return replace(_problem(Check.DMARC, Code.SEVERAL, advice, records), count=len(records))
-    if not policies:
-        return _problem(Check.DMARC, Code.SYNTAX, lax, texts)
-    code = Code.FINE if policies[records[0]] else Code.NO_POLICY
-    return replace(_good(Check.DMARC, records, code), about=about)
-
-
-def _policy(record: str) -> str | None:
-    """The policy of a record; empty where it names none, None where it is invalid (RFC 9989, 4.7)."""
-    tags = _tags(record.lower()) if record.isascii() else None
+def _policy(record: str) -> str:
+    """The policy of a record; empty where the record is invalid (RFC 9989, 4.7)."""
+    tags = _tags(record.lower()) if _DMARC.match(record) and record.isascii() else None
     if tags is None:
-        return None
-    if tags.get("p") in STRICTER:
-        return tags["p"]
-    # A wrong policy counts as none where reports are asked for, and makes the record invalid otherwise.
-    is_valid = "p" not in tags or any(map(_REPORTS.fullmatch, tags.get("rua", "").split(",")))
-    return "" if is_valid else None
+        return ""
+    # Without a policy it counts as none; with a wrong one only where reports are asked for.
+    policy = tags.get("p", "none")
+    return policy if policy in STRICTER else "none" if _REPORTS.search(tags.get("rua", "")) else ""
 
 
 def _tags(record: str) -> dict[str, str] | None:
@@ -264,32 +410,41 @@ SELECTORS = (
 )
 FEWEST_BITS = 1024
 """Bits of an RSA key; receivers must not accept shorter ones (RFC 8301, 3.2)."""
-_BETTER = (Code.SYNTAX, Code.KEY_REVOKED, Code.KEY_WEAK, Code.FINE)
+_BETTER = (Code.KEY_INVALID, Code.KEY_REVOKED, Code.KEY_WEAK, Code.FINE)
 """The codes of a key, the worst first."""
-Key = tuple[Code, int | None, str]
-"""The code of a key, its bits where they are known, and its record."""
 
 
 async def _check_dkim(
     domain: str, ask: Ask, selectors: Sequence[str], expected: Sequence[str]
 ) -> CheckReport:
-    keys: dict[str, Key] = {}
-    failed: dict[str, Code] = {}
+    keys: dict[str, tuple[Code, str]] = {}
+    failure = Code.NO_KEY_FOUND
     for selector in dict.fromkeys([*expected, *selectors]):
         try:
-            texts = await texts_at(ask, _key_name(selector, domain))
-        except Failed as failure:
-            failed[selector] = failure.code
+            texts = (await ask(_key_name(selector, domain), "TXT")).texts
+        except Failed as failed:
+            if selector in expected:
+                raise
+            failure = failed.code
             continue
         # A selector should have one key (RFC 6376, 3.6.2.2): of several, the best counts.
-        if read := [key for key in map(read_key, texts) if key]:
-            keys[selector] = max(read, key=_rank)
-    for selector in expected:
-        if selector in failed:
-            raise Failed(failed[selector])
+        read = [(code, text) for text in texts if (code := read_key(text))]
+        if read:
+            keys[selector] = max(read, key=lambda key: _BETTER.index(key[0]))
+    good = tuple(selector for selector, (code, _) in keys.items() if code is Code.FINE)
+    records = [f"{selector}: {text}" for selector, (_, text) in keys.items()]
+    # A bad key beside a good one is a problem if it was good before: some sender signs with it.
     lost = [selector for selector in expected if selector not in keys]
-    return _judge_keys(domain, keys, lost, expected) or CheckReport(
-        check=Check.DKIM, code=next(iter(failed.values()), Code.NO_KEY_FOUND)
+    bad = [selector for selector in keys if selector not in good and (selector in expected or not good)]
+    if lost or bad:
+        wrong, code = (lost[0], Code.KEY_GONE) if lost else (bad[0], keys[bad[0]][0])
+        about = ", ".join(lost) or wrong
+        found = _problem(Check.DKIM, code, _key_name(wrong, domain), records, about=about)
+        return replace(found, keys=good)
+    return (
+        replace(_good(Check.DKIM, records), keys=good)
+        if good
+        else CheckReport(check=Check.DKIM, code=failure)
     )
 
 
@@ -297,62 +452,28 @@ def _key_name(selector: str, domain: str) -> str:
     return f"{selector}._domainkey.{domain}"
 
 
-def _rank(key: Key) -> int:
-    return _BETTER.index(key[0])
-
-
-def _judge_keys(
-    domain: str, keys: Mapping[str, Key], lost: Sequence[str], expected: Collection[str]
-) -> CheckReport | None:
-    """The verdict on what was found; None where there is neither a key nor one that should be there."""
-    good = tuple(selector for selector, key in keys.items() if key[0] is Code.FINE)
-    records = [f"{selector}: {text}" for selector, (_code, _bits, text) in keys.items()]
-    # A bad key beside a good one is a problem if it was good before: some sender signs with it.
-    bad = [selector for selector in keys if selector not in good and (selector in expected or not good)]
-    if lost:
-        advice = Advice(action=Action.RESTORE, name=_key_name(lost[0], domain), about=lost[0])
-        found = _problem(Check.DKIM, Code.KEY_GONE, advice, records)
-        return replace(found, about=", ".join(lost), keys=good)
-    if bad:
-        selector = max(bad, key=lambda name: _rank(keys[name]))
-        advice = Advice(action=Action.NEW_KEY, name=_key_name(selector, domain), about=selector)
-        found = _problem(Check.DKIM, keys[selector][0], advice, records)
-        return replace(found, keys=good, count=keys[selector][1])
-    if good:
-        known_bits = [bits for _code, bits, _text in keys.values() if bits]
-        return replace(_good(Check.DKIM, records), keys=good, count=min(known_bits, default=None))
-    return None
-
-
-def read_key(record: str) -> Key | None:
-    """A DKIM key; None for a text that is none."""
-    tags = _tags(record)
-    if tags is None or "p" not in tags or tags.get("v", "DKIM1") != "DKIM1":
-        return None
-    value = "".join(tags["p"].split())
-    hashes = [name.strip().lower() for name in tags.get("h", "").split(":")]
-    code, bits = (Code.KEY_REVOKED, None) if not value else _strength(value, tags.get("k", "rsa").lower())
-    if code is Code.FINE and hashes != [""] and "sha256" not in hashes:
-        code = Code.KEY_WEAK  # SHA-1 alone (RFC 8301, 3.1)
-    return code, bits, record
-
-
-def _strength(value: str, kind: str) -> tuple[Code, int | None]:
-    """The code and the bits of a key's data; one of an algorithm that isn't known here may be good."""
+def read_key(record: str) -> Code | None:
+    """The code of a DKIM key; None for a text that is none. One of an algorithm that isn't known here may be good."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
     from cryptography.hazmat.primitives.serialization import load_der_public_key
 
+    tags = _tags(record)
+    if tags is None or "p" not in tags or tags.get("v", "DKIM1") != "DKIM1":
+        return None
+    value, kind = "".join(tags["p"].split()), tags.get("k", "rsa").lower()
+    if not value:
+        return Code.KEY_REVOKED
     try:
         data = base64.b64decode(value, validate=True)
         # A SubjectPublicKeyInfo, or a bare RSAPublicKey, which some publish.
         key = load_der_public_key(data) if kind == "rsa" else None
     except (binascii.Error, ValueError, UnsupportedAlgorithm):  # also of fewer than 512 bits
-        return Code.SYNTAX, None
-    if kind == "ed25519" and len(data) != 32:
-        return Code.SYNTAX, None
-    if kind != "rsa":
-        return Code.FINE, None
-    if not isinstance(key, RSAPublicKey):
-        return Code.SYNTAX, None
-    return Code.KEY_WEAK if key.key_size < FEWEST_BITS else Code.FINE, key.key_size
+        return Code.KEY_INVALID
+    is_rsa = isinstance(key, RSAPublicKey)
+    if (kind == "rsa" and not is_rsa) or (kind == "ed25519" and len(data) != 32):
+        return Code.KEY_INVALID
+    hashes = [name.strip().lower() for name in tags.get("h", "sha256").split(":")]
+    is_short = isinstance(key, RSAPublicKey) and key.key_size < FEWEST_BITS
+    # SHA-1 alone is as weak (RFC 8301, 3.1).
+    return Code.KEY_WEAK if is_short or "sha256" not in hashes else Code.FINE

@@ -16,10 +16,18 @@ import dns.query
 import dns.rcode
 import dns.resolver
 
-from shared.domain_health.answers import Answer, Failed
-from shared.domain_health.checks import judge, organizational, read_key
-from shared.domain_health.following import Followed, confirm, follow, keys_to_expect, to_confirm
-from shared.domain_health.report import Check, CheckReport, Code, DomainReport
+from shared.domain_health.checks import Answer, Failed, judge, organizational, read_key
+from shared.domain_health.report import (
+    Check,
+    CheckReport,
+    Code,
+    DomainReport,
+    Followed,
+    confirm,
+    follow,
+    keys_to_expect,
+    to_confirm,
+)
 
 TRY_SECONDS = 2.5
 """Seconds that a resolver may take for a question, the second try and TCP apart."""

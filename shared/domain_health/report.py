@@ -1,12 +1,13 @@
-"""The state of a domain's DNS, as the records keep it and every front end shows it. Pure.
+"""The state of a domain's DNS, as the records keep it and every front end shows it, and what a new look changes. Pure.
 
 Texts in it come from public DNS: they are cleaned for screens, and are data in whatever shows them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -57,10 +58,6 @@ class Code(StrEnum):
     SYNTAX = "syntax"
     NULL_MX = "null-mx"
     """The domain says that it takes no mail (RFC 7505)."""
-    NEUTRAL = "neutral"
-    """Good, but the SPF record says nothing of other servers: it ends in `?all`, or without `all`."""
-    NO_POLICY = "no-policy"
-    """Good, but the DMARC record has no `p`, which receivers of before RFC 9989 ask for."""
     TOO_MANY_LOOKUPS = "too-many-lookups"
     TOO_MANY_VOIDS = "too-many-voids"
     LOOP = "loop"
@@ -70,39 +67,9 @@ class Code(StrEnum):
     """`+all`: every server may send in its name."""
     KEY_GONE = "key-gone"
     """A DKIM key that was there before."""
+    KEY_INVALID = "key-invalid"
     KEY_REVOKED = "key-revoked"
     KEY_WEAK = "key-weak"
-
-
-class Action(StrEnum):
-    """The cure of a problem."""
-
-    ADD = "add"
-    MERGE = "merge"
-    """Several records into one."""
-    KEEP = "keep"
-    """One of several records."""
-    REPLACE = "replace"
-    REMOVE_LOOKUPS = "remove-lookups"
-    FIX_INCLUDE = "fix-include"
-    RESTORE = "restore"
-    """A record that was there before."""
-    NEW_KEY = "new-key"
-    RENEW_DOMAIN = "renew-domain"
-
-
-@frozen
-class Advice:
-    """The advice about a problem, as data; `shared.domain.dns_facts` makes a sentence of it."""
-
-    action: Action
-    name: str
-    """The place of the record, like `_dmarc.useacme.example`."""
-    type: str = "TXT"
-    value: str = ""
-    """The whole record as it should be; empty where only its owner can know."""
-    about: str = ""
-    """The part with the problem: an include, a selector."""
 
 
 @frozen
@@ -124,12 +91,15 @@ class CheckReport:
     about: str = ""
     """The subject of the code, where that is not the domain: an include, selectors."""
     count: int | None = None
-    """The number that the code or the check counts: look-ups, records, bits of a key."""
+    """The number of the records."""
     records: tuple[str, ...] = ()
     """The records in public DNS, cleaned and shortened; DKIM keys each with their selector in front."""
     keys: tuple[str, ...] = ()
     """The selectors of the DKIM keys that are good."""
-    advice: Advice | None = None
+    place: str = ""
+    """The name of the record with the problem, like `_dmarc.useacme.example`."""
+    publish: str = ""
+    """The whole record as it should be there; empty where only its owner can know."""
     since: datetime | None = None
     """Since when it has this value and code."""
     checked_at: datetime | None = None
@@ -210,3 +180,103 @@ def decode(kind: type[T], text: str) -> T | None:
     except ValidationError:
         return None
     return value
+
+
+ACCEPTED_AFTER = timedelta(days=7)
+"""A DKIM key that is gone beside good ones is taken to be gone for good after this time."""
+
+
+@frozen
+class Followed:
+    """A domain as it is now, and what that changes."""
+
+    report: DomainReport
+    changes: Sequence[DomainChange] = ()
+
+
+def keys_to_expect(before: DomainReport | None, now: datetime) -> Collection[str]:
+    """The selectors whose DKIM key should still be there."""
+    last = before.of(Check.DKIM) if before else None
+    if last is None or last.last_good is None:
+        return ()
+    waited = last.since is not None and now - last.since >= ACCEPTED_AFTER
+    given_up = last.value is Value.PROBLEM and waited and last.keys
+    return last.keys if given_up else last.last_good.keys
+
+
+def to_confirm(before: DomainReport | None, found: Sequence[CheckReport]) -> Collection[Check]:
+    """The checks that a second resolver must see as well: problems, and records that have changed."""
+    doubted = set()
+    for one in found:
+        last = before.of(one.check).certain if before else None
+        is_other = last is not None and last.value is Value.GOOD and last.records != one.records
+        if one.value is Value.PROBLEM or (one.value is Value.GOOD and is_other):
+            doubted.add(one.check)
+    return doubted
+
+
+def confirm(found: Sequence[CheckReport], second: Sequence[CheckReport]) -> Sequence[CheckReport]:
+    """The checks of the first resolver, as far as the second one agrees."""
+    others = {one.check: one for one in second}
+    return [_confirm(one, others.get(one.check)) for one in found]
+
+
+def _confirm(check: CheckReport, other: CheckReport | None) -> CheckReport:
+    if other is None or other.value is Value.UNKNOWN:
+        return check
+    agree = check.value is other.value and (check.value is Value.PROBLEM or check.records == other.records)
+    if agree:
+        return replace(check, confirmed=True)
+    return CheckReport(check=check.check, code=Code.DISAGREEMENT, records=check.records)
+
+
+def follow(domain: str, before: DomainReport | None, found: Sequence[CheckReport], at: datetime) -> Followed:
+    """Put a look at a domain in its history."""
+    checks: list[CheckReport] = []
+    changes: list[DomainChange] = []
+    for one in found:
+        # A check that was never made is unknown since no time, and was never certain.
+        last = before.of(one.check) if before else CheckReport(check=one.check)
+        now = _with_history(one, last, at)
+        checks.append(now)
+        settled = last.certain or CheckReport(check=one.check)
+        if now.certain is now and _is_news(settled, now):
+            was = replace(settled, settled=None)
+            changes.append(DomainChange(domain=domain, check=one.check, at=at, before=was, after=now))
+    return Followed(report=DomainReport(domain=domain, checks=tuple(checks)), changes=changes)
+
+
+def _with_history(check: CheckReport, last: CheckReport, at: datetime) -> CheckReport:
+    settled = last.certain
+    state = (check.value, check.code)
+    if check.value is Value.PROBLEM and settled and (settled.value, settled.code) == state:
+        check = replace(check, confirmed=True)  # it was, and nothing speaks against it
+    last_good = last.last_good
+    if check.value is Value.GOOD:
+        last_good = LastGood(at=at, records=check.records, keys=check.keys)
+    now = replace(
+        check,
+        since=last.since if last.since and (last.value, last.code) == state else at,
+        checked_at=at,
+        last_good=last_good,
+        publish=_restored(check, last_good),
+    )
+    if now.certain is now or settled is None:
+        return now
+    return replace(now, settled=replace(settled, settled=None))
+
+
+def _restored(check: CheckReport, last_good: LastGood | None) -> str:
+    """The record to publish: one that is gone is best put back as it was, unless only its beginning was kept."""
+    if last_good is None or check.code not in {Code.MISSING, Code.KEY_GONE}:
+        return check.publish
+    selector = f"{check.place.partition('.')[0]}: " if check.code is Code.KEY_GONE else ""
+    lost = [text.removeprefix(selector) for text in last_good.records if text.startswith(selector)]
+    return check.publish if any(text.endswith("…") for text in lost) else ", ".join(lost)
+
+
+def _is_news(before: CheckReport, now: CheckReport) -> bool:
+    """True for a problem, another problem, a recovery, another record. A first look tells only a problem."""
+    if Value.PROBLEM in {before.value, now.value}:
+        return (before.value, before.code) != (now.value, now.code)
+    return before.value is Value.GOOD and before.records != now.records and now.confirmed

@@ -11,8 +11,7 @@ import sqlalchemy as sa
 
 from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
-from shared.domain_health.following import Followed
-from shared.domain_health.report import DomainChange, DomainReport, Value, decode, encode
+from shared.domain_health.report import DomainChange, DomainReport, Followed, Value, decode, encode
 from shared.frozen import frozen
 from shared.store import deliveries, facts, jobs
 from shared.store.alerts import open_card, update_subject

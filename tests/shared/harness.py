@@ -21,8 +21,7 @@ from shared.commands import Invocation, Role, parse
 from shared.commands.base import Question, Result
 from shared.commands.run import CommandContext, carry_out, run
 from shared.domain.card import Button, Card
-from shared.domain_health.following import Followed
-from shared.domain_health.report import DomainChange, DomainReport
+from shared.domain_health.report import DomainChange, DomainReport, Followed
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.settings import Workspace

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from shared.domain.wall_clock import DAY, HOUR, moment
-from shared.domain_health.following import Followed
 from shared.domain_health.report import (
     Check,
     CheckReport,
     Code,
     DomainReport,
+    Followed,
     Value,
 )
 from shared.store import Store

@@ -36,8 +36,6 @@ from shared.domain.alert import Alert
 from shared.domain.card import Card
 from shared.domain.health import DEFAULT
 from shared.domain_health.report import (
-    Action,
-    Advice,
     Check,
     CheckReport,
     Code,
@@ -164,8 +162,14 @@ def guarded(one: AuditEntry) -> Message:
 
 
 def broken(code: Code = Code.MISSING) -> CheckReport:
-    advice = Advice(action=Action.ADD, name="_dmarc.mail.example", value="v=DMARC1; p=none")
-    return CheckReport(check=Check.DMARC, value=Value.PROBLEM, code=code, advice=advice, confirmed=True)
+    return CheckReport(
+        check=Check.DMARC,
+        value=Value.PROBLEM,
+        code=code,
+        place="_dmarc.mail.example",
+        publish="v=DMARC1; p=none",
+        confirmed=True,
+    )
 
 
 def dns(*problems: CheckReport) -> dict[str, Any]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from shared.domain_health.following import Followed, confirm, follow, keys_to_expect, to_confirm
+from shared.domain.dns_facts import advice_of
 from shared.domain_health.report import (
-    Action,
-    Advice,
     Check,
     CheckReport,
     Code,
     DomainReport,
+    Followed,
     Value,
+    confirm,
+    follow,
+    keys_to_expect,
+    to_confirm,
 )
 
 DOMAIN = "acme.example"
@@ -24,7 +27,7 @@ MISSING = CheckReport(
     check=Check.SPF,
     value=Value.PROBLEM,
     code=Code.MISSING,
-    advice=Advice(action=Action.ADD, name=DOMAIN),
+    place=DOMAIN,
     confirmed=True,
 )
 TWICE = replace(MISSING, code=Code.SEVERAL, count=2, records=(RECORD, RECORD))
@@ -72,10 +75,11 @@ def test_what_is_unknown_is_neither_good_nor_a_problem_and_keeps_the_last_good_a
 
 
 def test_a_missing_record_is_advised_to_be_restored() -> None:
-    advice = looks(GOOD, MISSING)[-1].report.of(Check.SPF).advice
-    assert advice
     # A record written from nothing would lose what the old one allowed.
-    assert (advice.action, advice.value) == (Action.RESTORE, RECORD)
+    lost = looks(GOOD, MISSING)[-1].report.of(Check.SPF)
+    assert advice_of(lost) == f"Restore the TXT record at {DOMAIN}: {RECORD}"
+    long = looks(replace(GOOD, records=("v=spf1 …",)), MISSING)[-1].report.of(Check.SPF)
+    assert advice_of(long) == f"Restore the TXT record at {DOMAIN}."
 
 
 def test_another_good_record_is_told_when_two_resolvers_have_it() -> None:
@@ -106,6 +110,10 @@ def test_a_key_that_is_gone_is_expected_for_a_week() -> None:
     good = follow(DOMAIN, None, [two], NOON).report
     gone = follow(DOMAIN, good, [one], NOON + timedelta(hours=6)).report
     assert keys_to_expect(None, NOON) == ()
+    key = replace(two, records=("a: p=AAAA", "b: p=BBBB"))
+    named = replace(one, place=f"a._domainkey.{DOMAIN}")
+    lost = follow(DOMAIN, follow(DOMAIN, None, [key], NOON).report, [named], NOON).report.of(Check.DKIM)
+    assert advice_of(lost) == f"Restore the TXT record at a._domainkey.{DOMAIN}: p=AAAA"
     assert set(keys_to_expect(gone, NOON + timedelta(days=7))) == {"a", "b"}
     # After a week beside a good key, it is taken to be gone on purpose.
     assert keys_to_expect(gone, NOON + timedelta(days=7, hours=6)) == ("b",)

@@ -15,8 +15,7 @@ import dns.rdataclass
 import dns.rdatatype
 import dns.rrset
 
-from shared.domain_health.answers import Answer, Failed
-from shared.domain_health.checks import judge
+from shared.domain_health.checks import Answer, Failed, judge
 from shared.domain_health.lookup import read_answer
 from shared.domain_health.report import Check, CheckReport, Code
 

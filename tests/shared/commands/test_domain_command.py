@@ -12,8 +12,6 @@ from shared.commands.domain import Domain
 from shared.domain.card import Tone
 from shared.domain.dns_facts import as_data, dns_fact, dns_facts, dns_overview
 from shared.domain_health.report import (
-    Action,
-    Advice,
     Check,
     CheckReport,
     Code,
@@ -48,7 +46,8 @@ def second_spf(at: datetime, *, checked_at: datetime = NOW, confirmed: bool = Tr
         code=Code.SEVERAL,
         count=2,
         records=("v=spf1 include:_spf.google.com ~all", "v=spf1 include:spf.bulk-mailer.example -all"),
-        advice=Advice(action=Action.MERGE, name=POOR, value=MERGED),
+        place=POOR,
+        publish=MERGED,
         since=at,
         checked_at=checked_at,
         last_good=LastGood(at=at - HOUR),
