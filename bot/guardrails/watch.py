@@ -18,9 +18,8 @@ from shared.commands.base import DOMAIN
 from shared.commands.rules import load_activity
 from shared.domain.card import Card
 from shared.guardrails.activity import Activity, domain_of
-from shared.guardrails.catalog import NamedRule, catalog
 from shared.guardrails.evaluate import CLEAR_SECONDS, Finding, doubt, holding, is_on, spans_of
-from shared.guardrails.rule import EVENT_OF, Action, Rule, Scope, parse
+from shared.guardrails.rule import EVENT_OF, Action, NamedRule, Rule, Scope, catalog, parse
 from shared.records.guardrails import ALL, Incident
 from shared.store import Store
 from shared.store.guardrails import HELD_EVERY, Claim

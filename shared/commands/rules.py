@@ -14,9 +14,8 @@ from shared.commands.run import CommandContext
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON, Activity
-from shared.guardrails.catalog import NamedRule, catalog, free_name
 from shared.guardrails.evaluate import Firing, backtest, doubt, evaluate, is_on, spans_of
-from shared.guardrails.rule import Action, Rule, Scope, parse, subject_key
+from shared.guardrails.rule import Action, NamedRule, Rule, Scope, catalog, free_name, parse, subject_key
 from shared.records.guardrails import ALL, ALL_RULES, StoredRule, Switch
 from shared.store.history import Records
 from shared.text.formats import show_count, show_exact_span, show_number

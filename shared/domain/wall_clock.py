@@ -135,6 +135,33 @@ def find_zone(name: str) -> ZoneInfo | None:
         return None
 
 
+@frozen
+class QuietHours:
+    """Hours in which only urgent alerts are posted, without mentions."""
+
+    start: time
+    end: time
+    zone: str = "UTC"
+
+    def ends_after(self, now: datetime) -> datetime | None:
+        """The end of the quiet that `now` falls into; None: it is not quiet.
+
+        A start or end that the clocks show twice: quiet from its first occurrence, until its last one.
+        """
+        if self.start == self.end:
+            return None
+        zone, until = find_zone(self.zone) or UTC, now
+        today, over_midnight = now.astimezone(zone).date(), self.start > self.end
+        # From before yesterday on: where clocks change, a night may begin a day earlier than it seems.
+        for offset in range(-2, 2):
+            day = today + timedelta(days=offset)
+            begins = instant(day, self.start, zone)
+            ends = last_instant(day + timedelta(days=over_midnight), self.end, zone)
+            if begins <= until < ends:
+                until = ends
+        return None if until == now else until
+
+
 def parse_time(text: str) -> time | None:
     """`9`, `9:00`, `09.30`, `5pm`."""
     found = re.fullmatch(r"([0-9]{1,2})(?:[:.]([0-9]{2}))?(am|pm)?", text.lower())

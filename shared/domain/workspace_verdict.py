@@ -13,9 +13,8 @@ from typing import Any
 
 from shared.api.models import Inbox
 from shared.domain.card import Tone
-from shared.domain.failures import UNREACHABLE, which_failed
 from shared.domain.health import DEFAULT, DomainHealth, Thresholds, count_by_kind, roll_up
-from shared.domain.snapshot import SOURCES, ProblemStart, Reading, Snapshot
+from shared.domain.snapshot import SOURCES, UNREACHABLE, ProblemStart, Reading, Snapshot, which_failed
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
 from shared.text.formats import show_number, show_some

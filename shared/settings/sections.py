@@ -22,10 +22,9 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from shared.domain.health import Thresholds
-from shared.domain.quiet_hours import QuietHours
 from shared.domain.roles import Role
 from shared.domain.themes import THEMES
-from shared.domain.wall_clock import moment, parse_time
+from shared.domain.wall_clock import QuietHours, moment, parse_time
 from shared.records.records import Subscription
 from shared.settings import value_types as of
 

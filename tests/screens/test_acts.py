@@ -10,8 +10,7 @@ from textual.widgets import Input
 from textual.widgets._toast import ToastRack
 
 from shared.api.models import Sequence
-from shared.domain.failures import REJECTED, UNREADABLE
-from shared.domain.snapshot import Reading
+from shared.domain.snapshot import REJECTED, UNREADABLE, Reading
 from shared.domain.workspace_verdict import SERVICE
 from shared.records.domains import DomainPast, DomainPause
 from tests.screens.desk import PAUSED, at_desk, crisis

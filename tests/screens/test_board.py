@@ -7,8 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from shared.api.models import Inbox, Sequence
-from shared.domain.failures import RATE_LIMITED, REJECTED, UNREADABLE
-from shared.domain.snapshot import Reading
+from shared.domain.snapshot import RATE_LIMITED, REJECTED, UNREADABLE, Reading
 from shared.history.history import History
 from shared.records.domains import DomainPast, DomainPause
 from shared.storage.database import parse_url

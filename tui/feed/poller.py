@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from shared.api.pipeline import failed_attempts
 from shared.domain.card import Tone
-from shared.domain.failures import cause_of_attempts
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, Source, read_source
+from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, Source, cause_of_attempts, read_source
 from shared.domain.workspace_verdict import OF_DOMAINS, SERVICE
 from shared.frozen import frozen
 from tui.feed.history_access import HistoryAccess, RecalledState

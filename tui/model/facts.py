@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from shared.api.models import StatsRow
-from shared.domain import evidence, failures, health, totals
+from shared.domain import evidence, health, snapshot, totals
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.local_zone import local
 from shared.domain.paused_domains import advice
@@ -27,16 +27,16 @@ NAMED = 4
 LATELY = 5
 """Changes that a card names."""
 CURES = {
-    failures.REJECTED: "Create a new key in the account settings and set OUTREACH_API_KEY.",
-    failures.RATE_LIMITED: (
+    snapshot.REJECTED: "Create a new key in the account settings and set OUTREACH_API_KEY.",
+    snapshot.RATE_LIMITED: (
         "Wait: reading resumes automatically. If it happens often, lower OUTREACH_RATE, or stop other programs "
         "that use this key."
     ),
-    failures.UNREADABLE: "Check OUTREACH_BASE_URL: something else than the service may answer there.",
-    failures.UNREACHABLE: (
+    snapshot.UNREADABLE: "Check OUTREACH_BASE_URL: something else than the service may answer there.",
+    snapshot.UNREACHABLE: (
         "Check the network and OUTREACH_BASE_URL. `outreach doctor` in a shell names what fails."
     ),
-    failures.SLOW: "Wait: reading goes on. `outreach doctor` in a shell measures the service.",
+    snapshot.SLOW: "Wait: reading goes on. `outreach doctor` in a shell measures the service.",
 }
 NO_RECORDS = "unknown, as are its sequences: the bot's database has them"
 ALONE = "The service groups counts by one field only, so steps and variants cover the whole workspace."

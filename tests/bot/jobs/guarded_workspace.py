@@ -11,7 +11,7 @@ from bot.commands.context import CommandContexts
 from bot.guardrails.watch import GuardrailWatch
 from bot.jobs.samples import GuardrailSampler
 from shared.domain.card import Card
-from shared.guardrails.catalog import SHIPPED
+from shared.guardrails.rule import SHIPPED
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import StoredRule, Switch
 from shared.store import Store

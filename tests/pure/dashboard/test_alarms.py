@@ -16,7 +16,7 @@ from shared.api.errors import (
     Unreachable,
     Unreadable,
 )
-from shared.domain.failures import RATE_LIMITED, REJECTED, SLOW, UNREACHABLE, UNREADABLE, cause_of
+from shared.domain.snapshot import RATE_LIMITED, REJECTED, SLOW, UNREACHABLE, UNREADABLE, cause_of
 from shared.domain.workspace_verdict import Condition
 from tests.tui.accounts import NOW
 from tui.model.alarms import (

@@ -9,8 +9,14 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from shared.commands.times import Moment
-from shared.domain.quiet_hours import QuietHours
-from shared.domain.wall_clock import Recurrence, instant, last_instant, occurrences, parse_recurrence
+from shared.domain.wall_clock import (
+    QuietHours,
+    Recurrence,
+    instant,
+    last_instant,
+    occurrences,
+    parse_recurrence,
+)
 from tests.pure.domain.clock_changes import DAY, HOUR, ClockChange, every_change, offset, sampled_changes
 
 STEP = timedelta(minutes=20)

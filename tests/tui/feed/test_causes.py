@@ -12,7 +12,7 @@ import pytest
 
 from sandbox.service import Service
 from shared.api import OutreachClient
-from shared.domain.failures import RATE_LIMITED, REJECTED, SLOW, UNREADABLE
+from shared.domain.snapshot import RATE_LIMITED, REJECTED, SLOW, UNREADABLE
 from shared.domain.workspace_verdict import SERVICE
 from tests.kit.pace import lift_rate_limit
 from tui.app.dashboard import utc_now

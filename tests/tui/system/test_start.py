@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-SLOW = {"sqlalchemy", "httpx", "structlog", "dns", "lark", "alembic", "psycopg", "apscheduler", "slack_sdk"}
+SLOW = {"sqlalchemy", "httpx", "structlog", "dns", "alembic", "psycopg", "apscheduler", "slack_sdk"}
 
 
 def test_the_first_screen_waits_for_no_database_and_no_client() -> None:
