@@ -279,7 +279,7 @@ async def test_each_page_of_the_dashboard_is_whole(
     async with open_screen(team.account, tmp_path, size=(120, 40), bot=team.environ) as screen:
         await screen.until("DOMAINS 9")
         # Each is read by itself, in whichever order the service answers.
-        for words in ("33,331", "domains paused"):
+        for words in ("33,331", "domains paused", "0 bounces"):
             await screen.until(words)
         for number, keys in enumerate(unhurried(KEYS)):
             await screen.press(*keys.split())
