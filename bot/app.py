@@ -17,7 +17,6 @@ from secrets import token_hex
 
 import aiohttp
 import structlog
-from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
 from slack_bolt.async_app import AsyncApp
 
 from bot.alerts.cards import card_settings
@@ -25,7 +24,7 @@ from bot.commands.context import CommandContexts, open_contexts
 from bot.delivery.outbox import Outbox
 from bot.delivery.routing import Router, Routes
 from bot.guardrails.watch import GuardrailWatch
-from bot.http.asgi import SLACK, AsgiApp, ReplyPage, SlackGuard
+from bot.http.asgi import AsgiApp, ReplyPage, SlackRequests
 from bot.http.readiness import ReadinessProbe
 from bot.http.webhook import FORGET_SECONDS, BodyReader, DeliveryIntake, WebhookReceiver, WebhookSecrets
 from bot.interactions.gate import CHECK_SECONDS, RequestGate
@@ -270,13 +269,12 @@ async def _prune(store: Store, settings: Settings) -> None:
 def _build_web(core: Core, bolt: AsyncApp, readiness: ReadinessProbe) -> AsgiApp:
     """The routes; in Socket Mode Slack's requests don't come over HTTP."""
     settings, clock, bodies = core.settings, core.store.database.clock, BodyReader()
-    secret, guard = settings.slack.signing_secret, None
+    secret, slack = settings.slack.signing_secret, None
     if secret and not settings.slack.app_token:
-        handler = AsyncSlackRequestHandler(bolt, path=SLACK)
-        guard = SlackGuard(handler, signing_secret=secret.get_secret_value(), bodies=bodies)
+        slack = SlackRequests(bolt, signing_secret=secret.get_secret_value(), bodies=bodies)
     return AsgiApp(
         receiver=WebhookReceiver(core.intake, bodies=bodies, secrets=core.secrets, now=clock),
-        slack=guard,
+        slack=slack,
         replies=ReplyPage(store=core.store, cards=card_settings(settings), now=clock),
         default_workspace=settings.default_workspace,
         probe=readiness,

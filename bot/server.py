@@ -9,15 +9,14 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 import structlog
 import uvicorn
 
 from bot.app import Bot, open_bot
-from bot.http.asgi import Application, RequestGate, on_details_address, unavailable
+from bot.http.asgi import Application, CurrentApplication, unavailable
 from bot.telemetry import build, logs, metrics
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, SettingsError
@@ -54,17 +53,6 @@ REPLACED = (
 )
 
 log = structlog.get_logger("bot")
-
-
-@asynccontextmanager
-async def _running(work: Any, *, name: str) -> AsyncIterator[None]:
-    task = asyncio.create_task(work, name=name)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
 
 
 class Server(uvicorn.Server):
@@ -104,29 +92,34 @@ async def serve(
     async with AsyncExitStack() as stack:
         stack.callback(listener.close)
         await stack.enter_async_context(systemd_notified())
-        gate, reload_asked = RequestGate(), asyncio.Event()
-        server = Server(server_config(gate))
-        await stack.enter_async_context(_stopping(server))
-        await stack.enter_async_context(_details_served(settings, gate))
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload_asked.set)
+        current, reload_asked = CurrentApplication(), asyncio.Event()
+        server = Server(server_config(current))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, server.stop)
+        loop.add_signal_handler(signal.SIGHUP, reload_asked.set)
+        parent = asyncio.create_task(wait_for_parent_exit(), name="parent")
+        parent.add_done_callback(lambda _: server.stop())
+        stack.callback(parent.cancel)
+        await stack.enter_async_context(_details_served(settings, current))
         tune_runtime()
         serving = await stack.enter_async_context(_serving(server, listener))
         is_first, replaced = True, False
         while not serving.done():
             async with AsyncExitStack() as opened:
-                bot = await _open(opened, settings, gate, serving, is_first=is_first, pace=pace)
+                bot = await _open(opened, settings, current, serving, is_first=is_first, pace=pace)
                 if bot is None:
                     break
-                gate.open(bot.web)
+                current.open(bot.web)
                 if is_first:
                     host, port = listener.getsockname()[:2]
                     log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
-                is_first = False
-                gone = bot.store.database.replaced
-                if changed := await _changed_settings(
+                is_first, gone = False, bot.store.database.replaced
+                changed = await _changed_settings(
                     settings, load, asked=reload_asked, gone=gone, serving=serving
-                ):
-                    await gate.close(RELOAD_SECONDS)
+                )
+                if changed:
+                    await current.close(RELOAD_SECONDS)
                 if replaced := gone.is_set():
                     server.stop()
                     await serving
@@ -152,7 +145,7 @@ async def _serving(server: Server, listener: socket.socket) -> AsyncIterator[asy
 
 
 @asynccontextmanager
-async def _details_served(settings: Settings, gate: RequestGate) -> AsyncIterator[None]:
+async def _details_served(settings: Settings, current: CurrentApplication) -> AsyncIterator[None]:
     """Serve metrics and the detailed /readyz on their own address, if there is one. Raises `OSError` for a taken port."""
     address = settings.details_address
     if address is None:
@@ -161,14 +154,14 @@ async def _details_served(settings: Settings, gate: RequestGate) -> AsyncIterato
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     with socket.create_server(address, family=family) as listener:
         log.info("metrics and details of readiness are served", url=settings.details_url)
-        async with _serving(Server(server_config(on_details_address(gate))), listener):
+        async with _serving(Server(server_config(current.details)), listener):
             yield
 
 
 async def _open(
     stack: AsyncExitStack,
     settings: Settings,
-    gate: RequestGate,
+    current: CurrentApplication,
     serving: asyncio.Task[None],
     *,
     is_first: bool,
@@ -190,7 +183,7 @@ async def _open(
                 raise
             reason = reason or str(error)
         # A 503 has the service send a delivery again; silence would cost it its whole timeout.
-        gate.open(unavailable)
+        current.open(unavailable)
         if reason != logged:
             log.warning("waiting for the database", error=reason, fix=connection_advice(reason) or None)
             logged = reason
@@ -260,6 +253,7 @@ def server_config(web: Application) -> uvicorn.Config:
         web,
         loop="none",
         http="httptools",
+        interface="asgi3",
         ws="none",
         lifespan="off",
         log_config=None,
@@ -271,21 +265,6 @@ def server_config(web: Application) -> uvicorn.Config:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-
-
-@asynccontextmanager
-async def _stopping(
-    server: Server, signals: Sequence[signal.Signals] = (signal.SIGTERM, signal.SIGINT)
-) -> AsyncIterator[None]:
-    async def with_parent() -> None:
-        await wait_for_parent_exit()
-        server.stop()
-
-    loop = asyncio.get_running_loop()
-    for number in signals:
-        loop.add_signal_handler(number, server.stop)
-    async with _running(with_parent(), name="parent"):
-        yield
 
 
 def run(

@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 from prometheus_client import generate_latest
-from slack_bolt.request.internals import parse_body
+from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_sdk.signature import SignatureVerifier
 
 from bot.alerts.cards import PATH, CardSettings, about, answer_link
@@ -34,6 +34,7 @@ from bot.telemetry import metrics
 from shared.domain.alert import Alert
 from shared.domain.reply_states import State
 from shared.domain.wall_clock import moment
+from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.text.formats import show_exact_span
@@ -71,28 +72,20 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 log = structlog.get_logger("web")
 
 
+@frozen
 class AsgiApp:
     """Routes by path; a failure of ours is 500 without a word about its cause."""
 
-    def __init__(
-        self,
-        *,
-        receiver: WebhookReceiver,
-        slack: SlackGuard | None,
-        replies: ReplyPage,
-        default_workspace: str,
-        probe: ReadinessProbe,
-        details_apart: bool = False,
-    ) -> None:
-        """`details_apart`: what names workspaces and channels is on an address of its own, see `on_details_address`."""
-        self._receiver, self._slack, self._replies = receiver, slack, replies
-        self._default, self._apart = default_workspace, details_apart
-        self._probe = probe
+    receiver: WebhookReceiver
+    slack: Application | None
+    replies: Application
+    default_workspace: str
+    probe: ReadinessProbe
+    details_apart: bool
+    """What names workspaces and channels is on an address of its own, where nothing else is."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        handle, methods = self._route(scope["path"], on_details=bool(scope.get(DETAILS)))
+        handle, methods = self._route(scope["path"], on_details=DETAILS in scope)
         if handle is None:
             await answer(send, 404)
         elif scope["method"] not in methods:
@@ -102,26 +95,26 @@ class AsgiApp:
 
     def _route(self, path: str, *, on_details: bool) -> tuple[Application | None, Collection[str]]:
         """Find the handler of a path, and its methods."""
-        details = on_details or not self._apart
+        details = on_details or not self.details_apart
         if path in PAGES and (details or path != "/metrics"):
             return partial(self._page, details=details), READ
         if on_details:
             return None, ()
         if f"{path}/".startswith(f"{WEBHOOKS}/"):
-            workspace = path[len(WEBHOOKS) :].strip("/") or self._default
-            return partial(self._receiver, workspace=workspace), WRITE
+            workspace = path[len(WEBHOOKS) :].strip("/") or self.default_workspace
+            return partial(self.receiver, workspace=workspace), WRITE
         if path == SLACK:
-            return self._slack, WRITE
-        return (self._replies if path.startswith(PATH) else None), READ
+            return self.slack, WRITE
+        return (self.replies if path.startswith(PATH) else None), READ
 
     async def _page(self, scope: Scope, _receive: Receive, send: Send, *, details: bool) -> None:
         if scope["path"] == "/healthz":
             await answer(send, 200, b"ok\n")
         elif scope["path"] == "/readyz":
-            ready, state = await self._probe.readiness()
+            ready, state = await self.probe.readiness()
             await _answer_ready(send, {"ready": ready, **(state if details else {})})
         else:
-            await self._probe.update_gauges()
+            await self.probe.update_gauges()
             body = generate_latest(metrics.REGISTRY)
             await answer(send, 200, body, content_type=b"text/plain; version=0.0.4; charset=utf-8")
 
@@ -131,19 +124,8 @@ async def _answer_ready(send: Send, state: Mapping[str, Any]) -> None:
     await answer(send, 200 if state["ready"] else 503, body, content_type=b"application/json")
 
 
-def on_details_address(application: Application) -> Application:
-    """The application as it answers on the address for metrics: with details, and without anything else."""
-
-    async def marked(scope: Scope, receive: Receive, send: Send) -> None:
-        await application({**scope, DETAILS: True}, receive, send)
-
-    return marked
-
-
-async def unavailable(scope: Scope, receive: Receive, send: Send) -> None:
+async def unavailable(scope: Scope, _receive: Receive, send: Send) -> None:
     """Answer while the database is not there yet: alive, and not ready for anything."""
-    if scope["type"] != "http":
-        return
     if scope["path"] == "/healthz":
         await answer(send, 200, b"ok\n")
     elif scope["path"] == "/readyz":
@@ -152,7 +134,7 @@ async def unavailable(scope: Scope, receive: Receive, send: Send) -> None:
         await answer(send, 503)
 
 
-class RequestGate:
+class CurrentApplication:
     """Hands requests to the application that is running; while it is exchanged, they wait."""
 
     def __init__(self) -> None:
@@ -172,6 +154,10 @@ class RequestGate:
             if self._active == 0:
                 self._idle.set()
 
+    async def details(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer on the address for metrics: with details, and nothing else."""
+        await self({**scope, DETAILS: True}, receive, send)
+
     def open(self, application: Application) -> None:
         self._application = application
         self._open.set()
@@ -184,44 +170,40 @@ class RequestGate:
                 await self._idle.wait()
 
 
-class SlackGuard:
-    """Rejects malformed requests of `/slack/events` before they reach Bolt's ASGI application.
+class SlackRequests:
+    """`POST /slack/events`: rejects what is malformed, and hands the rest to Bolt.
 
     Bolt parses the body before it looks at the signature; the SDK's verifier raises on a timestamp that isn't a number
     and on a body or header that isn't text; the last of duplicate headers would win, and the body has no size limit.
     What is signed may still be odd: Bolt raises over a body that is no object, and the listeners over odd parts of one.
     """
 
-    def __init__(self, application: Application, *, signing_secret: str, bodies: BodyReader) -> None:
-        self._application, self._bodies = application, bodies
+    def __init__(self, bolt: AsyncApp, *, signing_secret: str, bodies: BodyReader) -> None:
+        self._bolt, self._bodies = bolt, bodies
         self._verifier = SignatureVerifier(signing_secret)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = signed_headers(scope["headers"])
-        if headers is None:
+        signed = signed_headers(scope["headers"])
+        if signed is None:
             return await answer(send, 401)
         try:
             body = await self._bodies.read(scope, receive)
-            if not self._verifier.is_valid(body, *headers):
+            if not self._verifier.is_valid(body, *signed):
                 return await answer(send, 401)
-            types = [value.decode("latin-1") for name, value in scope["headers"] if name == b"content-type"]
-            parsed = parse_body(body.decode(), types[-1].partition(";")[0].strip() if types else "")
+            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+            request = AsyncBoltRequest(body=body.decode(), headers={**headers})
             # Bolt looks into an event before the listeners do, and would answer 500 to one that is no object.
-            parsed.get("event", {}).get("type")
+            request.body.get("event", {}).get("type")
+            done = await self._bolt.async_dispatch(request)
         except ClientDisconnected:
             return None
-        except (BodyTooLarge, Overloaded, AttributeError, ValueError, RecursionError) as error:
-            return await answer(send, _REFUSALS.get(type(error), 400))
-        events = iter([{"type": "http.request", "body": body, "more_body": False}])
-
-        async def replay() -> Mapping[str, Any]:
-            return next(events, {"type": "http.disconnect"})
-
-        try:
-            return await self._application(scope, replay, send)
-        except Exception as error:  # Bolt stumbles over odd shapes before it begins to answer
-            log.warning("request not understood", error=type(error).__name__, exc_info=error)
-            return await answer(send, 400)
+        except Exception as error:  # Bolt stumbles over odd shapes in many ways
+            status = _REFUSALS.get(type(error), 400)
+            log.warning("request not understood", status=status, error=type(error).__name__, exc_info=error)
+            return await answer(send, status)
+        return await answer(
+            send, done.status, done.body.encode(), content_type=done.headers["content-type"][0].encode()
+        )
 
 
 def signed_headers(headers: Iterable[tuple[bytes, bytes]]) -> tuple[str, str] | None:

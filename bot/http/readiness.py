@@ -66,9 +66,8 @@ class ReadinessProbe:
         """The connection in Socket Mode, where the settings want one."""
         self._check: asyncio.Task[Mapping[str, Any]] | None = None
         self._intake = intake
-        self._written_at = float("-inf")
         self._counted: dict[str, RequestCounts] = {}
-        self._tried_at, self._trial = float("-inf"), "not tried yet"
+        self._tried_at, self._trial = float("-inf"), ""
         self._slack = NOT_CHECKED
         self._api = dict.fromkeys(contexts.clients, NOT_CHECKED)
 
@@ -102,6 +101,7 @@ class ReadinessProbe:
         )
 
     async def probe(self) -> None:
+        """Ask Slack and the service of each workspace how they are."""
         await asyncio.gather(self._ask_slack(), visit(self._contexts.clients, self._ask_api))
 
     async def _ask_slack(self) -> None:
@@ -150,7 +150,6 @@ class ReadinessProbe:
         try:
             async with asyncio.timeout(CHECK_TIMEOUT):
                 await self._check_writable()
-                await self._check_intake()
                 refused = Counter[str]()
                 for errors in (await self._store.records.refusals()).values():
                     refused.update(errors)
@@ -165,25 +164,21 @@ class ReadinessProbe:
             return {**_UNREADABLE, "database": str(error) or "no response"}
 
     async def _check_writable(self) -> None:
-        """Write at most once a second, however often it is called: only a write detects a full disk."""
-        if time.monotonic() - self._written_at >= WRITTEN_SECONDS:
-            await self._store.arrivals.check()
-            self._written_at = time.monotonic()
+        """Write at most once a second, however often it is called: only a write detects a full disk.
 
-    async def _check_intake(self) -> None:
-        """After deliveries were refused, see at most once a second whether as much can be written now."""
-        if not self._intake.refused_bytes:
-            return
-        if time.monotonic() - self._tried_at < WRITTEN_SECONDS:
+        After deliveries were refused, as much is written as they had.
+        """
+        now, refused = time.monotonic(), self._intake.refused_bytes
+        if now - self._tried_at >= WRITTEN_SECONDS or (self._trial and not refused):
+            self._tried_at, self._trial = now, "Deliveries could not be stored."
+            try:
+                await (self._store.arrivals.try_out(refused) if refused else self._store.arrivals.check())
+            except RecordsUnavailable as error:
+                self._trial = f"Deliveries can't be stored. {error}" if refused else str(error)
+            else:
+                self._trial, self._intake.refused_bytes = "", 0
+        if self._trial:
             raise RecordsUnavailable(self._trial)
-        self._tried_at = time.monotonic()
-        self._trial = "Deliveries could not be stored."
-        try:
-            await self._store.arrivals.try_out(self._intake.refused_bytes)
-        except RecordsUnavailable as error:
-            self._trial = f"Deliveries can't be stored. {error}"
-            raise RecordsUnavailable(self._trial) from error
-        self._intake.refused_bytes = 0
 
     async def update_gauges(self) -> None:
         """Update the gauges, as far as the database responds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -24,18 +25,8 @@ from tests.kit.waiting import BOUND_SECONDS, until
 @asynccontextmanager
 async def served(bot: BotHarness, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
     """The bot's server inside this test."""
-    stopped: list[server.Server] = []
     monkeypatch.setattr(server, "tune_runtime", lambda: None)  # of the whole process, as are its logs
     monkeypatch.setattr(logs, "set_up", lambda _level: None)
-    stopping = server._stopping
-
-    @asynccontextmanager
-    async def noted(one: server.Server) -> AsyncIterator[None]:
-        stopped.append(one)
-        async with stopping(one):
-            yield
-
-    monkeypatch.setattr(server, "_stopping", noted)
     serving = asyncio.create_task(server.serve(load(environ=bot.environ), pace=HASTE))
 
     async def answers() -> bool:
@@ -48,8 +39,7 @@ async def served(bot: BotHarness, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
         await until(answers)
         yield
     finally:
-        for one in stopped:
-            one.stop()
+        signal.raise_signal(signal.SIGTERM)
         await asyncio.wait_for(serving, BOUND_SECONDS)
 
 
