@@ -95,6 +95,7 @@ def _refused(text: str) -> Exception:
 
 
 JSON = flag("--json", "print JSON")
+CSV = flag("--csv", "print CSV")
 YES = flag("--yes", "skip the confirmation")
 PORT = value("--port", "N", "port (0: a free one)", type=port, default=0)
 SCENARIO = value(
@@ -275,6 +276,7 @@ _ALL = (
                 "skip the confirmation; with create: also subscribe twice, or an address the bot doesn't serve",
             ),
             JSON,
+            CSV,
         ),
         (
             "webhooks create --url https://ops.example.com/webhooks/outreach",
@@ -288,7 +290,7 @@ _ALL = (
         "doctor",
         SET_UP,
         "Check settings, keys, channel, webhook address, database and clock",
-        "cli.doctor.run:run",
+        "cli.doctor:run",
         (flag("--json", "print the results as JSON"),),
         ("doctor", "doctor --json"),
     ),

@@ -89,7 +89,7 @@ def test_what_the_program_imports_is_in_the_lock_that_installs_it() -> None:
     """The tests' own environment holds more, which hides what is missing."""
     listing = """
 import importlib.metadata, sys
-import bot.server, cli.main, cli.demo.setup, sandbox.service.service, sandbox.slack.server, tui.app.run, tui.entrypoints.web
+import bot.server, cli.main, cli.demo, sandbox.service.service, sandbox.slack.server, tui.app.run, tui.entrypoints.web
 owners = {
     str(found.locate_file(file)): found.name for found in importlib.metadata.distributions() for file in found.files or ()
 }

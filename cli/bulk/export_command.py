@@ -17,9 +17,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import IO
 
-from cli.console import exit_codes
 from cli.console.card_output import write_data
-from cli.console.interactive import ProgressUpdate, must_be_free, progress_bar, stopping
+from cli.console.exit_codes import DONE, Failed, Interrupted, WrongUsage
+from cli.console.interactive import must_be_free, progress_bar, stopping
 from cli.console.resources import named_sequence
 from shared.api.pace import Priority
 from shared.commands.leads import STANDARD, record_of
@@ -38,33 +38,30 @@ def run(options: Namespace) -> int:
     target: Path = options.file
     form = options.format or FORMATS.get(target.suffix.lower())
     if form is None:
-        raise exit_codes.WrongUsage(f"name the format for {target}: --format csv or --format jsonl")
-    is_file = str(target) != STDOUT
-    folder = target.absolute().parent
-    if is_file and not folder.is_dir():
-        raise exit_codes.Failed(f"no such folder: {folder}")
-    if is_file:
+        raise WrongUsage(f"name the format for {target}: --format csv or --format jsonl")
+    folder = None if str(target) == STDOUT else target.absolute().parent
+    if folder:
+        if not folder.is_dir():
+            raise Failed(f"no such folder: {folder}")
         # Before the service is asked: a long export must not fail at its last step.
         must_be_free(target, overwrite=options.force, option="--force")
     # Without a name and for its owner alone; beside the file, where there is space for a second one.
     # A lead's text may hold half a character, a lone surrogate, which no UTF-8 file takes: it is replaced.
-    with tempfile.TemporaryFile(
-        "w+", encoding="utf-8", errors="replace", dir=folder if is_file else None
-    ) as gathered:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace", dir=folder) as gathered:
         count, titles = asyncio.run(_gather(options, gathered))
         gathered.seek(0)
         lines = _table(gathered, titles) if form == "csv" else gathered
-        if not is_file:
+        if not folder:
             for line in lines:
                 write_data(line, visible_lines if form == "csv" else visible_json)
-            return exit_codes.DONE
+            return DONE
         with (
             replacing(target) as fresh,
             fresh.open("w", encoding="utf-8", errors="replace", newline="") as file,
         ):
             file.writelines(lines)
     print(f"Wrote {count:,} leads to {target}.", file=sys.stderr)
-    return exit_codes.DONE
+    return DONE
 
 
 async def _gather(options: Namespace, gathered: IO[str]) -> tuple[int, list[str]]:
@@ -84,10 +81,10 @@ async def _gather(options: Namespace, gathered: IO[str]) -> tuple[int, list[str]
                     titles |= dict.fromkeys(record)
                     gathered.write(json.dumps(record, ensure_ascii=False) + "\n")
                 count += len(page.items)
-                show(ProgressUpdate(count=count))
+                show(count)
                 # What was gathered has no name on the disk, so nothing is left to clean up.
                 if stop.is_set():
-                    raise exit_codes.Interrupted("stopped, so no file was written")
+                    raise Interrupted("stopped, so no file was written")
     return count, list(titles)
 
 

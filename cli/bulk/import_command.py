@@ -13,18 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.bulk.journal import OUTCOMES, ImportBusy, Journal, RowResult, open_journal
-from cli.bulk.lead_file import (
-    DELIMITERS,
-    Batch,
-    LeadFile,
-    LeadRow,
-    UnclearColumns,
-    UnusableFile,
-    read_lead_file,
-)
-from cli.console import card_output, exit_codes
-from cli.console.interactive import ProgressUpdate, progress_bar
+from cli.bulk.journal import OUTCOMES, Journal, RowResult, open_journal
+from cli.bulk.lead_file import DELIMITERS, Batch, LeadFile, LeadRow, read_lead_file
+from cli.console import card_output
+from cli.console.exit_codes import Interrupted, print_error
+from cli.console.interactive import attended, confirm, progress_bar, stopping
 from shared.api.errors import InvalidRequest, OutreachError
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
@@ -57,21 +50,15 @@ def run(options: Namespace) -> int:
 
 
 def _run(options: Namespace) -> int:
-    try:
-        file = read_lead_file(options.file, encoding=options.encoding, pairs=options.pairs)
-        # On stderr, so that stdout has the result alone, also with `--json`.
-        card_output.show(_columns_card(file), stream=sys.stderr)
-        result = _dry_run(file) if options.dry_run else asyncio.run(_import(options, file))
-    except UnclearColumns as fault:
-        raise exit_codes.WrongUsage(str(fault)) from None
-    except (UnusableFile, ImportBusy) as fault:
-        raise exit_codes.Failed(str(fault)) from None
-    return card_output.answer(result, as_json=options.json)
+    file = read_lead_file(options.file, encoding=options.encoding, pairs=options.pairs)
+    # On stderr, so that stdout has the result alone, also with `--json`.
+    card_output.show(_columns_card(file), stream=sys.stderr)
+    result = _dry_run(file) if options.dry_run else asyncio.run(_import(options, file))
+    return card_output.answer(result, options)
 
 
 async def _import(options: Namespace, file: LeadFile) -> Result:
     # Late: a dry run needs neither settings nor the client.
-    from cli.console.interactive import attended, confirm, stopping
     from cli.console.resources import named_sequence, record
     from shared.api.pace import Priority
     from shared.commands.run import open_client
@@ -90,7 +77,7 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
                 confirm(f"Add {count} to {sequence.label} in {workspace.name}?", yes=options.yes)
             journal.open_report(source=file.path, wanted=options.report)
             if journal.done:
-                exit_codes.print_error(f"continuing after row {journal.done:,}, where it was interrupted")
+                print_error(f"continuing after row {journal.done:,}, where it was interrupted")
             is_complete = False
             try:
                 is_complete = await _send_all(file, journal, add=add, stop=stop)
@@ -103,7 +90,7 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
                 command = f"import {options.file.name} --to {sequence.label}"
                 await record(settings, workspace, command, result)
             if not is_complete:
-                raise exit_codes.Interrupted(_resumable(journal))
+                raise Interrupted(_resumable(journal))
             # Only now: until every row is in the report, the same command continues.
             journal.remove()
     return _result(journal, sequence=sequence.label)
@@ -116,7 +103,7 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
     """
     sent_before = journal.sent
     sending: deque[tuple[Batch, asyncio.Task[list[RowResult]]]] = deque()
-    with progress_bar() as show:
+    with progress_bar("rows") as show:
 
         async def settle_oldest() -> None:
             batch, task = sending[0]
@@ -124,8 +111,7 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
             journal.settle(batch.last_row, await task)
             sending.popleft()
             detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
-            part = batch.position / file.size
-            show(ProgressUpdate(count=journal.rows, what="rows", part=part, detail=detail))
+            show(journal.rows, part=batch.position / file.size, detail=detail)
 
         is_stopped = False
         try:
@@ -198,17 +184,15 @@ def _columns_card(file: LeadFile) -> Card:
     """The columns of the file, with the field that each fills and an example."""
     rows = []
     for place, (title, field) in enumerate(zip(file.titles, file.fields, strict=True)):
-        examples = (row[place] for row in file.sample if place < len(row) and row[place].strip())
-        example = next(examples, None)
+        example = next((row[place] for row in file.sample if "".join(row[place : place + 1]).strip()), None)
         # A cell may hold a whole letter: what shows which column it is are its first words.
-        rows.append(
-            Row(cells=(clip(title) or "(no title)", clip(field or "–"), clip(example) if example else None))
-        )
+        cells = (clip(title) or "(no title)", clip(field or "–"), example and clip(example))
+        rows.append(Row(cells))
     delimiter = DELIMITERS.get(file.delimiter, file.delimiter)
     return Card(
         title=str(file.path),
         text=(f"{file.size:,} bytes, {file.encoding}, {delimiter}-separated",),
-        table=Table(columns=columns("Column", "Fills", "Example"), rows=tuple(rows)),
+        table=Table(columns("Column", "Fills", "Example"), tuple(rows)),
     )
 
 
@@ -220,28 +204,31 @@ def _dry_run(file: LeadFile) -> Result:
         refusals = [row for row in batch.rows if row.problem]
         refused += len(refusals)
         sendable += len(batch.rows) - len(refusals)
-        examples += [
-            Row(cells=(r.number, clip(r.email), r.problem)) for r in refusals[: EXAMPLES - len(examples)]
-        ]
+        examples += [Row((row.number, clip(row.email), row.problem)) for row in refusals]
+        del examples[EXAMPLES:]
     titles = columns(number("Row"), "Email", "Reason")
     card = Card(
         title=f"{show_number(sendable, 'lead')} can be sent, {show_number(refused, 'row')} can't",
         tone=Tone.WARN if refused else Tone.GOOD,
         text=("Nothing was sent.",),
-        table=Table(columns=titles, rows=tuple(examples), total=refused) if examples else None,
+        table=Table(titles, tuple(examples), total=refused) if examples else None,
     )
     return Result(card=card, rows=({"sendable": sendable, "refused": refused},))
 
 
 def _result(journal: Journal, *, sequence: str) -> Result:
     counts: dict[str, int] = {kind: journal.counts[kind] for kind in OUTCOMES}
-    tone = Tone.WARN if counts["refused"] else Tone.GOOD
-    facts = [Fact(label=kind.capitalize(), value=f"{counts[kind]:,}") for kind in OUTCOMES[:3]]
+    failed = counts["refused"] == journal.rows > 0
     title = f"{counts['added']:,} of {journal.rows:,} rows added to {sequence}"
+    facts = [Fact(kind.capitalize(), f"{counts[kind]:,}") for kind in OUTCOMES[:3]]
     if counts["unknown"]:
         value = f"{counts['unknown']:,}: the service didn't report which rows it skipped"
-        facts.append(Fact(label="Added or skipped", value=value, tone=Tone.UNKNOWN))
+        facts.append(Fact("Added or skipped", value, tone=Tone.UNKNOWN))
         title = f"{journal.rows:,} rows read for {sequence}"
-    facts.append(Fact(label="Report", value=journal.report))
-    card = Card(title=title, tone=tone, facts=tuple(facts))
+    card = Card(
+        title=title,
+        tone=Tone.BAD if failed else Tone.WARN if counts["refused"] else Tone.GOOD,
+        facts=(*facts, Fact("Report", journal.report)),
+        failure=failed,
+    )
     return Result(card=card, rows=({**counts, "sequence": sequence, "report": journal.report},))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from cli.bulk.lead_file import LeadFile
+from cli.console.exit_codes import Failed
 from shared.storage.private_file import make_private_folder, replacing
 from shared.text.csv_cells import guarded
 
@@ -27,10 +28,6 @@ Outcome = Literal["added", "skipped", "refused", "unknown"]
 
 HEADING = ("row", "email", "outcome", "reason")
 OUTCOMES: tuple[Outcome, ...] = ("added", "skipped", "refused", "unknown")
-
-
-class ImportBusy(Exception):
-    """The same file is being imported into the same sequence right now."""
 
 
 class RowResult(NamedTuple):
@@ -105,7 +102,7 @@ class Journal:
 
 @contextlib.contextmanager
 def open_journal(folder: Path, file: LeadFile, *, target: Sequence[str]) -> Iterator[Journal]:
-    """The journal of these very bytes, columns and target, for this process alone; raises `ImportBusy`."""
+    """The journal of these very bytes, columns and target, for this process alone; raises `Failed`."""
     # Read in another way, with `--map` or `--encoding`, the same bytes are other leads.
     parts = [file.fingerprint, file.encoding, file.delimiter, file.titles, file.fields, target]
     name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
@@ -123,7 +120,7 @@ def open_journal(folder: Path, file: LeadFile, *, target: Sequence[str]) -> Iter
             journal = Journal(path=path)
         yield journal
     except BlockingIOError:
-        raise ImportBusy(str(ImportBusy.__doc__)) from None
+        raise Failed("The same file is being imported into the same sequence right now.") from None
     finally:
         os.close(lock)
 

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from cli.console.exit_codes import Failed, WrongUsage
 from shared.frozen import frozen
 from shared.text.csv_cells import unguarded
 
@@ -45,14 +46,6 @@ LONGEST_ADDRESS = 254
 _UNREADABLE = re.compile("[\udc80-\udcff]")
 """The characters that stand for bytes which are no text, by Python's `surrogateescape`."""
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
-
-
-class UnusableFile(Exception):
-    """The file can't be read as CSV; the text says why."""
-
-
-class UnclearColumns(Exception):
-    """No column holds the addresses, or a `--map` names a column that isn't there."""
 
 
 class LeadRow(NamedTuple):
@@ -97,7 +90,7 @@ class LeadFile:
     sample: tuple[tuple[str, ...], ...]
 
     def batches(self, *, after: int = 0) -> Iterator[Batch]:
-        """The rows after row `after`. Raises `UnusableFile` where the file is broken."""
+        """The rows after row `after`. Raises `Failed` where the file is broken."""
         with (
             self.path.open("rb") as raw,
             # `newline=""`, as `csv` asks: a line break within quotes stays what it was.
@@ -118,7 +111,7 @@ class LeadFile:
             why = str(fault)
             if "field larger" in why:
                 why = "a cell has more than 131,072 characters. Is its closing quote missing?"
-            raise UnusableFile(f"{self.path}, row {number + 1}: {why}") from None
+            raise Failed(f"{self.path}, row {number + 1}: {why}") from None
 
     def _lead(self, cells: Sequence[str]) -> dict[str, str]:
         values = {
@@ -147,7 +140,7 @@ class LeadFile:
 def read_lead_file(path: Path, *, encoding: str | None, pairs: Iterable[str] = ()) -> LeadFile:
     """Read the whole file once, since an import continues with the very same bytes only, and judge its beginning.
 
-    Raises `UnusableFile` and `UnclearColumns`, or `OSError` where the file can't be read at all.
+    Raises `Failed` for what is no CSV, `WrongUsage` for unclear columns, or `OSError` where the file can't be read at all.
     """
     digest, size, start, damaged, foreign = hashlib.sha256(), 0, b"", 0, 0
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
@@ -161,9 +154,7 @@ def read_lead_file(path: Path, *, encoding: str | None, pairs: Iterable[str] = (
             size += len(chunk)
     # The spreadsheets of Excel and LibreOffice are zip archives.
     if start.startswith(b"PK\x03\x04"):
-        raise UnusableFile(
-            f"{path} is a spreadsheet or an archive. Save the sheet as CSV and import that file."
-        )
+        raise Failed(f"{path} is a spreadsheet or an archive. Save the sheet as CSV and import that file.")
     marked = next((name for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark)), None)
     # A damaged byte here and there doesn't make a UTF-8 file another: its rows are refused alone.
     encoding = encoding or marked or ("utf-8" if foreign >= 2 * damaged else "cp1252")
@@ -178,7 +169,7 @@ def read_lead_file(path: Path, *, encoding: str | None, pairs: Iterable[str] = (
     except csv.Error:  # an open quote is said with its row when the rows are read
         rows = [tuple(row) for row in csv.reader([first_line], delimiter=delimiter)]
     if not rows:
-        raise UnusableFile(f"{path} has no rows")
+        raise Failed(f"{path} has no rows")
     # Without titles the first row is a lead already.
     has_titles = not any("@" in cell for cell in rows[0])
     titles = tuple(cell.strip() if has_titles else f"column {n}" for n, cell in enumerate(rows[0], start=1))
@@ -201,9 +192,9 @@ def _decoded(start: bytes, encoding: str, *, path: Path, is_whole: bool) -> str:
         decoder = codecs.getincrementaldecoder(encoding)(_error_handler(encoding))
         return decoder.decode(start, final=is_whole)
     except UnicodeDecodeError:
-        raise UnusableFile(f"{path} is not {encoding}. Set the right one with --encoding.") from None
+        raise Failed(f"{path} is not {encoding}. Set the right one with --encoding.") from None
     except LookupError:
-        raise UnusableFile(f"unknown encoding {encoding}. Try utf-8, cp1252, utf-16, shift_jis …") from None
+        raise Failed(f"unknown encoding {encoding}. Try utf-8, cp1252, utf-16, shift_jis …") from None
 
 
 def _error_handler(encoding: str) -> str:
@@ -223,15 +214,15 @@ def assign_fields(
     for pair in pairs:
         column, _, field = (part.strip() for part in pair.rpartition("="))
         if not column or not field:
-            raise UnclearColumns(f"--map takes COLUMN=FIELD, which “{pair}” isn't")
+            raise WrongUsage(f"--map takes COLUMN=FIELD, which “{pair}” isn't")
         if field != LEFT_OUT and field in chosen.values():
-            raise UnclearColumns(f"--map fills “{field}” from two columns")
+            raise WrongUsage(f"--map fills “{field}” from two columns")
         if _key(column) in keys:
             chosen[keys.index(_key(column))] = field
         elif column.isdecimal() and int(column) - 1 in places:
             chosen[int(column) - 1] = field
         else:
-            raise UnclearColumns(f"unknown column “{column}”; the file has {listed}")
+            raise WrongUsage(f"unknown column “{column}”; the file has {listed}")
     fields: list[str] = []
     for place in places:
         taken = {*chosen.values(), *fields}
@@ -243,7 +234,7 @@ def assign_fields(
         counts = [sum("@" in row[place] for row in sample if place < len(row)) for place in places]
         best = max(places, key=counts.__getitem__)
         if not counts[best] or counts[best] * 2 < len(sample):
-            raise UnclearColumns(
+            raise WrongUsage(
                 f"no column contains email addresses; the file has {listed}. Choose one with --map COLUMN=email"
             )
         fields[best] = "email"

@@ -14,7 +14,8 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
-from cli.console import card_output, exit_codes
+from cli.console import card_output
+from cli.console.exit_codes import FAILED, Failed, WrongUsage, print_error
 from cli.console.interactive import must_be_free
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Tone
@@ -27,39 +28,43 @@ from shared.store.db.engine import sole_owner
 
 def run(options: Namespace) -> int:
     """`status`, `backup`, `restore` or `upgrade`."""
-    url, file = load(config=options.config).database, options.file
-    if options.action in {"status", "upgrade"}:
+    action, file = options.action, options.file
+    url = load(config=options.config).database
+    if action in {"status", "upgrade"}:
         if file is not None:
-            raise exit_codes.WrongUsage(
-                f"database {options.action} takes no file: it is about the database of the settings"
-            )
-        return _status(url, as_json=options.json) if options.action == "status" else _upgrade(url)
-    if file is None:
-        raise exit_codes.WrongUsage(f"name a file: outreach database {options.action} FILE")
-    if not _is_sqlite(url):
-        verb = "backed up" if options.action == "backup" else "restored"
-        exit_codes.print_error(f"a PostgreSQL database is {verb} by its own program. Run this:")
+            raise WrongUsage(f"database {action} takes no file: it is about the database of the settings")
+        result = _status(url) if action == "status" else _upgrade(url)
+    elif file is None:
+        raise WrongUsage(f"name a file: outreach database {action} FILE")
+    elif not _is_sqlite(url):
+        verb = "backed up" if action == "backup" else "restored"
+        print_error(f"a PostgreSQL database is {verb} by its own program. Run this:")
         # Alone on stdout, to be copied or piped; the exit code says that nothing was done yet.
-        print(_postgresql_command(url, options.action, file))
-        return exit_codes.FAILED
-    if options.action == "backup":
-        return _backup(_path(url), file, overwrite=options.yes)
-    return _restore(url, file)
+        print(_postgresql_command(url, action, file))
+        return FAILED
+    else:
+        result = (
+            _backup(_path(url), file, overwrite=options.yes) if action == "backup" else _restore(url, file)
+        )
+    return card_output.answer(result, options)
 
 
-def _status(url: URL, *, as_json: bool) -> int:
+def _status(url: URL) -> Result:
     state, database = _state(url), url.render_as_string(hide_password=True)
-    tone = Tone.BAD if state.problem else Tone.GOOD if state.revision == migrate.HEAD else Tone.INFO
-    facts = [
-        Fact(label="Database", value=database),
-        Fact(label="Schema", value=_standing(state), tone=tone),
-    ]
-    if state.made_by:
-        facts.append(Fact(label="Made by version", value=state.made_by))
+    tone, standing = Tone.INFO, f"{state.revision}, the newest"
+    if not state.revision:
+        standing = "empty. The bot creates it at its first start."
+    elif state.problem:
+        tone, standing = Tone.BAD, f"{state.revision}. {state.problem}"
+    elif state.revision == migrate.HEAD:
+        tone = Tone.GOOD
+    else:
+        standing = f"{state.revision}; upgraded to {migrate.HEAD} at the next start, or by `outreach database upgrade`"
+    facts = [Fact("Database", database), Fact("Schema", standing, tone=tone)]
+    facts += [Fact("Made by version", state.made_by)] if state.made_by else []
     row = {"database": database, "schema": state.revision, "newest": migrate.HEAD, "made_by": state.made_by}
-    card = Card(title="The bot's database", tone=tone, facts=tuple(facts))
-    card_output.answer(Result(card=card, rows=(row,)), as_json=as_json)
-    return exit_codes.FAILED if state.problem else exit_codes.DONE
+    title, failed = "The bot's database", tone is Tone.BAD
+    return Result(card=Card(title=title, tone=tone, facts=tuple(facts), failure=failed), rows=(row,))
 
 
 def _state(url: URL) -> migrate.SchemaState:
@@ -70,17 +75,7 @@ def _state(url: URL) -> migrate.SchemaState:
         return migrate.read_state(connection)
 
 
-def _standing(state: migrate.SchemaState) -> str:
-    if not state.revision:
-        return "empty. The bot creates it at its first start."
-    if state.problem:
-        return f"{state.revision}. {state.problem}"
-    if state.revision != migrate.HEAD:
-        return f"{state.revision}; upgraded to {migrate.HEAD} at the next start, or by `outreach database upgrade`"
-    return f"{state.revision}, the newest"
-
-
-def _upgrade(url: URL) -> int:
+def _upgrade(url: URL) -> Result:
     before = _state(url).revision
     with temporary_engine(url) as engine:
         migrate.upgrade(engine)
@@ -88,21 +83,21 @@ def _upgrade(url: URL) -> int:
     return _done(f"The schema is at {migrate.HEAD}: {text}")
 
 
-def _done(title: str, *text: str) -> int:
-    return card_output.answer(Result(card=Card(title=title, tone=Tone.GOOD, text=text)))
+def _done(title: str, *text: str) -> Result:
+    return Result(card=Card(title=title, tone=Tone.GOOD, text=text))
 
 
-def _backup(source: Path, target: Path, *, overwrite: bool) -> int:
+def _backup(source: Path, target: Path, *, overwrite: bool) -> Result:
     """Copy the database while the bot goes on; whole, or not at all."""
     if not source.exists():
-        raise exit_codes.Failed(f"There is no database at {source} yet.")
+        raise Failed(f"There is no database at {source} yet.")
     must_be_free(target, overwrite=overwrite, option="--yes")
     with closing(sqlite3.connect(source)) as database:
         _copy(database, target)
     return _done(f"Backed up to {target}")
 
 
-def _restore(url: URL, source: Path) -> int:
+def _restore(url: URL, source: Path) -> Result:
     """Replace the database, which is kept beside the new one."""
     _must_be_usable(source)
     target = _path(url)
@@ -111,7 +106,7 @@ def _restore(url: URL, source: Path) -> int:
     # A running bot holds this; it would go on writing to the file that was replaced.
     with sole_owner(url) as owned:
         if not owned:
-            raise exit_codes.Failed("A bot is running on this database. Stop it, then try again.")
+            raise Failed("A bot is running on this database. Stop it, then try again.")
         if target.exists():
             # To the microsecond: two restores within a second keep both.
             kept = target.with_name(f"{target.name}.replaced-{datetime.now(UTC):%Y%m%d%H%M%S%f}")
@@ -127,7 +122,7 @@ def _restore(url: URL, source: Path) -> int:
 
 def _must_be_usable(source: Path) -> None:
     if not source.is_file():
-        raise exit_codes.Failed(f"There is no file {source}.")
+        raise Failed(f"There is no file {source}.")
     state = migrate.SchemaState()
     engine = sa.create_engine("sqlite://", creator=lambda: _open_backup(source), poolclass=sa.NullPool)
     with contextlib.suppress(sa.exc.DatabaseError), engine.connect() as connection:
@@ -135,7 +130,7 @@ def _must_be_usable(source: Path) -> None:
         if connection.scalar(sa.text("PRAGMA integrity_check")) == "ok":
             state = migrate.read_state(connection)
     if not state.revision:
-        raise exit_codes.Failed(f"{source} is not an intact backup of the bot's database.")
+        raise Failed(f"{source} is not an intact backup of the bot's database.")
     state.check()
 
 

@@ -44,7 +44,7 @@ def run(options: Namespace) -> int:
     if "@" not in email.strip("@") or any(sign.isspace() for sign in email):
         raise exit_codes.WrongUsage(f"{email or 'an empty text'} isn't an email address")
     result = asyncio.run(_forget(email, load(config=options.config), options))
-    return card_output.answer(result, as_json=options.json)
+    return card_output.answer(result, options)
 
 
 async def _forget(email: str, settings: Settings, options: Namespace) -> Result:

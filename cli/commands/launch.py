@@ -35,10 +35,8 @@ def demo(options: Namespace) -> int:
     headless = options.headless or not attended()
     if headless and not options.headless:
         print("No terminal for the dashboard. Continuing as with --headless.", file=sys.stderr)
-    demo = run_demo(
-        headless=headless, seconds=options.seconds, speed=options.speed, scenario=options.scenario
-    )
-    return asyncio.run(demo)
+    about = {"seconds": options.seconds, "speed": options.speed, "scenario": options.scenario}
+    return asyncio.run(run_demo(headless=headless, **about))
 
 
 def bot(options: Namespace) -> int:
@@ -62,6 +60,8 @@ def bot(options: Namespace) -> int:
 
 def dashboard(options: Namespace) -> int:
     """The dashboard in front, or on stdout: one snapshot with `--once`."""
+    if options.once and options.web:
+        raise exit_codes.WrongUsage("--once prints one snapshot, and --web serves browsers: choose one")
     if (options.json or options.svg) and not options.once:
         raise exit_codes.WrongUsage("--json and --svg need --once: `outreach dashboard --once --json`")
     if options.incident and not options.svg:
@@ -72,15 +72,16 @@ def dashboard(options: Namespace) -> int:
         from cli.console.resources import open_records
         from tui.entrypoints.once import print_once
 
-        once = print_once(
-            _settings(options),
-            as_json=options.json,
-            svg=options.svg,
-            incident=parse_duration(options.incident) if options.incident else None,
-            open_records=open_records,
-            workspace=options.workspace,
+        return asyncio.run(
+            print_once(
+                _settings(options),
+                as_json=options.json,
+                svg=options.svg,
+                incident=parse_duration(options.incident or ""),
+                open_records=open_records,
+                workspace=options.workspace,
+            )
         )
-        return asyncio.run(once)
     if options.web:
         return _serving(_web(options))
     if not options.viewer and not attended():
@@ -139,13 +140,9 @@ async def _web(options: Namespace) -> None:
             viewer_command(config=options.config, workspace=options.workspace, wall=options.wall),
             port=options.port,
             stop=stop,
-            announce=_print_address,
+            announce=lambda url: print(f"Open {url} in a browser. Press Ctrl+C to stop.", flush=True),
             hosts=settings.dashboard.web.hosts,
         )
-
-
-def _print_address(address: str) -> None:
-    print(f"Open {address} in a browser. Press Ctrl+C to stop.", flush=True)
 
 
 async def _serve_sandbox(options: Namespace) -> None:

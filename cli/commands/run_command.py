@@ -42,9 +42,7 @@ def run(command: Command, options: Namespace) -> int:
         from shared.commands.errors import failed_card
 
         raise exit_codes.Refused(failed_card(error, invocation)) from None
-    changes, form = invocation.changes, None
-    if options.json or as_csv:
-        form = card_output.print_data if options.json else card_output.print_csv
+    changes, form = invocation.changes, card_output.form_of(options)
     result = _with_change(result, invocation.arguments) if changes else _first(result, options.limit)
     if form:  # a refusal has data, too
         form(result.rows)
@@ -73,7 +71,7 @@ def _quoted(word: str) -> str:
 
 
 async def _answer(invocation: Invocation, options: Namespace) -> Result:
-    from cli.console.interactive import ProgressUpdate, progress_bar
+    from cli.console.interactive import progress_bar
     from cli.console.resources import open_context
     from shared.commands.run import run as run_command
     from shared.settings import Need, load
@@ -89,13 +87,8 @@ async def _answer(invocation: Invocation, options: Namespace) -> Result:
             find_place=place_finder(settings),
         )
         is_search = isinstance(invocation.arguments, Lead | Remove)
-        with progress_bar() if is_search else contextlib.nullcontext() as show:
-
-            def searched(count: int) -> None:
-                if show:
-                    show(ProgressUpdate(count=count, what="leads searched"))
-
-            done = await run_command(invocation, replace(context, progress=searched))
+        with progress_bar("leads searched") if is_search else contextlib.nullcontext() as show:
+            done = await run_command(invocation, replace(context, progress=show or context.progress))
         if isinstance(done, Question):
             done = await _confirmed(done, context, yes=context.unseen)
         if isinstance(invocation.arguments, InChannel):

@@ -1,36 +1,69 @@
-"""`outreach init`, `outreach manifest` and `outreach version`. Each imports what it needs, since the bot's parts take a second."""
+"""`outreach init`, `manifest` and `version`. Each imports what it needs, since the bot's parts take a second.
+
+`init --interactive` checks each answer with the service, the database or Slack. One that fails is asked again, or kept
+if the person wants: Slack may be down, or the database not created yet.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import getpass
 import json
+import os
+import secrets
 import sys
 from argparse import Namespace
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from cli.console import card_output, exit_codes
-from cli.console.interactive import must_be_free
-from shared.settings import load
+from cli.console import card_output
+from cli.console.exit_codes import DONE, Failed, WrongUsage
+from cli.console.interactive import attended, must_be_free
+from shared.domain.card import Tone
+from shared.settings import DEFAULT, Settings, SettingsError, load
+from shared.settings.declarations import VARIABLES, SettingPath
 from shared.settings.template import NOTHING, commented_template
 from shared.storage.private_file import make_private_folder, replacing
+from shared.text.sanitize import visible
+
+if TYPE_CHECKING:
+    from cli.doctor import Finding
+
+Answers = dict[str, str]
+"""The answers by the variable of the setting."""
+Check = Callable[[Settings], Coroutine[Any, Any, "list[Finding]"]]
+
+DATABASE = "OUTREACH_DATABASE_URL"
+QUESTIONS = {
+    "OUTREACH_BASE_URL": "Address of the service, ends in /v1",
+    "OUTREACH_API_KEY": "API key, from the account settings",
+    DATABASE: "Database URL (Enter: SQLite in your state folder)",
+    "SLACK_BOT_TOKEN": "Bot token (xoxb-…), from OAuth & Permissions",
+    "SLACK_APP_TOKEN": "App-level token (xapp-…) with connections:write",
+    "SLACK_SIGNING_SECRET": "Signing secret, from Basic Information",
+    "OUTREACH_ALERT_CHANNEL": "Id of the alert channel (C…), at the end of its details",
+}
+SECRET = ("OUTREACH_API_KEY", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET")
+TAKEN = ("SLACK_API_URL", "OUTREACH_STATE_DIR")
+"""The checks need these, and no question asks for them: they are saved with the answers."""
 
 
 def init(options: Namespace) -> int:
     """Write the file; one that is there is overwritten only with `--yes`."""
     path: Path = options.file
     must_be_free(path, overwrite=options.yes, option="--yes")
+    values: Mapping[SettingPath, str] = NOTHING
+    steps: Sequence[str] = ["Fill in the base URL and the key, then try: outreach doctor"]
     if options.interactive:
-        from cli.commands.interactive_init import ask_settings, next_steps
-
-        values, public = ask_settings()
-        steps = next_steps(public)
-    else:
-        values, steps = NOTHING, ("Fill in the base URL and the key, then try: outreach doctor",)
+        values, steps = _ask_settings()
     make_private_folder(path.parent)
     with replacing(path) as fresh:
         fresh.write_text(commented_template(values), encoding="utf-8")
-    print("\n".join([f"Wrote {path}.", *steps]), file=sys.stderr)
-    return exit_codes.DONE
+    _say("\n".join([f"Wrote {path}.", *steps]))
+    return DONE
 
 
 def manifest(options: Namespace) -> int:
@@ -38,34 +71,22 @@ def manifest(options: Namespace) -> int:
     from bot.slack.manifest import ADDRESS, render
     from bot.slack.manifest import manifest as as_data
 
-    url = options.url
-    if not url and not options.socket_mode:
+    url, socket_mode = options.url, options.socket_mode
+    if not url and not socket_mode:
         url = load(config=options.config).public_url
-    if options.socket_mode and url:
-        raise exit_codes.WrongUsage("--socket-mode needs no public address: leave out --url")
-    if not options.socket_mode and not url:
-        raise exit_codes.WrongUsage(
+    if socket_mode and url:
+        raise WrongUsage("--socket-mode needs no public address: leave out --url")
+    if not socket_mode and not url:
+        raise WrongUsage(
             "name the bot's public address with --url or OUTREACH_PUBLIC_URL, "
             "or --socket-mode, which needs none"
         )
-    address = "" if options.socket_mode else slack_address(url)
+    address = "" if socket_mode else _slack_address(url)
     if options.json:  # as `.slack/hooks.json` hands it to Slack's own command line
-        print(json.dumps(as_data(address or ADDRESS, socket_mode=options.socket_mode), ensure_ascii=False))
+        print(json.dumps(as_data(address or ADDRESS, socket_mode=socket_mode), ensure_ascii=False))
     else:
-        sys.stdout.write(render(address, socket_mode=options.socket_mode))
-    return exit_codes.DONE
-
-
-def slack_address(url: str) -> str:
-    """The address to which Slack sends requests; raises `WrongUsage` unless `url` is an https address."""
-    from bot.http.asgi import SLACK
-
-    parts = urlsplit(url.strip())
-    if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment:
-        raise exit_codes.WrongUsage(
-            f"“{url}” isn't an address Slack can use. Use one like https://bot.example.com."
-        )
-    return url.strip().rstrip("/").removesuffix(SLACK) + SLACK
+        sys.stdout.write(render(address, socket_mode=socket_mode))
+    return DONE
 
 
 def version(options: Namespace) -> int:
@@ -78,4 +99,118 @@ def version(options: Namespace) -> int:
         card_output.print_data([{"version": number, "commit": commit or None, "schema": migrate.HEAD}])
     else:
         print(f"outreach {number} (commit {commit or 'unknown'}, schema {migrate.HEAD})")
-    return exit_codes.DONE
+    return DONE
+
+
+def _slack_address(url: str) -> str:
+    """The address to which Slack sends requests; raises `WrongUsage` unless `url` is an https address."""
+    from bot.http.asgi import SLACK
+
+    parts = urlsplit(url.strip())
+    if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment:
+        raise WrongUsage(f"“{url}” isn't an address Slack can use. Use one like https://bot.example.com.")
+    return url.strip().rstrip("/").removesuffix(SLACK) + SLACK
+
+
+def _ask_settings() -> tuple[Mapping[SettingPath, str], Sequence[str]]:
+    """Every answer by its place in the file, and what to do next."""
+    from cli import doctor
+
+    answers = {name: value for name in TAKEN if (value := os.environ.get(name, "").strip())}
+    for name, value in answers.items():
+        _say(f"From the environment, and saved too: {name} = {visible(value)}")
+    _say("The outreach service")
+    _until_good(
+        answers,
+        ("OUTREACH_BASE_URL", "OUTREACH_API_KEY"),
+        lambda settings: doctor.service_findings(settings, settings.workspaces[DEFAULT]),
+    )
+    _say("The database")
+    _until_good(answers, (DATABASE,), doctor.database_findings)
+    _say("Slack (for alerts and commands; the shell and the dashboard work without it)")
+    steps = ["It contains a key. Keep it private.", "Next:", "  outreach status", "  outreach dashboard"]
+    if public := _ask_address():
+        answers["OUTREACH_PUBLIC_URL"] = public
+        socket_mode = not _yes("Can Slack reach that address too? (n: Socket Mode, which needs none)")
+        how = "--socket-mode" if socket_mode else f"--url {public}"
+        _say(
+            f"On api.slack.com/apps create an app from a manifest, and paste the output of: outreach manifest {how}"
+        )
+        way_in = "SLACK_APP_TOKEN" if socket_mode else "SLACK_SIGNING_SECRET"
+        names = ("SLACK_BOT_TOKEN", way_in, "OUTREACH_ALERT_CHANNEL")
+        _until_good(answers, names, doctor.slack_findings)
+        answers["OUTREACH_SECRET_KEY"] = base64.b64encode(secrets.token_bytes(32)).decode()
+        steps = [
+            "It contains keys. Keep it private and keep a copy: without it, the secrets in the database can't be read.",
+            "Next:",
+            "  outreach bot",
+            f"  outreach webhooks create --url {public}/webhooks/outreach",
+            "  outreach doctor",
+        ]
+    return {path: answers[name] for path, name in VARIABLES.items() if answers.get(name)}, steps
+
+
+def _ask_address() -> str:
+    """The bot's public address; empty where Slack is left out for now."""
+    while address := _read("Public https address of the bot (Enter: without Slack)"):
+        try:
+            return _slack_address(address).partition("/slack/")[0]
+        except WrongUsage as refusal:
+            _say(f"  {refusal}")
+    return ""
+
+
+def _until_good(answers: Answers, names: Sequence[str], check: Check) -> None:
+    """Ask, check and show what was found, until nothing is wrong or the person keeps it."""
+    while True:
+        for name in names:
+            settings = _ask(name, answers)
+        findings = asyncio.run(check(settings))
+        for finding in findings:
+            _say(visible(f"  {finding.check}: {finding.text}"))
+        if not any(finding.tone is Tone.BAD for finding in findings):
+            return
+        if not _yes("Enter these again? (n: keep them)"):
+            return
+
+
+def _ask(name: str, answers: Answers) -> Settings:
+    """Ask until the answer is one that the setting takes; gives the settings of all answers so far."""
+    before = answers.get(name, "")
+    hint = " (Enter: as before)" if before else ""
+    while True:
+        answer = _read(QUESTIONS[name] + hint, secret=name in SECRET) or before
+        if not answer and name != DATABASE:
+            _say("  A value is required.")
+            continue
+        try:
+            # Only what was answered: a file in the working folder would fill the gaps.
+            settings = load(config=Path(os.devnull), environ={**answers, name: answer})
+        except SettingsError as refusal:
+            for problem in refusal.problems:
+                _say(f"  That {problem.problem} {problem.fix}")
+        else:
+            answers[name] = answer
+            return settings
+
+
+def _yes(question: str) -> bool:
+    return not _read(f"{question} [Y/n]").lower().startswith("n")
+
+
+def _read(question: str, *, secret: bool = False) -> str:
+    """A line; a secret is not shown while it is typed. Raises `Failed` at the end of the input."""
+    prompt = f"{question}: "
+    try:
+        # `getpass` reads the terminal itself, past a pipe from which a script gives the answers.
+        if secret and attended():
+            return getpass.getpass(prompt).strip()
+        # `input` would write its prompt to stdout.
+        print(prompt, end="", file=sys.stderr, flush=True)
+        return input().strip()
+    except EOFError:
+        raise Failed("the input ended early, so nothing was written") from None
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TextIO
 
@@ -178,13 +179,20 @@ def _foot(card: Card, console: Console) -> Iterator[RenderableType]:
         yield _prose(card.footer, console, QUIET)
 
 
-def answer(result: Result, *, as_json: bool = False) -> int:
-    """Show the card, or with `--json` print the rows; returns the exit code."""
-    if as_json:
-        print_data(result.rows)
+def answer(result: Result, options: Namespace) -> int:
+    """Show the card, or with `--json` or `--csv` print the rows; 1 for a card that reports a failure."""
+    if form := form_of(options):
+        form(result.rows)
     else:
         show(result.card)
-    return exit_codes.DONE
+    return exit_codes.FAILED if result.card.failure else exit_codes.DONE
+
+
+def form_of(options: Namespace) -> Callable[[Sequence[Mapping[str, object]]], None] | None:
+    """The printer of data that the command line asks for; None: the card is shown."""
+    if getattr(options, "csv", False):
+        return print_csv
+    return print_data if getattr(options, "json", False) else None
 
 
 def print_data(data: Sequence[Mapping[str, object]]) -> None:

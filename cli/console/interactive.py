@@ -7,12 +7,11 @@ import contextlib
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cli.console.exit_codes import Failed
-from shared.frozen import frozen
 from shared.text.formats import show_clock
 
 if TYPE_CHECKING:
@@ -81,25 +80,14 @@ def stopping(*more: int) -> Iterator[asyncio.Event]:
                 signal.signal(number, signal.SIG_IGN)
 
 
-@frozen
-class ProgressUpdate:
-    """The progress of a job: `part` of the whole as a fraction (None: unknown), and the count of `what`."""
+class Show(Protocol):
+    """Shows that so many of `what` are done, `part` of the whole (as a fraction; None: unknown)."""
 
-    count: int
-    what: str = "leads"
-    part: float | None = None
-    detail: str = ""
-
-    def line(self, seconds: float) -> str:
-        """`12,000 leads, 950/s, 0:40 left; 11,900 added`."""
-        text = f"{self.count:,} {self.what}, {self.count / max(seconds, 0.001):,.0f}/s"
-        if self.part:
-            text += f", {show_clock(timedelta(seconds=seconds * (1 - self.part) / self.part))} left"
-        return f"{text}; {self.detail}" if self.detail else text
+    def __call__(self, count: int, *, part: float | None = None, detail: str = "") -> None: ...
 
 
 @contextlib.contextmanager
-def progress_bar() -> Iterator[Callable[[ProgressUpdate], None]]:
+def progress_bar(what: str = "leads") -> Iterator[Show]:
     """Show the progress of a long job on stderr: a bar on a terminal, a line every few seconds elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
@@ -112,13 +100,18 @@ def progress_bar() -> Iterator[Callable[[ProgressUpdate], None]]:
     bar = Progress(BarColumn(bar_width=20), story, console=console, transient=True, disable=not is_bar)
     task = bar.add_task("", total=None)
 
-    def show(update: ProgressUpdate) -> None:
+    def show(count: int, *, part: float | None = None, detail: str = "") -> None:
         nonlocal shown_at
         now = time.monotonic()
-        text = update.line(now - began)
+        seconds = max(now - began, 0.001)
+        # `12,000 leads, 950/s, 0:40 left; 11,900 added`
+        text = f"{count:,} {what}, {count / seconds:,.0f}/s"
+        if part:
+            text += f", {show_clock(timedelta(seconds=seconds * (1 - part) / part))} left"
+        text += f"; {detail}" if detail else ""
         if is_bar:
-            total = None if update.part is None else 1.0
-            bar.update(task, total=total, completed=update.part or 0.0, description=text)
+            total = None if part is None else 1.0
+            bar.update(task, total=total, completed=part or 0.0, description=text)
         elif now - shown_at >= EVERY_SECONDS:
             shown_at = now
             print(text, file=sys.stderr, flush=True)

@@ -22,6 +22,8 @@ from shared.records.records import RecordsUnavailable
 from shared.text.tokenize import join
 
 if TYPE_CHECKING:
+    from pydantic import SecretStr
+
     from bot.slack.web_api import WebApi
     from shared.api.client import OutreachClient
     from shared.api.models import Sequence
@@ -225,11 +227,12 @@ async def with_channel_names(card: Card, settings: Settings) -> Card:
 
 
 @contextlib.asynccontextmanager
-async def open_web_api(settings: Settings) -> AsyncIterator[WebApi]:
+async def open_web_api(settings: Settings, *, token: SecretStr | None = None) -> AsyncIterator[WebApi]:
+    """Open Slack's Web API, with the bot's token unless another is given."""
     from bot.slack import web_api
 
     log_to_stderr()
-    slack = settings.slack
-    token = slack.bot_token.get_secret_value() if slack.bot_token else ""
-    async with web_api.open_web_api(token, base_url=slack.api_url or "") as api:
+    given = token or settings.slack.bot_token
+    secret = given.get_secret_value() if given else ""
+    async with web_api.open_web_api(secret, base_url=settings.slack.api_url or "") as api:
         yield api

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.demo import story
-from cli.demo.setup import ACCOUNT, set_up
-from cli.demo.verification import Verifier
+from cli import demo
+from cli.demo import ACCOUNT, Story, Verifier, set_up
 from tests.kit.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -18,14 +17,14 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for pause in ("CALM_SECONDS", "READING_SECONDS", "BOUNCES_EVERY"):
-        monkeypatch.setattr(story, pause, 0.2)
+    for pause in ("CALM_SECONDS", "READING_SECONDS", "BOUNCES_EVERY_SECONDS"):
+        monkeypatch.setattr(demo, pause, 0.2)
     told: list[str] = []
     messages: list[dict[str, Any]] = []
-    async with set_up(seed=7, speed=60.0, scenario=story.SCENARIO) as installation:
+    async with set_up(speed=60.0, scenario=demo.SCENARIO) as installation:
         verifier = Verifier(installation)
         await verifier.warm_up()
-        await story.Story(installation, told.append).play()
+        await Story(installation, told.append).play()
         key = {"Authorization": f"Bearer {installation.announcement['api_keys'][ACCOUNT]}"}
 
         async def statuses() -> dict[str, str]:
@@ -41,12 +40,12 @@ async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail(
             """Return the edited messages about the sequence: the guardrail's card."""
             nonlocal messages
             messages = (await installation.slack(f"messages?channel={channel}"))["messages"]
-            return [one for one in messages if any(story.SEQUENCE in str(then) for then in one["revisions"])]
+            return [one for one in messages if any(demo.SEQUENCE in str(then) for then in one["revisions"])]
 
         assert await until(edited), "the guardrail's card was edited by Undo"
         result = await verifier.close()
     assert len(told) == 9, told[-1]
-    assert sequences[story.SEQUENCE] == "active", "Undo resumed what the guardrail had paused"
+    assert sequences[demo.SEQUENCE] == "active", "Undo resumed what the guardrail had paused"
     claimed = [one for one in messages if any("Claim" in str(then) for then in one["revisions"])]
     assert any("@cleo" in str(one["blocks"]) or "U0CLEO0003" in str(one["blocks"]) for one in claimed)
     assert result.passed, result.lines

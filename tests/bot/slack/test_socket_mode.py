@@ -15,7 +15,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import open_web_api
-from cli.doctor import run as doctor
+from cli import doctor
 from shared.domain.card import Tone
 from shared.settings import load
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness

@@ -50,8 +50,8 @@ def test_the_answers_are_checked_and_make_a_private_file_that_works(
     )
     done = empty.run("init", "--interactive", str(file))
     assert done.code == 0, done.err
-    assert "passed: API key of default: accepted" in done.err
-    assert "passed: Slack token" in done.err
+    assert "API key of default: passed: accepted" in done.err
+    assert "Slack token: passed" in done.err
     assert "outreach manifest --url https://bot.example.com" in done.err
     assert "webhooks create --url https://bot.example.com/webhooks/outreach" in done.err
     assert sandbox["api_keys"]["acme"] not in done.err + done.out
@@ -79,10 +79,13 @@ def test_without_slack_an_address_and_a_key_are_enough(
 def test_a_wrong_key_is_named_and_asked_again(
     empty: Shell, sandbox: dict[str, Any], answers: Any, tmp_path: Path
 ) -> None:
-    answers(sandbox["base_url"], "wrong", "y", "", sandbox["api_keys"]["acme"])
+    # A bad address is refused before the key is asked for.
+    address = sandbox["base_url"]
+    answers(address.removesuffix("/v1"), address, "wrong", "y", "", sandbox["api_keys"]["acme"])
     done = empty.run("init", "--interactive", str(tmp_path / "outreach.toml"))
-    assert "failed: API key of default: rejected" in done.err
-    assert "passed: API key of default: accepted" in done.err
+    assert "does not end in /v1" in done.err.partition("API key")[0]
+    assert "API key of default: failed: rejected" in done.err
+    assert "API key of default: passed: accepted" in done.err
     assert done.code == 1, "the answers end there"
     assert "nothing was written" in done.err
     assert not (tmp_path / "outreach.toml").exists()

@@ -37,6 +37,8 @@ def test_the_secret_is_in_the_private_database_and_not_on_the_screen(shell: Shel
     shown = {"id": made["id"], "url": URL, "events": ["reply.interested"], "accepted_until": None}
     assert listed.data == [shown]
     assert made["secret"] not in listed.out
+    heading, line = shell.run("webhooks", "list", "--csv").out.splitlines()
+    assert (heading, line.startswith(f"{made['id']},{URL},")) == ("id,url,events,accepted_until", True)
 
 
 def test_an_address_that_the_bot_does_not_serve_is_refused_unless_insisted_on(shell: Shell) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cli.console import exit_codes
-from cli.demo.setup import environment
+from cli.demo import environment
 from shared.api.errors import Uncertain, Unreachable
 from shared.domain.card import Card
 from shared.records.records import RecordsUnavailable
@@ -107,6 +107,8 @@ def test_a_dashboard_without_a_terminal_says_what_to_do_instead(shell: Shell) ->
     assert (result.code, result.out) == (2, "")
     assert "--once" in result.err
     assert "\x1b" not in result.err
+    # A script that waits for the snapshot would wait for ever.
+    assert shell.run("dashboard", "--web", "--once").code == 2
 
 
 def _until(terminal: int, text: str) -> str:

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 from bot.slack.manifest import SCOPES
-from cli.doctor.run import clock
-from cli.doctor.slack import scopes
+from cli.doctor import clock, scopes
 from sandbox.slack.web_api.methods import METHODS
 from shared.domain.card import Tone
 from tests.cli.conftest import ROOT, Run, Shell
@@ -71,7 +70,12 @@ def bot(shell: Shell, *, answer: int) -> Iterator[str]:
         thread.join()
 
 
-def test_every_check_passes_with_a_complete_setup(slack: Shell) -> None:
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_every_check_passes_with_a_complete_setup(
+    slack: Shell, request: pytest.FixtureRequest, database: str
+) -> None:
+    if database == "postgresql":
+        slack.set("OUTREACH_DATABASE_URL", request.getfixturevalue("fresh_postgresql"))
     with bot(slack, answer=401) as url:
         assert slack.run("webhooks", "create", "--url", url).code == 0
         result = slack.run("doctor", "--json")
@@ -90,14 +94,6 @@ def test_every_check_passes_with_a_complete_setup(slack: Shell) -> None:
         "Database",
         "Bot",
     } <= set(findings(result))
-
-
-def test_the_people_of_a_rota_are_looked_up(slack: Shell) -> None:
-    config = slack.home / "outreach.toml"
-    config.write_text('[routes.rota]\npeople = ["U0ANN", "U0NOBODY99"]\n')
-    result = slack.run("--config", str(config), "doctor", "--json")
-    rota = [one["found"] for one in result.data if one["check"] == "Rota"]
-    assert any("names U0NOBODY99, whom Slack doesn't know" in found for found in rota), rota
 
 
 def test_an_address_that_takes_forged_deliveries_fails(slack: Shell) -> None:

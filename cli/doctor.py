@@ -7,9 +7,8 @@ import contextlib
 import json
 import stat
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,8 +16,12 @@ import aiohttp
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from cli.console import card_output, exit_codes
-from cli.console.resources import log_to_stderr
+from bot.app import set_channels
+from bot.slack.directory import UserDirectory
+from bot.slack.manifest import SCOPES, SPARE
+from bot.slack.web_api import SlackError
+from cli.console import card_output
+from cli.console.resources import log_to_stderr, open_web_api
 from shared.api.errors import OutreachError, Unauthorized, Unreadable
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER
 from shared.api.models import Subscription
@@ -28,7 +31,6 @@ from shared.commands.base import Result
 from shared.commands.run import open_client
 from shared.domain.card import Card, Fact, Tone
 from shared.domain_health.lookup import system_resolvers
-from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.settings import Need, Settings, SettingsError, Workspace, load
 from shared.storage.database import connection_advice, temporary_engine
@@ -39,18 +41,21 @@ from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.text.formats import show_number
 from shared.text.sanitize import visible
 
-WORDS = {Tone.GOOD: "passed", Tone.WARN: "warning", Tone.BAD: "failed"}
+GOOD, WARN, BAD = Tone.GOOD, Tone.WARN, Tone.BAD
+WORDS = {GOOD: "passed", WARN: "warning", BAD: "failed"}
 NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0
 """Slack refuses requests that are five minutes old, and signs with its own clock."""
 PATIENCE_SECONDS = 60
 """A check waits so long for the other side: a Raspberry Pi, or a busy machine, takes many for what others do in one."""
 TIMEOUT = aiohttp.ClientTimeout(total=PATIENCE_SECONDS)
 SUBSCRIBE = "outreach webhooks create --url https://YOUR-HOST/webhooks/outreach"
+START_BOT = "Start it: outreach bot"
 DATABASE_FIX = "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See OUTREACH_DATABASE_URL."
+NETWORK = "Check the network, SLACK_API_URL and the proxy."
+UPDATE = "Update the app from manifest.yml and install it again."
 
 
-@frozen
-class Finding:
+class Finding(NamedTuple):
     """A check, its result (BAD makes the doctor exit with 1), what was found, and the fix."""
 
     check: str
@@ -58,63 +63,41 @@ class Finding:
     found: str
     fix: str = ""
 
-
-def good(check: str, found: str) -> Finding:
-    return Finding(check=check, tone=Tone.GOOD, found=found)
-
-
-def doubtful(check: str, found: str, *, fix: str) -> Finding:
-    return Finding(check=check, tone=Tone.WARN, found=found, fix=fix)
-
-
-def bad(check: str, found: str, *, fix: str) -> Finding:
-    return Finding(check=check, tone=Tone.BAD, found=found, fix=fix)
+    @property
+    def text(self) -> str:
+        return f"{WORDS[self.tone]}: {self.found.rstrip('.')}{self.fix and f'. {self.fix}'}"
 
 
 def run(options: Namespace) -> int:
     """Print the findings; 1 if any is bad."""
-    result = asyncio.run(_examine(options))
-    code = card_output.answer(result, as_json=options.json)
-    return exit_codes.FAILED if result.card.failure else code
-
-
-async def _examine(options: Namespace) -> Result:
     log_to_stderr()
-    settings, findings = _read_settings(options.config)
+    findings = asyncio.run(_examine(options.config, options.workspace))
+    tones = [finding.tone for finding in findings]
+    passed, doubts, failed = (tones.count(tone) for tone in WORDS)
+    card = Card(
+        title=f"{passed} passed, {show_number(doubts, 'warning')}, {failed} failed",
+        tone=BAD if failed else WARN if doubts else GOOD,
+        failure=failed > 0,
+        facts=tuple(Fact(finding.check, finding.text, tone=finding.tone) for finding in findings),
+    )
+    rows = [f._asdict() | {"status": WORDS[f.tone], "fix": f.fix or None} for f in findings]
+    for row in rows:
+        del row["tone"]
+    return card_output.answer(Result(card=card, rows=tuple(rows)), options)
+
+
+async def _examine(config: Path | None, named: str | None) -> Sequence[Finding]:
+    settings, findings = _read_settings(config)
     if settings is None:
-        return _result(findings)
-    named = options.workspace
-    workspaces = (settings.workspace(named),) if named else tuple(settings.workspaces.values())
-    # First, so that its imports take nothing of the time of the other checks.
-    slack = await slack_findings(settings) if settings.slack.bot_token else []
-    checks = (
+        return findings
+    workspaces = [settings.workspace(named)] if named else list(settings.workspaces.values())
+    checks = await asyncio.gather(
+        slack_findings(settings),
         *(service_findings(settings, workspace) for workspace in workspaces),
         database_findings(settings),
         delivery_findings(settings),
     )
-    for some in (slack, *await asyncio.gather(*checks), _resolvers(settings)):
-        findings += some
-    return _result(findings)
-
-
-def _result(findings: Sequence[Finding]) -> Result:
-    tones = [finding.tone for finding in findings]
-    failed, doubts = tones.count(Tone.BAD), tones.count(Tone.WARN)
-    facts, rows = [], []
-    for finding in findings:
-        status, fix = WORDS[finding.tone], f". {finding.fix}" if finding.fix else ""
-        value = f"{status}: {finding.found.rstrip('.')}{fix}"
-        facts.append(Fact(label=finding.check, value=value, tone=finding.tone))
-        about = {"check": finding.check, "status": status, "found": finding.found}
-        rows.append({**about, "fix": finding.fix or None})
-    passed = len(findings) - failed - doubts
-    card = Card(
-        title=f"{passed} passed, {show_number(doubts, 'warning')}, {failed} failed",
-        tone=Tone.BAD if failed else Tone.WARN if doubts else Tone.GOOD,
-        failure=failed > 0,
-        facts=tuple(facts),
-    )
-    return Result(card=card, rows=tuple(rows))
+    return [*findings, *(finding for some in checks for finding in some), _resolvers(settings)]
 
 
 def _read_settings(config: Path | None) -> tuple[Settings | None, list[Finding]]:
@@ -123,51 +106,46 @@ def _read_settings(config: Path | None) -> tuple[Settings | None, list[Finding]]
     try:
         settings = load(config=config, needs=tuple(Need))
     except SettingsError as refusal:
-        faults = [bad(check, f"{fault.name} {fault.problem}", fix=fault.fix) for fault in refusal.problems]
-        try:
-            # Without needs, so that what is set is still checked.
+        faults = [Finding(check, BAD, f"{each.name} {each.problem}", each.fix) for each in refusal.problems]
+        # Without needs, so that what is set is still checked.
+        with contextlib.suppress(SettingsError):
             return load(config=config), faults
-        except SettingsError:
-            return None, faults
+        return None, faults
     sources = f"{settings.file} and the environment" if settings.file else "the environment"
-    findings = [good(check, f"complete, from {sources}")]
+    findings = [Finding(check, GOOD, f"complete, from {sources}")]
     for file in filter(None, (settings.file, *settings.secret_files)):
         if file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            fix = f"If it contains keys: chmod go= {file}"
-            findings.append(doubtful(check, f"other users of this machine can read {file}", fix=fix))
+            text, fix = (
+                f"other users of this machine can read {file}",
+                f"If it contains keys: chmod go= {file}",
+            )
+            findings.append(Finding(check, WARN, text, fix))
     return settings, findings
-
-
-async def slack_findings(settings: Settings) -> list[Finding]:
-    """Check what Slack says; the module imports most of the bot, a second that the event loop must not stand still."""
-    slack = await asyncio.to_thread(import_module, "cli.doctor.slack")
-    findings: list[Finding] = await slack.examine(settings)
-    return findings
 
 
 async def service_findings(settings: Settings, workspace: Workspace) -> list[Finding]:
     """One read with the key; its answer's Date header is the service's clock."""
     if not workspace.base_url or not workspace.api_key.get_secret_value():
         return []  # said under Configuration
-    check, theirs = f"API key of {workspace.name}", None
-    address = f"Check that {workspace.base_url} is the right address and reachable from here."
+    theirs, tone = None, BAD
+    fix = f"Check that {workspace.base_url} is the right address and reachable from here."
     try:
         async with asyncio.timeout(PATIENCE_SECONDS), open_client(settings, workspace) as client:
             try:
                 sequences = await client.list_sequences(priority=Priority.INTERACTIVE)
+                tone, found, fix = GOOD, f"accepted, {len(sequences)} sequences", ""
             finally:
                 theirs = client.service_time
     except TimeoutError:
-        finding = bad(check, f"no response within {PATIENCE_SECONDS} s", fix=address)
+        found = f"no response within {PATIENCE_SECONDS} s"
     except Unauthorized:
+        found = "rejected: missing or revoked"
         fix = "Create a key in the account settings and set OUTREACH_API_KEY."
-        finding = bad(check, "rejected: missing or revoked", fix=fix)
     except Unreadable as fault:
-        finding = doubtful(check, str(fault), fix="Set [fields] to match the response.")
+        tone, found, fix = WARN, str(fault), "Set [fields] to match the response."
     except OutreachError as fault:
-        finding = bad(check, str(fault), fix=address)
-    else:
-        finding = good(check, f"accepted, {len(sequences)} sequences")
+        found = str(fault)
+    finding = Finding(f"API key of {workspace.name}", tone, found, fix)
     return [finding, clock(theirs, now=datetime.now(UTC))] if theirs else [finding]
 
 
@@ -175,23 +153,23 @@ def clock(theirs: datetime, *, now: datetime) -> Finding:
     """Compare the clocks; the header counts whole seconds."""
     apart = abs((now - theirs).total_seconds())
     if apart < NOTICEABLE_SECONDS:
-        return good("Clock", "matches the service's")
+        return Finding("Clock", GOOD, "matches the service's")
     word = f"{apart:,.0f} s {'ahead of' if now > theirs else 'behind'} the service's"
     fix = "Set this machine's clock, ideally with NTP: Slack's signatures expire after five minutes."
-    return (bad if apart >= FATAL_SECONDS else doubtful)("Clock", word, fix=fix)
+    return Finding("Clock", BAD if apart >= FATAL_SECONDS else WARN, word, fix)
 
 
 async def database_findings(settings: Settings) -> list[Finding]:
     """Create a table in a transaction that is rolled back."""
-    address = settings.database.render_as_string(hide_password=True)
+    check, address = "Database", settings.database.render_as_string(hide_password=True)
     try:
         await asyncio.to_thread(_try_out, settings)
     except migrate.UnusableSchema as refusal:
-        return [bad("Database", str(refusal), fix="`outreach database status` shows both versions.")]
+        return [Finding(check, BAD, str(refusal), "`outreach database status` shows both versions.")]
     except (SQLAlchemyError, OSError) as fault:
         reason = str(getattr(fault, "orig", None) or fault).strip().partition("\n")[0]
-        return [bad("Database", f"{address}: {reason}", fix=connection_advice(reason) or DATABASE_FIX)]
-    return [good("Database", f"{address} is writable")]
+        return [Finding(check, BAD, f"{address}: {reason}", connection_advice(reason) or DATABASE_FIX)]
+    return [Finding(check, GOOD, f"{address} is writable")]
 
 
 def _try_out(settings: Settings) -> None:
@@ -203,15 +181,15 @@ def _try_out(settings: Settings) -> None:
         migrate.read_state(connection).check()
 
 
-def _resolvers(settings: Settings) -> list[Finding]:
+def _resolvers(settings: Settings) -> Finding:
     count = len(settings.dns.resolvers) or len(system_resolvers())
     if not settings.dns.enabled:
-        return [good("DNS", "domains aren't checked: [dns] enabled = false")]
+        return Finding("DNS", GOOD, "domains aren't checked: [dns] enabled = false")
     if count > 1:
-        return [good("DNS resolvers", show_number(count, "resolver"))]
-    which = "one resolver" if count else "no resolver"
+        return Finding("DNS resolvers", GOOD, show_number(count, "resolver"))
+    found = f"{'one' if count else 'no'} resolver: problems are shown, but never alerted"
     fix = 'Two must confirm a problem. Set [dns] resolvers, such as resolvers = ["9.9.9.9", "1.1.1.1"].'
-    return [doubtful("DNS resolvers", f"{which}: problems are shown, but never alerted", fix=fix)]
+    return Finding("DNS resolvers", WARN, found, fix)
 
 
 class _Stored(NamedTuple):
@@ -255,11 +233,11 @@ async def delivery_findings(settings: Settings) -> list[Finding]:
             count = len(subscribed) + len(workspace.webhook_secrets)
             check = f"Webhook secrets of {name}"
             if problem := stored.problems.get(name):
-                findings.append(bad(check, problem, fix="Set the key that the bot uses."))
+                findings.append(Finding(check, BAD, problem, "Set the key that the bot uses."))
             elif count:
-                findings.append(good(check, f"{count} known"))
+                findings.append(Finding(check, GOOD, f"{count} known"))
             else:
-                findings.append(bad(check, "none: every delivery is rejected", fix=SUBSCRIBE))
+                findings.append(Finding(check, BAD, "none: every delivery is rejected", SUBSCRIBE))
             for url in dict.fromkeys(subscription.url for subscription in subscribed):
                 findings.append(await _refuses(http, url))
     return findings
@@ -274,13 +252,15 @@ async def _bot(http: aiohttp.ClientSession, settings: Settings, stored: _Stored)
     except (aiohttp.ClientError, TimeoutError):
         seen = stored.seen
         if seen and seen.runs:
-            return [good("Bot", f"seen {seen.age:.0f} s ago on {seen.host}, with this database")]
-        return [doubtful("Bot", f"not running at {address}", fix="Start it: outreach bot")]
-    with contextlib.suppress(ValueError, TypeError):  # some other program may listen there
-        state = dict(json.loads(text))
+            found = f"seen {seen.age:.0f} s ago on {seen.host}, with this database"
+            return [Finding("Bot", GOOD, found)]
+        return [Finding("Bot", WARN, f"not running at {address}", START_BOT)]
     # Some other program may listen there, and answer with a page.
-    not_ready = bad("Bot", f"not ready: {text[:200]}", fix="See its log.")
-    findings = [good("Bot", f"ready at {address}") if status == 200 else not_ready]
+    with contextlib.suppress(ValueError, TypeError):
+        state = dict(json.loads(text))
+    findings = [Finding("Bot", GOOD, f"ready at {address}")]
+    if status != 200:
+        findings = [Finding("Bot", BAD, f"not ready: {text[:200]}", "See its log.")]
     if theirs := visible(str(state.get("instance") or "")):
         findings.append(_same_database(settings, theirs, stored.instance))
     connection = state.get("socket_mode")
@@ -288,27 +268,29 @@ async def _bot(http: aiohttp.ClientSession, settings: Settings, stored: _Stored)
         findings.append(socket_mode(connection))
     elif connection and settings.slack.app_token:
         fix = "Start it again: outreach bot"
-        findings.append(bad("Slack connection", "the running bot has no app token", fix=fix))
+        findings.append(Finding("Slack connection", BAD, "the running bot has no app token", fix))
     return findings
 
 
 def _same_database(settings: Settings, theirs: str, own: str | None) -> Finding:
     check = "Bot's database"
     if theirs == own:
-        return good(check, "same as this shell's")
+        return Finding(check, GOOD, "same as this shell's")
     place = f"{own or 'new'}, {settings.database.render_as_string(hide_password=True)}"
+    found = f"{settings.details_url} uses another ({theirs}) than this shell ({place})"
     fix = "Set the same OUTREACH_DATABASE_URL for both, or OUTREACH_STATE_DIR with SQLite."
-    return bad(check, f"{settings.details_url} uses another ({theirs}) than this shell ({place})", fix=fix)
+    return Finding(check, BAD, found, fix)
 
 
 def socket_mode(state: Mapping[str, Any]) -> Finding:
     """The `socket_mode` of a bot's /readyz as a finding."""
     check = "Slack connection"
     if not state["connected"]:
-        return bad(check, visible(str(state["trouble"])), fix="The bot keeps retrying. See its log.")
+        fix = "The bot keeps retrying. See its log."
+        return Finding(check, BAD, visible(str(state["trouble"])), fix)
     last = f" (last reason: {visible(str(state['last_loss']))})" if state["rebuilds"] else ""
     age = f"last message {state['last_message_age']} s ago"
-    return good(check, f"{age}, reconnected {state['rebuilds']}×{last}")
+    return Finding(check, GOOD, f"{age}, reconnected {state['rebuilds']}×{last}")
 
 
 async def _refuses(http: aiohttp.ClientSession, url: str) -> Finding:
@@ -319,9 +301,77 @@ async def _refuses(http: aiohttp.ClientSession, url: str) -> Finding:
         async with http.post(url, data=b"{}", headers=headers, allow_redirects=False) as answer:
             status = answer.status
     except (aiohttp.ClientError, TimeoutError) as fault:
-        fix = "Check that the bot runs and the address leads to it. Start it: outreach bot"
-        return doubtful(check, f"{url} doesn't respond: {describe_network_error(fault)}", fix=fix)
+        fix = f"Check that the bot runs and the address leads to it. {START_BOT}"
+        return Finding(check, WARN, f"{url} doesn't respond: {describe_network_error(fault)}", fix)
     if status == 401:
-        return good(check, f"{url} leads to the bot, which rejects forged signatures")
+        return Finding(check, GOOD, f"{url} leads to the bot, which rejects forged signatures")
+    found = f"{url} returns {status} for a forged signature instead of 401"
     fix = "The address must lead to the bot's /webhooks/outreach without a login or redirect."
-    return bad(check, f"{url} returns {status} for a forged signature instead of 401", fix=fix)
+    return Finding(check, BAD, found, fix)
+
+
+async def slack_findings(settings: Settings) -> list[Finding]:
+    """Token, scopes, every channel, and Socket Mode."""
+    if settings.slack.bot_token is None:
+        return []
+    async with open_web_api(settings) as api:
+        fix = "Set SLACK_BOT_TOKEN to the app's xoxb-… token."
+        token = await _called("Slack token", api.call("auth.test", seconds=PATIENCE_SECONDS), "", fix)
+        if token.tone is BAD:
+            # With this token, all other checks would fail for the same reason.
+            return [token]
+        who, where = (visible(str(api.identity.get(name) or "?")) for name in ("user", "team"))
+        directory = UserDirectory(api, groups=settings.roles.groups)
+        return [
+            token._replace(found=f"{who} in {where}"),
+            scopes(api.scopes),
+            *[await _channel(directory, channel) for channel in sorted(set_channels(settings))],
+            *await _socket_mode(settings),
+        ]
+
+
+async def _called(check: str, call: Awaitable[Any], found: str, fix: str) -> Finding:
+    """The outcome of a call to Slack as a finding."""
+    try:
+        await call
+    except SlackError as error:
+        details = f": {', '.join(error.details)}" if error.details else ""
+        return Finding(check, BAD, visible(f"{error}{details}"), fix if error.status else NETWORK)
+    return Finding(check, GOOD, found)
+
+
+def scopes(held: Collection[str]) -> Finding:
+    """Check that the token has all scopes of the manifest."""
+    check = "Slack scopes"
+    if not held:
+        return Finding(check, WARN, "Slack didn't list them", "Compare the app's scopes with manifest.yml.")
+    missing, unused = sorted({*SCOPES} - {*held}), sorted({*held} - {*SCOPES})
+    if lacks := [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]:
+        return Finding(check, BAD, f"missing: {'; '.join(lacks)}", UPDATE)
+    if missing:
+        invited = " Or invite the bot to its channels." if "chat:write.public" in missing else ""
+        effects = "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
+        return Finding(check, WARN, effects, f"{UPDATE}{invited}")
+    spare = f"; unused: {visible(', '.join(unused))}" if unused else ""
+    return Finding(check, GOOD, f"all {len(SCOPES)} granted{spare}")
+
+
+async def _channel(directory: UserDirectory, channel: str) -> Finding:
+    """A channel of the settings, as the bot looks at it when it starts."""
+    check, place = f"Slack channel {channel}", await directory.find_place(channel)
+    if place.refusal:
+        return Finding(check, BAD, visible(place.refusal.replace(f"<#{channel}>", channel)), place.fix)
+    if place.note:
+        return Finding(check, WARN, visible(place.note), "Try again.")
+    name = visible(await directory.channel_name(channel) or channel)
+    return Finding(check, GOOD, f"#{name} takes messages")
+
+
+async def _socket_mode(settings: Settings) -> list[Finding]:
+    """Open a connection by the app token; without one, Slack's requests arrive over HTTP."""
+    if settings.slack.app_token is None:
+        return []
+    fix = "SLACK_APP_TOKEN must be an xapp-… token with connections:write. Turn on Socket Mode in the app."
+    async with open_web_api(settings, token=settings.slack.app_token) as api:
+        opening = api.call("apps.connections.open", seconds=PATIENCE_SECONDS)
+        return [await _called("Slack Socket Mode", opening, "a connection can be opened", fix)]

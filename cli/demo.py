@@ -1,0 +1,615 @@
+"""`outreach demo`: the whole system on one laptop, with no account.
+
+Sandbox and bot are child processes, which end with the demo. The app is installed and subscribed as a real one is. A
+story is played in it: scripted people type and click, and mail bounces, while a sentence for each says what to look at.
+The bot knows nothing of it. At the end the service's deliveries are compared with the messages in Slack, from outside:
+only the ids of alerts are computed as the bot does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import aiohttp
+
+from bot.slack.manifest import manifest
+from cli.console.exit_codes import Failed
+from cli.console.interactive import stopping
+from cli.console.resources import open_records, open_replies
+from sandbox.slack import seed as people
+from sandbox.slack.model import User
+from shared import settings
+from shared.api.event_kinds import POSTED_AT_ONCE
+from shared.api.values import as_object
+from shared.frozen import frozen
+from shared.storage.secret_file import CREDENTIALS
+from shared.store.deliveries import Arrival, alert_id
+from shared.text import parent_watch
+
+SCENARIO = "calm-week"
+"""The only scenario with a story: in the others the account itself has enough to tell."""
+DOMAIN, SEQUENCE = "useacme.example", "Fintech ops leaders"
+GUARDRAIL = f'pause sequence "{SEQUENCE}" for 2h when bounces > 5 in 1h as bad-list'
+ACCOUNT = "acme"
+"""The sandbox's workspace whose key the demo uses."""
+SEED = 7
+
+READY_SECONDS = 120.0
+"""Each program has so long to start; one that ends before is not waited for. A busy small machine took over 30 s."""
+STOP_SECONDS = 5.0
+RESTARTS = 5
+"""The demo stops waiting for a bot that is not ready after so many starts."""
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
+CALM_SECONDS = 45.0
+READING_SECONDS = 10.0
+"""The time to read a sentence before the next thing happens."""
+PATIENCE_SECONDS = 45.0
+"""A person waits so long for a card: guardrails look at the account every 30 seconds."""
+ENOUGH_BOUNCES = 8
+"""More than the guardrail allows."""
+BOUNCES_AT_ONCE, BOUNCES_EVERY_SECONDS, MOST_ROUNDS = 2, 4.0, 20
+LOOK_EVERY_SECONDS = 1.0
+WARM_UP_SECONDS = 15.0
+"""The first delivery loads what later ones find: it is made before anything is timed."""
+SETTLE_SECONDS = 30.0
+
+Message = Mapping[str, Any]
+
+
+class Missing(Exception):
+    """A card or a button that the story waited for didn't come."""
+
+
+async def run_demo(*, headless: bool, seconds: float | None, speed: float, scenario: str) -> int:
+    """Run the demo until it is stopped or `seconds` have passed; 1 if an alert was lost or doubled."""
+    with stopping(signal.SIGHUP) as stop:
+        async with set_up(speed=speed, scenario=scenario) as installation:
+            verifier = Verifier(installation)
+            running = _log(installation, verifier) if headless else _show(installation, verifier)
+            async with _beside(stop.wait(), running) as tasks:
+                await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+                for task in tasks:
+                    if task.done():
+                        task.result()  # raises what ended it
+            result = await verifier.close()
+    print("\n".join(result.lines), flush=True)
+    return 0 if result.passed else 1
+
+
+@contextlib.asynccontextmanager
+async def _beside(*work: Coroutine[Any, Any, Any]) -> AsyncIterator[list[asyncio.Task[Any]]]:
+    """Run this work while the block runs."""
+    tasks = [asyncio.create_task(each, name="demo") for each in work]
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _log(installation: Installation, verifier: Verifier) -> None:
+    """Log what happens on stderr: the story's sentences, and each message in the alert channel."""
+    began = time.monotonic()
+
+    def tell(line: str) -> None:
+        print(f"{time.monotonic() - began:6.1f} s  {line}", file=sys.stderr, flush=True)
+
+    print(json.dumps(installation.announcement), flush=True)
+    await verifier.warm_up()
+    async with _beside(Story(installation, tell).play()):
+        await verifier.watch(lambda text: tell(f"In Slack: {text}"))
+
+
+async def _show(installation: Installation, verifier: Verifier) -> None:
+    """Show the dashboard until it is closed; the story's sentences come up on it."""
+    from tui.app.run import run_dashboard
+
+    sentences = asyncio.Queue[str]()
+
+    async def tips() -> AsyncIterator[str]:
+        while True:
+            yield await sentences.get()
+
+    async with _beside(verifier.watch(lambda _text: None), Story(installation, sentences.put_nowait).play()):
+        await run_dashboard(
+            lambda: settings.load(environ=installation.environ),
+            open_records=open_records,
+            open_replies=open_replies,
+            environ=installation.environ,
+            notice=f"Slack: {installation.announcement['slack_page']}",
+            tips=tips(),
+        )
+
+
+def free_port() -> int:
+    """A port below those that the system gives to connections, which could take it before the program has started."""
+    while True:
+        port = 12_000 + secrets.randbelow(20_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+
+
+def environment(**given: str) -> dict[str, str]:
+    """This process's environment without the settings of a real account, plus those that are given."""
+    real = ("OUTREACH_", "SLACK_", CREDENTIALS)
+    return {name: value for name, value in os.environ.items() if not name.startswith(real)} | given
+
+
+@contextlib.asynccontextmanager
+async def _running(
+    *words: str, env: Mapping[str, str], log: Path, stdout: int | None = None
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run `outreach WORDS` for the length of the block; it ends with this process, too, and writes to `log`."""
+    with log.open("ab") as output:
+        process = await asyncio.create_subprocess_exec(
+            # `-P`: what lies in the working folder shadows no module of ours.
+            sys.executable, "-P", "-m", "outreach_ops", *words,
+            env={**env, parent_watch.VARIABLE: "1"},
+            # Its lifeline: a child ends when nobody holds the other end, also after the demo was killed.
+            stdin=asyncio.subprocess.PIPE,
+            stdout=stdout or output,
+            stderr=output,
+            start_new_session=True,  # Ctrl-C is for the demo, which ends its children in order
+        )  # fmt: skip
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), STOP_SECONDS)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+        assert process.stdin
+        process.stdin.close()
+
+
+class Supervised:
+    """The bot, which is started again whenever it dies."""
+
+    pid = 0
+    restarts = -1
+
+    async def keep_alive(self, env: Mapping[str, str], log: Path) -> None:
+        clock = asyncio.get_running_loop().time
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            async with _running("bot", env=env, log=log) as process:
+                began, self.pid = clock(), process.pid
+                self.restarts += 1
+                await process.wait()
+            if clock() - began > LONGEST_PAUSE_SECONDS:
+                pause = FIRST_PAUSE_SECONDS
+            await asyncio.sleep(pause)
+            # One that dies at its start must not keep a core busy.
+            pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+
+
+@frozen
+class Installation:
+    """Everything that runs, and where; `announcement` is the first line that scripts read."""
+
+    announcement: Mapping[str, Any]
+    environ: Mapping[str, str]
+    """Its settings, as environment variables."""
+    sequences: Mapping[str, str]
+    """The ids of the account's sequences, by name."""
+    bot: Supervised
+    http: aiohttp.ClientSession
+    has_story: bool
+
+    async def service(self, path: str, body: object = None) -> dict[str, Any]:
+        """Read from the service's control API, or with a body let something happen there."""
+        return await _ask(self.http, f"{self.announcement['control_url']}{path}", body)
+
+    async def slack(self, path: str, body: object = None) -> dict[str, Any]:
+        """Look at Slack, or with a body act there as a person."""
+        return await _ask(self.http, f"{self.announcement['slack_control_url']}/{path}", body)
+
+    async def messages(self) -> Sequence[Message]:
+        """The messages of the alert channel."""
+        channel = self.announcement["slack_alert_channel"]
+        messages: Sequence[Message] = (await self.slack(f"messages?channel={channel}"))["messages"]
+        return messages
+
+    async def cause(self, kind: str, **what: object) -> None:
+        """Let an event happen in the account."""
+        await self.service("/events", {"workspace": ACCOUNT, "kind": kind, **what})
+
+
+async def _ask(
+    http: aiohttp.ClientSession, url: str, body: object = None, *, headers: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    method = "GET" if body is None else "POST"
+    async with http.request(method, url, json=body, headers=headers) as answer:
+        answer.raise_for_status()
+        read: dict[str, Any] = await answer.json()
+        return read
+
+
+@contextlib.asynccontextmanager
+async def set_up(*, speed: float, scenario: str) -> AsyncIterator[Installation]:
+    """Start it all on free loopback ports; everything ends with the block. Raises `Failed`."""
+    async with contextlib.AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="outreach-demo-")))
+        http = await stack.enter_async_context(aiohttp.ClientSession())
+        options = ["--seed", str(SEED), "--speed", f"{speed:g}", "--scenario", scenario]
+        log = folder / "sandbox.log"
+        words = ("sandbox", "--port", "0", "--slack-port", "0", *options)
+        sandbox = await stack.enter_async_context(
+            _running(*words, env=environment(), log=log, stdout=asyncio.subprocess.PIPE)
+        )
+        announced = await _first_line(sandbox, log)
+        # Now, while nothing else uses the key and its rate.
+        key = {"Authorization": f"Bearer {announced['api_keys'][ACCOUNT]}"}
+        listed = await _ask(http, f"{announced['base_url']}/sequences", headers=key)
+        port = free_port()
+        bot_url = f"http://127.0.0.1:{port}"
+        environ = environment(**_settings(announced, port=port, folder=folder))
+        # As on Slack's own pages: the app's manifest, and the bot's address.
+        control = announced["slack_control_url"]
+        await _ask(http, f"{control}/manifest", manifest())
+        await _ask(http, f"{control}/request_url", {"url": f"{bot_url}/slack/events"})
+        bot, log = Supervised(), folder / "bot.log"
+        await stack.enter_async_context(_beside(bot.keep_alive(environ, log)))
+        await _subscribe(bot_url, environ, folder / "webhooks.log")
+        await _until_ready(http, bot_url, bot, log)
+        yield Installation(
+            announcement={**announced, "bot_url": bot_url, "bot_pid": bot.pid},
+            environ=environ,
+            sequences={sequence["name"]: sequence["id"] for sequence in listed["data"]},
+            bot=bot,
+            http=http,
+            has_story=scenario == SCENARIO,
+        )
+
+
+def _settings(announced: Mapping[str, Any], *, port: int, folder: Path) -> dict[str, str]:
+    """The settings of the bot and the dashboard, which acts as the person that the Slack page begins with."""
+    channel, file = announced["slack_alert_channel"], folder / "outreach.toml"
+    # An hour of the account takes a minute, so its domains are checked more often; nobody else's resolvers are asked.
+    file.write_text(
+        f'[dashboard]\nslack_user = "{people.ANN.id}"\n\n[dns]\nevery = "1m"\nper_second = 20\n\n'
+        f'[[routes.rules]]\nchannel = "{channel}"\nevents = ["domain.dns"]\n'
+    )
+    return {
+        # Named, so that no user's file is read.
+        "OUTREACH_CONFIG": str(file),
+        "OUTREACH_BASE_URL": announced["base_url"],
+        "OUTREACH_API_KEY": announced["api_keys"][ACCOUNT],
+        "OUTREACH_ALERT_CHANNEL": channel,
+        "OUTREACH_STATE_DIR": str(folder),
+        "OUTREACH_PORT": str(port),
+        # So that `Claim & reply` leads to the bot, as with an address that people reach.
+        "OUTREACH_PUBLIC_URL": f"http://127.0.0.1:{port}",
+        "OUTREACH_POLL_SECONDS": "5",
+        # The zones of the account's domains; without it the demo would ask the system's resolvers.
+        "OUTREACH_DNS_RESOLVERS": ",".join(announced["dns_resolvers"]),
+        "SLACK_BOT_TOKEN": announced["slack_bot_token"],
+        "SLACK_SIGNING_SECRET": announced["slack_signing_secret"],
+        "SLACK_API_URL": announced["slack_api_url"],
+    }
+
+
+async def _first_line(process: asyncio.subprocess.Process, log: Path) -> dict[str, Any]:
+    assert process.stdout
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), READY_SECONDS)
+        announced: dict[str, Any] = json.loads(line)
+    except (TimeoutError, ValueError):
+        raise _failed("The sandbox didn't start", log) from None
+    return announced
+
+
+async def _subscribe(bot_url: str, environ: Mapping[str, str], log: Path) -> None:
+    """Subscribe as a real installation does: by the command that keeps the secret where the bot finds it."""
+    words = ("webhooks", "create", "--url", f"{bot_url}/webhooks/outreach")
+    async with _running(*words, env=environ, log=log) as process:
+        with contextlib.suppress(TimeoutError):
+            if await asyncio.wait_for(process.wait(), READY_SECONDS) == 0:
+                return
+    raise _failed("The subscription failed", log)
+
+
+async def _until_ready(http: aiohttp.ClientSession, bot_url: str, bot: Supervised, log: Path) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline and bot.restarts < RESTARTS:
+        with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+            async with http.get(f"{bot_url}/readyz", timeout=aiohttp.ClientTimeout(total=2)) as answer:
+                if answer.status == 200:
+                    return
+        await asyncio.sleep(0.05)
+    raise _failed("The bot didn't become ready", log)
+
+
+def _failed(what: str, log: Path) -> Failed:
+    """The error with the last lines of the log."""
+    lines = log.read_text(errors="replace").strip().splitlines()[-5:]
+    return Failed("\n  ".join([f"{what}:", *(lines or ["it logged nothing"])]))
+
+
+class Story:
+    """`play` it once; `tell` is called with each sentence."""
+
+    def __init__(self, installation: Installation, tell: Callable[[str], None]) -> None:
+        self._installation = installation
+        self._tell = tell
+
+    async def play(self) -> None:
+        """Play it to the end. Where something didn't come it says so, and the demo goes on without the story."""
+        if not self._installation.has_story:
+            return
+        try:
+            await self._calm_minute()
+            await self._domain_sinks()
+            await self._reply_is_claimed()
+            await self._guardrail_pauses()
+        except Missing as missing:
+            self._tell(f"The story stops here: {missing} didn't come. The demo goes on.")
+        except (aiohttp.ClientError, TimeoutError) as error:
+            self._tell(f"The story stops here: {type(error).__name__}. The demo goes on.")
+
+    async def _calm_minute(self) -> None:
+        self._tell(
+            "A calm minute: Acme's inboxes send, and the dashboard's verdict says so. Open "
+            f"{self._installation.announcement['slack_page']} beside it, and type /outreach status there."
+        )
+        await asyncio.sleep(READING_SECONDS)
+        text = f"/outreach guardrails add {GUARDRAIL}"
+        before = await self._messages()
+        await self._act("command", people.DEV, text=text)
+
+        def answers(message: Message) -> bool:
+            return message["seen_by"] == people.DEV.id and message["ts"] not in before
+
+        await self._press(people.DEV, await self._wait_for(answers, f"the answer to {text}"), "Turn on")
+        self._tell(
+            f"Dev added a guardrail: {SEQUENCE} will be paused when its mail bounces. "
+            "Type /outreach guardrails to see all rules."
+        )
+        await asyncio.sleep(CALM_SECONDS)
+
+    async def _domain_sinks(self) -> None:
+        self._tell(
+            f"A bought list goes out from {DOMAIN}, and its mail bounces. The domain climbs to the top of the "
+            "dashboard: press enter on it to see why."
+        )
+        for _ in range(MOST_ROUNDS):
+            await self._installation.cause("lead.bounced", count=BOUNCES_AT_ONCE, domain=DOMAIN)
+            await asyncio.sleep(BOUNCES_EVERY_SECONDS)
+            state = await self._installation.service("/state")
+            if {"name": DOMAIN, "state": "paused"} in state["domains"]:
+                break
+        self._tell(
+            f"The service paused {DOMAIN}. Its card in #outreach-alerts says why, and what to do next: "
+            "press Acknowledge on it."
+        )
+        await asyncio.sleep(READING_SECONDS)
+
+    async def _reply_is_claimed(self) -> None:
+        before = await self._messages()
+        await self._installation.cause("reply.interested", count=1)
+        card = await self._card_with("Claim", not_in=before)
+        self._tell(
+            "A lead is interested, and nobody has claimed the reply. Press 3 on the dashboard to see who waits; "
+            "Cleo is about to press Claim on the card."
+        )
+        await asyncio.sleep(READING_SECONDS)
+        await self._press(people.CLEO, card, "Claim")
+        self._tell(
+            "Cleo claimed it: the card's title says so to everybody, and no reminder follows. "
+            "Claim another one, then type /outreach replies mine."
+        )
+        await asyncio.sleep(READING_SECONDS)
+
+    async def _guardrail_pauses(self) -> None:
+        before = await self._messages()
+        self._tell(
+            f"The bought list went out in {SEQUENCE} as well. The guardrail looks every 30 seconds: "
+            "watch #outreach-alerts, and press 2 on the dashboard."
+        )
+        sequence = self._installation.sequences[SEQUENCE]
+        await self._installation.cause("lead.bounced", count=ENOUGH_BOUNCES, sequence=sequence)
+        card = await self._card_with("Undo", not_in=before)
+        self._tell(
+            f"The guardrail paused {SEQUENCE}. Its card says until when, and has an Undo; Dev will press it."
+        )
+        await asyncio.sleep(READING_SECONDS)
+        await self._press(people.DEV, card, "Undo")
+        self._tell(
+            f"Dev pressed Undo: {SEQUENCE} sends again, and the rule rests for a day. /outreach audit lists who did "
+            "what. From here on the account is yours: pause, claim, break something."
+        )
+
+    async def _press(self, person: User, card: Message, label: str) -> None:
+        """Press the button with this label, which may be behind ⋯."""
+        # As it is now: a card is edited while people read it.
+        card = (await self._messages()).get(card["ts"], card)
+        button = _offered(card).get(label)
+        if button is None:
+            raise Missing(f"a button {label}")
+        await self._act("click", person, ts=card["ts"], wait=10, **button)
+
+    async def _act(self, act: str, person: User, **what: Any) -> None:
+        channel = self._installation.announcement["slack_alert_channel"]
+        await self._installation.slack(act, {"user": person.name, "channel": channel, **what})
+
+    async def _messages(self) -> dict[str, Message]:
+        return {message["ts"]: message for message in await self._installation.messages()}
+
+    async def _card_with(self, label: str, *, not_in: Mapping[str, Message]) -> Message:
+        """Wait for a card that has a button which it hadn't in the messages before."""
+
+        def is_new(card: Message) -> bool:
+            is_offered = label in _offered(card) and label not in _offered(not_in.get(card["ts"], {}))
+            return is_offered and not card["ephemeral"]
+
+        return await self._wait_for(is_new, f"a card with {label}")
+
+    async def _wait_for(self, is_meant: Callable[[Message], bool], what: str) -> Message:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            for message in reversed(await self._installation.messages()):
+                if is_meant(message):
+                    return message
+            await asyncio.sleep(LOOK_EVERY_SECONDS / 2)
+        raise Missing(what)
+
+
+def _offered(message: Message) -> dict[str, dict[str, str]]:
+    """The labels that can be chosen in a message, each with what a click on it names."""
+    offered = {}
+    for block in message.get("blocks", ()):
+        for element in [*block.get("elements", ()), block.get("accessory") or {}]:
+            name = {"action_id": element.get("action_id", ""), "block_id": block.get("block_id", "")}
+            if element.get("type") == "button":
+                offered[element["text"]["text"]] = name
+            for option in element.get("options", ()) if element.get("type") == "overflow" else ():
+                offered[option["text"]["text"]] = {**name, "value": option["value"]}
+    return offered
+
+
+class Sent(NamedTuple):
+    """An alerting delivery as the service saw it; `at` in wall-clock seconds, `about` is a domain or a lead."""
+
+    at: float
+    accepted: bool
+    about: str
+
+
+class Posted(NamedTuple):
+    """A message as Slack has it: the ids of its alerts, when it was posted and last edited."""
+
+    alerts: Sequence[str]
+    at: float
+    edited_at: float
+
+
+class Result(NamedTuple):
+    """The demo's result; `lines` is the readable summary."""
+
+    lines: Sequence[str]
+    lost: int
+    doubled: int
+
+    @property
+    def passed(self) -> bool:
+        return not self.lost and not self.doubled
+
+
+class Verifier:
+    """Gathers what both sides show."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._sent: dict[str, Sent] = {}
+        self._posted: dict[str, Posted] = {}
+        self._timed_from = 0.0
+
+    async def warm_up(self) -> None:
+        """Make a first delivery, and time only what comes after it."""
+        # A reply that the account would have had anyway, only earlier; it counts among the alerts.
+        await self._installation.cause("reply.interested")
+        deadline = time.monotonic() + WARM_UP_SECONDS
+        while not self._posted and time.monotonic() < deadline:
+            await asyncio.sleep(LOOK_EVERY_SECONDS / 10)
+            await self._look()
+        self._timed_from = time.time()
+
+    async def watch(self, tell: Callable[[str], None]) -> None:
+        """Look again and again, and tell the text of each new message."""
+        while True:
+            with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+                for text in await self._look():
+                    tell(text)
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+    async def close(self) -> Result:
+        """Stop the service's time, wait for what is under way, and add it up."""
+        await self._installation.service("/time", {"speed": 0})
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while True:
+            await self._look()
+            result = self._result(await self._installation.service("/summary"))
+            if not result.lost or time.monotonic() > deadline:
+                return result
+            await asyncio.sleep(LOOK_EVERY_SECONDS / 5)
+
+    async def _look(self) -> Sequence[str]:
+        """Note what is new on both sides; gives the texts of new messages that show alerts."""
+        for kind in POSTED_AT_ONCE:
+            answer = await self._installation.service(f"/deliveries?limit=1000&kind={kind}")
+            # What was never tried can't be missing in Slack.
+            self._note_deliveries(delivery for delivery in answer["data"] if delivery["first_sent"])
+        texts = []
+        for message in await self._installation.messages():
+            payload = (message.get("metadata") or {}).get("event_payload") or {}
+            alerts = payload.get("alert_ids") or list(filter(None, [payload.get("alert_id")]))
+            # An answer to a person, a reminder in a thread: no alert's card.
+            if alerts:
+                edited = float((message.get("edited") or {}).get("ts", 0))
+                texts += [] if message["ts"] in self._posted else [str(message["text"])]
+                self._posted[message["ts"]] = Posted(alerts, message["posted_at"], edited)
+        return texts
+
+    def _note_deliveries(self, deliveries: Iterable[Mapping[str, Any]]) -> None:
+        for delivery in deliveries:
+            arrival = Arrival(workspace=settings.DEFAULT, body=delivery["body"].encode(), at=0.0)
+            alert, body = alert_id(arrival.dkey), json.loads(delivery["body"])
+            before = self._sent.get(alert)
+            # Several deliveries can be of one alert; one that was accepted is enough to expect it in Slack.
+            accepted = delivery["state"] == "delivered" or bool(before and before.accepted)
+            # An event that somebody typed may be about nothing that has a name.
+            about = str(body.get("domain") or as_object(body.get("lead")).get("email") or alert)
+            self._sent[alert] = Sent(delivery["first_sent"], accepted, about)
+
+    def _result(self, counted: Mapping[str, Any]) -> Result:
+        due = {alert: sent for alert, sent in self._sent.items() if sent.accepted}
+        shown = [(alert, post.at) for post in self._posted.values() for alert in post.alerts if alert in due]
+        posted = Counter(alert for alert, _ in shown)
+        joined = sum(alert not in posted and self._is_on_an_earlier_card(alert) for alert in due)
+        lost, doubled = len(due) - len(posted) - joined, len(shown) - len(posted)
+        timed = [at - due[alert].at for alert, at in shown if due[alert].at >= self._timed_from]
+        worst = max(counted["worst_second"].values(), default=0)
+        on_cards = f", {joined} on the card of the same domain or lead" if joined else ""
+        lines = (
+            f"deliveries made      {counted['deliveries']['by_state']['delivered']}",
+            f"alerts               {len(posted)} of {len(due)} posted, {lost} lost, {doubled} doubled{on_cards}",
+            f"delivery to Slack    {_percentiles(timed)}",
+            f"requests to the API  {counted['requests']}, of them 429: {counted['rate_limited']}, most in one second: {worst}",
+            f"bot restarts         {self._installation.bot.restarts}",
+        )
+        return Result(lines, lost=lost, doubled=doubled)
+
+    def _is_on_an_earlier_card(self, alert: str) -> bool:
+        """True where a card about the same domain or lead was edited after this delivery: one object is one message."""
+        sent = self._sent[alert]
+        return any(
+            post.edited_at >= sent.at and self._sent[other].about == sent.about
+            for post in self._posted.values()
+            for other in post.alerts
+            if other in self._sent and other != alert
+        )
+
+
+def _percentiles(seconds: Sequence[float]) -> str:
+    ranked = sorted(seconds)
+    if not ranked:
+        return "not measured"
+    p50, p99 = (ranked[-(-len(ranked) * share // 100) - 1] for share in (50, 99))
+    return f"p50 {p50 * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms of {len(ranked)}"

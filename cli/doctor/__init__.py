@@ -1,1 +1,0 @@
-"""`outreach doctor`: checks everything, and says how to fix what fails. It changes nothing."""
