@@ -21,7 +21,7 @@ DATED := -m "not e2e and not postgresql and not soak and not lint and not hypoth
 	--ignore=tests/pure/domain/test_wall_clock.py --ignore=tests/tui/feed/test_causes.py --ignore-glob='*/jobs/test_guardrail*' \
 	tests/shared/commands tests/pure/domain tests/pure/text \
 	tests/bot/jobs tests/bot/alerts tests/bot/interactions/test_snooze.py tests/pure/dashboard tests/tui/feed \
-	tests/screens/test_replay_moments.py tests/sandbox/service/campaign tests/sandbox/service/api/test_document.py
+	tests/screens/test_replay_moments.py tests/sandbox/service/test_campaign.py tests/sandbox/service/test_document.py
 # TEST_NOW moves the processes of end-to-end tests too: by as much for each, or they would disagree.
 CLOCK = $(if $(TEST_NOW),env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f "$$(printf %+d $$(( $$(date -d '$(TEST_NOW)' +%s) - $$(date +%s) )))s")
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input --no-compile

@@ -27,15 +27,18 @@ from shared.commands.base import Question
 from shared.commands.run import CommandContext, carry_out, run
 from shared.commands.undo import UndoChange
 from shared.domain.card import Card
+from shared.guardrails import rule as rules
 from shared.records.audit import Actor
 from shared.records.sequence_changes import Timer
 from shared.store import Store, open_store
 from shared.store.db.schema import jobs
+from shared.store.guardrails import Claim
 from shared.store.jobs import LATE
 from tests.bot.manual_clock import CHANNEL, ManualClock
 from tests.shared.harness import NoPacing
 
 BASE = "https://service.test/v1"
+RULE = rules.parse("pause workspace for 4h when bounces > 5% of at least 50 sends in 24h")
 RETRIES = 1
 """After which a client gives up, soon also where nothing answers. A time would be over too early on a busy machine."""
 
@@ -137,6 +140,20 @@ class Process:
         """Do what is due, to its end."""
         await self.worker.round()
         await self.worker.settle()
+
+    async def guard(self) -> None:
+        """Have a guardrail's rule fire, which pauses the workspace for four hours."""
+        claim = Claim(
+            workspace="default",
+            rule="rule",
+            sentence=str(RULE),
+            action=RULE.action,
+            subject="",
+            label="all",
+            note="",
+        )
+        await self.acts.act(claim, RULE)
+        await self.fire()
 
     async def look_late(self) -> None:
         """Look now for what was carried out late."""

@@ -292,3 +292,22 @@ async def test_a_failed_pause_before_a_resumption_is_told_is_never_without_an_en
         assert remote.statuses[ONE] == "paused"
         assert timer is not None
         assert timer.due_at.timestamp() == pytest.approx(clock.now + 2 * HOUR, abs=1)
+
+
+async def test_a_guardrail_does_not_insist_after_a_person_resumed(
+    ours: Process, remote: Remote, clock: ManualClock
+) -> None:
+    async def cut(request: Request) -> None:
+        if request.method == "PATCH":
+            raise httpx.ReadTimeout("no answer")
+
+    remote.statuses, remote.before = {ONE: "active"}, cut
+    await ours.guard()
+    remote.before = pass_on
+    clock.now += 1
+    assert "sending again" in (await ours.say(f"resume {ONE}")).title
+    clock.now += 60
+    await ours.fire()
+    assert remote.statuses == {ONE: "active"}
+    (post,) = await post_all(ours.store, clock)
+    assert "Someone resumed it after the rule fired." in rendering.read_note(post.note).text

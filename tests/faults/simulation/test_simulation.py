@@ -1,6 +1,6 @@
 """Seeds of the simulation, the proof that a seed replays, and the proof that missing safeguards are noticed.
 
-`SEED=17 pytest -k test_one_seed -s tests/faults/simulation` runs one seed and prints all of it; `PLAN=guardrails` chooses a plan.
+`python -m tests.faults.simulation 17 --trace` runs one seed and prints all of it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ import pytest
 from tests.faults.simulation.ablations import ABLATIONS
 
 ROOT = Path(__file__).parents[3]
-ONE = int(os.environ.get("SEED", "1"))
-SEEDS = 100
-"""Of `make test-e2e`."""
 SOAK = int(os.environ.get("OUTREACH_SOAK_SEEDS", "10000"))
 AT_ONCE = 50
 """Seeds of one process: what its dead bots leave stays in memory until it ends."""
@@ -38,16 +35,10 @@ def simulate(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 
-def failures(ran: subprocess.CompletedProcess[str], *, plan: str = "") -> str:
-    """The lines of the seeds that failed, and how to see what happened."""
+def failures(ran: subprocess.CompletedProcess[str]) -> str:
+    """The lines of the seeds that failed, or what ended the run before its last."""
     failed = [line for line in ran.stdout.splitlines() if " FAILED " in line]
-    if not failed and ran.returncode:
-        return ran.stdout + ran.stderr
-    again = [
-        f"{f'PLAN={plan} ' if plan else ''}SEED={line.split()[1]} pytest -k test_one_seed -s tests/faults/simulation"
-        for line in failed
-    ]
-    return "\n".join([*failed, *again])
+    return "\n".join(failed) if failed or not ran.returncode else ran.stdout + ran.stderr
 
 
 def fingerprints(ran: subprocess.CompletedProcess[str]) -> dict[str, str]:
@@ -56,35 +47,29 @@ def fingerprints(ran: subprocess.CompletedProcess[str]) -> dict[str, str]:
 
 
 def test_one_seed() -> None:
-    plan = ["--plan", os.environ["PLAN"]] if "PLAN" in os.environ else []
-    ran = simulate(ONE, *plan, *(["--trace"] if "SEED" in os.environ else []))
-    print(ran.stdout)  # noqa: T201 # the log of the run
-    assert not ran.returncode, failures(ran)
+    assert failures(simulate(1)) == ""
 
 
 @pytest.mark.e2e
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("first", range(1, SEEDS + 1, AT_ONCE))
-def test_what_was_promised_holds(first: int) -> None:
-    ran = simulate(first, first + AT_ONCE - 1)
-    assert not ran.returncode, failures(ran)
+@pytest.mark.parametrize("seeds", [(2, 26), (27, 51)])
+def test_what_was_promised_holds(seeds: tuple[int, int]) -> None:
+    assert failures(simulate(*seeds)) == ""
 
 
 @pytest.mark.e2e
 @pytest.mark.timeout(600)
 def test_guardrails_act_once_while_bots_die() -> None:
     ran = simulate(1, 5, "--plan", "guardrails")
-    assert not ran.returncode, failures(ran, plan="guardrails")
+    assert failures(ran) == ""
     assert ", 1 by guardrails)" in ran.stdout
 
 
 @pytest.mark.e2e
 def test_a_seed_replays_exactly_alone_and_after_others() -> None:
-    together = fingerprints(simulate(1, 4))
-    assert len(set(together.values())) == 4
-    assert {**fingerprints(simulate(4)), **fingerprints(simulate(2))} == {
-        seed: together[seed] for seed in ("2", "4")
-    }
+    together = fingerprints(simulate(1, 2))
+    assert len(set(together.values())) == 2
+    assert fingerprints(simulate(2)) == {"2": together["2"]}
 
 
 @pytest.mark.e2e
@@ -102,9 +87,6 @@ def test_a_missing_safeguard_is_noticed(safeguard: str) -> None:
 @pytest.mark.timeout(0)
 def test_ten_thousand_seeds() -> None:
     firsts = range(1_000_001, 1_000_001 + SOAK, AT_ONCE)
-    failed = ""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for ran in pool.map(lambda first: simulate(first, first + AT_ONCE - 1), firsts):
-            print(ran.stdout.splitlines()[-1:], flush=True)  # noqa: T201 # how far it is
-            failed += failures(ran) if ran.returncode else ""
-    assert not failed, failed
+        ran = pool.map(lambda first: simulate(first, first + AT_ONCE - 1), firsts)
+        assert "".join(map(failures, ran)) == ""

@@ -1,14 +1,17 @@
-"""A PostgreSQL that hangs or starts late: senders are told to come again, and the bot stops when it is told to."""
+"""A database that hangs, starts late, restarts or forgets: nothing accepted is lost or doubled, and the bot stops when told."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
+import sqlite3
+import subprocess
 import tempfile
 import warnings
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -16,7 +19,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from tests.bot.harness import HASTE, BotHarness, bot_process, interested, open_harness
+from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.kit.waiting import until
 
 pytestmark = pytest.mark.e2e
@@ -79,13 +82,23 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 async def bot(tmp_path: Path, server: Server) -> AsyncIterator[BotHarness]:
     async with open_harness(tmp_path, database=server.url) as opened:
+        await opened.control("settings", messages_per_second=0)
         yield opened
+
+
+async def taken(bot: BotHarness, number: int) -> None:
+    """Deliver until it is answered 200."""
+
+    async def accepted() -> bool:
+        return await bot.deliver(interested(number)) == 200
+
+    await until(accepted)
 
 
 async def test_deliveries_get_503_while_postgresql_hangs_and_are_taken_afterwards(
     bot: BotHarness, server: Server
 ) -> None:
-    async with bot_process(bot, pace=HASTE):
+    async with bot_process(bot):
         assert await bot.deliver(interested(0)) == 200
         await bot.until_posted(1)
         server.send(signal.SIGSTOP)
@@ -100,16 +113,12 @@ async def test_deliveries_get_503_while_postgresql_hangs_and_are_taken_afterward
         assert (await bot.get("/readyz"))[0] == 503
         server.send(signal.SIGCONT)
         for number in range(1, 15):
-
-            async def taken(body: bytes = interested(number)) -> bool:
-                return await bot.deliver(body) == 200
-
-            await until(taken)
+            await taken(bot, number)
         assert set((await bot.until_posted(15, seconds=60)).values()) == {1}
 
 
 async def test_sigterm_ends_the_bot_while_postgresql_hangs(bot: BotHarness, server: Server) -> None:
-    async with bot_process(bot, pace=HASTE) as process:
+    async with bot_process(bot) as process:
         assert await bot.deliver(interested(0)) == 200
         server.send(signal.SIGSTOP)
         assert await bot.deliver(interested(1)) == 503
@@ -119,22 +128,18 @@ async def test_sigterm_ends_the_bot_while_postgresql_hangs(bot: BotHarness, serv
 
 async def test_a_bot_waits_for_a_postgresql_that_starts_late(bot: BotHarness, server: Server) -> None:
     server.send(signal.SIGSTOP)
-    async with bot_process(bot, pace=HASTE) as process:
+    async with bot_process(bot) as process:
         assert await bot.deliver(interested(0)) == 503
         assert (await bot.get("/readyz"))[0] == 503
         assert process.returncode is None
         server.send(signal.SIGCONT)
-
-        async def taken() -> bool:
-            return await bot.deliver(interested(0)) == 200
-
-        await until(taken)
+        await taken(bot, 0)
         assert await bot.until_posted(1)
 
 
 async def test_sigterm_ends_a_bot_that_waits_for_postgresql(bot: BotHarness, server: Server) -> None:
     server.send(signal.SIGSTOP)
-    async with bot_process(bot, pace=HASTE) as process:
+    async with bot_process(bot) as process:
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 60) == 0
 
@@ -149,7 +154,7 @@ async def test_a_wrong_password_is_logged_once_with_what_to_do_and_waited_for(
             open_harness(tmp_path, database=wrong) as bot,
             bot_process(bot, stderr=asyncio.subprocess.PIPE) as process,
         ):
-            await asyncio.sleep(4)
+            await asyncio.sleep(4)  # several tries
             assert (await bot.get("/readyz"))[0] == 503
             connection.execute("ALTER ROLE outreach PASSWORD 'first'")
 
@@ -164,3 +169,91 @@ async def test_a_wrong_password_is_logged_once_with_what_to_do_and_waited_for(
     assert "password authentication failed" in lines[0]
     assert "correct them in OUTREACH_DATABASE_URL" in lines[0]
     assert "first" not in lines[0]
+
+
+async def test_postgresql_that_cuts_every_connection_loses_no_delivery(
+    bot: BotHarness, server: Server
+) -> None:
+    async with bot_inside(bot, pace=HASTE):
+        await taken(bot, 1)
+        # The pool finds out at the next use of each connection, also in the middle of a commit.
+        others = "pid <> pg_backend_pid() AND datname = current_database()"
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+        await taken(bot, 2)
+        assert set((await bot.until_posted(2)).values()) == {1}
+
+
+async def test_a_postgresql_that_is_restarted_under_a_running_bot_loses_no_delivery(
+    bot: BotHarness, server: Server
+) -> None:
+    async with bot_inside(bot, pace=HASTE):
+
+        async def send() -> None:
+            for number in range(30):
+                await taken(bot, number)
+
+        sending = asyncio.create_task(send())
+        await bot.until_posted(1)
+        await asyncio.to_thread(server.stop)
+        await asyncio.to_thread(server.start)
+        await sending
+        assert set((await bot.until_posted(30)).values()) == {1}
+        assert json.loads((await bot.get("/readyz"))[1])["database"] == "ok"
+
+
+@contextmanager
+def failed_over(server: Server) -> Iterator[None]:
+    """Lose what is committed within the block with its end, as after a failover to an asynchronous standby."""
+    # A copy of the folder while the server is stopped is the state of a standby that is behind.
+    saved = f"{server.folder}-saved"
+    server.stop()
+    subprocess.run(["cp", "-a", server.folder, saved], check=True)  # with its owner, who may be another user
+    server.start()
+    yield
+    server.stop()
+    subprocess.run(["rm", "-r", server.folder], check=True)
+    subprocess.run(["mv", saved, server.folder], check=True)
+    server.start()
+
+
+async def test_after_a_failover_that_lost_commits_alerts_are_posted_once_and_old_cards_answer(
+    bot: BotHarness, server: Server
+) -> None:
+    async with bot_inside(bot, pace=HASTE):
+        await taken(bot, 1)
+        await bot.until_posted(1)
+        with failed_over(server):
+            await taken(bot, 2)
+            await bot.until_posted(2)
+        await taken(bot, 3)
+        assert set((await bot.until_posted(3)).values()) == {1}
+        (lost,) = [one for one in await bot.messages() if "Ada 2" in one["text"]]
+        # Its card stands in Slack, and no row is behind it any more: the click must be answered all the same.
+        assert "This alert is no longer stored" in (await bot.press(lost, "Claim"))[0]["text"]
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_journal_that_is_deleted_between_two_runs_has_only_what_a_killed_bot_stored(
+    how: signal.Signals, tmp_path: Path
+) -> None:
+    """After a stop it is empty; after a kill what was in it is lost, and the bot goes on with the rest."""
+    async with open_harness(tmp_path) as bot:
+        await bot.control("settings", messages_per_second=0)
+        file = bot.environ["OUTREACH_DATABASE_URL"].removeprefix("sqlite:///")
+        async with bot_process(bot) as process:
+            await taken(bot, 1)
+            await bot.until_posted(1)
+            process.send_signal(how)
+            await process.wait()
+        for ending in ("-wal", "-shm"):
+            Path(f"{file}{ending}").unlink(missing_ok=True)  # noqa: ASYNC240
+        async with bot_process(bot):
+            for number in (1, 2, 3):
+                await taken(bot, number)
+            posted = await bot.until_posted(3)
+            assert (await bot.get("/readyz"))[0] == 200
+        # The journal that was deleted had the delivery and its post: the service's repeat is news to this database.
+        assert sorted(posted.values()) == ([1, 1, 1] if how == signal.SIGTERM else [1, 1, 2])
+        with closing(sqlite3.connect(file)) as database:
+            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
