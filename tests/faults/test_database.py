@@ -20,6 +20,7 @@ import pytest
 from sqlalchemy import make_url
 
 from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
+from tests.kit.databases import cut_connections
 from tests.kit.waiting import until
 
 pytestmark = pytest.mark.e2e
@@ -177,9 +178,7 @@ async def test_postgresql_that_cuts_every_connection_loses_no_delivery(
     async with bot_inside(bot, pace=HASTE):
         await taken(bot, 1)
         # The pool finds out at the next use of each connection, also in the middle of a commit.
-        others = "pid <> pg_backend_pid() AND datname = current_database()"
-        with psycopg.connect(server.url, autocommit=True) as connection:
-            connection.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+        cut_connections(server.url)
         await taken(bot, 2)
         assert set((await bot.until_posted(2)).values()) == {1}
 

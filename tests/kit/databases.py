@@ -62,6 +62,13 @@ def migrated_postgresql(server: str) -> str:
     return _address(server, name)
 
 
+def cut_connections(address: str) -> None:
+    """Have PostgreSQL end everybody's connection to a database."""
+    others = "pid <> pg_backend_pid() AND datname = current_database()"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+
+
 def copy_instead_of_migrating(patch: pytest.MonkeyPatch) -> None:
     """Have a program that opens an empty SQLite database find the schema in it at once: a tenth of the time."""
     real, schema = migrate.upgrade, _sqlite()

@@ -16,7 +16,7 @@ from shared.records.records import RecordsUnavailable
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from tests.bot.harness import HASTE, bot_inside, interested, open_harness
-from tests.faults.test_crashes import cut_everybody
+from tests.kit.databases import cut_connections
 from tests.kit.waiting import until
 
 
@@ -84,4 +84,4 @@ def set_read_only(url: str, to: str) -> None:
             f"ALTER DATABASE {connection.info.dbname} SET default_transaction_read_only = {to}"
         )
     # A setting of the database counts for new sessions alone.
-    cut_everybody(url)
+    cut_connections(url)
