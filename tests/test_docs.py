@@ -136,7 +136,7 @@ def test_every_block_of_json_is_whole() -> None:
 
 RUN_BY = {
     "client.md": "tests/client/test_library.py",
-    "sandbox.md": "tests/sandbox/slack/test_documented.py",
+    "sandbox.md": "tests/sandbox/test_embedded.py",
 }
 
 
