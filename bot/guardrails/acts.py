@@ -25,9 +25,9 @@ from shared.commands.times import End as PauseEnd
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
-from shared.guardrails.rule import Action, Rule, Scope, subject_key
+from shared.guardrails.rule import EVENT_OF, Action, Rule, Scope, subject_key
 from shared.records.audit import Actor, AuditEntry, Before
-from shared.records.guardrails import Incident
+from shared.records.guardrails import Incident, RuleFinding
 from shared.records.sequence_changes import UNDER_WAY
 from shared.store import Store
 from shared.store.guardrails import Claim
@@ -72,7 +72,7 @@ class GuardrailActs:
         self.store, self._contexts, self._planned = store, contexts, planned
 
     async def sequences_about(
-        self, about: Claim | Incident, rule: Rule, sequences: Sequence[Campaign]
+        self, about: RuleFinding, rule: Rule, sequences: Sequence[Campaign]
     ) -> Sequence[Campaign]:
         """The sequences that a rule's finding is about; of a domain those with most events first."""
         if rule.scope is Scope.SEQUENCE:
@@ -81,7 +81,8 @@ class GuardrailActs:
             return sequences
         # The service does not tell who sends from a domain: those are, whose deliveries named it.
         since = self.store.database.clock() - HORIZON
-        counts = await self.store.guardrails.seen_on(about.workspace, about.subject, since)
+        senders = await self.store.guardrails.senders(about.workspace, since, [*EVENT_OF.values()])
+        counts = {sequence: count for (sequence, domain), count in senders.items() if domain == about.subject}
         named = [one for one in sequences if subject_key(one.label) in counts]
         return sorted(named, key=lambda one: -counts[subject_key(one.label)])
 
@@ -214,7 +215,7 @@ class GuardrailActs:
         if await self.store.incidents.finish(progress.job, incident, entry, post):
             self._planned()
 
-    def _context(self, about: Claim | Incident) -> CommandContext:
+    def _context(self, about: RuleFinding) -> CommandContext:
         actor = replace(actor_of(about), channel=self.place(about.workspace))
         return self._contexts.at(self._contexts.settings.workspace(about.workspace), actor)
 
@@ -235,13 +236,13 @@ class GuardrailActs:
         return PlannedPost(dedupe=key, channel=channel, kind="note", urgency=1, note=note)
 
 
-def actor_of(about: Claim | Incident) -> Actor:
+def actor_of(about: RuleFinding) -> Actor:
     """The name of a rule in the audit."""
     return Actor(name=f"guardrail {about.rule}", face="bot")
 
 
 def _card(
-    about: Claim | Incident, title: str, *text: str, button: Button | None = None, failure: bool = False
+    about: RuleFinding, title: str, *text: str, button: Button | None = None, failure: bool = False
 ) -> Card:
     """A card about a rule: what was measured, and in its menu what keeps the rule quiet."""
     name, day = about.rule, timedelta(days=1)
@@ -285,7 +286,7 @@ def paused_card(
     )
 
 
-def finding_card(about: Claim | Incident, rule: Rule, *, target: str = "", is_paused: bool = False) -> Card:
+def finding_card(about: RuleFinding, rule: Rule, *, target: str = "", is_paused: bool = False) -> Card:
     """The card of a rule that suggests a pause or notifies; `target` is what its button pauses.
 
     It offers no pause while everything is paused.

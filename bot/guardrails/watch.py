@@ -20,7 +20,7 @@ from shared.domain.card import Card
 from shared.guardrails.activity import Activity, domain_of
 from shared.guardrails.evaluate import CLEAR_SECONDS, Finding, doubt, holding, is_on, spans_of
 from shared.guardrails.rule import EVENT_OF, Action, NamedRule, Rule, Scope, catalog, parse
-from shared.records.guardrails import ALL, Incident
+from shared.records.guardrails import ALL, Incident, RuleFinding
 from shared.store import Store
 from shared.store.guardrails import HELD_EVERY, Claim
 from shared.store.jobs import Again, End, Job
@@ -155,7 +155,7 @@ class GuardrailWatch:
             log.info("guardrail fired", workspace=workspace, rule=claim.rule, action=str(claim.action))
             self._planned()
 
-    async def _sequences(self, about: Claim | Incident, rule: Rule) -> tuple[Sequence[Campaign], bool]:
+    async def _sequences(self, about: RuleFinding, rule: Rule) -> tuple[Sequence[Campaign], bool]:
         """The sequences that a finding is about, and whether all of them are paused."""
         own = await self.acts.sequences_about(about, rule, self.accounts[about.workspace].sequences)
         return own, bool(own) and all(one.status == "paused" for one in own)
@@ -177,9 +177,13 @@ class GuardrailWatch:
         if rule.scope is not Scope.SEQUENCE or kind not in TROUBLES:
             return ""
         since = self._store.database.clock() - rule.condition.window.total_seconds()
-        return await self._store.guardrails.origin(claim.workspace, claim.subject, kind, since)
+        senders = await self._store.guardrails.senders(claim.workspace, since, [kind])
+        # The one from which at least half of the sequence's came.
+        mine = {domain: count for (name, domain), count in senders.items() if name == claim.subject}
+        most = max(mine, key=mine.__getitem__, default="")
+        return most if mine.get(most, 0) * 2 >= sum(mine.values()) else ""
 
-    async def _card(self, about: Claim | Incident) -> Card:
+    async def _card(self, about: RuleFinding) -> Card:
         """The card of a finding, as things stand now."""
         rule = parse(about.sentence)
         own, is_paused = await self._sequences(about, rule)

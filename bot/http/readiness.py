@@ -24,7 +24,7 @@ from shared.commands.status import REJECTIONS
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.history import Backlog
+from shared.store.history import UNSURE, Backlog
 
 TIMEOUT = 8
 CHECK_TIMEOUT = 2
@@ -150,15 +150,16 @@ class ReadinessProbe:
         try:
             async with asyncio.timeout(CHECK_TIMEOUT):
                 await self._check_writable()
-                refused = Counter[str]()
-                for errors in (await self._store.records.refusals()).values():
-                    refused.update(errors)
+                backlogs = (await self._store.records.backlogs()).values()
                 return {
                     "database": OK,
                     "oldest_unrouted_seconds": await self._store.deliveries.oldest_unrouted_age(),
                     "channels": await self._store.posting.broken(),
-                    "refused_posts": dict(refused),
-                    "unconfirmed_posts": await self._store.posting.counts(),
+                    "refused_posts": sum((backlog.refusals for backlog in backlogs), Counter[str]()),
+                    "unconfirmed_posts": {
+                        state: sum(backlog.counts[state] for backlog in backlogs)
+                        for state in ("uncertain", UNSURE)
+                    },
                 }
         except (RecordsUnavailable, TimeoutError) as error:
             return {**_UNREADABLE, "database": str(error) or "no response"}
@@ -191,13 +192,12 @@ class ReadinessProbe:
             self._counted[name] = counts
         try:
             backlogs = await asyncio.wait_for(self._store.records.backlogs(), CHECK_TIMEOUT)
-            refusals = await asyncio.wait_for(self._store.records.refusals(), CHECK_TIMEOUT)
         except (RecordsUnavailable, TimeoutError):
             return
         now = self._store.database.clock()
         metrics.REFUSED_ALERTS.clear()
-        for workspace, errors in refusals.items():
-            for word, count in errors.items():
+        for workspace, backlog in backlogs.items():
+            for word, count in backlog.refusals.items():
                 metrics.REFUSED_ALERTS.labels(workspace, word).set(count)
         for name in self._contexts.clients:
             backlog = backlogs.get(name, Backlog())

@@ -29,7 +29,7 @@ from shared.domain_health.report import DomainReport
 from shared.guardrails.rule import subject_key
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.alerts import CARDS_AT_ONCE, NAME_LETTERS, ShownSequence
+from shared.store.alerts import CARDS_AT_ONCE, NAME_LETTERS
 from shared.store.messages import INCIDENT, PlannedPost
 
 EVERY = 10.0
@@ -80,9 +80,10 @@ class CardRefresher:
             return
         listed = await client.list_sequences()
         changed, paused = int(await self._note_resumed(workspace, held, listed, at=at)), _paused_names(listed)
-        for sequence in sequences:
-            state = PAUSED_STATE if sequence.name.casefold() in paused else ""
-            changed += await self._turn(workspace, sequence, state=state)
+        for sequence, states in sequences.items():
+            state = PAUSED_STATE if sequence.casefold() in paused else ""
+            if {*states} != {state}:
+                changed += await self._turn(workspace, sequence, state=state)
         inboxes = await client.list_inboxes() if paused_domains else ()
         for alert in paused_domains:
             changed += await self._refresh_domain(workspace, alert, inboxes, paused=paused)
@@ -99,14 +100,12 @@ class CardRefresher:
         twice = {name: revision for name, revision in active.items() if before.get(name) == revision}
         return bool(twice) and await self._store.changes.note_resumed(workspace, twice, labels, at=at)
 
-    async def _turn(self, workspace: str, sequence: ShownSequence, *, state: str) -> int:
-        """Turn the cards that show another state, in portions, however many there are; usually there are none."""
-        turned = 0
-        for other in sorted(sequence.states - {state}):
-            count = CARDS_AT_ONCE
-            while count == CARDS_AT_ONCE:
-                count = await self._store.alerts.turn(workspace, sequence.name, shown=other, state=state)
-                turned += count
+    async def _turn(self, workspace: str, sequence: str, *, state: str) -> int:
+        """Turn the cards that show another state, in portions, however many there are."""
+        turned, count = 0, CARDS_AT_ONCE
+        while count == CARDS_AT_ONCE:
+            count = await self._store.alerts.turn(workspace, sequence, state=state)
+            turned += count
         return turned
 
     async def _refresh_domain(

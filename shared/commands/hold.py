@@ -33,7 +33,6 @@ from shared.records.sequence_changes import (
 if TYPE_CHECKING:
     from shared.store.sequences import SequenceChanges
 
-RESUME_TIMER = "resume"
 """The kind of timer that resumes a sequence; its key is the sequence's id."""
 FORGOTTEN = "It no longer resumes automatically."
 MAY_RESUME = "It may still resume automatically: the bot's database can't be read."
@@ -135,7 +134,7 @@ async def read_revisions(context: CommandContext) -> Mapping[str, int] | None:
 
 async def read_timers(context: CommandContext) -> Mapping[str, Timer]:
     """The ends of the timed pauses by sequence; none where the records can't be read."""
-    timers = (await read_part(context.records.timers(context.workspace.name, RESUME_TIMER))).value
+    timers = (await read_part(context.records.timers(context.workspace.name))).value
     return {timer.key: timer for timer in timers or ()}
 
 
@@ -182,7 +181,7 @@ async def change_status(
         if until:
             who = {"by": actor.name, "face": actor.face, "channel": actor.channel}
             payload = {"name": target.label, "reason": reason, **who}
-            timer = Timer(kind=RESUME_TIMER, key=target.id, due_at=until, payload=payload)
+            timer = Timer(key=target.id, due_at=until, payload=payload)
         return await _change(held, target, status, timer, keep_longer=keep_longer, context=context)
 
 

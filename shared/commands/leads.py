@@ -36,7 +36,7 @@ from shared.text.tokenize import quote
 if TYPE_CHECKING:
     from shared.api import models
     from shared.commands.run import CommandContext
-    from shared.records.replies import LeadReply
+    from shared.domain.alert import Alert
 
 STANDARD = ("id", "email", "status", "first_name", "last_name", "company")
 MOST_OTHER_FIELDS, MOST_BUTTONS = 12, 10
@@ -275,7 +275,8 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
 
     who = arguments.who
     reply = await _last_reply(who, context) if "@" in who else None
-    home = (await context.find_sequence((reply.sequence,))).only if reply and reply.sequence else None
+    name = reply.event.sequence if reply else None
+    home = (await context.find_sequence((name,))).only if name else None
     result = await search(who, context, sequence_id=home.id if home else None)
     if len(result.leads) > 1:
         return Result(_several(who, result.leads, Lead), rows=tuple(map(record_of, result.leads)))
@@ -285,15 +286,16 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
     # A lead that isn't listed any more may still have written: its reply is shown all the same.
     if lead is None and reply is None:
         return _not_found(who, result)
-    email, words = (lead.email if lead else who) or "", reply.text if reply else ""
+    email, words = (lead.email if lead else who) or "", (reply.event.reply if reply else None) or ""
     facts = [Fact("Email", email, url=answer_link(email, words))] if email else []
     facts += _own_facts(lead) if lead else ()
     links = {}
     if reply:
-        links["Open card"] = await context.permalink(reply.alert_id)
-        told = {"Sequence": reply.sequence, "Step": str(reply.step or ""), "Reply": reply.status}
+        links["Open card"] = await context.permalink(reply.id)
+        event, at = reply.event, reply.received
+        told = {"Sequence": event.sequence, "Step": str(event.step or ""), "Reply": _status(reply)}
         facts += [Fact(label, value) for label, value in told.items() if value]
-        facts.append(Fact("Replied", f"{reply.received_at:%-d %b %H:%M} UTC", at=reply.received_at))
+        facts.append(Fact("Replied", f"{at:%-d %b %H:%M} UTC", at=at))
     if context.settings and context.actor.face == "slack":  # faces that can lead to a page
         links["Open in CRM"] = lead_link(context.settings.links.lead, email)
     buttons = [Button(label, url=url) for label, url in links.items() if url]
@@ -303,7 +305,7 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
         facts += _other_facts(lead)
         buttons.append(Button("Remove", Remove(who=lead.id), tone=Tone.BAD))
     elif reply:
-        title = " at ".join(filter(None, (reply.lead or who, reply.company)))
+        title = " at ".join(filter(None, (reply.event.lead.name or who, reply.event.lead.company)))
     card = Card(
         title,
         tone=tone,
@@ -315,10 +317,19 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
     return Result(card, rows=(record_of(lead),) if lead else ())
 
 
-async def _last_reply(email: str, context: CommandContext) -> LeadReply | None:
+async def _last_reply(email: str, context: CommandContext) -> Alert | None:
     from shared.commands.run import read_part
 
     return (await read_part(context.records.last_reply(context.workspace.name, email))).value
+
+
+def _status(reply: Alert) -> str:
+    """The owner of a reply, or who closed it."""
+    if reply.handled_at is None:
+        return f"claimed by @{reply.claimed_name}" if reply.claimed_name else "unclaimed"
+    if reply.closed_reason:
+        return f"closed by @{reply.handled_name}: {reply.closed_reason}"
+    return f"done by @{reply.handled_name}"
 
 
 def _own_facts(lead: models.Lead) -> list[Fact]:

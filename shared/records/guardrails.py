@@ -77,27 +77,33 @@ class Switch:
 
 
 @frozen
-class Incident:
-    """A rule that fired about one subject: acted on and told once, and open until its condition is long over."""
+class RuleFinding:
+    """That a rule fired about one subject, and what it does."""
 
-    id: int
     workspace: str
     rule: str
     sentence: str
     action: str
     subject: str
     label: str
+    note: str
+    """The measurement in words."""
+    domain: str = ""
+    """The domain in trouble, in small letters: all that is found on one is told once. Empty where it is told by itself."""
+    sequences: Sequence[str] = ()
+    """The ids of the sequences that it pauses."""
+    resumes_at: float | None = None
+
+
+@frozen
+class Incident(RuleFinding):
+    """A finding that was acted on and told once, and is open until its condition is long over."""
+
+    id: int
     began_at: float
     held_at: float
     ended_at: float | None = None
     state: str = "done"
     """decided, done or failed."""
-    domain: str = ""
-    """The domain in trouble, in small letters; empty where it is told by itself."""
     told: str = ""
     """The message that tells of it, alone or with others of its domain; empty: it has none, or that of its act."""
-    sequences: Sequence[str] = ()
-    """The ids of the sequences that it pauses."""
-    note: str = ""
-    """The measurement in words."""
-    resumes_at: float | None = None

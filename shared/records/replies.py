@@ -44,22 +44,6 @@ class InterestedReply:
 
 
 @frozen
-class LeadReply:
-    """The newest reply of a lead that was delivered."""
-
-    alert_id: str
-    received_at: datetime
-    sequence: str
-    """Its name, or an id where the delivery told no name."""
-    step: int | None
-    text: str
-    lead: str = ""
-    company: str = ""
-    status: str = ""
-    """A sentence about its owner."""
-
-
-@frozen
 class Waits:
     """The waits of the replies of one person, one sequence or all of them, in seconds."""
 

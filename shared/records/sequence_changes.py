@@ -60,9 +60,8 @@ class ChangeResult:
 
 @frozen
 class Timer:
-    """A task for later, run once by any bot process; `key` is unique within a kind."""
+    """The end of a timed pause, carried out once by any bot process; `key` is the id of the sequence."""
 
-    kind: str
     key: str
     due_at: datetime
     payload: Mapping[str, str] = field(default_factory=dict)

@@ -29,7 +29,7 @@ from shared.guardrails.rule import subject_key
 from shared.records.audit import Actor
 from shared.store import facts, jobs, messages
 from shared.store.db.engine import Repository, Transaction, method, portions, reads, writes
-from shared.store.db.schema import alerts, deliveries, posts
+from shared.store.db.schema import alerts, deliveries, literal, posts
 from shared.store.facts import TIMES
 from shared.store.jobs import REMIND, Job, look_now
 from shared.store.messages import Planned, PlannedPost
@@ -130,18 +130,10 @@ class ReminderWords:
     """It gives None where the alert's rota isn't in the settings any more."""
 
 
-@frozen
-class ShownSequence:
-    """A sequence on open cards: its name as delivered, and the states that the cards show, which are usually one."""
-
-    name: str
-    states: frozenset[str]
-
-
 # The conditions of indexes, and with literals, because a database uses a partial index only in its very words.
 _c = alerts.c
-_IS_FREE = _c.claimed_by == sa.literal("", literal_execute=True)
-_IS_CLAIMED = _c.claimed_by != sa.literal("", literal_execute=True)
+_IS_FREE = _c.claimed_by == literal("")
+_IS_CLAIMED = _c.claimed_by != literal("")
 _IS_OPEN = _c.handled_at.is_(None)
 IN_STATE: Mapping[State, sa.ColumnElement[bool]] = {
     State.DONE: _c.handled_at.is_not(None),
@@ -150,9 +142,9 @@ IN_STATE: Mapping[State, sa.ColumnElement[bool]] = {
     State.UNCLAIMED: _IS_FREE & _IS_OPEN & _c.snoozed_until.is_(None),
 }
 """The states of a reply in the words of the database, as `state_of` has them."""
-IS_INTERESTED = _c.kind == sa.literal(INTERESTED, literal_execute=True)
+IS_INTERESTED = _c.kind == literal(INTERESTED)
 _IS_CLAIMABLE = _c.kind.in_(CLAIMABLE)
-_HAS_ROTA = _c.rota != sa.literal("", literal_execute=True)
+_HAS_ROTA = _c.rota != literal("")
 _ASLEEP: Mapping[str, Any] = {"waiting_since": None, "turn_ends_at": None}
 """Nobody is to be reminded of it, and it passes to nobody."""
 _NOT_SNOOZED: Mapping[str, Any] = {"snoozed_until": None, "snoozed_name": "", "snoozed_by": ""}
@@ -263,7 +255,7 @@ class Alerts(Repository):
             # What quiet hours hold and nobody needs any more: whose turn it was, that it isn't done.
             moot = [TURN] * (after.waiting_since is None) + [UNFINISHED] * (after.state is State.DONE)
             held = (posts.c.alert_id == alert) & posts.c.kind.in_(moot) & (posts.c.state == PostState.HELD)
-            tx.execute(sa.delete(posts).where(held))
+            tx.delete(posts, held)
         if changed and trace and before:
             _leave(tx, before, trace(before))
         return AlertChange(alert=after, changed=changed)
@@ -392,21 +384,19 @@ class Alerts(Repository):
                 update_subject(tx, row.id, MOVED, recovered=True)
 
     @reads
-    def sequences(self, tx: Transaction, workspace: str) -> Sequence[ShownSequence]:
-        """The sequences on the cards of interested replies that are not handled."""
+    def sequences(self, tx: Transaction, workspace: str) -> Mapping[str, Collection[str]]:
+        """The sequences on the cards of interested replies that are not handled, each with states that cards show."""
         states = sa.func.min(_c.standing), sa.func.max(_c.standing)
         query = sa.select(_c.sequence, *states).where(_HERE).group_by(_c.sequence)
-        rows = tx.execute(query, {"in_workspace": workspace})
-        return [ShownSequence(name=name, states=frozenset({low, high})) for name, low, high in rows]
+        return {name: states for name, *states in tx.execute(query, {"in_workspace": workspace})}
 
     @writes
-    def turn(self, tx: Transaction, workspace: str, name: str, *, shown: str, state: str) -> int:
-        """Have some of the open cards that show a state of the sequence show another, the newest first.
+    def turn(self, tx: Transaction, workspace: str, name: str, *, state: str) -> int:
+        """Have some of the open cards of a sequence that show another state show this one, the newest first.
 
         Returns how many; `CARDS_AT_ONCE`: there may be more.
         """
-        values = {"in_workspace": workspace, "name": name, "shown": shown, "state": state, "now": tx.now}
-        turned = tx.scalars(_TURNED, values).all()
+        turned = tx.scalars(_TURNED, {"in_workspace": workspace, "name": name, "state": state}).all()
         messages.repaint(tx, turned)
         return len(turned)
 
@@ -613,7 +603,7 @@ def _pass_on(
     return [Passed(due=due, before=alert, turn=turn, candidates=candidates) for due in cards]
 
 
-_WITH_SEQUENCE = IS_INTERESTED & _IS_OPEN & (_c.sequence != sa.literal("", literal_execute=True))
+_WITH_SEQUENCE = IS_INTERESTED & _IS_OPEN & (_c.sequence != literal(""))
 _IN_WORKSPACE = sa.bindparam("in_workspace", type_=sa.Text)
 _HERE = _WITH_SEQUENCE & (_c.workspace == _IN_WORKSPACE)
 _TURNED = (
@@ -621,7 +611,7 @@ _TURNED = (
     .where(
         _c.id.in_(
             sa.select(_c.id)
-            .where(_HERE, _c.sequence == sa.bindparam("name"), _c.standing == sa.bindparam("shown"))
+            .where(_HERE, _c.sequence == sa.bindparam("name"), _c.standing != sa.bindparam("state"))
             .order_by(_c.received_at.desc())
             .limit(CARDS_AT_ONCE)
             .with_for_update(skip_locked=True)

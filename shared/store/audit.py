@@ -22,7 +22,7 @@ from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry, Now
 from shared.store import messages
 from shared.store.db.engine import Repository, Transaction, method, reads, writes
-from shared.store.db.schema import audit, posts, questions
+from shared.store.db.schema import audit, literal, posts, questions
 from shared.store.messages import PlannedPost, State
 from shared.store.post_kinds import HISTORY
 from shared.store.rows import entry_of, read_undoable, write_undoable
@@ -36,15 +36,15 @@ LOOKED_BACK = 5_000
 
 _c = audit.c
 # In the words of the indexes, else SQLite leaves them unused.
-_UNDOABLE = _c.undoable != sa.literal("", literal_execute=True)
-_CHANGES = _c.sequences != sa.literal("", literal_execute=True)
-_IS_NO_READ = _c.effect != sa.literal("read", literal_execute=True)
+_UNDOABLE = _c.undoable != literal("")
+_CHANGES = _c.sequences != literal("")
+_IS_NO_READ = _c.effect != literal("read")
 Only = Literal["all", "refused", "changes", "calls"]
 _ONLY: Mapping[Only, sa.ColumnElement[bool]] = {
     "all": sa.true(),
     "refused": _IS_NO_READ & (_c.effect == "refused"),
     "changes": _IS_NO_READ & (_c.effect != "refused"),
-    "calls": _c.effect == sa.literal("read", literal_execute=True),
+    "calls": _c.effect == literal("read"),
 }
 _COUNTS = (_c.undone_by == "") & (_c.undoes == 0)
 """A change that was undone, and the one that undid it, are no changes any more."""
@@ -225,7 +225,7 @@ def is_told(tx: Transaction, entry: AuditEntry) -> bool:
     told: set[str] = set()
     for row in _followed(tx, entry.workspace, _kept_true(tx)):
         names = set(entry.sequences) & read_undoable(row.undoable).keys()
-        if names and tx.scalar(sa.select(posts.c.id).where(messages.tells_of(row.id)).limit(1)):
+        if names and tx.has(messages.tells_of(row.id)):
             told |= names
     return told == set(entry.sequences)
 
@@ -276,7 +276,7 @@ class Confirmations(Repository):
     @writes
     def ask(self, tx: Transaction, data: str, *, person: str, workspace: str, seconds: float) -> str:
         """Keep a question for so long; returns its id."""
-        tx.execute(sa.delete(questions).where(questions.c.ends_at < tx.now - QUESTION_SECONDS))
+        tx.delete(questions, questions.c.ends_at < tx.now - QUESTION_SECONDS)
         nonce = f"q_{secrets.token_hex(8)}"
         values = {"person": person, "workspace": workspace, "data": data, "ends_at": tx.now + seconds}
         tx.execute(sa.insert(questions).values(id=nonce, **values))

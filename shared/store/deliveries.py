@@ -39,7 +39,16 @@ from shared.store.db.engine import (
     reads,
     writes,
 )
-from shared.store.db.schema import NOW, alembic_version, alerts, deliveries, known_leads, posts, sightings
+from shared.store.db.schema import (
+    NOW,
+    alembic_version,
+    alerts,
+    deliveries,
+    known_leads,
+    literal,
+    posts,
+    sightings,
+)
 from shared.store.facts import SUBSCRIPTION
 from shared.store.jobs import DOMAIN, look_now
 from shared.store.messages import Planned, PlannedPost, State
@@ -122,8 +131,7 @@ class Arrivals(Repository):
 
     async def append(self, batch: Sequence[Arrival]) -> None:
         """Commit the arrivals of one batch."""
-        if batch:
-            await self.database.append(lambda tx: _insert(tx, batch))
+        await self.database.append(lambda tx: insert(tx, batch))
 
     @writes
     def check(self, tx: Transaction) -> None:
@@ -146,7 +154,10 @@ class Arrivals(Repository):
         await self.database.write(lambda tx: tx.execute(sa.schema.DropTable(_PROBE, if_exists=True)))
 
 
-def _insert(tx: Transaction, batch: Sequence[Arrival], *, found: bool = False) -> None:
+def insert(tx: Transaction, batch: Sequence[Arrival], *, found: bool = False) -> None:
+    """Write deliveries; `found`: those that never came, which no count of the service's has."""
+    if not batch:
+        return
     rows = [(arrival.dkey, arrival.workspace, arrival.body, arrival.at) for arrival in batch]
     if tx.is_postgresql:
         columns = [list(column) for column in zip(*rows, strict=True)]
@@ -171,12 +182,6 @@ def heard_since(tx: Transaction, workspace: str) -> float | None:
     return at
 
 
-def store_own(tx: Transaction, arrivals: Sequence[Arrival]) -> None:
-    """Write what the bot found out itself, as deliveries that never came: no count of the service's has them."""
-    if arrivals:
-        _insert(tx, arrivals, found=True)
-
-
 class Compared(NamedTuple):
     """The numbers of listed leads that were found late, that may still get their delivery, and that were not known yet."""
 
@@ -191,7 +196,7 @@ class FoundLeads(Repository):
     @reads
     def has_begun(self, tx: Transaction, workspace: str) -> bool:
         """True once a first look at all leads has been taken."""
-        return tx.find(known_leads, workspace=workspace, lead=_BEGUN) is not None
+        return tx.has((known_leads.c.workspace == workspace) & (known_leads.c.lead == _BEGUN))
 
     @writes
     def remember(self, tx: Transaction, workspace: str, leads: Collection[str]) -> None:
@@ -215,7 +220,8 @@ class FoundLeads(Repository):
         ripe = sorted(lead for lead in waiting & {*since} if tx.now - (since[lead] or tx.now) >= grace)
         _remember(tx, workspace, announced.union(ripe))
         _remember(tx, workspace, waiting - {*since}, since=tx.now)
-        store_own(tx, [Arrival(workspace=workspace, body=bodies[lead], at=tx.now) for lead in ripe])
+        found = [Arrival(workspace=workspace, body=bodies[lead], at=tx.now) for lead in ripe]
+        insert(tx, found, found=True)
         return Compared(len(ripe), len(waiting) - len(ripe), len(unknown))
 
 
@@ -397,7 +403,7 @@ def _gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
     stays = {before[key].id if key in before else rows[0].id for key, rows in by_key.items()}
     surplus = {row.id for rows in by_key.values() for row in rows} - stays
     if surplus:  # an arrival after the first is counted, and leaves no row
-        tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(surplus)))
+        tx.delete(deliveries, deliveries.c.id.in_(surplus))
     subscribed = subscriptions_of(tx, {rows[0].workspace for rows in by_key.values()})
     ended = _ended(tx, [*before.values()])
     pending: list[PendingDelivery] = []
@@ -553,7 +559,7 @@ def _join_incidents(tx: Transaction, incidents: Decided) -> Mapping[int, str]:
     is_open = (
         alerts.c.domain.in_({decision.domain for _, decision in incidents})
         & alerts.c.recovered_at.is_(None)
-        & (alerts.c.kind == sa.literal(PAUSED, literal_execute=True))  # in the words of its index
+        & (alerts.c.kind == literal(PAUSED))  # in the words of its index
         & (alerts.c.received_at > NOW - UNKNOWN_AFTER_SECONDS)
     )
     query = sa.select(alerts.c.workspace, alerts.c.domain, alerts.c.id).where(is_open)

@@ -16,7 +16,7 @@ from shared.frozen import frozen
 from shared.store import deliveries, facts, jobs
 from shared.store.alerts import open_card, update_subject
 from shared.store.db.engine import Repository, Transaction, reads, writes
-from shared.store.db.schema import domains
+from shared.store.db.schema import domains, literal
 from shared.store.db.schema import facts as fact_rows
 from shared.store.db.schema import jobs as job_rows
 from shared.store.deliveries import Arrival, alert_id
@@ -62,7 +62,7 @@ class News:
 _BROKEN = (
     sa.select(domains.c.domain, domains.c.broken)
     .join(fact_rows, (fact_rows.c.kind == SENDER) & (fact_rows.c.key == domains.c.domain))
-    .where(domains.c.broken != sa.literal("", literal_execute=True))  # in the words of the index
+    .where(domains.c.broken != literal(""))  # in the words of the index
 )
 """The broken domains of the workspaces that send from them, and which of their checks are broken."""
 
@@ -168,8 +168,8 @@ class Domains(Repository):
         facts.forget(tx, SENDER, before=tx.now - FORGOTTEN_AFTER)
         facts.forget(tx, CHANGE, before=tx.now - changes_after)
         sending = sa.select(fact_rows.c.key).where(fact_rows.c.kind == SENDER)
-        tx.execute(sa.delete(domains).where(domains.c.domain.not_in(sending)))
-        tx.execute(sa.delete(job_rows).where(job_rows.c.kind == DOMAIN, job_rows.c.key.not_in(sending)))
+        tx.delete(domains, domains.c.domain.not_in(sending))
+        tx.delete(job_rows, (job_rows.c.kind == DOMAIN) & job_rows.c.key.not_in(sending))
 
 
 def _changes(tx: Transaction, names: Collection[str], since: datetime) -> list[DomainChange]:
@@ -196,5 +196,5 @@ def _tell(tx: Transaction, due: DueDomain, news: News) -> Mapping[str, str]:
             new.append(event)
             alert = alert_id(event.dkey)
         incidents[workspace] = alert
-    deliveries.store_own(tx, new)
+    deliveries.insert(tx, new, found=True)
     return {} if news.recovered else incidents

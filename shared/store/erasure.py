@@ -17,7 +17,7 @@ from shared.storage.database import long_statements
 from shared.storage.redaction import Redaction, rows_with
 from shared.store import messages
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
-from shared.store.db.schema import alerts, audit, deliveries, known_leads, posts, questions
+from shared.store.db.schema import alerts, audit, deliveries, known_leads, literal, posts, questions
 from shared.store.deliveries import ERASED, address, lead_key
 from shared.store.messages import IS_GIVEN_UP, UNSENT, State, is_in
 from shared.store.post_kinds import ALERT, names
@@ -49,7 +49,7 @@ class Retention(Repository):
         # Entries of the audit are numbered as they come, and reminders quote leads.
         first_acts = sa.select(audit.c.id).order_by(audit.c.id).limit(most)
         ended = posts.c.kind.in_(names(kept="briefly")) | (posts.c.state == State.SENT)
-        is_no_alert = posts.c.kind != sa.literal(ALERT, literal_execute=True)  # in the words of the index
+        is_no_alert = posts.c.kind != literal(ALERT)  # in the words of the index
         old_posts = (
             is_no_alert & (posts.c.created_at < words) & posts.c.kind.not_in(names(kept="alert")) & ended
         )
@@ -66,7 +66,7 @@ class Retention(Repository):
             }
             # What Slack refused for good, of which there is little.
             lost = is_in(State.DEAD) & IS_GIVEN_UP & (posts.c.created_at < words)
-            tx.execute(sa.delete(posts).where(lost))
+            tx.delete(posts, lost)
         return most in forgotten
 
 
@@ -82,9 +82,9 @@ def _forget_deliveries(tx: Transaction, *, before: float) -> int:
     old = sa.select(c.id).where(c.received_at < before, c.last_at < before, _DONE).limit(PRUNED_AT_ONCE)
     ids = tx.scalars(old).all()
     of_these = sa.select(alerts.c.id).where(alerts.c.delivery_id.in_(ids))
-    tx.execute(sa.delete(posts).where(posts.c.alert_id.in_(of_these)))
-    tx.execute(sa.delete(alerts).where(alerts.c.delivery_id.in_(ids)))
-    return tx.execute(sa.delete(deliveries).where(c.id.in_(ids))).rowcount
+    tx.delete(posts, posts.c.alert_id.in_(of_these))
+    tx.delete(alerts, alerts.c.delivery_id.in_(ids))
+    return tx.delete(deliveries, c.id.in_(ids))
 
 
 @frozen
@@ -173,7 +173,7 @@ class Erasure(Repository):
 
 
 def _delete(key: sa.Column[Any], tx: Transaction, ids: Sequence[Any]) -> None:
-    tx.execute(sa.delete(key.table).where(key.in_(ids)))
+    tx.delete(key.table, key.in_(ids))
 
 
 def _erase_posts(tx: Transaction, ids: Sequence[int]) -> None:
@@ -189,7 +189,7 @@ def _erase_bodies(tx: Transaction, ids: Sequence[int]) -> None:
     other = deliveries.alias()
     before = sa.not_(other.c.pending) | (other.c.id < deliveries.c.id)
     repeats = deliveries.c.pending & sa.exists().where(other.c.dkey == deliveries.c.dkey, before)
-    tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(ids), repeats))
+    tx.delete(deliveries, deliveries.c.id.in_(ids) & repeats)
     tx.update(deliveries, deliveries.c.id.in_(ids), body=None, pending=False, problem=ERASED)
 
 

@@ -102,7 +102,7 @@ def _make(dialect: Any) -> Any:
 
 def drop(tx: Transaction, kind: str, key: str, *, workspace: str = "") -> bool:
     """Forget a fact; returns whether there was one."""
-    return tx.delete(facts, kind=kind, workspace=workspace, key=key)
+    return tx.drop(facts, kind=kind, workspace=workspace, key=key)
 
 
 def forget(tx: Transaction, kind: str, *, before: float) -> None:

@@ -22,7 +22,17 @@ from shared.frozen import frozen
 from shared.guardrails.activity import HORIZON, domain_of
 from shared.guardrails.rule import EVENT_OF, subject_key
 from shared.records.audit import AuditEntry
-from shared.records.guardrails import ALL, CLOSED, POLL, CountSample, Happening, Incident, StoredRule, Switch
+from shared.records.guardrails import (
+    ALL,
+    CLOSED,
+    POLL,
+    CountSample,
+    Happening,
+    Incident,
+    RuleFinding,
+    StoredRule,
+    Switch,
+)
 from shared.store import facts, jobs, messages
 from shared.store.alerts import open_card
 from shared.store.audit import add_entry
@@ -115,19 +125,17 @@ class Guardrails(Repository):
         return tx.read(Happening, query.order_by(c.at))
 
     @reads
-    def seen_on(self, tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
-        """Count the deliveries of each sequence on a domain since then, by the key of its name."""
-        kinds = [*EVENT_OF.values()]
-        counted = _counted(tx, workspace, since, kinds)
-        return _sums((sequence, count) for sequence, origin, count in counted if origin == domain)
-
-    @reads
-    def origin(self, tx: Transaction, workspace: str, sequence: str, kind: str, since: float) -> str:
-        """The domain from which at least half of a sequence's deliveries of a kind came; empty: there is none."""
-        counted = _counted(tx, workspace, since, [kind])
-        counts = _sums((origin, count) for name, origin, count in counted if name == sequence)
-        most = max(counts, key=lambda domain: counts[domain], default="")
-        return most if counts[most] * 2 >= counts.total() else ""
+    def senders(
+        self, tx: Transaction, workspace: str, since: float, kinds: Collection[str]
+    ) -> Mapping[tuple[str, str], int]:
+        """Count the deliveries of these kinds since then, by the keys of the sequence and of the domain that sent."""
+        s, counts = sightings.c, Counter[tuple[str, str]]()
+        which = (s.workspace == workspace) & (s.at >= since) & s.kind.in_(kinds)
+        by = (s.sequence, s.domain, s.inbox)
+        query = sa.select(*by, sa.func.count()).where(which).group_by(*by)
+        for sequence, domain, inbox, count in tx.execute(query):
+            counts[subject_key(sequence), subject_key(domain) or domain_of(inbox)] += count
+        return counts
 
     heard_since = reads(method(heard_since))
 
@@ -216,7 +224,7 @@ class Guardrails(Repository):
 def _forget(tx: Transaction) -> int:
     """Delete a portion of what is old; returns how many counts."""
     over = (incidents.c.began_at < tx.now - KEPT_SECONDS) & incidents.c.ended_at.is_not(None)
-    tx.execute(sa.delete(incidents).where(over))
+    tx.delete(incidents, over)
     return tx.prune(samples, samples.c.at < tx.now - KEPT_SECONDS, by=samples.c.at, most=AT_ONCE)
 
 
@@ -264,50 +272,18 @@ def _put_switch(tx: Transaction, workspace: str, switch: Switch) -> None:
     facts.put(tx, SWITCH, switch.rule, value, workspace=workspace, at=switch.until)
 
 
-def _counted(
-    tx: Transaction, workspace: str, since: float, kinds: Sequence[str]
-) -> list[tuple[str, str, int]]:
-    """Count the deliveries of these kinds, by the keys of the sequence and of the domain that sent."""
-    s = sightings.c
-    which = (s.workspace == workspace) & (s.at >= since) & s.kind.in_(kinds)
-    query = sa.select(s.sequence, s.domain, s.inbox, sa.func.count()).where(which)
-    rows = tx.execute(query.group_by(s.sequence, s.domain, s.inbox))
-    return [
-        (subject_key(sequence), subject_key(domain) or domain_of(inbox), count)
-        for sequence, domain, inbox, count in rows
-    ]
-
-
-def _sums(numbers: Any) -> Counter[str]:
-    sums: Counter[str] = Counter()
-    for name, count in numbers:
-        sums[name] += count
-    return sums
-
-
 def _sample(**kept: Any) -> CountSample:
     values: dict[str, Any] = {name: None if value == LEFT_OUT else value for name, value in kept.items()}
     return CountSample(**values)
 
 
 @frozen
-class Claim:
+class Claim(RuleFinding):
     """An act that a rule wants to do about one subject."""
 
-    workspace: str
-    rule: str
-    sentence: str
-    action: str
-    subject: str
-    label: str
-    note: str
-    sequences: tuple[str, ...] = ()
-    resumes_at: float | None = None
     per_day: int = 0
     at_once: int = 0
     """0: it pauses nothing."""
-    domain: str = ""
-    """The domain in trouble, in small letters: all that is found on one is told once. Empty where it is told by itself."""
     left: tuple[str, ...] = ()
     """The names of those that the rule's limit leaves."""
     paused_now: frozenset[str] = frozenset()
@@ -331,15 +307,9 @@ class Incidents(Repository):
         told = post.dedupe if post else ""
         if post and claim.domain:
             post, told = _placed(tx, claim, post)
-        same = ("workspace", "rule", "sentence", "action", "subject", "label", "note", "resumes_at", "domain")
-        new = tx.insert(incidents).values(
-            **{name: getattr(claim, name) for name in same},
-            sequences=json.dumps([*claim.sequences]),
-            state="done" if post else "decided",
-            began_at=tx.now,
-            held_at=tx.now,
-            told=told,
-        )
+        values = {field.name: getattr(claim, field.name) for field in fields(RuleFinding)}
+        values |= {"sequences": json.dumps([*claim.sequences]), "state": "done" if post else "decided"}
+        new = tx.insert(incidents).values(**values, began_at=tx.now, held_at=tx.now, told=told)
         row = tx.execute(new.on_conflict_do_nothing().returning(incidents.c.id)).one_or_none()
         if row is None:
             return "known"
@@ -469,7 +439,7 @@ def _refusal(tx: Transaction, claim: Claim) -> str:
     """The reason why nothing may begin, as the database stands now; empty where it may."""
     c = incidents.c
     of_rule = (c.workspace == claim.workspace) & (c.rule == claim.rule)
-    if tx.scalar(sa.select(c.id).where(of_rule, c.subject == claim.subject, _IS_OPEN)):
+    if tx.has(of_rule & (c.subject == claim.subject) & _IS_OPEN):
         return "known"
     if _is_off(tx, claim.workspace, claim.rule):
         return "off"

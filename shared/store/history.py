@@ -25,7 +25,6 @@ from shared.records.replies import (
     MOST_OPEN,
     Grouping,
     InterestedReply,
-    LeadReply,
     OpenReply,
     UnclaimedReplies,
     Waits,
@@ -34,7 +33,7 @@ from shared.store import messages
 from shared.store.alerts import CLAIMED_BY, IN_STATE, IS_INTERESTED, count_unclaimed, is_unclaimed
 from shared.store.audit import AuditLog, changes_between
 from shared.store.db.engine import Database, Transaction, method, probes, reads, reports
-from shared.store.db.schema import alerts, deliveries, jobs, posts, sightings
+from shared.store.db.schema import alerts, deliveries, jobs, literal, posts, sightings
 from shared.store.deliveries import address, heard_since
 from shared.store.domains import Domains
 from shared.store.guardrails import Guardrails
@@ -62,21 +61,14 @@ UNSURE = "unsure"
 
 _c = alerts.c
 _STATE = sa.case(
-    (is_in(messages.State.DEAD) & posts.c.unsure, sa.literal(UNSURE, literal_execute=True)),
+    (is_in(messages.State.DEAD) & posts.c.unsure, literal(UNSURE)),
     else_=posts.c.state,
 )
-_IS_REFUSED = is_in(messages.State.DEAD) & sa.not_(posts.c.unsure) & IS_COUNTED
 _TOUCHED_AT = sa.case(
     (_c.claimed_at.is_(None), _c.handled_at),
     (_c.handled_at.is_(None), _c.claimed_at),
     (_c.handled_at < _c.claimed_at, _c.handled_at),
     else_=_c.claimed_at,
-)
-TIMERS_BY_WORKSPACE = (
-    sa.select(jobs.c.workspace, sa.func.count().label("waiting"))
-    .where(jobs.c.kind == RESUME)
-    .group_by(jobs.c.workspace)
-    .order_by(jobs.c.workspace)
 )
 
 
@@ -87,38 +79,30 @@ class Backlog:
     counts: Counter[str] = field(
         default_factory=lambda: Counter(dict.fromkeys(("waiting", "dead", UNSURE, "uncertain", "held"), 0))
     )
+    refusals: Counter[str] = field(default_factory=Counter)
+    """Those that Slack refused, by its word for it."""
     oldest_at: float | None = None
 
 
-def backlogs(tx: Transaction, workspace: str | None = None) -> Mapping[str, Backlog]:
-    """Count what is not posted yet, by workspace, those with nothing left out; or in one workspace alone."""
-    waiting = sa.select(posts.c.workspace, _STATE, sa.func.count(), sa.func.min(posts.c.created_at)).where(
-        IS_COUNTED
+def backlogs(tx: Transaction) -> defaultdict[str, Backlog]:
+    """Count what is not posted yet, by workspace, those with nothing left out."""
+    c, d, count = posts.c, deliveries.c, sa.func.count()
+    waiting = sa.select(c.workspace, _STATE.label("state"), c.error, count, sa.func.min(c.created_at))
+    unrouted = sa.select(d.workspace, sa.literal(""), sa.literal(""), count, sa.func.min(d.received_at))
+    both = sa.union_all(
+        waiting.where(IS_COUNTED).group_by(c.workspace, _STATE, c.error),
+        unrouted.where(d.pending).group_by(d.workspace),
     )
-    unrouted = sa.select(
-        deliveries.c.workspace, sa.literal(""), sa.func.count(), sa.func.min(deliveries.c.received_at)
-    ).where(deliveries.c.pending)
-    if workspace is not None:
-        waiting = waiting.where(posts.c.workspace == workspace)
-        unrouted = unrouted.where(deliveries.c.workspace == workspace)
-    parts = waiting.group_by(posts.c.workspace, _STATE), unrouted.group_by(deliveries.c.workspace)
     backlogs: defaultdict[str, Backlog] = defaultdict(Backlog)
-    for name, state, number, oldest in tx.execute(sa.union_all(*parts)):
+    for name, state, error, number, oldest in tx.execute(both):
         backlog = backlogs[name]
         # Deliveries that no router has looked at have no state.
         backlog.counts[state if state in backlog.counts else "waiting"] += number
+        if state == messages.State.DEAD:
+            backlog.refusals[error] += number
         if state not in {"dead", UNSURE, "held"}:  # they wait for something else than a turn
             backlog.oldest_at = min(backlog.oldest_at or oldest, oldest)
     return backlogs
-
-
-def refusals(tx: Transaction) -> Mapping[str, Mapping[str, int]]:
-    """Count the messages that Slack refused, by workspace and by Slack's word for it."""
-    query = sa.select(posts.c.workspace, posts.c.error, sa.func.count()).where(_IS_REFUSED)
-    refusals: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for workspace, error, number in tx.execute(query.group_by(posts.c.workspace, posts.c.error)):
-        refusals[workspace][error] = number
-    return refusals
 
 
 def _of_domain(workspace: str, domain: str, since: float) -> sa.ColumnElement[bool]:
@@ -128,10 +112,11 @@ def _of_domain(workspace: str, domain: str, since: float) -> sa.ColumnElement[bo
 
 def domain_counts(tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
     """Count the events of a domain since then by kind, and its hard bounces."""
-    s, mine = sightings.c, _of_domain(workspace, domain, since)
-    kinds = sa.select(s.kind, sa.func.count()).where(mine).group_by(s.kind)
-    hard = sa.select(sa.func.count()).where(mine, s.kind == "lead.bounced", s.detail.like("hard%"))
-    return {**{kind: int(count) for kind, count in tx.execute(kinds)}, "hard": int(tx.scalar(hard) or 0)}
+    s, count = sightings.c, sa.func.count()
+    kinds = sa.select(s.kind, count, count.filter(s.detail.like("hard%")))
+    rows = tx.execute(kinds.where(_of_domain(workspace, domain, since)).group_by(s.kind)).all()
+    counts = {kind: number for kind, number, _ in rows}
+    return {**counts, "hard": sum(hard for kind, _, hard in rows if kind == "lead.bounced")}
 
 
 class Records(AuditLog, Subscriptions, Timers):
@@ -144,7 +129,7 @@ class Records(AuditLog, Subscriptions, Timers):
         self.guardrails = Guardrails(database)
         self.turns = Turns(database)
 
-    backlogs, refusals = probes(method(backlogs)), probes(method(refusals))
+    backlogs = probes(method(backlogs))
     domain_counts = reads(method(domain_counts))
 
     @reads
@@ -156,13 +141,15 @@ class Records(AuditLog, Subscriptions, Timers):
     @reads
     def summary(self, tx: Transaction, workspace: str) -> AlertsSummary:
         """The state of a workspace's alerts, and the deliveries of the last 24 hours."""
-        backlog = backlogs(tx, workspace).get(workspace) or Backlog()
+        backlog = backlogs(tx)[workspace]
         waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, IS_COUNTED)
         waiting = {*tx.scalars(waits.distinct())}
         recent = tx.execute(_deliveries_since(workspace, tx.now - DAY)).all()
         unclaimed, unclaimed_since = count_unclaimed(tx, workspace)
         routed = (deliveries.c.workspace == workspace) & sa.not_(deliveries.c.pending)
         last = sa.select(deliveries.c.last_at).where(routed, sa.not_(deliveries.c.found))
+        timers = sa.select(jobs.c.workspace, sa.func.count().label("waiting")).where(jobs.c.kind == RESUME)
+        timers = timers.group_by(jobs.c.workspace).order_by(jobs.c.workspace)
         return AlertsSummary(
             **{name: backlog.counts[name] for name in ("waiting", "dead", "unsure", "uncertain", "held")},
             oldest_waiting_at=moment(backlog.oldest_at),
@@ -172,8 +159,8 @@ class Records(AuditLog, Subscriptions, Timers):
             last_delivery_at=moment(tx.scalar(last.order_by(deliveries.c.last_at.desc()).limit(1))),
             deliveries={row.kind: int(row.seen) for row in recent if row.kind},
             broken_channels={name: why for name, why in broken_channels(tx).items() if name in waiting},
-            refusals=refusals(tx).get(workspace, {}),
-            timers={row.workspace: row.waiting for row in tx.execute(TIMERS_BY_WORKSPACE)},
+            refusals=backlog.refusals,
+            timers={row.workspace: row.waiting for row in tx.execute(timers)},
         )
 
     @reads
@@ -226,24 +213,11 @@ class Records(AuditLog, Subscriptions, Timers):
         ]
 
     @reads
-    def last_reply(self, tx: Transaction, workspace: str, email: str) -> LeadReply | None:
+    def last_reply(self, tx: Transaction, workspace: str, email: str) -> Alert | None:
         """The newest reply of a lead; None where none of this address came, or its words are deleted."""
         mine = (_c.email == address(email)) & (_c.workspace == workspace) & _c.kind.in_(WRITTEN)
         query = ALERT_ROWS.where(mine).order_by(_c.received_at.desc()).limit(1)
-        alert = next(iter(read_alerts(tx, query)), None)
-        if alert is None or alert.is_pruned:
-            return None
-        event = alert.event
-        return LeadReply(
-            alert_id=alert.id,
-            received_at=alert.received,
-            sequence=event.sequence or "",
-            step=event.step,
-            text=event.reply or "",
-            lead=event.lead.name,
-            company=event.lead.company or "",
-            status=_status(alert),
-        )
+        return next((alert for alert in read_alerts(tx, query) if not alert.is_pruned), None)
 
     @reports
     def claim_times(
@@ -401,13 +375,6 @@ def _waits(
         for key, some in waits.items()
     ]
     return sorted(groups, key=lambda group: (-group.count, group.name))
-
-
-def _status(alert: Alert) -> str:
-    if alert.state is State.DONE:
-        reason = f"closed by @{alert.handled_name}: {alert.closed_reason}"
-        return reason if alert.closed_reason else f"done by @{alert.handled_name}"
-    return f"claimed by @{alert.claimed_name}" if alert.claimed_name else "unclaimed"
 
 
 def _open_reply(alert: Alert) -> OpenReply:

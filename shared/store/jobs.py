@@ -115,11 +115,6 @@ _AGAIN = (
     )
 )
 _RENEW = sa.update(jobs).where(_OURS).values(due_at=NOW + _SECONDS)
-# Each kind is found from the one before it in the index, however many jobs it has.
-_FIRST = sa.select(sa.func.min(_c.kind).label("kind")).cte("kinds", recursive=True)
-_NEXT = sa.select(sa.func.min(_c.kind)).where(_c.kind > _FIRST.c.kind).scalar_subquery()
-_EACH = _FIRST.union_all(sa.select(_NEXT).where(_FIRST.c.kind.is_not(None)))
-_ALL_KINDS = sa.select(_EACH.c.kind).where(_EACH.c.kind.is_not(None))
 
 
 @cache
@@ -154,7 +149,7 @@ class Jobs(Repository):
     @probes
     def unknown_kinds(self, tx: Transaction) -> Sequence[str]:
         """The kinds of jobs that this version doesn't know."""
-        return [kind for kind in tx.scalars(_ALL_KINDS) if kind not in KINDS]
+        return [*tx.scalars(sa.select(_c.kind).where(_c.kind.not_in(KINDS)).distinct())]
 
     @writes
     def claim(
@@ -327,7 +322,7 @@ def wake_all(tx: Transaction, kind: str) -> None:
 
 def drop(tx: Transaction, kind: str, workspace: str, key: str) -> bool:
     """Forget a job, whoever has it; returns whether there was one."""
-    return tx.delete(jobs, kind=kind, workspace=workspace, key=key)
+    return tx.drop(jobs, kind=kind, workspace=workspace, key=key)
 
 
 def find(tx: Transaction, kind: str, workspace: str, key: str, *, locked: bool = False) -> Job | None:
@@ -360,9 +355,10 @@ def done(tx: Transaction, job: Job) -> bool:
     return tx.execute(_DONE, {"job": job.id, "held": job.token, "seen": job.revision}).rowcount > 0
 
 
-def finish(tx: Transaction, job: Job) -> bool:
-    """End a job that is done, to be done again where it was put again meanwhile; False: it isn't ours any more."""
-    return done(tx, job) or again(tx, job, after=0.0, rank=job.rank, attempts=0)
+def finish(tx: Transaction, job: Job) -> None:
+    """End a job that is done, to be done again where it was put again meanwhile."""
+    if not done(tx, job):
+        again(tx, job, after=0.0, rank=job.rank, attempts=0)
 
 
 def again(

@@ -55,11 +55,11 @@ from shared.store.db.engine import (
     reads,
     writes,
 )
-from shared.store.db.schema import NOW, alerts, audit, deliveries, posts
+from shared.store.db.schema import NOW, alerts, audit, deliveries, literal, posts
 from shared.store.db.schema import jobs as job_rows
 from shared.store.facts import DIGEST, SUBSCRIPTION
 from shared.store.jobs import ASKED_FOR, LOOKUP, ORDINARY, PAINT, POST, RELEASE, Job, look_now
-from shared.store.post_kinds import ALERT, CURRENT, HISTORY, REPLACED, TURNED, kind_of, names
+from shared.store.post_kinds import ALERT, ANSWER, CURRENT, HISTORY, REPLACED, TURNED, kind_of, names
 from shared.store.slack_limits import UPDATE
 
 INCIDENT = 3
@@ -118,15 +118,10 @@ _c = posts.c
 
 def is_in(state: State) -> sa.ColumnElement[bool]:
     """The posts in a state, in the words of the partial indexes: a database uses them for nothing else."""
-    return _c.state == sa.literal(state.value, literal_execute=True)
+    return _c.state == literal(state.value)
 
 
-def is_of_kind(kind: str) -> sa.ColumnElement[bool]:
-    """The posts of a kind, in the words of the partial indexes."""
-    return _c.kind == sa.literal(kind, literal_execute=True)
-
-
-UNSENT = _c.state != sa.literal(State.SENT.value, literal_execute=True)
+UNSENT = _c.state != literal(State.SENT.value)
 """Unsent posts, in the words of their index: without it, all that a channel ever had would be read."""
 ANY_UNSENT = UNSENT & _c.state.in_([state for state in State if state != State.SENT])
 """Unsent posts of a whole channel: all columns that are given decide between its indexes (see schema)."""
@@ -338,7 +333,7 @@ def drop_some(tx: Transaction, channel: str) -> int:
         if moved == AT_ONCE:
             return moved
     some = sa.select(_c.id).where(_c.channel == channel, ANY_UNSENT).limit(AT_ONCE)
-    dropped = tx.execute(sa.delete(posts).where(_c.id.in_(some))).rowcount
+    dropped = tx.delete(posts, _c.id.in_(some))
     if dropped < AT_ONCE:
         jobs.drop(tx, POST, "", channel)  # an attempt under way says nothing any more
     return dropped
@@ -483,7 +478,7 @@ class Look:
 
 _UNCERTAIN, _DEAD = is_in(State.UNCERTAIN), is_in(State.DEAD)
 _IDS = _c.id.in_(sa.bindparam("ids", expanding=True))
-IS_GIVEN_UP = _c.refusals >= sa.literal(MOST_REFUSALS, literal_execute=True)
+IS_GIVEN_UP = _c.refusals >= literal(MOST_REFUSALS)
 """Slack refuses this very post, for good. Nothing tries it again but a new start of the bot, or of its channel."""
 
 # The queries over what is not sent are built once: this takes longer than their execution. Each reads an index in its
@@ -495,7 +490,7 @@ _FOLLOWS_UNCERTAIN = (
     sa.exists()
     .where(
         _BEFORE.c.channel == _c.channel,
-        _BEFORE.c.state == sa.literal(State.UNCERTAIN.value, literal_execute=True),
+        _BEFORE.c.state == literal(State.UNCERTAIN.value),
         _BEFORE.c.id < _c.id,
         # As an expression, so that no engine reads all that an alert, or none, ever had.
         _BEFORE.c.alert_id + "" == _c.alert_id,
@@ -514,15 +509,13 @@ def _waiting(*which: sa.ColumnElement[bool], by: Sequence[Any], most: int = 1) -
 
 
 _BY_URGENCY = (_c.urgency.desc(), _c.id)
-_IS_AWAITED = sa.or_(*(is_of_kind(kind) for kind in names(awaited=True)))
-_NO_ALERT = _c.kind != sa.literal(ALERT, literal_execute=True)
 # None whose fate is unknown; the one that was tried least, so that another is tried each time.
 _DEAD_LETTER = _first(_DEAD, sa.not_(_c.unsure), by=(_c.attempts, _c.id))
-_ANSWER = _first(is_in(State.READY), _IS_AWAITED, by=(_c.id,))
+_ANSWER = _first(is_in(State.READY), _c.kind == literal(ANSWER), by=(_c.id,))
 _INCIDENT = _waiting(_c.urgency >= INCIDENT, by=_BY_URGENCY)
-_ALERTS = _waiting(is_of_kind(ALERT), _c.urgency < INCIDENT, by=_BY_URGENCY, most=BUNDLE)
+_ALERTS = _waiting(_c.kind == literal(ALERT), _c.urgency < INCIDENT, by=_BY_URGENCY, most=BUNDLE)
 # By an expression, for which there is no index: SQLite would take that by urgency, and sort all that waits.
-_REST = _waiting(_NO_ALERT, _c.urgency + 0 < INCIDENT, by=(_c.id,))
+_REST = _waiting(_c.kind != literal(ALERT), _c.urgency + 0 < INCIDENT, by=(_c.id,))
 _SENDING = sa.update(posts).where(_IDS).values(state=State.SENDING, attempts=_c.attempts + 1, turned=False)
 _THREAD = sa.select(sa.case((_c.thread_ts != "", _c.thread_ts), else_=_c.ts)).where(
     _c.alert_id == sa.bindparam("alert"), _OF_CHANNEL, _c.kind == ALERT
@@ -615,7 +608,7 @@ class Posting(Repository):
     ) -> Settled:
         ours = {"ids": [post.id for post in turn.posts], "held": turn.job.token}
         trial = min(LONGEST_TRIAL, max(FIRST_TRIAL, tx.now - (state.trouble_since or tx.now)))
-        settled, after, slot = Settled(held=True), trial, 0.0
+        settled, after, sleeps = Settled(held=True), trial, False
         match outcome:
             case Sent():
                 settled = Settled(held=True, recovered=bool(state.trouble))
@@ -640,19 +633,18 @@ class Posting(Repository):
                 # Slack answers that there is no channel of an old id; that it has a new one is what helps.
                 trouble = state.trouble if state.moved_to else outcome.error
                 state = replace(state, trouble=trouble, trouble_since=state.trouble_since or tx.now)
-        sleeps = False
         if isinstance(outcome, Sent | Unpostable):  # Slack answered: the channel keeps its pace
             state = replace(state, tat=max(state.tat, tx.now) + self.timings.period)
-            slot = self._wait(state, tx.now)
             if not state.trouble:
-                after = slot
-                sleeps = tx.scalar(sa.select(_c.id).where(READY_IN).limit(1), {"of": turn.channel}) is None
+                after = self._wait(state, tx.now)
+                waits = sa.select(_c.id).where(READY_IN).limit(1)
+                sleeps = tx.scalar(waits, {"of": turn.channel}) is None
         after = min(after, FARTHEST_SECONDS)
         jobs.again(
             tx,
             turn.job,
             after=None if sleeps else after,
-            changed_after=slot if sleeps else after,
+            changed_after=after,
             attempts=0,
             payload=asdict(state),
         )
@@ -669,27 +661,25 @@ class Posting(Repository):
 
         One that is not `used` by the settings matters only where something was subscribed or posted.
         """
-        if await self._close(channel, refused, report, used=used):
-            await self.database.drain(partial(_refuse_some, channel=channel))
+        await self._close(channel, refused, report, used=used)
+        await self.database.drain(partial(_refuse_some, channel=channel))
 
     @writes
     def _close(
         self, tx: Transaction, channel: str, refused: ChannelRefused, report: Report, *, used: bool
-    ) -> bool:
-        """Returns whether it broke just now."""
+    ) -> None:
         job, state = channel_of(tx, channel)
         if job is None and (used or channel in _named(tx)):
             wake(tx, [channel])
             job, state = channel_of(tx, channel)
         if job is None or (state.trouble and not refused.moved_to):
-            return False
-        waits = tx.scalar(sa.select(sa.exists().where(_c.channel == channel, ANY_UNSENT)))
+            return
+        waits = tx.has((_c.channel == channel) & ANY_UNSENT)
         broken = asdict(
             replace(state, trouble=refused.error, trouble_since=tx.now, moved_to=refused.moved_to)
         )
         jobs.note(tx, job, broken, due_at=tx.now + FIRST_TRIAL if waits else None)
         _tell(tx, report(channel, (), refused, Settled(held=True, broke=True)))
-        return True
 
     async def forget_unused_channels(self, used: Collection[str], *, errors: Collection[str]) -> None:
         """Give up channels that neither the settings (`used`) nor a subscription names.
@@ -710,11 +700,10 @@ class Posting(Repository):
     @writes
     def _open(self, tx: Transaction, channel: str, report: Report) -> bool:
         """Returns whether it was broken."""
-        was_broken = _reopen(tx, channel)
-        if was_broken:
-            recovered = Settled(held=True, recovered=True)
-            _tell(tx, report(channel, (), Sent(ts=""), recovered))
-        return was_broken
+        if not _reopen(tx, channel):
+            return False
+        _tell(tx, report(channel, (), Sent(ts=""), Settled(held=True, recovered=True)))
+        return True
 
     @writes
     def try_given_up(self, tx: Transaction) -> None:
@@ -775,13 +764,6 @@ class Posting(Repository):
             around=around or tx.now,
         )
 
-    @probes
-    def counts(self, tx: Transaction) -> dict[str, int]:
-        """Count the uncertain posts, and those that are unsure because they can't be looked up."""
-        counted = {"uncertain": _UNCERTAIN, "unsure": _DEAD & _c.unsure}
-        query = sa.select(sa.func.count()).select_from(posts)
-        return {name: tx.scalar(query.where(which)) or 0 for name, which in counted.items()}
-
     async def settle_lookup(self, lookup: Lookup, look: Look, *, report: Report | None = None) -> Settled:
         """Record what was seen, and let the channel go on with what waited for it.
 
@@ -820,7 +802,7 @@ class Posting(Repository):
             slack_limits.close(tx, _method(lookup.thread_ts), look.after)
         elif look.failed:
             pause = min(LONGEST_LOOKUP_PAUSE, self.timings.read_pause * 2.0**failed)
-        if tx.scalar(sa.select(_c.id).where(_uncertain_at(lookup.channel, lookup.thread_ts)).limit(1)):
+        if tx.has(_uncertain_at(lookup.channel, lookup.thread_ts)):
             after, position = min(pause, FARTHEST_LOOKUP), "" if look.hidden else look.position
             payload = {"position": position, "began_at": lookup.began_at, "around": lookup.around}
             jobs.again(tx, lookup.job, after=after, changed_after=after, attempts=0, payload=payload)
@@ -995,9 +977,8 @@ class Outbox(Repository):
     @reads
     def reaches(self, tx: Transaction, channel: str) -> bool:
         """True if the bot has posted in a channel, and Slack did not refuse it since."""
-        sent = sa.select(_c.id).where(_c.channel == channel, _c.ts > "").limit(1)
         _, state = channel_of(tx, channel, locked=False)
-        return tx.scalar(sent) is not None and not state.trouble
+        return tx.has((_c.channel == channel) & (_c.ts > "")) and not state.trouble
 
 
 def renew_unsure(tx: Transaction, ids: Collection[int]) -> None:
@@ -1034,8 +1015,8 @@ def _renew(tx: Transaction, row: sa.Row[Any]) -> bool:
 def _plan_card(tx: Transaction, row: sa.Row[Any]) -> None:
     """The card itself, which also says what a note in the thread of the old one would; one of both mentions people."""
     note = (_c.alert_id == row.alert_id) & (_c.channel == row.channel) & (_c.kind == TURNED)
-    tx.execute(sa.delete(posts).where(note, _c.state.in_([State.READY, State.HELD])))
-    noted = tx.scalar(sa.select(sa.exists().where(note)))
+    tx.delete(posts, note & _c.state.in_([State.READY, State.HELD]))
+    noted = tx.has(note)
     card = PlannedPost(
         dedupe=f"{row.dedupe}:anew",
         channel=row.channel,
@@ -1061,7 +1042,7 @@ _SHOWN = (
 def tells_of(change: int) -> sa.ColumnElement[bool]:
     """The messages that tell of a change of sequences, and say what becomes of it."""
     # In the words of the index.
-    told = (_c.undo == change) & (_c.undo != sa.literal(0, literal_execute=True))
+    told = (_c.undo == change) & (_c.undo != literal(0))
     return told & (_c.kind != HISTORY)
 
 
@@ -1116,20 +1097,15 @@ class Repaints(Repository):
         jobs.again(tx, job, after=min(seconds, LONGEST_SECONDS), rank=job.rank)
         return tx.now + seconds
 
-    @writes
-    def request(self, tx: Transaction, places: Collection[str], ts: str) -> bool:
-        """Queue a message's repaint; returns whether it is one of the bot's, and can be edited."""
-        return redraw(tx, _is_editable(places, ts), clicked=True) > 0
-
     @reads
     def shows(self, tx: Transaction, change: int) -> bool:
         """True if a message of the bot tells of this change, and says what becomes of it."""
-        return tx.scalar(sa.select(_c.id).where(tells_of(change)).limit(1)) is not None
+        return tx.has(tells_of(change))
 
     @reads
     def covers(self, tx: Transaction, places: Collection[str], ts: str) -> bool:
         """True if a message is the bot's, and repainted when its content has changed."""
-        return tx.scalar(sa.select(_c.id).where(_is_editable(places, ts)).limit(1)) is not None
+        return tx.has(_is_editable(places, ts))
 
 
 def _is_editable(places: Collection[str], ts: str) -> sa.ColumnElement[bool]:

@@ -59,30 +59,30 @@ class Timers(Repository):
 
     @writes
     def set_timer(self, tx: Transaction, workspace: str, timer: Timer) -> None:
-        """Set a timer in place of one of the same kind and key."""
+        """Set a timer in place of one of the same sequence."""
         _put(tx, workspace, timer)
 
     @reads
-    def timers(self, tx: Transaction, workspace: str, kind: str) -> Sequence[Timer]:
+    def timers(self, tx: Transaction, workspace: str) -> Sequence[Timer]:
         """The timers of a workspace, the next one first."""
-        return sorted(map(timer_of, jobs.listed(tx, kind, workspace)), key=lambda timer: timer.due_at)
+        return sorted(map(timer_of, jobs.listed(tx, RESUME, workspace)), key=lambda timer: timer.due_at)
 
 
 def _put(tx: Transaction, workspace: str, timer: Timer) -> None:
-    """Set a timer; one of the same kind and key is replaced, and whoever carries that out finishes nothing.
+    """Set a timer; one of the same sequence is replaced, and whoever carries that out finishes nothing.
 
     Its end is in its payload too: a try that fails puts the job off, and the pause ended when it ended.
     """
     ends_at = timer.due_at.timestamp()
     payload = {**timer.payload, ENDS_AT: ends_at}
-    jobs.put(tx, timer.kind, timer.key, workspace=workspace, at=ends_at, payload=payload, how="replace")
+    jobs.put(tx, RESUME, timer.key, workspace=workspace, at=ends_at, payload=payload, how="replace")
 
 
 def timer_of(job: Job) -> Timer:
     """The timer that a job is the end of."""
     said = {name: text for name, text in job.payload.items() if isinstance(text, str)}
     ends_at = moment(job.payload.get(ENDS_AT, job.due_at or 0.0))
-    return Timer(kind=job.kind, key=job.key, due_at=ends_at, payload=said)
+    return Timer(key=job.key, due_at=ends_at, payload=said)
 
 
 ENDS_AT = "ends_at"

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-import sqlalchemy as sa
-
 from shared.domain.wall_clock import MORNING, Recurrence, moment, parse_recurrence
 from shared.frozen import frozen
 from shared.records.guardrails import ALL_RULES
 from shared.records.records import Subscription
 from shared.store import facts, jobs, messages
 from shared.store.db.engine import Repository, Transaction, reads, writes
-from shared.store.db.schema import posts
+from shared.store.db.schema import literal, posts
 from shared.store.deliveries import subscriptions_of
 from shared.store.facts import DIGEST, SETTING, SUBSCRIPTION
 from shared.store.jobs import Job
@@ -83,7 +81,7 @@ class Subscriptions(Repository):
             facts.put(tx, SETTING, about, {"number": number, "title": title})
         earlier = posts.c.dedupe.startswith(about, autoescape=True)
         # In the very words of the index of what isn't an alert, else all posts are read.
-        earlier &= posts.c.kind != sa.literal("alert", literal_execute=True)
+        earlier &= posts.c.kind != literal("alert")
         messages.redraw(tx, (posts.c.kind == ANSWER) & earlier, clicked=True, note=_titled(title))
 
     @writes

@@ -266,7 +266,7 @@ class CommandHarness:
 
     async def timers(self) -> list[str]:
         """The sequences whose pause ends by itself."""
-        return [one.key for one in await self.store.records.timers("default", "resume")]
+        return [one.key for one in await self.store.records.timers("default")]
 
 
 def scripted() -> CommandHarness:

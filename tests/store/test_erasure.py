@@ -67,7 +67,7 @@ async def leave_traces(store: Store, clock: ManualClock) -> None:
     note = PlannedPost(dedupe="n", channel="C1", kind="note", note=json.dumps({"title": f"Remind {ADDRESS}"}))
     await store.outbox.plan("default", note)
     due = datetime.fromtimestamp(clock(), UTC) + timedelta(days=1)
-    timer = Timer(kind="resume", key="sq_1", due_at=due, payload={"reason": f"because {ADDRESS} asked"})
+    timer = Timer(key="sq_1", due_at=due, payload={"reason": f"because {ADDRESS} asked"})
     await store.records.set_timer("default", timer)
     entry = AuditEntry(
         at=datetime.fromtimestamp(clock(), UTC),
@@ -99,7 +99,7 @@ async def test_other_people_and_timers_stay(store: Store, clock: ManualClock) ->
     # An address that merely ends like the person's is somebody else's.
     for word in ("ada2@acme.example", "ada11@acme.example", "lada1@acme.example", "sq_1", REMOVED):
         assert word in left
-    assert len(await store.records.timers("default", "resume")) == 1
+    assert len(await store.records.timers("default")) == 1
 
 
 async def test_a_note_that_names_an_alert_of_the_person_is_erased_and_no_other(

@@ -138,7 +138,8 @@ async def test_a_reading_that_began_before_an_attempt_proves_nothing_about_it(
         reads += 1
     assert (turns[0].posts[0].id, reads) == (first.id, 2)
     await store.posting.settle(turns[0], Sent(ts="1"))
-    assert await store.posting.counts() == {"uncertain": 1, "unsure": 0}
+    counts = (await store.records.backlogs())["default"].counts
+    assert (counts["uncertain"], counts["unsure"]) == (1, 0)
 
 
 async def test_an_attempt_that_may_be_under_way_is_not_repeated_by_a_reading_that_began_before_its_end(

@@ -60,7 +60,7 @@ async def test_the_next_migration_is_applied_and_recorded(
     empty: sa.URL, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_store(empty, clock=clock) as store:
-        timer = Timer(kind="resume", key="sq_1", due_at=ENDS_AT, payload={"name": "Q3 CTOs"})
+        timer = Timer(key="sq_1", due_at=ENDS_AT, payload={"name": "Q3 CTOs"})
         await store.records.set_timer("default", timer)
     scripts = shutil.copytree(migrate.SCRIPTS, tmp_path / "migrations")
     (scripts / "versions" / "9990_next.py").write_text(
@@ -74,7 +74,7 @@ async def test_the_next_migration_is_applied_and_recorded(
         assert await store.database.read(lambda tx: sa.inspect(tx.connection).has_table("next_release"))
         state = await store.database.read(lambda tx: migrate.read_state(tx.connection))
         assert (state.revision, state.made_by) == ("9990", migrate.program_version())
-        assert await store.records.timers("default", "resume") == [timer]
+        assert await store.records.timers("default") == [timer]
 
 
 @pytest.mark.parametrize("revision", ["9999", "0042b", "a1b2c3"])

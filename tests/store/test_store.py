@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import stat
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,8 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from bot.delivery.routing import Routes
-from shared.records.sequence_changes import Timer
 from shared.storage.database import parse_url
-from shared.store import Store, erasure, open_store
+from shared.store import Store, erasure, jobs, open_store
 from shared.store.db import migrate, schema
 from shared.store.db.engine import SteadyClock
 from shared.store.db.schema import posts
@@ -81,12 +79,10 @@ def test_the_steady_clock_never_goes_back_and_follows_forwards() -> None:
     assert [steady() for _ in range(4)] == [101.0, 101.0, 103.0, 141.0]
 
 
-async def test_a_timer_of_an_unknown_kind_is_kept_and_reported(store: Store, clock: ManualClock) -> None:
-    due = datetime.fromtimestamp(clock.now, UTC)
+async def test_a_job_of_an_unknown_kind_is_reported(store: Store, clock: ManualClock) -> None:
     # As a newer version leaves it to an older one: it waits for the newer one.
-    await store.records.set_timer("default", Timer(kind="brew", key="tea", due_at=due, payload={}))
+    await store.database.write(lambda tx: jobs.put(tx, "brew", "tea", at=clock.now, how="keep"))
     assert await store.jobs.unknown_kinds() == ["brew"]
-    assert [timer.due_at for timer in await store.records.timers("default", "brew")] == [due]
 
 
 async def test_reminders_and_notes_are_deleted_with_the_words_and_what_is_unsent_waits(

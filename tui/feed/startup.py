@@ -238,7 +238,7 @@ class ServiceFeed:
                 incident for incident in incidents if incident.sentence and incident.ended_at is None
             )
             poller.note(firings=firings)
-        timers = await _or(records.timers(workspace, "resume"), None)
+        timers = await _or(records.timers(workspace), None)
         if timers is not None:
             pauses = (
                 PauseEnd(sequence=timer.key, until=timer.due_at.timestamp(), by=timer.payload.get("by", ""))

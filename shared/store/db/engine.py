@@ -135,9 +135,17 @@ class Transaction:
         query = sa.select(table).where(_named(table, tuple(key)))
         return self.execute(query.with_for_update() if locked else query, key).one_or_none()
 
-    def delete(self, table: sa.Table, **key: Any) -> bool:
+    def has(self, which: sa.ColumnElement[bool]) -> bool:
+        """Return True if there are such rows."""
+        return bool(self.scalar(sa.select(sa.exists().where(which))))
+
+    def drop(self, table: sa.Table, **key: Any) -> bool:
         """Delete the row with this key; returns whether there was one."""
         return self.execute(sa.delete(table).where(_named(table, tuple(key))), key).rowcount > 0
+
+    def delete(self, table: sa.Table, which: sa.ColumnElement[bool]) -> int:
+        """Delete these rows; returns how many there were."""
+        return self.execute(sa.delete(table).where(which)).rowcount
 
     def update(self, table: sa.Table, which: sa.ColumnElement[bool], **values: Any) -> int:
         """Set columns of these rows; returns how many there were."""
@@ -147,7 +155,7 @@ class Transaction:
         """Delete some of the old rows, at most so many, those with the lowest `by`; returns how many."""
         keys = list(table.primary_key.columns)
         some = sa.select(*keys).where(old).order_by(by).limit(most)
-        return self.execute(sa.delete(table).where(sa.tuple_(*keys).in_(some))).rowcount
+        return self.delete(table, sa.tuple_(*keys).in_(some))
 
     def read(self, kind: Callable[..., T], query: sa.Select[Any], values: Any = None) -> list[T]:
         """The rows of a query, each as an object whose fields are its columns."""

@@ -51,7 +51,7 @@ async def test_a_card_is_written_when_its_sequence_changes_and_not_at_each_look(
 
     monkeypatch.setattr(store.database, "write", counted)
     for status, expected in (("active", 0), ("paused", 1), ("paused", 1), ("active", 2), ("active", 2)):
-        known[:] = [Sequence(id=subject.name, name=subject.name, status=status)]
+        known[:] = [Sequence(id=subject, name=subject, status=status)]
         await refresher.refresh("default")
         assert (len(writes), len(planned)) == (expected, expected), status
 

@@ -45,12 +45,12 @@ def test_the_times_that_a_sleeping_machine_missed_are_one() -> None:
 async def test_timers_of_a_workspace_that_left_the_settings_are_deleted_after_30_days(
     store: Store, clock: ManualClock
 ) -> None:
-    timer = Timer(kind="resume", key="sq_1", due_at=datetime.fromtimestamp(clock.now, UTC))
+    timer = Timer(key="sq_1", due_at=datetime.fromtimestamp(clock.now, UTC))
     for workspace in ("gone", "Kept"):
         await store.records.set_timer(workspace, timer)
     clock.now += timedelta(days=29).total_seconds()
     assert await store.jobs.forget_orphans(["kept"]) == 0
     clock.now += timedelta(days=2).total_seconds()
     assert await store.jobs.forget_orphans(["kept"]) == 1
-    assert await store.records.timers("gone", "resume") == []
-    assert await store.records.timers("Kept", "resume") == [timer]
+    assert await store.records.timers("gone") == []
+    assert await store.records.timers("Kept") == [timer]

@@ -26,7 +26,7 @@ from tests.kit.docs_blocks import commands_of
 def set_timer(key: str) -> None:
     async def put() -> None:
         async with open_store(load().database) as store:
-            timer = Timer(kind="resume", key=key, due_at=datetime(2027, 1, 1, tzinfo=UTC))
+            timer = Timer(key=key, due_at=datetime(2027, 1, 1, tzinfo=UTC))
             await store.records.set_timer("default", timer)
 
     asyncio.run(put())
@@ -35,7 +35,7 @@ def set_timer(key: str) -> None:
 def timers() -> set[str]:
     async def read() -> set[str]:
         async with open_store(load().database) as store:
-            return {timer.key for timer in await store.records.timers("default", "resume")}
+            return {timer.key for timer in await store.records.timers("default")}
 
     return asyncio.run(read())
 

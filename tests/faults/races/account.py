@@ -163,7 +163,7 @@ class Process:
 
     async def timer(self, name: str) -> Timer | None:
         """The timer of a sequence."""
-        known = await self.store.records.timers("default", "resume")
+        known = await self.store.records.timers("default")
         return next((timer for timer in known if timer.key == name), None)
 
     async def plan(self, names: Sequence[str], *, seconds: float, by: str = "ben") -> None:
@@ -171,9 +171,7 @@ class Process:
         due_at = datetime.fromtimestamp(self.clock.now, UTC) + timedelta(seconds=seconds)
         for name in names:
             payload = {"name": f"Name of {name}", "reason": "", "by": by, "channel": CHANNEL}
-            await self.store.records.set_timer(
-                "default", Timer(kind="resume", key=name, due_at=due_at, payload=payload)
-            )
+            await self.store.records.set_timer("default", Timer(key=name, due_at=due_at, payload=payload))
 
 
 @asynccontextmanager
