@@ -37,7 +37,7 @@ from bot.jobs.reminders import times_of
 from bot.jobs.samples import GuardrailSampler, HistorySampler
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime import DeliverySignals, Supervisor
-from bot.slack.directory import ROTA_SECONDS, RotaPeople, UserDirectory, may_still_pause
+from bot.slack.directory import ROTA_SECONDS, UserDirectory, may_still_pause
 from bot.slack.messages import MessageSender
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import SlackError, WebApi, open_web_api
@@ -90,14 +90,13 @@ class Core:
     ) -> None:
         self.settings, self.store, self.contexts = settings, store, contexts
         self.slack, self.supervisor, self.signals = slack, supervisor, DeliverySignals()
-        self.directory = UserDirectory(slack, groups=settings.roles.groups)
-        rotas = settings.routes.rotas.values()
-        self.people = RotaPeople(self.directory, (person for rota in rotas for person in rota.people))
+        rota = (person for rota in settings.routes.rotas.values() for person in rota.people)
+        self.directory = UserDirectory(slack, groups=settings.roles.groups, rota=rota)
         self.routes = Routes(
             alert_channels={name: place.alert_channel for name, place in settings.workspaces.items()},
             routing=settings.routes,
             remind_after=settings.alerts.remind_after,
-            people=self.people,
+            people=self.directory,
         )
         self.outbox = Outbox(
             store,
@@ -232,7 +231,7 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
     scheduler = JobScheduler(core.supervisor)
     every = scheduler.every
     if settings.routes.rotas:
-        every(ROTA_SECONDS, core.people.refresh, name="rota people", at_once=True)
+        every(ROTA_SECONDS, core.directory.read_rota, name="rota people", at_once=True)
     every(reconcile.EVERY, reconciler.reconcile, name="reconcile", at_once=True)
     every(samples.HISTORY_EVERY, HistorySampler(contexts, history).sample, name="history")
     every(samples.EVERY, sampler.sample, name="guardrail counts", at_once=True)

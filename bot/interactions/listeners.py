@@ -357,7 +357,7 @@ class Listeners(AsyncMiddleware):
         If the bot joined a subscribed channel itself, there is no `inviter`
         (https://docs.slack.dev/reference/events/member_joined_channel).
         """
-        if origin.user == await self._directory.own_id():
+        if origin.user == self._slack.identity.get("user_id"):
             await self._gate.reopen(origin.channel)
             if body["event"].get("inviter"):
                 await self._answers.say(GREETING, origin.channel)

@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import structlog
 
@@ -33,10 +33,10 @@ PAGE = 999
 """Channels on a page: Slack takes a limit under 1,000 (docs.slack.dev/reference/methods/conversations.list)."""
 TIMEOUT_SECONDS = 5
 INVITE = "Type /invite @outreach there, then try again."
+_ABSENT = "not_in_channel"
 _NOT_THERE = frozenset({"channel_not_found", "method_not_supported_for_channel_type"})
 
 log = structlog.get_logger("people")
-T = TypeVar("T")
 
 
 @frozen
@@ -55,30 +55,47 @@ class Channel:
     name: str
     is_private: bool
     """A private channel or a conversation: known to its members only."""
-    person: str = ""
+    is_archived: bool
+    is_open: bool
+    """The bot is a member, or it is a conversation with the bot."""
+    person: str
     """The other person of the bot's direct messages there."""
 
     @classmethod
     def from_info(cls, channel: str, info: Mapping[str, Any]) -> Channel:
-        private = any(info.get(kind) for kind in ("is_private", "is_group", "is_mpim", "is_im"))
-        name, person = (str(info.get(key) or "") for key in ("name", "user"))
-        return cls(id=channel, name=name, is_private=private, person=person)
+        return cls(
+            id=channel,
+            name=str(info.get("name") or ""),
+            is_private=any(info.get(kind) for kind in ("is_private", "is_group", "is_mpim", "is_im")),
+            is_archived=bool(info.get("is_archived")),
+            is_open=bool(info.get("is_member") or info.get("is_im")),
+            person=str(info.get("user") or ""),
+        )
 
 
 class UserDirectory:
-    """`find` a person, a group's name, a channel; what Slack does not tell now is what it told last."""
+    """`find` a person, a group's name, a channel; what Slack does not tell now is what it told last.
+
+    The people of the `rota` are read regularly and kept, so that no alert waits for Slack.
+    """
 
     def __init__(
-        self, slack: WebApi, *, groups: Iterable[str] = (), clock: Callable[[], float] = time.monotonic
+        self,
+        slack: WebApi,
+        *,
+        groups: Iterable[str] = (),
+        rota: Iterable[str] = (),
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._slack, self._clock, self._groups = slack, clock, tuple(groups)
+        self._slack, self._clock, self._groups, self._rota = slack, clock, tuple(groups), sorted(set(rota))
         self._cached: dict[tuple[str, str], tuple[float, Any]] = {}
 
-    async def _cached_call(self, kind: str, key: str, fetch: Callable[[], Awaitable[T]]) -> T | None:
+    async def _ask(self, kind: str, key: str, fetch: Callable[[], Awaitable[Any]]) -> Any:
+        """What Slack says, or said a short time ago; None where it has not answered for long."""
         at, answer = self._cached.get((kind, key), (0.0, None))
         age = self._clock() - at
         if answer is not None and age < (PERSON_SECONDS if kind in _PERSONAL else FRESH_SECONDS):
-            return cast("T", answer)
+            return answer
         try:
             answer = await asyncio.wait_for(fetch(), TIMEOUT_SECONDS)
         except (SlackError, TimeoutError) as error:
@@ -87,11 +104,15 @@ class UserDirectory:
             if age >= STALE_SECONDS or (isinstance(error, SlackError) and error.code in GONE):
                 self._cached.pop((kind, key), None)
                 return None
-            return cast("T | None", answer)
+            return answer
         if len(self._cached) >= MAX_CACHED:
             self._cached.clear()
         self._cached[kind, key] = (self._clock(), answer)
-        return cast("T", answer)
+        return answer
+
+    def _known(self, kind: str, key: str) -> Any:
+        """What Slack has said before, without asking."""
+        return self._cached.get((kind, key), (0.0, None))[1]
 
     async def _listed(self, method: str, of: str, **query: Any) -> AsyncIterator[Mapping[str, Any]]:
         cursor: str | None = None
@@ -107,16 +128,12 @@ class UserDirectory:
 
     async def find(self, user: str, *, name: str = "") -> Person:
         """The person; when Slack does not answer, the last that was known, or one who may change nothing."""
-        person = await self._cached_call("user", user, lambda: self._person(user))
+        person: Person | None = await self._ask("user", user, partial(self._person, user))
         if person is None:
             person = Person(id=user, name=name or user, is_known=False)
-        if not self._groups:
-            return person
-        members = await asyncio.gather(
-            *(self._cached_call("group", group, partial(self._members, group)) for group in self._groups)
-        )
-        groups = (group for group, who in zip(self._groups, members, strict=True) if who and user in who)
-        return replace(person, groups=frozenset(groups))
+        asked = (self._ask("group", group, partial(self._members, group)) for group in self._groups)
+        members = zip(self._groups, await asyncio.gather(*asked), strict=True)
+        return replace(person, groups=frozenset(group for group, who in members if who and user in who))
 
     async def _person(self, user: str) -> Person:
         if not self._slack.identity:
@@ -128,48 +145,58 @@ class UserDirectory:
         answer = await self._slack.read("usergroups.users.list", usergroup=group)
         return frozenset(str(user) for user in answer.get("users") or ())
 
+    async def read_rota(self) -> None:
+        """Ask Slack about everybody in rotas, one after the other: its limit is a hundred a minute."""
+        for user in self._rota:
+            await self.find(user)
+
+    def name(self, user: str) -> str:
+        """The name of a person in a rota; empty where Slack has not told it."""
+        person: Person | None = self._known("user", user)
+        return person.name if person else ""
+
+    def is_gone(self, user: str) -> bool:
+        """True if a person in a rota was deactivated, is a guest, or is of another organization. Others can take turns."""
+        person: Person | None = self._known("user", user)
+        return person is not None and not person.is_member
+
     async def find_named(self, name: str) -> str:
         """The id of the one person of a name, `@ann`; empty where nobody has it, or several."""
-        people = await self._cached_call("people", "", self._people) or {}
         wanted = name.lstrip("@").casefold()
-        having = [user for user, names in people.items() if wanted in map(str.casefold, names)]
+        people = (await self._people()).items()
+        having = [user for user, names in people if wanted in map(str.casefold, names)]
         return having[0] if len(having) == 1 else ""
 
     async def people(self) -> Sequence[str]:
         """The names of everybody here who can do something: `ann`."""
-        people = await self._cached_call("people", "", self._people) or {}
-        return sorted({names[0] for names in people.values() if names}, key=str.casefold)
+        return sorted({names[0] for names in (await self._people()).values()}, key=str.casefold)
 
-    async def _people(self) -> dict[str, tuple[str, ...]]:
+    async def _people(self) -> Mapping[str, Sequence[str]]:
         """The names of each person here who can do something: the one that is shown first."""
-        people = {}
-        async for user in self._listed("users.list", "members"):
-            person = Person.from_user(user, home={})
-            if not (person.is_bot or person.is_deleted):
-                profile = user.get("profile") or {}
+
+        async def read() -> dict[str, list[str]]:
+            people = {}
+            async for user in self._listed("users.list", "members"):
+                person, profile = Person.from_user(user, home={}), user.get("profile") or {}
                 names = (person.name, user.get("name"), profile.get("real_name"))
-                people[person.id] = tuple(str(name) for name in names if name)
-        return people
+                if not (person.is_bot or person.is_deleted):
+                    people[person.id] = [str(name) for name in names if name]
+            return people
+
+        return await self._ask("people", "", read) or {}
 
     async def display_name(self, who: str) -> str:
         """The name of a person or a group, or what a mention of `here` means."""
         if who == "here":
             return "everyone in the channel"
         if who.startswith("S"):
-            handles = await self._cached_call("handles", "", self._handles) or {}
+            handles = await self._ask("handles", "", self._handles) or {}
             return f"@{handles.get(who, who)}"
         return f"@{(await self.find(who)).name}"
 
     async def _handles(self) -> dict[str, str]:
         groups = (await self._slack.read("usergroups.list")).get("usergroups") or ()
         return {str(group["id"]): str(group.get("handle") or group["id"]) for group in groups}
-
-    async def own_id(self) -> str:
-        """The bot's own id; empty where Slack doesn't tell."""
-        with contextlib.suppress(SlackError):
-            if not self._slack.identity:
-                await self._slack.call("auth.test", seconds=TIMEOUT_SECONDS)
-        return str(self._slack.identity.get("user_id") or "")
 
     async def posts_anywhere(self) -> bool:
         """True if the bot may post to public channels that it is not in."""
@@ -180,7 +207,8 @@ class UserDirectory:
     # -- channels
 
     async def _channel(self, channel: str) -> Channel | None:
-        return await self._cached_call("channel", channel, lambda: self._fetch_channel(channel))
+        asked: Channel | None = await self._ask("channel", channel, partial(self._fetch_channel, channel))
+        return asked
 
     async def _fetch_channel(self, channel: str) -> Channel:
         info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
@@ -191,25 +219,13 @@ class UserDirectory:
         self._cached.pop(("channel", channel), None)
         self._cached.pop(("channels", ""), None)
 
-    async def _ids(self, viewer: Viewer | None) -> Mapping[str, str] | None:
-        """The ids of the channels that a viewer may know of, by name; None where Slack doesn't tell."""
-        channels = await self._cached_call("channels", "", self._channels)
-        if channels is None:
-            return None
-        mine = await self._memberships_of(viewer) if viewer else None
-        return {
-            name: channel.id
-            for name, channel in channels.items()
-            if mine is None or not channel.is_private or channel.id in mine
-        }
-
     async def _channels(self) -> dict[str, Channel]:
         channels: dict[str, Channel] = {}
         kinds = "public_channel,private_channel"
         async for info in self._listed("conversations.list", "channels", types=kinds):
-            name = str(info["name"]).lower()
-            if not (info.get("is_archived") and name in channels):  # another one may have its name since
-                channels[name] = Channel.from_info(str(info["id"]), info)
+            name, channel = str(info["name"]).lower(), Channel.from_info(str(info["id"]), info)
+            if not (channel.is_archived and name in channels):  # another one may have its name since
+                channels[name] = channel
         return channels
 
     async def sees(self, channel: str, viewer: Viewer) -> bool:
@@ -233,15 +249,14 @@ class UserDirectory:
 
         https://docs.slack.dev/reference/methods/users.conversations
         """
-        memberships = None
-        if viewer.user:
-            fetch = partial(self._memberships, viewer.user)
-            memberships = await self._cached_call("memberships", viewer.user, fetch)
-        return frozenset({viewer.channel}) | (memberships or frozenset())
 
-    async def _memberships(self, user: str) -> frozenset[str]:
-        shared = self._listed("users.conversations", "channels", user=user, types="private_channel,mpim")
-        return frozenset([str(info["id"]) async for info in shared])
+        async def read() -> frozenset[str]:
+            kinds = "private_channel,mpim"
+            shared = self._listed("users.conversations", "channels", user=viewer.user, types=kinds)
+            return frozenset([str(info["id"]) async for info in shared])
+
+        mine = await self._ask("memberships", viewer.user, read) if viewer.user else None
+        return frozenset({viewer.channel}) | (mine or frozenset())
 
     async def locate(self, channel: str, viewer: Viewer | None = None) -> Place:
         """The id of a channel that is given by id or as `#sales`, or its refusal.
@@ -251,14 +266,16 @@ class UserDirectory:
         if not channel.startswith("#"):
             hidden = viewer is not None and not await self.sees(channel, viewer)
             return _no_channel(channel) if hidden else Place(channel=channel)
-        ids, name = await self._ids(viewer), channel[1:].lower()
-        if ids is None:
-            return Place(
-                channel=channel,
-                error="unreachable",
-                refusal=f"Slack couldn't be asked about {channel}",
-                fix="Try again, or give the channel's id.",
-            )
+        channels = await self._ask("channels", "", self._channels)
+        if channels is None:
+            refusal, fix = f"Slack couldn't be asked about {channel}", "Try again, or give the channel's id."
+            return Place(channel=channel, error="unreachable", refusal=refusal, fix=fix)
+        mine, name = await self._memberships_of(viewer) if viewer else None, channel[1:].lower()
+        ids = {
+            other: known.id
+            for other, known in channels.items()
+            if mine is None or not known.is_private or known.id in mine
+        }
         if name in ids:
             return Place(channel=ids[name])
         return _no_channel(channel, near=difflib.get_close_matches(name, ids, n=3))
@@ -272,45 +289,36 @@ class UserDirectory:
         if place.refusal:
             return place
         channel = place.channel
-        if channel.startswith("D") and viewer and viewer.user:
-            return await self._find_conversation(channel, viewer.user)
         try:
-            info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
+            if channel.startswith("D") and viewer and viewer.user:
+                # No other conversation takes the bot's messages than the person's own with it.
+                if await self._slack.message_channel(viewer.user) == channel:
+                    return place
+                fix = "Use a channel, or your own conversation with the bot."
+                return replace(place, error=_ABSENT, refusal="The bot isn't in this conversation", fix=fix)
+            info = await self._fetch_channel(channel)
         except SlackError as error:
             if error.code in _NOT_THERE:
                 return _no_channel(channel)
             log.warning("channel not checked", channel=channel, error=str(error))
-            note = f"Slack couldn't check this channel: {error.code}."
-            return Place(channel=channel, note=note)  # an error shows with the first alert
-        place, name = Place(channel=channel), f"#{info.get('name') or channel}"
-        if info.get("is_archived"):
+            # An error shows with the first alert.
+            return replace(place, note=f"Slack couldn't check this channel: {error.code}.")
+        name = f"#{info.name or channel}"
+        if info.is_archived:
             fix = "Unarchive it, or choose another."
-            return replace(place, error="is_archived", refusal=f"{name} is archived", fix=fix)
-        return place if info.get("is_member") or info.get("is_im") else await self._join(place, name)
+            place = replace(place, error="is_archived", refusal=f"{name} is archived", fix=fix)
+        elif not (info.is_open or await self._joins(channel)):
+            place = replace(place, error=_ABSENT, refusal=f"The bot isn't in {name}", fix=INVITE)
+        return place
 
-    async def _join(self, place: Place, name: str) -> Place:
-        channel = place.channel
+    async def _joins(self, channel: str) -> bool:
+        """Join a channel; True also where the bot can post without."""
         try:
             await self._slack.call("conversations.join", channel=channel)
         except SlackError as error:
-            if not (error.code == "missing_scope" and await self.posts_anywhere()):
-                log.warning("channel not joined", channel=channel, error=str(error))
-                why = f"The bot isn't in {name}"
-                return replace(place, error="not_in_channel", refusal=why, fix=INVITE)
-        return place
-
-    async def _find_conversation(self, channel: str, person: str) -> Place:
-        """A conversation is a place if it is the person's with the bot: no other takes the bot's messages."""
-        try:
-            own = await self._slack.message_channel(person)
-        except SlackError as error:
-            log.warning("channel not checked", channel=channel, error=str(error))
-            return Place(channel=channel)  # an error shows with the first alert
-        if own == channel:
-            return Place(channel=channel)
-        fix = "Use a channel, or your own conversation with the bot."
-        why = "The bot isn't in this conversation"
-        return Place(channel=channel, error="not_in_channel", refusal=why, fix=fix)
+            log.warning("channel not joined", channel=channel, error=str(error))
+            return error.code == "missing_scope" and await self.posts_anywhere()
+        return True
 
     async def can_post(self, channel: str) -> bool:
         """True where Slack is known to take messages of the bot: it sees a private channel only as a member."""
@@ -331,7 +339,7 @@ class UserDirectory:
 
     def known_name(self, channel: str) -> str:
         """`#sales`, as far as it was asked before, for people of any channel; else the id."""
-        place: Channel | None = self._cached.get(("channel", channel), (0.0, None))[1]
+        place: Channel | None = self._known("channel", channel)
         if place is None or not (place.name or place.person):
             return f"Channel {channel}"
         if place.person:
@@ -339,11 +347,13 @@ class UserDirectory:
         return f"Private channel {channel}" if place.is_private else f"#{place.name}"
 
     async def permalink(self, channel: str, ts: str) -> str:
-        return await self._cached_call("link", f"{channel} {ts}", lambda: self._permalink(channel, ts)) or ""
+        """The address of a message; empty where Slack does not tell."""
 
-    async def _permalink(self, channel: str, ts: str) -> str:
-        info = await self._slack.read("chat.getPermalink", channel=channel, message_ts=ts)
-        return str(info.get("permalink") or "")
+        async def read() -> str:
+            info = await self._slack.read("chat.getPermalink", channel=channel, message_ts=ts)
+            return str(info.get("permalink") or "")
+
+        return await self._ask("link", f"{channel} {ts}", read) or ""
 
 
 def _no_channel(channel: str, *, near: Sequence[str] = ()) -> Place:
@@ -363,31 +373,3 @@ async def may_still_pause(directory: UserDirectory, rules: Roles, user: str, cha
     if not person.is_known or person.is_deleted:
         return not person.is_known
     return Standing(person=person, rules=rules, channel=channel).may("pause")
-
-
-class RotaPeople:
-    """The people in rotas: `name` and `is_gone` answer at once, from what `refresh` has read.
-
-    Read regularly and kept, so that no alert waits for Slack. Who isn't known can take turns.
-    """
-
-    def __init__(self, directory: UserDirectory, people: Iterable[str]) -> None:
-        self._directory, self._people = directory, sorted(set(people))
-        self._known: dict[str, Person] = {}
-
-    async def refresh(self) -> None:
-        """Ask Slack about everybody, one after the other: its limit is a hundred a minute."""
-        for user in self._people:
-            person = await self._directory.find(user)
-            if person.is_known:
-                self._known[user] = person
-            else:
-                self._known.pop(user, None)
-
-    def name(self, person: str) -> str:
-        """The name as it is shown; empty where Slack doesn't tell."""
-        return self._known[person].name if person in self._known else ""
-
-    def is_gone(self, person: str) -> bool:
-        """True if the person was deactivated, is a guest, or is of another organization."""
-        return person in self._known and not self._known[person].is_member

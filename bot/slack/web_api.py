@@ -34,8 +34,6 @@ DATE_SECONDS = 30.0
 """The Date of an answer counts so long."""
 LONGEST_RETRY_WAIT = 10.0
 """Seconds that a call waits at most before it is repeated after a 429."""
-RESPONSE_TRIES = 3
-"""A message is sent so often to a response address that is busy."""
 MOST_DETAILS = 5
 """Sentences of Slack's that are kept of a refusal."""
 _FAILURES = (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError)
@@ -221,10 +219,7 @@ def plainer_body(method: str, body: Mapping[str, Any], error: SlackError) -> dic
 
 async def respond_to(respond: AsyncRespond, body: Mapping[str, Any]) -> bool:
     """Send a message to a response address, plainer where Slack refuses it; False where it takes none, or there is none."""
-    if not respond.response_url:
-        return False
-    busy = 0
-    while busy < RESPONSE_TRIES:
+    while respond.response_url:
         try:
             answer = await respond(**body)
         except _FAILURES as error:
@@ -234,14 +229,10 @@ async def respond_to(respond: AsyncRespond, body: Mapping[str, Any]) -> bool:
         if refusal is None:
             return True
         simpler = plainer_body("response_url", body, refusal)
-        if simpler is not None:
-            body = simpler
-            continue
-        if answer.status_code not in {429, 500, 502, 503}:
+        if simpler is None:
             log.warning("response address refused", status=answer.status_code, body=answer.body[:100])
             return False
-        await asyncio.sleep(min(LONGEST_RETRY_WAIT, _retry_after(answer.headers, default=2.0**busy)))
-        busy += 1
+        body = simpler
     return False
 
 
@@ -279,14 +270,13 @@ def _slack_error(error: BaseException) -> SlackError:
     code = str(data.get("error") or "") if isinstance(data, dict) else ""
     if status == 429 or code in {"ratelimited", "rate_limited"}:
         metrics.SLACK_THROTTLED.inc()
-        wait = _retry_after(getattr(response, "headers", None) or {}, default=1.0)
+        wait = _retry_after(getattr(response, "headers", None) or {})
         return SlackError("ratelimited", status=status, retry_after=wait)
     return SlackError(code, status=status, details=_details(data) if isinstance(data, dict) else ())
 
 
-def _retry_after(headers: Mapping[str, str], *, default: float) -> float:
-    given = headers.get("Retry-After") or headers.get("retry-after")
+def _retry_after(headers: Mapping[str, str]) -> float:
     try:
-        return min(3600.0, max(0.1, float(given))) if given else default
+        return min(3600.0, max(0.1, float(headers.get("Retry-After") or headers.get("retry-after") or 1.0)))
     except ValueError:
-        return default
+        return 1.0
