@@ -142,7 +142,7 @@ async def service_findings(settings: Settings, workspace: Workspace) -> list[Fin
         found = "rejected: missing or revoked"
         fix = "Create a key in the account settings and set OUTREACH_API_KEY."
     except Unreadable as fault:
-        tone, found, fix = WARN, str(fault), "Set [fields] to match the response."
+        tone, found, fix = WARN, f"{fault.endpoint}: {fault.message}", fault.hint
     except OutreachError as fault:
         found = str(fault)
     finding = Finding(f"API key of {workspace.name}", tone, found, fix)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shared import commands
-from shared.assistants.tools import read_call, tools
+from shared.assistants.session import read_call, tools
 from shared.commands.base import discover
 from tests.kit import Account, Shell, Team
 from tests.kit.fixtures import account, no_idle_waiting, screen, shell, team

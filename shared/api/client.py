@@ -134,18 +134,13 @@ class OutreachClient:
         request = _request(
             "GET /leads", sequence_id=sequence_id, status=status, limit=str(limit), cursor=cursor
         )
-        return await self._answer(request, partial(decode.leads, fields=self._section("lead")), priority)
+        return await self._answer(request, self._read(decode.leads, "lead"), priority)
 
     async def iter_pages(self, **which: Unpack[Pages]) -> AsyncIterator[models.Page[models.Lead]]:
         """All pages, without repeated leads; continue later from `next_cursor`."""
-        fetch = partial(
-            self.list_leads,
-            sequence_id=which.get("sequence_id"),
-            status=which.get("status"),
-            limit=which.get("page_size", LARGEST_PAGE),
-            priority=which.get("priority", NORMAL),
-        )
-        async for page in pages(fetch, cursor=which.get("cursor")):
+        more: dict[str, Any] = {name: value for name, value in which.items() if name != "page_size"}
+        more["limit"], cursor = which.get("page_size", LARGEST_PAGE), more.pop("cursor", None)
+        async for page in pages(partial(self.list_leads, **more), cursor=cursor):
             yield page
 
     async def iter_leads(self, **which: Unpack[Pages]) -> AsyncIterator[models.Lead]:
@@ -177,7 +172,7 @@ class OutreachClient:
 
     async def list_sequences(self, *, priority: Priority = NORMAL) -> tuple[models.Sequence, ...]:
         """All sequences (GET /sequences)."""
-        read = partial(decode.sequences, fields=self._section("sequence"))
+        read = self._read(decode.sequences, "sequence")
         return await self._answer(_request("GET /sequences"), read, priority)
 
     async def pause_sequence(self, sequence_id: str) -> models.Sequence:
@@ -196,8 +191,7 @@ class OutreachClient:
 
     async def list_inboxes(self, *, priority: Priority = NORMAL) -> tuple[models.Inbox, ...]:
         """All connected inboxes (GET /inboxes)."""
-        read = partial(decode.inboxes, fields=self._section("inbox"))
-        return await self._answer(_request("GET /inboxes"), read, priority)
+        return await self._answer(_request("GET /inboxes"), self._read(decode.inboxes, "inbox"), priority)
 
     async def stats(
         self,
@@ -217,7 +211,7 @@ class OutreachClient:
         if start is not None and end is not None:
             _check(start <= end, endpoint, "to", f"The range ends ({end}) before it starts ({start}).")
             days = {"from": f"{start:%Y-%m-%d}", "to": f"{end:%Y-%m-%d}"}
-        read = partial(decode.stats, group_by=group_by, fields=self._section("stats"))
+        read = self._read(decode.stats, "stats", group_by=group_by)
         return await self._answer(_request(endpoint, group_by=group_by, **days), read, priority)
 
     async def create_webhook(self, url: str, events: Sequence[words.EventKind]) -> models.Subscription:
@@ -230,19 +224,18 @@ class OutreachClient:
         for kind in kinds:
             _check_word(kind, words.EVENT_KINDS, endpoint, "events")
         _check(_is_web_address(url), endpoint, "url", "The endpoint must be an https address.")
-        section = self._section("webhook")
-        read = partial(decode.subscription, url=url, events=tuple(events), fields=section)
+        read = self._read(decode.subscription, "webhook", url=url, events=tuple(events))
         request = _request(endpoint, body={"url": url, "events": kinds})
         return await self._answer(request, read, INTERACTIVE)
 
     async def _set_status(self, sequence_id: str, status: words.SequenceStatus) -> models.Sequence:
         request = _request("PATCH /sequences/{id}", sequence_id, body={"status": status})
-        section = self._section("sequence")
-        read = partial(decode.changed_sequence, id=sequence_id, status=status, fields=section)
+        read = self._read(decode.changed_sequence, "sequence", id=sequence_id, status=status)
         return await self._answer(request, read, INTERACTIVE)
 
-    def _section(self, name: str) -> Mapping[str, str]:
-        return self._fields.get(name, {})
+    def _read(self, decoded: Callable[..., T], section: str, **about: Any) -> Callable[[Any], T]:
+        """The reader of an answer, with what `[fields.SECTION]` says of its shape."""
+        return partial(decoded, fields=self._fields.get(section, {}), **about)
 
     async def _answer(self, request: Request, read: Callable[[Any], T], priority: Priority) -> T:
         return (await self._call(request, read, priority))[0]

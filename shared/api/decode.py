@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
 from .errors import Unreadable
 from .models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription, fields_of
-from .values import as_count, as_flag, as_object, as_text, first, follow
+from .values import as_count, as_object, as_text, first, follow
 
 Json = Mapping[str, Any]
 Overrides = Mapping[str, str]
@@ -42,10 +41,6 @@ class Kind:
     lists: tuple[str, ...]
     """The names under which their list may lie."""
 
-    def missing(self, name: str, item: Any) -> Unreadable:
-        """The error for a value without which nothing can be read."""
-        return missing(name, item, section=self.section, endpoint=self.endpoint)
-
 
 def _kind(section: str, model: type, *lists: str, identifier: str = "id") -> Kind:
     names = fields_of(model)
@@ -56,6 +51,7 @@ LEADS = _kind("lead", Lead, "leads")
 SEQUENCES = _kind("sequence", Sequence, "sequences", "campaigns")
 INBOXES = _kind("inbox", Inbox, "inboxes", "mailboxes", identifier="email")
 STATS = _kind("stats", StatsRow, "stats", "rows", identifier="group")
+WEBHOOK = replace(_kind("webhook", Subscription, "webhooks"), endpoint="POST /webhooks")
 
 
 def field_names(section: str) -> tuple[str, ...]:
@@ -128,47 +124,30 @@ def subscription(body: Any, *, url: str, events: tuple[str, ...], fields: Overri
     """A new subscription. Its secret is shown only once, so it is kept even if the id is missing."""
 
     def value(name: str, *others: str) -> str | None:
-        places = (name, *others)
-        wrapped = (f"{wrapper}.{place}" for wrapper in ("data", "webhook") for place in places)
-        return first(body, as_text, fields.get(name, name), *places, *wrapped)
+        places = [prefix + place for prefix in ("", "data.", "webhook.") for place in (name, *others)]
+        return first(body, as_text, fields.get(name, name), *places)
 
     # The subscription exists: to refuse the answer would lose the secret for good.
     secret = value("secret", "signing_secret", "webhook_secret")
     if secret is None:
-        raise missing("secret", body, section="webhook", endpoint="POST /webhooks")
+        raise missing("secret", body, WEBHOOK)
     identifier = value("id", "webhook_id") or ""
     return Subscription(id=identifier, secret=secret, url=url, events=events, raw=as_object(body))
 
 
-_CURSOR_PLACES = (
-    "",
-    "meta.",
-    "pagination.",
-    "meta.pagination.",
-    "paging.",
-    "page_info.",
-    "cursor.",
-    "links.",
-    "data.",
+_CURSORS = tuple(
+    place + name
+    for place in ("", "meta.", "pagination.", "meta.pagination.", "paging.", "page_info.", "data.")
+    for name in ("next_cursor", "next", "end_cursor")
 )
 """Many, because a cursor that isn't found would end a list without an error."""
-_CURSORS = tuple(place + name for place in _CURSOR_PLACES for name in ("next_cursor", "next", "end_cursor"))
 
 
 def next_cursor(body: Any, *, fields: Overrides = NONE) -> str | None:
-    """The cursor of the next page; None where it is null, absent or empty, or the service says there is none."""
-    if "next_cursor" in fields:
-        places: tuple[str, ...] = (fields["next_cursor"],)
-    elif first(body, as_flag, "has_more", "meta.has_more", "page_info.has_next_page") is False:
-        return None
-    else:
-        # The document's own name counts alone: where it is null, the list ends.
-        places = ("next_cursor",) if "next_cursor" in as_object(body) else _CURSORS
-    cursor = first(body, as_text, *places) if isinstance(body, dict) else None
-    if cursor is None or not cursor.startswith(("http://", "https://", "/", "?")):
-        return cursor
-    # A link to the next page carries its cursor as a parameter.
-    return next(iter(parse_qs(urlsplit(cursor).query).get("cursor", ())), None)
+    """The cursor of the next page; None where it is null, absent or empty."""
+    # The document's own name counts alone: where it is null, the list ends.
+    places = ("next_cursor",) if "next_cursor" in as_object(body) else _CURSORS
+    return first(as_object(body), as_text, *([fields["next_cursor"]] if "next_cursor" in fields else places))
 
 
 def _models(
@@ -177,11 +156,11 @@ def _models(
     listed = follow(body, overrides["list"]) if "list" in overrides else body
     items = _list_in(listed, kind.lists)
     if items is None:
-        raise kind.missing("list", listed)
+        raise missing("list", listed, kind)
     models = []
     for item in items:
         if not isinstance(item, dict):
-            raise kind.missing(kind.identifier, item)
+            raise missing(kind.identifier, item, kind)
         models.append(_model(prepare(item), item, kind, overrides))
     return tuple(models)
 
@@ -205,9 +184,9 @@ def _model(item: Json, raw: Json, kind: Kind, overrides: Overrides) -> Any:
     try:
         model = kind.model.validate_python({**item, **read, "raw": raw})
     except ValidationError:  # only because there is no id: every other value may be unknown
-        raise kind.missing(kind.identifier, raw) from None
+        raise missing(kind.identifier, raw, kind) from None
     if not getattr(model, kind.identifier):
-        raise kind.missing(kind.identifier, raw)
+        raise missing(kind.identifier, raw, kind)
     return model
 
 
@@ -228,7 +207,7 @@ def _group_id_of(item: Json, group_by: str) -> str | None:
     return first(item, as_text, f"{group_by}_id", f"{group_by}.id", "group_id", "group.id", "id")
 
 
-def missing(field: str, item: Any, *, section: str, endpoint: str) -> Unreadable:
+def missing(field: str, item: Any, kind: Kind) -> Unreadable:
     """The error for a value without which nothing can be read: what was there, and the line that cures it."""
     what = {"list": "no list was found", "secret": "the response has no `secret`"}
     names = {dict: "an empty object", list: "an empty list", str: "a string", type(None): "null"}
@@ -237,7 +216,7 @@ def missing(field: str, item: Any, *, section: str, endpoint: str) -> Unreadable
         there = f"its keys are: {', '.join(str(key)[:40] for key in list(item)[:KEYS_SHOWN])}"
     return Unreadable(
         f"{what.get(field, f'an item without `{field}`')}; {there}.",
-        endpoint=endpoint,
-        hint=f'Set its path with the argument `fields`, or in outreach.toml under [fields.{section}]: {field} = "path.to.it"',
-        argument=f"fields.{section}.{field}",
+        endpoint=kind.endpoint,
+        hint=f'Set its path with the argument `fields`, or in outreach.toml under [fields.{kind.section}]: {field} = "path.to.it"',
+        argument=f"fields.{kind.section}.{field}",
     )

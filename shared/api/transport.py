@@ -43,6 +43,8 @@ _WORDS_BY_NAME = {
     "InvalidURL": "the address is not valid",
 }
 """The errors of aiohttp, by which Slack is asked; it is not imported for them."""
+NO_CURE = "Tell the service's support: no setting helps."
+"""The hint where a `[fields]` line would change nothing."""
 ENCODING = "gzip"
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
 """The format of gzip, as zlib.h names it."""
@@ -186,7 +188,7 @@ async def _read(response: httpx.Response, request: Request) -> bytes:
     if encoding not in {"", "identity", ENCODING}:
         if response.is_success and request.needs_body:
             message = f"returned the content encoding {plain(encoding)!r}, which wasn't requested."
-            raise Unreadable(message, endpoint=request.endpoint)
+            raise Unreadable(message, endpoint=request.endpoint, hint=NO_CURE)
         return b""
     if response.is_stream_consumed:  # of a transport in place of connections: it has been unpacked
         return response.content
@@ -200,7 +202,7 @@ async def _read(response: httpx.Response, request: Request) -> bytes:
             raise httpx.DecodingError(str(error)) from error
         if len(body) > most:
             message = f"returned more than {most // 10**6} MB, which was not read."
-            raise Unreadable(message, endpoint=request.endpoint)
+            raise Unreadable(message, endpoint=request.endpoint, hint=NO_CURE)
     return bytes(body)
 
 

@@ -37,11 +37,6 @@ def as_word(value: Any) -> str | None:
     return (as_text(value) or "").strip().lower() or None
 
 
-def as_flag(value: Any) -> bool | None:
-    """True or false, and nothing that merely resembles them."""
-    return value if isinstance(value, bool) else None
-
-
 def as_number(value: Any) -> float | None:
     """A finite number: 91, 91.5, "91", "91.5", "91%", "1,250"."""
     if isinstance(value, str) and len(value) <= LONGEST_NUMBER:

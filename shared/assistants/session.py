@@ -1,165 +1,253 @@
 """One person's assistant: the tools that it is offered, and the calls that it makes. It can only read.
 
-Each call is bounded in time and is in the audit log; where that can't be written, nothing is answered.
+Tools are the commands of the table. What a model sends is untrusted: it is the words that a person would type after the
+command, and is parsed as those are. Each call is bounded in time and is in the audit log; where that can't be written,
+nothing is answered.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from shared.api.errors import OutreachError
-from shared.assistants import quoting
-from shared.assistants.reading import WouldChangeError
-from shared.assistants.tools import CallError, read_call
-from shared.commands import Command, Invocation, UsageError
-from shared.commands.base import Problem, Result
+from shared.api.client import OutreachClient
+from shared.assistants.quoting import NOTICE, answer, quote, summary
+from shared.commands import COMMANDS, Command, Invocation, UsageError, parse
+from shared.commands.base import Problem, Question, Result
 from shared.commands.errors import error_card
-from shared.frozen import frozen
-from shared.records.audit import Actor, AuditEntry, Effect
+from shared.commands.run import CommandContext
+from shared.commands.run import run as run_command
+from shared.records.audit import ASSISTANT, AuditEntry, Effect
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
+from shared.text.tokenize import names_workspace
 
 if TYPE_CHECKING:
     from shared.store.history import Records
 
 CALL_SECONDS = 30.0
 """Seconds that a call may take, however slow the service is."""
-LONGEST_NAME = 60
+LONGEST_NAME, LONGEST_TEXT = 60, 2_000
+"""Characters of a tool's name in the audit log, and of the words of a call."""
+WORDS, WORKSPACE = "words", "workspace"
+MISFIT = f"It takes {WORDS} (what a person types after the command) and {WORKSPACE} (a name), both text."
 ONLY_READING = "Assistants can only read. A person makes changes, with a command of their own."
 
+# The client and the records are handed on with the methods that only read, named here: a method that is forgotten
+# counts as a change.
+CLIENT_READS = frozenset(
+    [
+        "list_sequences",
+        "list_leads",
+        "iter_pages",
+        "iter_leads",
+        "list_inboxes",
+        "stats",
+        "budget",
+        "counts",
+        "service_time",
+    ]
+)
+RECORDS_READS = frozenset(
+    [
+        "bot_is_running",
+        "summary",
+        "open_replies",
+        "own_replies",
+        "claim_counts",
+        "interested_replies",
+        "last_reply",
+        "claim_times",
+        "done_counts",
+        "domain_past",
+        "domain_sequences",
+        "last_changes",
+        "arrivals",
+        "period",
+        "subscriptions",
+        "digest_at",
+        "audit",
+        "last_undoable",
+        "change_with_number",
+        "timers",
+    ]
+)
+PARTS = {
+    "changes": frozenset({"revisions"}),
+    "domains": frozenset({"reports", "changes", "broken", "broken_since"}),
+    "guardrails": frozenset(
+        ["rules", "switches", "incidents", "happenings", "samples", "heard_since", "past"]
+    ),
+    "turns": frozenset({"absences"}),
+}
+"""The parts of the records, with the methods of each that only read."""
 
-@frozen
-class Outcome:
-    """The result of a call, as structured content."""
+
+class CallError(Exception):
+    """A call that makes no sense; the message says what to do."""
+
+
+class WouldChangeError(Exception):
+    """The command tried to change something."""
+
+
+class Outcome(NamedTuple):
+    """The result of a call, as structured content; the summary has words of ours alone."""
 
     content: Mapping[str, Any]
     summary: str
-    """Words of ours alone."""
-    failed: bool = False
-
-    @property
-    def texts(self) -> tuple[str, str]:
-        """The summary, and the content as JSON for clients of revisions without structured content."""
-        return self.summary, json.dumps(self.content, ensure_ascii=False)
+    failed: bool
 
 
-Run = Callable[[Invocation], Awaitable[Result]]
-"""Carries out a command that reads, with the checks that a typed one has."""
+class Assistant:
+    """The calls of one person, in whose contexts, by workspace, the commands run."""
 
-
-@frozen
-class Caller:
-    """The person in whose name an assistant calls, and where the calls are recorded."""
-
-    actor: Actor
-    """The person, with `via` naming the assistant."""
-    records: Records
-    now: Callable[[], datetime]
-    settings: Settings
-
-    def workspace(self, named: str | None) -> str:
-        """The workspace in which a call is recorded: the one that it names, if there is one."""
-        with contextlib.suppress(UnknownWorkspace):
-            return self.settings.workspace(named).name
-        return self.settings.workspace(None).name
-
-
-class AssistantSession:
-    """The calls of one person."""
-
-    def __init__(self, caller: Caller, run: Run, *, seconds: float = CALL_SECONDS) -> None:
-        self._caller, self._run, self._seconds = caller, run, seconds
-        self._writing: set[asyncio.Task[None]] = set()
+    def __init__(
+        self, settings: Settings, contexts: Mapping[str, CommandContext], *, seconds: float = CALL_SECONDS
+    ) -> None:
+        self._settings, self._seconds = settings, seconds
+        self._own = contexts[settings.default_workspace]
+        self._actor = replace(self._own.actor, via=ASSISTANT)
+        # A second bar: a command that writes without asking finds no method that does.
+        self._contexts = {
+            name: reading_only(replace(context, actor=self._actor)) for name, context in contexts.items()
+        }
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Outcome:
         """Carry out a call; whatever goes wrong is told as an outcome."""
+        invocation: Invocation | None = None
+        told = "refused: not a valid call"
+        effect: Effect = "refused"
         try:
-            try:
-                invocation = read_call(name, arguments)
-            except CallError as error:
-                await self._record(None, "refused: not a valid call", "refused", line=name[:LONGEST_NAME])
-                return misread(error)
-            try:
-                answered, result, effect = await self._carry_out(invocation)
-            except asyncio.CancelledError:
-                self._record_later(invocation, "cancelled", "read")
-                raise
-            except Exception as error:  # an error of ours; the client is told no more than that
-                await self._record(invocation, f"failed: {type(error).__name__}", "failed")
-                raise
-            await self._record(invocation, result, effect)
-        except RecordsUnavailable:
-            return failure(
-                "The bot's database isn't available, and every call is recorded there. Try again later."
-            )
-        else:
-            return answered
-
-    async def _carry_out(self, invocation: Invocation) -> tuple[Outcome, str, Effect]:
-        """The outcome, and what the audit log says of it."""
-        changes = failure(ONLY_READING), "refused: it would change something"
-        # Before anything is read: a refused change costs the service no request.
-        if invocation.changes:
-            return *changes, "refused"
-        try:
-            async with asyncio.timeout(self._seconds):
-                result = await self._run(invocation)
+            invocation = read_call(name, arguments)
+            result = await self._carry_out(invocation)
+        except (CallError, UsageError) as error:
+            why = {"problem": {"why": quote(str(error))}}  # which may repeat what was in the call
+            outcome = Outcome(why, f"The call was refused. {NOTICE}", failed=True)
+        except WouldChangeError:
+            told, outcome = "refused: it would change something", _failure(ONLY_READING)
         except TimeoutError:
-            text = "The outreach service takes too long. Try again in a moment."
-            return failure(text), "failed: took too long", "failed"
-        except UsageError as error:
-            return misread(error), "refused: not a valid call", "refused"
-        except WouldChangeError:  # also a reading that would have written something
-            return *changes, "refused"
-        except (OutreachError, RecordsUnavailable, UnknownWorkspace) as error:
+            told, effect = "failed: took too long", "failed"
+            outcome = _failure("The outreach service takes too long. Try again in a moment.")
+        except Exception as error:  # noqa: BLE001 # of an error of ours the client is told no more than that
+            told, effect = f"failed: {type(error).__name__}", "failed"
             failed = Result(error_card(error), problem=Problem("failed"))
-            return outcome(invocation.command, failed), f"failed: {type(error).__name__}", "failed"
-        problem = result.problem
-        told = f"refused: {problem.text}" if problem else f"read {len(result.rows):,} rows"
-        return outcome(invocation.command, result), told, "refused" if problem else "read"
-
-    async def _record(
-        self, invocation: Invocation | None, result: str, effect: Effect, *, line: str = ""
-    ) -> None:
-        caller = self._caller
+            outcome = _outcome(cast("Invocation", invocation).command, failed)
+        else:
+            outcome, told, effect = (
+                _outcome(invocation.command, result),
+                f"read {len(result.rows):,} rows",
+                "read",
+            )
+            if result.problem:
+                told, effect = f"refused: {result.problem.text}", "refused"
+        workspace = self._settings.default_workspace
+        with contextlib.suppress(UnknownWorkspace):
+            workspace = self._settings.workspace(invocation.workspace if invocation else None).name
         entry = AuditEntry(
-            at=caller.now(),
-            actor=caller.actor,
-            workspace=caller.workspace(invocation.workspace if invocation else None),
-            command=invocation.line if invocation else line,
-            result=result,
+            at=self._own.now(),
+            actor=self._actor,
+            workspace=workspace,
+            command=invocation.line if invocation else name[:LONGEST_NAME],
+            result=told,
             effect=effect,
         )
-        await caller.records.record(entry)
+        try:
+            await self._own.records.record(entry)
+        except RecordsUnavailable:
+            return _failure(
+                "The bot's database isn't available, and every call is recorded there. Try again later."
+            )
+        return outcome
 
-    def _record_later(self, invocation: Invocation, result: str, effect: Effect) -> None:
-        """Record a call that was cancelled, which can wait for nothing."""
-        task = asyncio.ensure_future(self._record(invocation, result, effect))
-        self._writing.add(task)
-        task.add_done_callback(self._written)
-
-    def _written(self, task: asyncio.Task[None]) -> None:
-        self._writing.discard(task)
-        if not task.cancelled():
-            task.exception()  # the client is gone, and nobody can be told
-
-
-def outcome(command: Command, result: Result) -> Outcome:
-    content = quoting.answer(command, result)
-    return Outcome(content=content, summary=quoting.summary(command, result), failed=result.refused)
-
-
-def misread(error: Exception) -> Outcome:
-    """The refusal of a call, which may repeat what was in it."""
-    why = {"problem": {"why": quoting.quote(str(error))}}
-    return Outcome(content=why, summary=f"The call was refused. {quoting.NOTICE}", failed=True)
+    async def _carry_out(self, invocation: Invocation) -> Result:
+        # Before anything is read: a refused change costs the service no request.
+        if invocation.changes:
+            raise WouldChangeError
+        context = self._contexts[self._settings.workspace(invocation.workspace).name]
+        async with asyncio.timeout(self._seconds):
+            done = await run_command(invocation, context)
+        # What asks would change something; the one who could confirm it isn't here.
+        if isinstance(done, Question):
+            raise WouldChangeError
+        return done
 
 
-def failure(text: str) -> Outcome:
-    """A refusal in words of ours, before any command."""
-    return Outcome(content={"problem": {"why": text}}, summary=text, failed=True)
+def _outcome(command: Command, result: Result) -> Outcome:
+    return Outcome(answer(command, result), summary(command, result), result.refused)
+
+
+def _failure(text: str) -> Outcome:
+    return Outcome({"problem": {"why": text}}, text, failed=True)
+
+
+class Tool(NamedTuple):
+    """One command as an assistant sees it."""
+
+    name: str
+    summary: str
+    description: str
+    schema: dict[str, Any]
+
+
+def tools() -> Iterator[Tool]:
+    """The tools that an assistant is offered: the commands that read, and those that do with some arguments."""
+    for command in COMMANDS.values():
+        if not command.assistants or (command.changes and not command.reads):
+            continue
+        limit = " Only reading is allowed here." if command.changes else ""
+        words = f"What a person types after `{command.name}`: {command.usage or 'nothing'}."
+        workspace = "The name of the workspace, if there are several. Default: the usual one."
+        schema = {
+            "type": "object",
+            "properties": {
+                WORDS: {"type": "string", "maxLength": LONGEST_TEXT, "description": words},
+                WORKSPACE: {"type": "string", "description": workspace},
+            },
+            "additionalProperties": False,
+            "examples": [{WORDS: line.partition(" ")[2]} for line in command.examples],
+        }
+        description = f"{command.summary}. Typed by a person as: {command.synopsis}.{limit}"
+        yield Tool(command.name, command.summary, description, schema)
+
+
+def read_call(name: str, given: Mapping[str, Any]) -> Invocation:
+    """Read a call as if a person had typed it. Raises `CallError` or `UsageError`."""
+    command = COMMANDS.get(name)
+    if command is None or not command.assistants:
+        raise CallError("Unknown tool. List the tools to see their names.")
+    if given.keys() - {WORDS, WORKSPACE} or not all(isinstance(value, str) for value in given.values()):
+        raise CallError(MISFIT)
+    words, workspace = given.get(WORDS, ""), given.get(WORKSPACE, "")
+    if len(words) > LONGEST_TEXT or (workspace and not names_workspace(f"@{workspace}")):
+        raise CallError(f"These words don't fit {name}. {MISFIT}")
+    return parse(" ".join(filter(None, (name, words, workspace and f"@{workspace}"))))
+
+
+class _Reading:
+    def __init__(self, inner: Any, reads: frozenset[str], parts: dict[str, frozenset[str]]) -> None:
+        self._inner, self._reads, self._parts = inner, reads, parts
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._parts:
+            return _Reading(getattr(self._inner, name), self._parts[name], {})
+        if name in self._reads:
+            return getattr(self._inner, name)
+        raise WouldChangeError(name)
+
+
+class _ReadingRecords(_Reading):
+    async def record(self, entry: AuditEntry) -> None:
+        """Refusals and failures go unrecorded here: each call is recorded with its result."""
+        if entry.effect not in {"refused", "failed"}:
+            raise WouldChangeError("record")
+
+
+def reading_only(context: CommandContext) -> CommandContext:
+    """Return the same context, in which a change raises `WouldChangeError` instead of being made."""
+    records = cast("Records", _ReadingRecords(context.records, RECORDS_READS, PARTS))
+    client = cast("OutreachClient", _Reading(context.client, CLIENT_READS, {}))
+    return replace(context, client=client, records=records)

@@ -84,10 +84,10 @@ class Settings(WorkspaceSection):
         example="your-key-of-32-random-bytes",
     )
     host: Annotated[str, Field(min_length=1)] = setting(
-        "127.0.0.1", "The address on which the bot listens.", variable="OUTREACH_HOST", example="127.0.0.1"
+        "127.0.0.1", "The address on which the bot listens.", variable="OUTREACH_HOST"
     )
     port: Annotated[int, Field(ge=0, le=65535)] = setting(
-        3000, "The port on which the bot listens. 0 picks a free one.", variable="OUTREACH_PORT", example=3000
+        3000, "The port on which the bot listens. 0 picks a free one.", variable="OUTREACH_PORT"
     )
     public_url: of.PublicUrl | None = setting(
         None,
@@ -103,10 +103,10 @@ class Settings(WorkspaceSection):
         example="127.0.0.1:3001",
     )
     poll_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = setting(
-        30, "How often the dashboard polls, in seconds.", variable="OUTREACH_POLL_SECONDS", example=30
+        30, "How often the dashboard polls, in seconds.", variable="OUTREACH_POLL_SECONDS"
     )
     log_level: of.Level = setting(
-        "INFO", "DEBUG, INFO, WARNING, ERROR or CRITICAL.", variable="OUTREACH_LOG_LEVEL", example="INFO"
+        "INFO", "DEBUG, INFO, WARNING, ERROR or CRITICAL.", variable="OUTREACH_LOG_LEVEL"
     )
     chosen_workspace: str | None = setting(
         None,

@@ -9,6 +9,7 @@ from shared.settings.declarations import in_file
 from shared.settings.sources import SettingProblem
 from shared.storage.secret_file import SUFFIX
 
+ONE_BOT = "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN"
 REMOVED: dict[str, str] = {
     # To let a setting go, add one line here. The key is one of:
     #   a section ("mcp"), a key ("dns.blocklists"), with * for any one name ("workspaces.*.color"),
@@ -18,8 +19,8 @@ REMOVED: dict[str, str] = {
     # to use instead ("use `outreach mcp`, which reads only"). Keep the lines in order.
     "OUTREACH_MCP_CHANGES": "assistants only read, by `outreach mcp`",
     "OUTREACH_MCP_ENABLED": "use `outreach mcp` on your own machine, which can't change anything",
-    "SLACK_CLIENT_ID": "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN",
-    "SLACK_CLIENT_SECRET": "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN",
+    "SLACK_CLIENT_ID": ONE_BOT,
+    "SLACK_CLIENT_SECRET": ONE_BOT,
     "SLACK_CONFIG_TOKEN": "paste the manifest into Slack, which checks it",
     "alerts.spike_count": "the guardrail domain-bounces-10-1h counts bounces; add a rule of its name for another number",
     "alerts.spike_percent": "the guardrail domain-bounces-5-1h has the share; add a rule of its name for another",
@@ -32,22 +33,15 @@ REMOVED: dict[str, str] = {
     "dns.blocklists": "ask the lists yourself; SPF, DKIM, DMARC and MX are still checked",
     "mcp": "use `outreach mcp` on your own machine, which can't change anything",
     "report": "use `outreach report --json`, and make a page of it yourself",
-    "routes.channels.*.rota.away_status": "who doesn't want turns says `/outreach away`, and a turn passes on after pass_after",
-    "routes.channels.*.rota.by": "a rota goes by turns; give a sequence an owner by a [[routes.rules]] with `mention`",
-    "routes.channels.*.rota.field": "nothing chooses by a field of the lead; give a sequence an owner by a [[routes.rules]] with `mention`",
-    "routes.channels.*.rota.group": "`mention` of the channel or of [routes] is mentioned when it is nobody's turn",
-    "routes.channels.*.rota.hours": "who doesn't want turns says `/outreach away`, and a turn passes on after pass_after",
-    "routes.channels.*.rota.owners": "give a sequence an owner by a [[routes.rules]] with `mention`",
-    "routes.channels.*.rota.passes": "a reply passes to one other person, and then to `mention`",
-    "routes.rota.away_status": "who doesn't want turns says `/outreach away`, and a turn passes on after pass_after",
-    "routes.rota.by": "a rota goes by turns; give a sequence an owner by a [[routes.rules]] with `mention`",
-    "routes.rota.field": "nothing chooses by a field of the lead; give a sequence an owner by a [[routes.rules]] with `mention`",
-    "routes.rota.group": "`mention` of the channel or of [routes] is mentioned when it is nobody's turn",
-    "routes.rota.hours": "who doesn't want turns says `/outreach away`, and a turn passes on after pass_after",
-    "routes.rota.owners": "give a sequence an owner by a [[routes.rules]] with `mention`",
-    "routes.rota.passes": "a reply passes to one other person, and then to `mention`",
-    "slack.client_id": "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN",
-    "slack.client_secret": "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN",
+    "routes.*rota.away_status": "who doesn't want turns says `/outreach away`, and a turn passes on after pass_after",
+    "routes.*rota.by": "a rota goes by turns; give a sequence an owner by a [[routes.rules]] with `mention`",
+    "routes.*rota.field": "nothing chooses by a field of the lead; give a sequence an owner by a [[routes.rules]] with `mention`",
+    "routes.*rota.group": "`mention` of the channel or of [routes] is mentioned when it is nobody's turn",
+    "routes.*rota.hours": "who doesn't want turns says `/outreach away`, and a turn passes on after pass_after",
+    "routes.*rota.owners": "give a sequence an owner by a [[routes.rules]] with `mention`",
+    "routes.*rota.passes": "a reply passes to one other person, and then to `mention`",
+    "slack.client_id": ONE_BOT,
+    "slack.client_secret": ONE_BOT,
     "slack.config_token": "paste the manifest into Slack, which checks it",
 }
 

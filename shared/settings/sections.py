@@ -33,7 +33,12 @@ ROTA = "routes"
 
 
 def setting(default: Any, meaning: str = "", *, example: Any = None, variable: str = "", **rest: Any) -> Any:
-    """A field with what the documentation says of it; for a table of tables the example is a name."""
+    """A field with what the documentation says of it; for a table of tables the example is a name.
+
+    A default is its own example, unless another is given.
+    """
+    if example is None and isinstance(default, str | float | int) and default != "":
+        example = default
     extra: JsonDict = {"variable": variable}
     return Field(default, description=meaning, examples=[example], json_schema_extra=extra, **rest)
 
@@ -83,7 +88,6 @@ class WorkspaceSection(Section):
         "that uses it. The service allows 10 in any second. This program uses at most 9.5, because network jitter "
         "could push it above 10.",
         variable="OUTREACH_RATE",
-        example=9.5,
     )
     fields: of.FieldPaths = setting(
         {},
@@ -165,9 +169,9 @@ class DashboardSection(Section):
     """`[dashboard]`."""
 
     theme: of.Theme = setting(THEMES[0], example="night")
-    read_only: StrictBool = setting(default=False, example=False)
-    ascii: StrictBool = setting(default=False, example=False)
-    jitter: Annotated[float, Field(ge=0, le=0.5)] = setting(0.1, example=0.1)
+    read_only: StrictBool = setting(False)
+    ascii: StrictBool = setting(False)
+    jitter: Annotated[float, Field(ge=0, le=0.5)] = setting(0.1)
     alarm_command: str = setting("", example="notify-send")
     slack_user: of.User | None = setting(
         None,
@@ -190,7 +194,7 @@ class RouteRule(Section):
     )
     sequence: str = setting("", example="Q3 founders")
     inbox: str = setting("", example="mail.example.com")
-    condensed: bool = setting(default=False, example=False)
+    condensed: bool = setting(False)
     mention: of.Mention = setting("", example="U0123456789")
     workspace: str = ""
     """Empty: every workspace."""
@@ -213,9 +217,7 @@ class Rota(Section):
         example=["U0123456789", "U0987654321"],
     )
     pass_after: of.Duration = setting(
-        timedelta(minutes=10),
-        "When an unclaimed reply passes to the next person (off: never).",
-        example="10m",
+        "10m", "When an unclaimed reply passes to the next person (off: never)."
     )
     _name: str = PrivateAttr(ROTA)
 
@@ -289,20 +291,20 @@ class Routing(ChannelPolicy):
 class AlertPolicy(Section):
     """`[alerts]`: how long an interested reply may wait."""
 
-    remind_after: of.Duration = setting(timedelta(minutes=5), example="5m")
-    escalate_after: of.Duration = setting(timedelta(minutes=15), example="15m")
+    remind_after: of.Duration = setting("5m")
+    escalate_after: of.Duration = setting("15m")
     escalate_to: of.Channel | None = setting(None, example="C0123456789")
     """Another channel to post to; None: the thread, shown in the channel too."""
     escalate_mention: of.Mention = setting("", example="here")
-    unfinished_after: of.Duration = setting(timedelta(hours=4), example="4h")
+    unfinished_after: of.Duration = setting("4h")
     """The claimer is reminded so long after the claim."""
 
 
 class RetentionSection(Section):
     """`[retention]`."""
 
-    texts_days: Annotated[int, Field(ge=1, le=3650)] = setting(30, example=30)
-    records_days: Annotated[int, Field(ge=7, le=3650)] = setting(90, example=90)
+    texts_days: Annotated[int, Field(ge=1, le=3650)] = setting(30)
+    records_days: Annotated[int, Field(ge=7, le=3650)] = setting(90)
 
     @model_validator(mode="after")
     def _texts_go_first(self) -> Self:
@@ -323,10 +325,9 @@ class DnsSection(Section):
     """`[dns]`: the checks of the sending domains."""
 
     enabled: bool = setting(
-        default=True,
-        meaning="Whether the DNS of the sending domains is checked. No query has anything in it but a domain's name.",
+        True,
+        "Whether the DNS of the sending domains is checked. No query has anything in it but a domain's name.",
         variable="OUTREACH_DNS_ENABLED",
-        example=True,
     )
     resolvers: of.Resolvers = setting(
         (),
@@ -336,12 +337,11 @@ class DnsSection(Section):
         example=["9.9.9.9", "[2620:fe::fe]:53"],
     )
     every: of.Duration = setting(
-        timedelta(hours=6),
+        "6h",
         "How often a domain is checked. It is also checked when its health falls, and when it is paused.",
-        example="6h",
     )
     per_second: Annotated[float, Field(gt=0, le=50)] = setting(
-        4.0, "Questions in a second, at most, over all domains and processes.", example=4
+        4, "Questions in a second, at most, over all domains and processes."
     )
     selectors: tuple[of.Selector, ...] = setting(
         (), "Selectors of your DKIM keys, besides those of the big senders.", example=["s2026"]

@@ -241,7 +241,7 @@ User = Annotated[
         "Use the id, like U0123456789. The profile's menu in Slack copies it (Copy member ID).",
     ),
 ]
-Duration = Annotated[timedelta | None, BeforeValidator(_duration)]
+Duration = Annotated[timedelta | None, BeforeValidator(_duration), Field(validate_default=True)]
 Zone = Annotated[str, _check(find_zone, "is not a time zone.", "Use an IANA name, like Europe/Berlin.")]
 Hours = Annotated[
     str, _check(_are_quiet_hours, "are not quiet hours.", "Write them like 20:00-08:00, or off.")

@@ -79,6 +79,8 @@ async def test_an_answer_is_bounded_while_it_is_unpacked(account: Account, shell
     run = await listed(account, shell, "sequences")
     assert run.code == 1
     assert run.out == ""
+    assert "more than 10 MB" in run.err
+    assert "[fields]" not in run.err, "no line of the settings would help"
 
 
 async def test_a_redirect_is_not_followed(account: Account, shell: Shell) -> None:
