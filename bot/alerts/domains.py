@@ -18,8 +18,7 @@ from bot.blockkit.actions import ACK, OnAlert
 from shared.api.event_kinds import DNS
 from shared.api.models import Inbox
 from shared.commands.base import DOMAIN
-from shared.commands.domain import Domain
-from shared.commands.inboxes import Inboxes
+from shared.commands.inboxes import Domain, Inboxes
 from shared.commands.pause import Pause
 from shared.domain.alert import Alert, domain_of
 from shared.domain.card import Button, Card, Tone

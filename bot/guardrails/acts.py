@@ -19,7 +19,7 @@ from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unr
 from shared.api.models import Sequence as Campaign
 from shared.commands.guardrails import Guard
 from shared.commands.hold import Busy, change_status, read_revisions, target_of
-from shared.commands.pause import Pause, Target
+from shared.commands.pause import Pause, SetStatus, Target
 from shared.commands.run import CommandContext, with_workspace
 from shared.commands.times import End as PauseEnd
 from shared.domain.card import Button, Card, Fact, Tone
@@ -176,9 +176,8 @@ class GuardrailActs:
             return
         end, reason = moment(incident.resumes_at), f"guardrail {incident.rule}"
         try:
-            done = await change_status(
-                target, "paused", until=end, reason=reason, context=context, keep_longer=True
-            )
+            act = SetStatus(status="paused", until=end, reason=reason, keep_longer=True)
+            done = await change_status(target, act, context)
         except OutreachError as error:  # the others are still paused
             if not isinstance(error, (Refused, RateLimited, Unreachable, Busy)):  # it may be paused by us
                 progress.asked = [*before, target.id]

@@ -23,8 +23,8 @@ from bot.slack.permissions import Reach, Standing
 from bot.slack.web_api import SlackError, WebApi
 from shared.api.errors import OutreachError
 from shared.commands.base import DOMAIN
-from shared.commands.domain import Domain
 from shared.commands.help import Help
+from shared.commands.inboxes import Domain
 from shared.commands.pause import Pause
 from shared.commands.status import Status
 from shared.domain.card import Action, Button, Card, Fact, Tone

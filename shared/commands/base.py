@@ -10,15 +10,18 @@ import importlib
 import pkgutil
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
+from shared.api.errors import OutreachError
 from shared.api.words import LEAD_STATUSES
-from shared.domain.card import Card, Tone
+from shared.domain.card import Card, Fact, Tone
 from shared.domain.roles import Role
+from shared.frozen import frozen
+from shared.records.records import RecordsUnavailable
 from shared.text.formats import clip
 from shared.text.tokenize import Word, parse_channel, quote
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from shared.records.audit import Before, Effect
 
 Words = tuple[Word, ...]
+T = TypeVar("T")
 ALL, DOMAIN = "all", "domain:"
 NOTHING_CHANGED = "Nothing was changed."
 
@@ -233,7 +237,30 @@ def need_target(words: Words) -> tuple[str, ...]:
     return texts(words)
 
 
-Rows = tuple[Mapping[str, object], ...]
+@frozen
+class Part(Generic[T]):
+    """One part of an answer: its value, or why there is none. One that can't be read is unknown, and hides no other."""
+
+    value: T | None = None
+    error: Exception | None = None
+
+    @property
+    def why(self) -> str:
+        return self.error.message if isinstance(self.error, OutreachError) else str(self.error)
+
+    def unknown(self, label: str) -> Fact:
+        return Fact(label, f"unknown: {self.why}", tone=Tone.UNKNOWN)
+
+
+async def read_part(reading: Awaitable[T]) -> Part[T]:
+    """Read it; a failure of the service or the records is kept as such."""
+    try:
+        return Part(value=await reading)
+    except (OutreachError, RecordsUnavailable) as error:
+        return Part(error=error)
+
+
+Rows = Sequence[Mapping[str, object]]
 
 
 class Problem(Data):

@@ -20,16 +20,17 @@ from shared.commands.base import (
     need_channel,
     none_left,
     read_channel,
+    read_part,
     write_channel,
 )
 from shared.commands.inboxes import UNHEALTHY, Inboxes
-from shared.commands.replies import LATE_SECONDS, Replies
-from shared.commands.stats import Stats, compare, total_facts
+from shared.commands.replies import LATE_SECONDS, UNCLAIMED, Replies, unclaimed_fact
+from shared.commands.stats import TIME_TO_CLAIM, Stats, compare, show_waits, total_facts
 from shared.commands.subscribe import forget_if_unused, list_workspaces
 from shared.commands.times import DAYS, DayRange
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.wall_clock import WEEKDAYS, Recurrence, parse_recurrence
-from shared.text.formats import clip, show_number, show_some, show_span
+from shared.text.formats import clip, show_number, show_some
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 CLAIM_DAYS = 30
 """An older claim that isn't done is forgotten rather than open."""
 PEOPLE_NAMED, DOMAINS_NAMED = 8, 2
-UNCLAIMED = "Unclaimed replies"
 HINT = "Use now, today (the day so far), at 09:00, weekdays at 09:00, mon,thu at 09:00 Europe/Berlin, or off."
 
 
@@ -152,15 +152,12 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
     """The days that ended yesterday, at most seven, or today so far, against the same weekdays a week before."""
     import asyncio
 
-    from shared.api.pace import Priority
-    from shared.commands.run import read_part
     from shared.domain.workspace_verdict import judge
-    from shared.settings import DEFAULT
 
     last = context.today if so_far else context.today - timedelta(days=1)
     days = DayRange(start=last - timedelta(days=length - 1), end=last)
     change, inboxes, recorded = await asyncio.gather(
-        read_part(compare(days, context, priority=Priority.BULK)),
+        read_part(compare(days, context)),
         read_part(context.client.list_inboxes()),
         read_part(_recorded(days, context)),
     )
@@ -172,7 +169,7 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
         against = "Today isn't over, so it isn't compared."
     elif not compared:
         against = f"Not compared: the counts of {days.before} are incomplete."
-    facts = [*total_facts(counted.now, compared)] if counted else [change.unknown("Numbers")]
+    facts = total_facts([counted.now], compared) if counted else [change.unknown("Numbers")]
     facts += recorded.value or map(recorded.unknown, ("New events", UNCLAIMED))
     is_clear = any(fact.label == UNCLAIMED and fact.tone is Tone.GOOD for fact in facts)
     buttons = [] if is_clear else [Button("Show unclaimed", Replies())]
@@ -181,37 +178,25 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
     domains, tone = inboxes.unknown("Domains"), Tone.UNKNOWN
     # Without an answer no domain is called healthy.
     if inboxes.value is not None:
-        bad = [domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
+        bad = [domain.domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
         # On a phone the reasons would be most of the digest; a button leads to them.
-        listed = f": {show_some([domain.domain for domain in bad], DOMAINS_NAMED)}" if bad else ""
+        listed = f": {show_some(bad, DOMAINS_NAMED)}" if bad else ""
         domains, tone = Fact("Domains", verdict.text + listed, tone=verdict.tone), verdict.tone
         if bad:
             buttons.append(Button("Unhealthy inboxes", Inboxes(filter=UNHEALTHY)))
     if not so_far:
         buttons.append(Button("Today so far", Digest(action="today")))
-    whose = "Digest" if context.workspace.name == DEFAULT else f"Digest of {context.workspace.name}"
-    return Card(
-        f"{whose}, {'today so far' if so_far else days}",
-        tone=tone,
-        text=(against,),
-        facts=(*facts, domains),
-        buttons=tuple(buttons),
-    )
+    title = f"{context.titled('Digest')}, {'today so far' if so_far else days}"
+    return Card(title, tone=tone, text=(against,), facts=(*facts, domains), buttons=buttons)
 
 
 async def _recorded(days: DayRange, context: CommandContext) -> list[Fact]:
     """The time to claim, the events of the days against those of the days before, and the replies that wait or are claimed."""
     from shared.domain import evidence
 
-    records, name, spans = context.records, context.workspace.name, []
-    for one in (days, days.before):
-        waits = await records.claim_times(name, *one.moments(UTC), late=LATE_SECONDS)
-        spans.append((waits[0].count, show_span(timedelta(seconds=waits[0].median or 0))) if waits else None)
-    facts = []
-    if spans[0]:
-        count, median = spans[0]
-        against = f", {spans[1][1]} before" if spans[1] else ""
-        facts.append(Fact("Time to claim", f"median {median} ({show_number(count, 'claim')}){against}"))
+    records, name, now, facts = context.records, context.workspace.name, context.now(), []
+    if waits := await records.claim_times(name, *days.moments(UTC), late=LATE_SECONDS):
+        facts.append(Fact(TIME_TO_CLAIM, show_waits(waits[0])))
     start, end = days.before.moments(UTC)
     heard = await records.guardrails.heard_since(name)
     is_known = heard is not None and heard <= start.timestamp() and days.end < context.today
@@ -223,16 +208,9 @@ async def _recorded(days: DayRange, context: CommandContext) -> list[Fact]:
         counted = show_number(came[kind], EVENTS[kind].noun if kind in EVENTS else kind)
         counts.append(f"{counted} ({moved})" if moved else counted)
     facts.append(Fact("New events", ", ".join(counts) or "none"))
-    waiting = await records.open_replies(name, most=0)
-    if waiting.oldest_at:
-        value = f"{waiting.count:,}, the oldest for {show_span(context.now() - waiting.oldest_at)}"
-        facts.append(Fact(UNCLAIMED, value, tone=Tone.WARN))
-    elif await records.bot_is_running():
-        facts.append(Fact(UNCLAIMED, "none", tone=Tone.GOOD))
-    else:  # replies that nobody records are not known to be claimed
-        facts.append(Fact(UNCLAIMED, "none recorded: no bot is running", tone=Tone.UNKNOWN))
-    held = await records.claim_counts(name, context.now() - timedelta(days=CLAIM_DAYS))
-    if held:
+    waiting, is_running = await records.open_replies(name, most=0), await records.bot_is_running()
+    facts.append(unclaimed_fact(waiting.count, waiting.oldest_at, is_running=is_running, now=now))
+    if held := await records.claim_counts(name, now - timedelta(days=CLAIM_DAYS)):
         people = [f"@{person} {count:,}" for person, count in held.items()]
         facts.append(Fact("Claimed, not done", show_some(people, PEOPLE_NAMED)))
     return facts

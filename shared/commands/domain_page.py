@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from shared.api.models import StatsRow
-from shared.commands.base import DOMAIN, Result
-from shared.commands.inboxes import Inboxes, no_inboxes
+from shared.commands.base import DOMAIN, Part, Result, not_done, read_part
+from shared.commands.inboxes import Inboxes, need_inboxes
 from shared.commands.pause import Pause
-from shared.commands.run import CommandContext, Part, read_part
+from shared.commands.run import CommandContext
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.dns_facts import (
     advice,
@@ -29,7 +29,7 @@ from shared.domain.totals import totals
 from shared.domain_health.lookup import Lookup, resolvers_of, system_resolvers
 from shared.domain_health.report import DomainChange, DomainReport, Value
 from shared.frozen import frozen
-from shared.records.domains import DomainPast
+from shared.records.domains import DomainPast, DomainPause
 from shared.text.formats import clip, show_number, show_rate, show_some, show_span
 
 WEEK, LOOK_BACK = timedelta(days=7), timedelta(days=30)
@@ -48,14 +48,12 @@ class Page:
     now: datetime
     health: DomainHealth
     sent: Part[StatsRow]
-    recorded: Part[object]
-    """The bot's records, from which come the report and what follows; nothing where they can't be read."""
+    recorded: Part[Mapping[str, Any]]
+    """What follows, where the bot's records can be read."""
     report: DomainReport | None = None
     changes: Sequence[DomainChange] = ()
     week: DomainPast = DomainPast()
     month: DomainPast = DomainPast()
-    paused: frozenset[str] = frozenset()
-    """The paused sequences, by their names in small letters."""
 
     @property
     def bounce_rate(self) -> float | None:
@@ -73,17 +71,14 @@ class Page:
 
 async def run(name: str, context: CommandContext) -> Result:
     """Read all parts of the page at once, each by itself: what can't be read is unknown, and hides no other."""
-    inboxes, now, records, asked = await context.inboxes(), context.now(), context.records, in_dns(name)
-    own = [one for one in inboxes if (one.domain or "").lower() == name]
     # A domain without inboxes isn't one of ours: whoever types one gets no look-ups of others' DNS.
+    own = await need_inboxes(name, context, argument="name")
     if not own:
-        domains = sorted({inbox.domain for inbox in inboxes if inbox.domain})
-        return no_inboxes(f"No inboxes send from {clip(name)}", name, domains, argument="name")
-    (health,) = roll_up(own, thresholds=context.workspace.thresholds)
-    addresses = {address for one in own for address in (one.id, one.email)}
+        return not_done("This account has no inboxes", why="no such inbox", argument="name")
+    now, records, asked, last = context.now(), context.records, in_dns(name), context.today
+    addresses, workspace = {address for one in own for address in (one.id, one.email)}, context.workspace
 
     async def read_sent() -> StatsRow:
-        last = context.today
         rows = await context.stats(last - WEEK + timedelta(days=1), last, by="inbox")
         return totals(row for row in rows if row.group in addresses)
 
@@ -91,19 +86,20 @@ async def run(name: str, context: CommandContext) -> Result:
         reports, changes, week, month = await asyncio.gather(
             records.domains.reports([asked]),
             records.domains.changes([asked], now - LOOK_BACK),
-            records.domain_past(context.workspace.name, name, now - WEEK),
-            records.domain_past(context.workspace.name, name, now - LOOK_BACK),
+            records.domain_past(workspace.name, name, now - WEEK),
+            records.domain_past(workspace.name, name, now - LOOK_BACK),
         )
         return {"report": reports.get(asked), "changes": changes, "week": week, "month": month}
 
     sent, recorded, campaigns = await asyncio.gather(
         read_part(read_sent()), read_part(read_records()), read_part(context.sequences())
     )
-    paused = frozenset(one.label.casefold() for one in campaigns.value or () if one.status == "paused")
-    known = recorded.value or {}
+    known = {**(recorded.value or {})}
     known["report"] = known.get("report") or await _look_up(asked, context)
-    page = Page(name=name, now=now, health=health, sent=sent, recorded=recorded, paused=paused, **known)
-    return _result(page, context)
+    (health,) = roll_up(own, thresholds=workspace.thresholds)
+    page = Page(name=name, now=now, health=health, sent=sent, recorded=recorded, **known)
+    paused = {one.label.casefold() for one in campaigns.value or () if one.status == "paused"}
+    return _result(page, paused, context)
 
 
 async def _look_up(name: str, context: CommandContext) -> DomainReport | None:
@@ -120,39 +116,55 @@ async def _look_up(name: str, context: CommandContext) -> DomainReport | None:
         return None
 
 
-def _result(page: Page, context: CommandContext) -> Result:
-    health, show, happened = page.health, context.show, _happened(page)
-    facts = (_inboxes(health), _sends(page), _bounces(page), *_dns(page, context), _sequences(page))
-    rows = tuple(Row((show(at), what), tone=tone) for at, what, _kind, tone in happened)
-    why, steps = _why(page, context), _next(page)
-    listed = [{"at": at.isoformat(), "kind": kind, "what": what} for at, what, kind, _tone in happened]
-    pause = Button("Pause all …", Pause(target=(f"{DOMAIN}{page.name}",)), tone=Tone.BAD)
-    # A domain that the service paused sends nothing: pausing its sequences would help nobody.
-    troubled = not health.paused and health.tone in {Tone.BAD, Tone.WARN}
-    card = Card(
-        _title(page),
-        tone=worst(fact.tone for fact in facts if fact.tone is not Tone.INFO),
-        text=(*why, *(f"Next: {step}" for step in steps)),
-        facts=facts,
-        table=Table(columns("Last changes", "What"), rows) if rows else None,
-        buttons=(Button("Show inboxes", Inboxes(filter=page.name)), *((pause,) if troubled else ())),
-        footer=f"As of {show(page.now)}",
-    )
-    return Result(card, rows=({**_data(page), "changes": listed, "why": [*why], "advice": [*steps]},))
-
-
-def _title(page: Page) -> str:
-    is_broken = bool(problems_of(page.report, now=page.now))
+def _result(page: Page, paused: Collection[str], context: CommandContext) -> Result:
+    health, report, show, happened = page.health, page.report, context.show, _happened(page)
+    is_broken = bool(problems_of(report, now=page.now))
     states = {
         Tone.GOOD: "is healthy, but its DNS is broken" if is_broken else "is healthy",
         Tone.WARN: "is at risk",
         Tone.UNKNOWN: "is in an unknown state",
     }
-    state = "is paused" if page.health.paused else states.get(page.health.tone, "is in bad health")
-    return f"{clip(page.name)} {state}"
+    state = "is paused" if health.paused else states.get(health.tone, "is in bad health")
+    facts = (_inboxes(health), _sends(page), *_from_records(page, paused, context))
+    why, steps = _why(page, context), _next(page)
+    buttons = [Button("Show inboxes", Inboxes(filter=page.name))]
+    # A domain that the service paused sends nothing: pausing its sequences would help nobody.
+    if not health.paused and health.tone in {Tone.BAD, Tone.WARN}:
+        pause = Pause(target=(f"{DOMAIN}{page.name}",))
+        buttons.append(Button("Pause all …", pause, tone=Tone.BAD))
+    rows = [Row((show(at), what), tone=tone) for at, what, _kind, tone in happened]
+    card = Card(
+        f"{clip(page.name)} {state}",
+        tone=worst(fact.tone for fact in facts if fact.tone is not Tone.INFO),
+        text=(*why, *(f"Next: {step}" for step in steps)),
+        facts=facts,
+        table=Table(columns("Last changes", "What"), rows),
+        buttons=buttons,
+        footer=f"As of {show(page.now)}",
+    )
+    sent, week, is_known = page.sent.value, page.week, page.week.known_from is not None
+    data = {
+        "domain": page.name,
+        "paused": health.paused,
+        "inboxes": health.inboxes,
+        "lowest_health": health.lowest,
+        "sends": sent and sent.sends,
+        "replies": sent and sent.replies,
+        "positive_replies": sent and sent.positive_replies,
+        "bounces": week.bounced if is_known else None,
+        "hard_bounces": week.hard if is_known else None,
+        "opt_outs": week.opted_out if is_known else None,
+        "bounce_rate": page.bounce_rate,
+        "dns": as_data(report, now=page.now),
+        "sequences": [*page.month.sequences] if page.recorded.value else None,
+        "changes": [{"at": at.isoformat(), "kind": kind, "what": what} for at, what, kind, _ in happened],
+        "why": why,
+        "advice": steps,
+    }
+    return Result(card, rows=(data,))
 
 
-def _why(page: Page, context: CommandContext) -> tuple[str, ...]:
+def _why(page: Page, context: CommandContext) -> Sequence[str]:
     """The causes of the state, as far as they are known, the earliest first."""
     pause = next(iter(page.month.pauses), None) if page.health.paused else None
     causes = []
@@ -162,15 +174,14 @@ def _why(page: Page, context: CommandContext) -> tuple[str, ...]:
         broke = check_text(problem, now=page.now, zone=context.zone)
         causes.append(f"{broke}{', before it was paused' if is_first else ''}.")
     if pause and not pause.recovered_at:
-        reason = f": {pause.reason}" if pause.reason else ""
-        causes.append(f"The service paused it {context.show(pause.at)}{reason}.")
+        causes.append(f"The service paused it at {context.show(pause.at)}{_reason(pause)}.")
     if page.bounces_much:
         share = f"{show_rate(page.bounce_rate)} of its emails of the last 7 days bounced"
         causes.append(f"{share}; above {HIGH_BOUNCE_RATE:.0%}, receivers distrust a domain.")
     dns = dns_fact(page.report, now=page.now).tone
     # Nothing is called the cause unless it is known; else the reader learns what is missing.
     if causes or (page.health.tone is Tone.GOOD and dns is Tone.GOOD):
-        return tuple(causes)
+        return causes
     unknown = {
         "DNS": dns is Tone.UNKNOWN,
         "bounces": page.week.known_from is None,
@@ -180,14 +191,14 @@ def _why(page: Page, context: CommandContext) -> tuple[str, ...]:
     return (f"No cause is known. Unknown: {named}." if named else "No cause is known.",)
 
 
-def _next(page: Page) -> tuple[str, ...]:
+def _next(page: Page) -> Sequence[str]:
     """The advice: about DNS first, as the rest comes back without it."""
     steps = advice(page.report, now=page.now)
     if page.health.paused:
-        said = advice_when_paused(page.month.reason, bounced=page.week.bounced, left=page.week.opted_out)
-        return (*steps, said[:1].upper() + said[1:])
+        week = page.week
+        return (*steps, advice_when_paused(page.month.reason, bounced=week.bounced, left=week.opted_out))
     if page.bounces_much:
-        return (*steps, "Verify the addresses in its sequences, and remove those that bounce.")
+        return (*steps, "verify the addresses in its sequences, and remove those that bounce.")
     return steps
 
 
@@ -207,72 +218,50 @@ def _sends(page: Page) -> Fact:
     return Fact(label, f"{row.sends:,}{replies}")
 
 
-def _bounces(page: Page) -> Fact:
-    label, week, rate = "Bounces, 7 days", page.week, page.bounce_rate
+def _from_records(page: Page, paused: Collection[str], context: CommandContext) -> Iterator[Fact]:
+    """What the bot has recorded of its bounces, its DNS and its sequences."""
+    bounces, sequences, week, rate = "Bounces, 7 days", "Sequences", page.week, page.bounce_rate
+    # Without the records it isn't known whether the bot has checked its DNS: a look-up of now would hide that.
     if page.recorded.value is None:
-        return page.recorded.unknown(label)
+        yield from map(page.recorded.unknown, (bounces, "DNS", sequences))
+        return
     if week.known_from is None:
-        return Fact(label, "unknown: no delivery has come yet", tone=Tone.UNKNOWN)
-    hard = f" ({week.hard} hard)" if week.hard else ""
-    text = f"{show_number(week.bounced, 'bounce')}{hard}, {show_number(week.opted_out, 'opt-out')}"
-    if rate is not None:
-        text += f"; {show_rate(rate)} of its sends bounced"
-    if week.known_from > page.now - WEEK:
-        text += f"; known for {show_span(page.now - week.known_from)} only"
-    return Fact(label, text, tone=Tone.BAD if page.bounces_much else Tone.INFO)
-
-
-def _dns(page: Page, context: CommandContext) -> tuple[Fact, ...]:
-    # Without the records it isn't known whether the bot has checked it: a look-up of now would hide that.
-    if page.recorded.value is None:
-        return (page.recorded.unknown("DNS"),)
+        yield Fact(bounces, "unknown: no delivery has come yet", tone=Tone.UNKNOWN)
+    else:
+        hard = f" ({week.hard} hard)" if week.hard else ""
+        text = f"{show_number(week.bounced, 'bounce')}{hard}, {show_number(week.opted_out, 'opt-out')}"
+        if rate is not None:
+            text += f"; {show_rate(rate)} of its sends bounced"
+        if week.known_from > page.now - WEEK:
+            text += f"; known for {show_span(page.now - week.known_from)} only"
+        yield Fact(bounces, text, tone=Tone.BAD if page.bounces_much else Tone.INFO)
     if context.settings and not context.settings.dns.enabled:
-        return (Fact("DNS", "off: [dns] enabled = false in the settings", tone=Tone.UNKNOWN),)
-    return dns_facts(page.report, now=page.now, zone=context.zone)
-
-
-def _sequences(page: Page) -> Fact:
-    label, names = "Sequences", page.month.sequences
-    if page.recorded.value is None:
-        return page.recorded.unknown(label)
-    if not names:
-        return Fact(label, "unknown: no delivery named one in the last 30 days", tone=Tone.UNKNOWN)
+        yield Fact("DNS", "off: [dns] enabled = false in the settings", tone=Tone.UNKNOWN)
+    else:
+        yield from dns_facts(page.report, now=page.now, zone=context.zone)
+    if not page.month.sequences:
+        yield Fact(sequences, "unknown: no delivery named one in the last 30 days", tone=Tone.UNKNOWN)
+        return
     labels = [
-        f"{clip(name, length=40)}{' (paused)' if name.casefold() in page.paused else ''}" for name in names
+        f"{clip(name, length=40)}{' (paused)' if name.casefold() in paused else ''}"
+        for name in page.month.sequences
     ]
-    return Fact(label, show_some(labels, MOST_SEQUENCES, separator=" · "))
+    yield Fact(sequences, show_some(labels, MOST_SEQUENCES, separator=" · "))
+
+
+def _reason(pause: DomainPause) -> str:
+    return f": {pause.reason}" if pause.reason else ""
 
 
 def _happened(page: Page) -> Sequence[tuple[datetime, str, str, Tone]]:
     """The last changes of its DNS and by the service, the newest first: when, what, its kind and tone."""
-    found = []
+    happened = []
     for change in page.changes:
         tone = Tone.GOOD if change.recovered else Tone.INFO
         tone = Tone.BAD if change.after.value is Value.PROBLEM else tone
-        found.append((change.at, change_of(change), "dns", tone))
+        happened.append((change.at, change_of(change), "dns", tone))
     for pause in page.month.pauses:
-        reason = f": {pause.reason}" if pause.reason else ""
-        found.append((pause.at, f"Paused by the service{reason}", "paused", Tone.BAD))
+        happened.append((pause.at, f"Paused by the service{_reason(pause)}", "paused", Tone.BAD))
         if pause.recovered_at:
-            found.append((pause.recovered_at, "Recovered", "recovered", Tone.GOOD))
-    return sorted(found, key=lambda one: one[0], reverse=True)[:MOST_CHANGES]
-
-
-def _data(page: Page) -> dict[str, object]:
-    sent, week = page.sent.value, page.week
-    is_known = week.known_from is not None
-    return {
-        "domain": page.name,
-        "paused": page.health.paused,
-        "inboxes": page.health.inboxes,
-        "lowest_health": page.health.lowest,
-        "sends": sent and sent.sends,
-        "replies": sent and sent.replies,
-        "positive_replies": sent and sent.positive_replies,
-        "bounces": week.bounced if is_known else None,
-        "hard_bounces": week.hard if is_known else None,
-        "opt_outs": week.opted_out if is_known else None,
-        "bounce_rate": page.bounce_rate,
-        "dns": as_data(page.report, now=page.now),
-        "sequences": [*page.month.sequences] if page.recorded.value else None,
-    }
+            happened.append((pause.recovered_at, "Recovered", "recovered", Tone.GOOD))
+    return sorted(happened, key=lambda one: one[0], reverse=True)[:MOST_CHANGES]

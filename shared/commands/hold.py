@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -16,9 +15,9 @@ from shared.api.errors import NotFound, OutreachError, Unavailable, Uncertain, U
 from shared.api.models import Sequence as Campaign
 from shared.api.pace import Priority
 from shared.api.pipeline import failed_attempts
-from shared.commands.base import Data
-from shared.commands.pause import WAS, Target
-from shared.commands.run import CommandContext, read_part
+from shared.commands.base import Data, read_part
+from shared.commands.pause import WAS, SetStatus, Target, ends_earlier
+from shared.commands.run import CommandContext
 from shared.records.audit import Before
 from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import (
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 """The kind of timer that resumes a sequence; its key is the sequence's id."""
 FORGOTTEN = "It no longer resumes automatically."
 MAY_RESUME = "It may still resume automatically: the bot's database can't be read."
+TRY_AGAIN, SHOWS_IT = "Try again in a minute.", "`sequences` shows its status."
 PATIENCE_SECONDS = 60.0
 """Seconds to wait for another change of the same sequence: longer than a request is repeated."""
 LOOK_EVERY_SECONDS = 0.1
@@ -46,20 +46,15 @@ class Busy(Unavailable):
     """Another change of this sequence is still under way."""
 
 
-class NotCarriedOut(Unavailable):
-    """The service accepted the change, but didn't make it."""
-
-
-Outcome = Literal["changed", "extended", "already", "kept", "moved", "gone", "uncertain", "failed"]
-FAILURES: Mapping[type[Exception], Outcome] = {Uncertain: "uncertain", NotFound: "gone"}
+Outcome = Literal["changed", "extended", "already", "moved", "gone", "uncertain", "failed"]
 
 
 class Changed(Data):
     """The outcome of a change of one sequence."""
 
     outcome: Outcome
-    """`extended`: its pause got another end. `kept`: another pause lasts at least as long. `moved`: someone changed it
-    after what an Undo takes back. `uncertain`: a request was sent whose outcome is unknown."""
+    """`extended`: its pause got another end, or lost it. `already`: another pause lasts at least as long, too. `moved`:
+    someone changed it after what an Undo takes back. `uncertain`: a request was sent whose outcome is unknown."""
     before: Before | None = None
     """The state that an Undo takes it back to, where it was changed."""
     note: str = ""
@@ -107,9 +102,8 @@ class Held:
         if await self._changes.end(self.change, result):
             return
         if self._sent:
-            why = "Another change of this sequence came in between."
-            raise Uncertain(why, hint="`sequences` shows its status.")
-        raise Busy(hint="Try again in a minute.")
+            raise Uncertain("Another change of this sequence came in between.", hint=SHOWS_IT)
+        raise Busy(hint=TRY_AGAIN)
 
     async def __aexit__(
         self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
@@ -144,65 +138,46 @@ def target_of(sequence: Campaign, revisions: Mapping[str, int] | None) -> Target
     return Target(id=sequence.id, label=sequence.label, status=sequence.status or "", revision=revision)
 
 
-async def change_status(
-    target: Target,
-    status: Status,
-    *,
-    context: CommandContext,
-    until: datetime | None = None,
-    reason: str = "",
-    keep_longer: bool = False,
-) -> Changed:
-    """Pause a sequence, until a moment where one is given, or resume it.
+async def change_status(target: Target, act: SetStatus, context: CommandContext) -> Changed:
+    """Pause a sequence, until the act's end where it has one, or resume it.
 
-    `keep_longer`: leave a pause as it is that lasts at least as long.
     Raises `OutreachError`, and `RecordsUnavailable` where a timer can't be kept.
     """
-    changes = context.records.changes
+    changes, status = context.records.changes, act.status
     try:
         for _ in range(round(PATIENCE_SECONDS / LOOK_EVERY_SECONDS)):
             if change := await changes.begin(context.workspace.name, target.id, status=status):
                 break
             await asyncio.sleep(LOOK_EVERY_SECONDS)
         else:
-            raise Busy(hint="Try again in a minute.")
+            raise Busy(hint=TRY_AGAIN)
     except RecordsUnavailable:
-        if status == "paused" and (until or (keep_longer and target.status == "paused")):
+        if status == "paused" and (act.until or (act.keep_longer and target.status == "paused")):
             raise  # its timer stands: of several, one can't be said to stay paused
         if target.status == status:
             return Changed(outcome="already", note=MAY_RESUME)
         await send_status(target.id, status, context=context)
         return Changed(outcome="changed", note=MAY_RESUME)
     async with Held(change, changes) as held:
-        if target.unchanged_since not in {None, change.number}:
-            await held.end(keep_timer=True, changed=False)
-            return Changed(outcome="moved")
-        actor, timer = context.actor, None
-        if until:
-            who = {"by": actor.name, "face": actor.face, "channel": actor.channel}
-            payload = {"name": target.label, "reason": reason, **who}
-            timer = Timer(key=target.id, due_at=until, payload=payload)
-        return await _change(held, target, status, timer, keep_longer=keep_longer, context=context)
+        if target.unchanged_since in {None, change.number}:
+            return await _change(held, target, act, context)
+        await held.end(keep_timer=True, changed=False)
+        return Changed(outcome="moved")
 
 
-async def _change(
-    held: Held,
-    target: Target,
-    status: Status,
-    timer: Timer | None,
-    *,
-    keep_longer: bool,
-    context: CommandContext,
-) -> Changed:
-    change, before = held.change, held.change.timer
+async def _change(held: Held, target: Target, act: SetStatus, context: CommandContext) -> Changed:
+    change, before, status, timer = held.change, held.change.timer, act.status, None
+    if act.until:
+        who = {"by": context.actor.name, "face": context.actor.face, "channel": context.actor.channel}
+        payload = {"name": target.label, "reason": act.reason, **who}
+        timer = Timer(key=target.id, due_at=act.until, payload=payload)
     # The status under the lock, without asking the service again: as it was listed, if nobody has changed it since.
     is_as_listed = target.revision is not None and change.revision == target.revision
     is_so = change.revision != UNDER_WAY and (target.status if is_as_listed else change.confirmed) == status
-    if is_so and status == "paused":
-        is_kept = keep_longer and not ends_earlier(before, timer.due_at if timer else None)
-        if is_kept or not (before or timer):
-            await held.end(keep_timer=True, changed=False)
-            return Changed(outcome="kept" if is_kept else "already")
+    is_kept = act.keep_longer and not ends_earlier(before, act.until)
+    if is_so and status == "paused" and (is_kept or not (before or timer)):
+        await held.end(keep_timer=True, changed=False)
+        return Changed(outcome="already")
     if timer and (before is None or before.due_at <= context.now()):
         # Before the request, so that a crash leaves nothing paused forever. An earlier timer that is due may already be
         # carried out, and deleted with its announcement at any moment.
@@ -218,16 +193,15 @@ async def _change(
             raise
         note = MAY_RESUME
     if is_so and status == "active":
-        return Changed(outcome="already", note=note)
-    was = status if is_so else WAS[status]
-    past = before if was == "paused" else None
+        return Changed(outcome="extended" if before else "already", note=note)
+    past = before if is_so or status == "active" else None
     undo = Before(
         label=target.label,
-        status=was,
+        status=status if is_so else WAS[status],
         revision=change.number + 1,
         ends_at=past.due_at.timestamp() if past else None,
         reason=past.payload.get("reason", "") if past else "",
-        new_end=timer.due_at.timestamp() if timer else None,
+        new_end=act.until.timestamp() if act.until else None,
     )
     return Changed(outcome="extended" if is_so else "changed", before=undo, note=note)
 
@@ -235,7 +209,7 @@ async def _change(
 async def send_status(name: str, status: Status, *, context: CommandContext) -> None:
     """Set the status at the service; an answer that contradicts it doesn't confirm it, and is read again.
 
-    Raises `NotCarriedOut` if the list agrees with that answer, and `Uncertain` if it doesn't.
+    Raises `Unavailable` if the list agrees with that answer, and `Uncertain` if it doesn't.
     """
     client, endpoint = context.client, "PATCH /sequences/{id}"
     answered = await (client.pause_sequence if status == "paused" else client.resume_sequence)(name)
@@ -245,14 +219,8 @@ async def send_status(name: str, status: Status, *, context: CommandContext) -> 
     now = next((sequence.status for sequence in listed if sequence.id == name), None)
     if now == answered.status:
         why = f"The service accepted the change, but the sequence is still {now}."
-        raise NotCarriedOut(why, endpoint=endpoint, hint="Try again.")
-    why = "The service's answer contradicts the change."
-    raise Uncertain(why, endpoint=endpoint, hint="`sequences` shows its status.")
-
-
-def ends_earlier(timer: Timer | None, due_at: datetime | None) -> bool:
-    """True where a timer ends a pause before `due_at`; None is never."""
-    return timer is not None and (due_at is None or timer.due_at < due_at)
+        raise Unavailable(why, endpoint=endpoint, hint="Try again.")
+    raise Uncertain("The service's answer contradicts the change.", endpoint=endpoint, hint=SHOWS_IT)
 
 
 class Tally(Data):
@@ -279,9 +247,9 @@ async def change_each(targets: Sequence[Target], change: Callable[[Target], Awai
             except (OutreachError, RecordsUnavailable) as error:
                 if len(targets) == 1:
                     raise
-                outcome = next((word for kind, word in FAILURES.items() if isinstance(error, kind)), None)
+                outcome: Outcome = "uncertain" if isinstance(error, Uncertain) else "failed"
                 why = error.message if isinstance(error, OutreachError) else str(error)
-                return Changed(outcome=outcome or "failed", note=why)
+                return Changed(outcome="gone" if isinstance(error, NotFound) else outcome, note=why)
 
     outcomes = await asyncio.gather(*map(attempt, targets))
     return Tally(outcomes=dict(zip(targets, outcomes, strict=True)))

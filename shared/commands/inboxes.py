@@ -1,12 +1,24 @@
-"""`inboxes` by domain, and `domains`: a line each. Both have the worst first."""
+"""`inboxes` by domain and `domains`, a line each, the worst first; and `domain`, one page about a sending domain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
-from shared.commands.base import Arguments, Command, Problem, Result, Words, did_you_mean, none_left
+from shared.commands.base import (
+    NOTHING_CHANGED,
+    ArgumentError,
+    Arguments,
+    Command,
+    Problem,
+    Result,
+    Stop,
+    Words,
+    did_you_mean,
+    none_left,
+    read_part,
+)
 from shared.domain.card import Button, Card, Row, Table, Tone, columns, number
 from shared.text.formats import clip, show_number
 from shared.text.tokenize import quote
@@ -49,20 +61,35 @@ class Domains(Arguments):
     verb = "domains"
 
 
+class Domain(Arguments):
+    """`domain DOMAIN`."""
+
+    verb = "domain"
+    name: str
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        if not words:
+            hint = "Name one of your sending domains: domain mail.acme.com"
+            raise ArgumentError("Which domain?", hint=hint)
+        none_left(words[1:])
+        return cls(name=words[0].text.lower().rpartition("@")[2].rstrip("."))
+
+    def write(self) -> Iterable[str]:
+        return (quote(self.name),)
+
+
 async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
     from shared.domain.health import WORST_FIRST, roll_up, show_counts, verdict, worst
 
-    known, wanted, thresholds = await context.inboxes(), arguments.filter, context.workspace.thresholds
+    wanted, thresholds, noun, where = arguments.filter, context.workspace.thresholds, "inbox", ""
+    if wanted in {None, UNHEALTHY}:
+        known: Sequence[Inbox] = await context.inboxes()
+    else:
+        known, where = await need_inboxes(wanted, context, argument="filter"), f" on {wanted}"
     tones = [(inbox, verdict(inbox, thresholds=thresholds).tone) for inbox in known]
-    noun, where = "inbox", ""
     if wanted == UNHEALTHY:
         noun, tones = "unhealthy inbox", [one for one in tones if one[1] is not Tone.GOOD]
-    elif wanted:
-        tones = [one for one in tones if wanted in {one[0].domain, one[0].email.lower()}]
-        where = f" on {wanted}"
-        if known and not tones:
-            names = (*sorted({inbox.domain for inbox in known}), UNHEALTHY)
-            return no_inboxes(f"No inboxes match “{clip(wanted)}”", wanted, names, argument="filter")
 
     def badness(one: tuple[Inbox, Tone]) -> tuple[object, ...]:
         inbox, tone = one
@@ -73,67 +100,68 @@ async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
         cells = (inbox.email, inbox.health_score, inbox.daily_limit, inbox.status)
         rows.append(Row(cells, tone=tone))
         data.append(dict(zip(("email", "health_score", "daily_limit", "status"), cells, strict=True)))
-    title = (show_number(len(rows), noun) if rows else f"No {noun}es") + where
     domains = roll_up((inbox for inbox, _ in tones), thresholds=thresholds)
     tone = worst(row.tone for row in rows) if rows else Tone.GOOD if known else Tone.UNKNOWN
     buttons = [Button("All inboxes", Inboxes())] if wanted else []
     if not wanted and tone is not Tone.GOOD:
         buttons = [Button("Unhealthy only", Inboxes(filter=UNHEALTHY)), Button("Domains", Domains())]
-    return Result(
-        Card(
-            title,
-            tone=tone,
-            text=(f"{show_counts(domains)} · {show_number(len(domains), 'domain')}",) if rows else (),
-            table=Table(INBOX_COLUMNS, tuple(rows)) if rows else None,
-            buttons=tuple(buttons) if known else (),
-        ),
-        rows=tuple(data),
+    card = Card(
+        (show_number(len(rows), noun) if rows else f"No {noun}es") + where,
+        tone=tone,
+        text=(f"{show_counts(domains)} · {show_number(len(domains), 'domain')}",) if rows else (),
+        table=Table(INBOX_COLUMNS, tuple(rows)) if rows else None,
+        buttons=tuple(buttons) if known else (),
     )
+    return Result(card, rows=tuple(data))
 
 
-def no_inboxes(title: str, query: str, names: Iterable[str], *, argument: str) -> Result:
-    """The answer where no inbox fits what was typed, with the nearest name that some fit."""
-    hint = did_you_mean(query, [*names]) if names else ""
-    buttons = (Button("All inboxes", Inboxes()),)
-    card = Card(title, tone=Tone.WARN, text=(hint,), buttons=buttons)
-    return Result(card, problem=Problem("no such domain", argument))
+async def need_inboxes(query: str, context: CommandContext, *, argument: str) -> Sequence[Inbox]:
+    """The inboxes of a domain, or with an address; none where the account has none at all.
+
+    Raises `Stop`, with the nearest name, where none fits.
+    """
+    known = await context.inboxes()
+    fitting = [one for one in known if query.casefold() in {one.email.casefold(), one.domain.casefold()}]
+    if known and not fitting:
+        names = sorted({one.email if "@" in query else one.domain for one in known})
+        card = Card(
+            f"No inbox matches “{clip(query)}”",
+            tone=Tone.WARN,
+            text=(NOTHING_CHANGED, did_you_mean(query, names)),
+            buttons=(Button("All inboxes", Inboxes()),),
+        )
+        raise Stop(Result(card, problem=Problem("no such inbox", argument)))
+    return fitting
 
 
 async def _domains(_: Domains, context: CommandContext) -> Result:
-    from shared.commands.domain import Domain
     from shared.domain.health import roll_up, worst
 
     domains = roll_up(await context.inboxes(), thresholds=context.workspace.thresholds)
     bounces = await _bounces([domain.domain for domain in domains], context)
     rows, data, buttons = [], [], []
     for one in domains:
-        state = "paused"
-        if not one.paused:
-            bad = "bad" if one.bad else "partly resting"
-            words = {Tone.BAD: bad, Tone.WARN: "at risk", Tone.GOOD: "healthy"}
-            state = words.get(one.tone, "unknown")
+        bad = "bad" if one.bad else "partly resting"
+        states = {Tone.BAD: bad, Tone.WARN: "at risk", Tone.GOOD: "healthy"}
+        state = "paused" if one.paused else states.get(one.tone, "unknown")
         cells = (one.domain, state, one.lowest, bounces.get(one.domain))
         rows.append(Row(cells, tone=one.tone))
         data.append(dict(zip(("domain", "state", "lowest_health", "bounces_24h"), cells, strict=True)))
         if one.tone in {Tone.BAD, Tone.WARN}:
             buttons.append(Button(clip(one.domain, length=40), Domain(name=one.domain)))
     missing = "Bounces are unknown where the bot has recorded less than 24 hours."
-    return Result(
-        Card(
-            show_number(len(domains), "domain") if domains else "No domains",
-            tone=worst(row.tone for row in rows),
-            table=Table(DOMAIN_COLUMNS, tuple(rows)) if domains else None,
-            buttons=tuple(buttons[:MOST_LINKS]),
-            footer=missing if len(bounces) < len(domains) else "",
-        ),
-        rows=tuple(data),
+    card = Card(
+        show_number(len(domains), "domain") if domains else "No domains",
+        tone=worst(row.tone for row in rows),
+        table=Table(DOMAIN_COLUMNS, tuple(rows)) if domains else None,
+        buttons=tuple(buttons[:MOST_LINKS]),
+        footer=missing if len(bounces) < len(domains) else "",
     )
+    return Result(card, rows=tuple(data))
 
 
 async def _bounces(domains: Iterable[str], context: CommandContext) -> dict[str, int]:
     """The bounces of the last 24 hours by domain; without those of which not all 24 hours are recorded."""
-    from shared.commands.run import read_part
-
     since, counts = context.now() - BOUNCES_OF, {}
     for domain in domains:
         past = (await read_part(context.records.domain_past(context.workspace.name, domain, since))).value
@@ -141,6 +169,12 @@ async def _bounces(domains: Iterable[str], context: CommandContext) -> dict[str,
         if past and past.known_from and past.known_from <= since:
             counts[domain] = past.bounced
     return counts
+
+
+async def _domain(arguments: Domain, context: CommandContext) -> Result:
+    from shared.commands import domain_page  # late: every start of the program would wait for it
+
+    return await domain_page.run(arguments.name, context)
 
 
 FAMILY = (
@@ -161,5 +195,14 @@ FAMILY = (
         summary="List the sending domains, worst first, with state, lowest health and bounces of 24 hours",
         own_fields=("state",),
         examples=("domains", "bounces"),
+    ),
+    Command(
+        arguments=Domain,
+        run=_domain,
+        rank=70,
+        usage="DOMAIN",
+        summary="Show the state of a domain and its causes: health, sends, bounces, DNS, last changes, advice",
+        own_fields=("at", "kind"),
+        examples=("domain mail.acme.com",),
     ),
 )

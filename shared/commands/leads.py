@@ -24,6 +24,7 @@ from shared.commands.base import (
     is_email,
     need_target,
     none_left,
+    read_part,
     refusal,
     refused,
     texts,
@@ -154,7 +155,8 @@ async def _leads(arguments: Leads, context: CommandContext) -> Result:
             return Result(card, problem=Problem("no single sequence", "target"))
         sequence, place = match.only.id, f" in {match.only.label}"
     # A person waits for one page; a longer list must not delay other people's answers.
-    limit, leads, more = context.limit or PAGE, list[Any](), False
+    limit, more = context.limit or PAGE, False
+    leads: list[models.Lead] = []
     urgency = Priority.INTERACTIVE if limit <= PAGE else Priority.NORMAL
     async for page in context.client.iter_pages(
         sequence_id=sequence, status=status, page_size=min(limit, PAGE), priority=urgency
@@ -166,23 +168,20 @@ async def _leads(arguments: Leads, context: CommandContext) -> Result:
     leads = leads[:limit]
     noun = f"{status} lead" if status else "lead"
     count = show_number(len(leads), noun) if leads else f"No {plural(noun)}"
-    card = Card(
-        f"{f'Newest {count}' if more else count}{place}",
-        table=lead_table(leads) if leads else None,
-        footer="There are more. Export them all with `outreach export`." if more else "",
-    )
-    return Result(card, rows=tuple(map(record_of, leads)))
+    footer = "There are more. Export them all with `outreach export`." if more else ""
+    title = f"{f'Newest {count}' if more else count}{place}"
+    return Result(Card(title, table=lead_table(leads), footer=footer), rows=[*map(record_of, leads)])
 
 
 def lead_table(leads: Sequence[models.Lead]) -> Table:
-    rows = (
+    rows = [
         Row(
             (lead.email, lead_name(lead) or None, lead.company, lead.status, lead.id),
             tone=TONES.get(lead.status or "", Tone.UNKNOWN),
         )
         for lead in leads
-    )
-    return Table(columns("Email", "Name", "Company", "Status", "Id"), tuple(rows))
+    ]
+    return Table(columns("Email", "Name", "Company", "Status", "Id"), rows)
 
 
 def lead_name(lead: models.Lead) -> str:
@@ -201,30 +200,22 @@ class Search(NamedTuple):
     """All leads were searched."""
 
 
-async def search(who: str, context: CommandContext, *, sequence_id: str | None = None) -> Search:
+async def search(who: str, context: CommandContext) -> Search:
     """Look for an address, an id or a name; ends with the page that has it.
 
-    The interested leads come first, then those of the sequence, the newest of all, and where these aren't all, the
-    newest of each status.
+    The interested leads come first, then the newest of all, and where these aren't all, the newest of each status.
     """
     from shared.api.pace import Priority
 
-    lists: list[tuple[LeadStatus | None, str | None]] = [(FINAL[0], None), (None, None)]
-    lists += [(status, None) for status in FINAL[1:]]
-    if sequence_id:
-        lists.insert(1, (None, sequence_id))
     seen: set[str] = set()
-    for status, sequence in lists:
-        is_all = not status and not sequence
-        left = context.pages_searched if is_all else PAGES_LIKELY
+    for status in (FINAL[0], None, *FINAL[1:]):
+        left = PAGES_LIKELY if status else context.pages_searched
         urgency = Priority.NORMAL if left > MOST_PAGES_FIRST else Priority.INTERACTIVE
-        async for page in context.client.iter_pages(
-            sequence_id=sequence, status=status, page_size=PAGE, priority=urgency
-        ):
+        async for page in context.client.iter_pages(status=status, page_size=PAGE, priority=urgency):
             left -= 1
             seen.update(lead.id for lead in page.items)
             context.progress(len(seen))
-            complete = is_all and page.next_cursor is None
+            complete = not status and page.next_cursor is None
             leads = tuple(lead for lead in page.items if _is(lead, who))
             if leads or complete:
                 return Search(leads, f"Searched all {len(seen):,} leads.", complete)
@@ -249,19 +240,16 @@ def _not_found(who: str, result: Search) -> Result:
 
 
 def _several(who: str, leads: Sequence[models.Lead], action: type[OnLead]) -> Card:
-    """Which of them is meant."""
-    is_removal = action is Remove
-    tone = Tone.BAD if is_removal else Tone.INFO
-    buttons = []
-    for lead in leads[:MOST_BUTTONS]:
-        label = f"Remove {lead.id}" if is_removal else f"Show {lead_name(lead) or lead.id}"
-        buttons.append(Button(clip(label, length=46), action(who=lead.id), tone=tone))
+    """The question which of them is meant."""
+    verb, is_removal = action.verb.capitalize(), action is Remove
     return Card(
         f"{len(leads)} leads match “{clip(who)}”",
-        tone=Tone.WARN if is_removal else Tone.INFO,
-        text=(f"{NOTHING_CHANGED} Which one?" if is_removal else "",),
+        tone=Tone.WARN,
+        text=(f"{NOTHING_CHANGED} Which one?" if is_removal else "Which one?",),
         table=lead_table(leads),
-        buttons=tuple(buttons),
+        buttons=[
+            Button(f"{verb} {clip(lead.id, length=40)}", action(who=lead.id)) for lead in leads[:MOST_BUTTONS]
+        ],
     )
 
 
@@ -274,19 +262,16 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
     from shared.text.quotations import without_quotation
 
     who = arguments.who
-    reply = await _last_reply(who, context) if "@" in who else None
-    name = reply.event.sequence if reply else None
-    home = (await context.find_sequence((name,))).only if name else None
-    result = await search(who, context, sequence_id=home.id if home else None)
+    result = await search(who, context)
     if len(result.leads) > 1:
-        return Result(_several(who, result.leads, Lead), rows=tuple(map(record_of, result.leads)))
+        return Result(_several(who, result.leads, Lead), rows=[*map(record_of, result.leads)])
     lead = result.leads[0] if result.leads else None
-    if lead and lead.email and not reply:
-        reply = await _last_reply(lead.email, context)
+    email = (lead.email if lead else who if "@" in who else "") or ""
+    reply = await _last_reply(email, context) if email else None
     # A lead that isn't listed any more may still have written: its reply is shown all the same.
     if lead is None and reply is None:
         return _not_found(who, result)
-    email, words = (lead.email if lead else who) or "", (reply.event.reply if reply else None) or ""
+    words = (reply.event.reply if reply else None) or ""
     facts = [Fact("Email", email, url=answer_link(email, words))] if email else []
     facts += _own_facts(lead) if lead else ()
     links = {}
@@ -306,19 +291,12 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
         buttons.append(Button("Remove", Remove(who=lead.id), tone=Tone.BAD))
     elif reply:
         title = " at ".join(filter(None, (reply.event.lead.name or who, reply.event.lead.company)))
-    card = Card(
-        title,
-        tone=tone,
-        text=() if lead else (result.searched,),
-        facts=tuple(facts),
-        quote=without_quotation(words),
-        buttons=tuple(buttons),
-    )
+    text = () if lead else (result.searched,)
+    card = Card(title, tone=tone, text=text, facts=facts, quote=without_quotation(words), buttons=buttons)
     return Result(card, rows=(record_of(lead),) if lead else ())
 
 
 async def _last_reply(email: str, context: CommandContext) -> Alert | None:
-    from shared.commands.run import read_part
 
     return (await read_part(context.records.last_reply(context.workspace.name, email))).value
 
@@ -442,8 +420,7 @@ async def _remove(arguments: Remove, context: CommandContext) -> Result | Questi
         facts = (*email, *_own_facts(one), *_other_facts(one))
         return replace(question, card=replace(question.card, facts=facts))
     if is_address:
-        missing = _not_found(who, result)
-        return refusal(missing.card, why="not found", argument="who") if context.unseen else missing
+        return _not_found(who, result)
     return _question(who, who, "Only the id is known: the lead isn't among the newest ones.")
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
 
 from shared.commands.base import (
@@ -18,17 +17,17 @@ from shared.commands.base import (
     Choice,
     Data,
     OnSequences,
-    Problem,
     Question,
     Result,
     UsageError,
     Words,
     ask,
-    did_you_mean,
     need_target,
+    read_part,
     refused,
     texts,
 )
+from shared.commands.inboxes import need_inboxes
 from shared.commands.sequences import Sequences, resolve_sequence, sequence_table
 from shared.commands.times import END_WORDS, End, end_mistake, read_end
 from shared.domain.card import Button, Card, Fact, Tone
@@ -37,7 +36,7 @@ from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
     from shared.api.models import Sequence
-    from shared.commands.hold import Tally
+    from shared.commands.hold import Outcome, Tally
     from shared.commands.run import CommandContext
     from shared.records.sequence_changes import Timer
 
@@ -121,19 +120,17 @@ class SetStatus(Act):
 
         if self.until and self.until <= context.now():
             return _is_over(context.show(self.until))
-        change = partial(
-            change_status,
-            status=self.status,
-            context=context,
-            until=self.until,
-            reason=self.reason,
-            keep_longer=self.keep_longer,
-        )
-        return await _result(await change_each(self.targets, change), self, context)
+        tally = await change_each(self.targets, lambda target: change_status(target, self, context))
+        return await _result(tally, self, context)
 
 
 def _is_over(end: str) -> Result:
     return refused(f"{end} has passed", "Nothing was paused.", why="the time has passed", argument="until")
+
+
+def ends_earlier(timer: Timer | None, end: datetime | None) -> bool:
+    """True where a timer ends a pause before `end`; None is never."""
+    return timer is not None and (end is None or timer.due_at < end)
 
 
 # -- what a command line means, and what is asked about it
@@ -148,7 +145,7 @@ class Plan(Data):
     sequences: Many[Sequence]
     revisions: Mapping[str, int] | None
     timers: Mapping[str, Timer]
-    """The ends of timed pauses, by sequence."""
+    """The ends of timed pauses, by sequence; none for a resume."""
     able: Many[Sequence] = ()
     """The sequences whose status would change."""
     timed: Many[Sequence] = ()
@@ -156,10 +153,9 @@ class Plan(Data):
 
     def among(self, sequences: Many[Sequence]) -> Plan:
         """The same change, of some of them."""
-        status, end = self.act.status, self.act.until
-        able = [one for one in sequences if one.status == WAS[status]]
-        paused = [one for one in sequences if status == one.status == "paused" and one.id in self.timers]
-        timed = [one for one in paused if end is None or self.timers[one.id].due_at < end]
+        able = [one for one in sequences if one.status == WAS[self.act.status]]
+        paused = [one for one in sequences if one.status == "paused"]
+        timed = [one for one in paused if ends_earlier(self.timers.get(one.id), self.act.until)]
         return replace(self, sequences=sequences, able=able, timed=timed)
 
     def of(self, sequences: Iterable[Sequence], *others: Target) -> SetStatus:
@@ -176,10 +172,8 @@ class Plan(Data):
         label = f"{self.act.verb.capitalize()} {what}" if able else "Keep paused"
         return Choice(label, self.of([*able, *self.timed]))
 
-    def question(
-        self, title: str, *choices: Choice, text: Iterable[str] = (), is_open: bool = False
-    ) -> Question:
-        """The question about the change, with these sequences."""
+    def question(self, title: str, *choices: Choice, text: str = "", hint: str = "") -> Question:
+        """The question about the change, with these sequences; with a hint, no choice is what the command says."""
         kept, until = show_number(len(self.timed), "paused sequence"), self.until or " until you resume them"
         does = f"They stop sending{until}. Replies still arrive."
         if self.act.status == "active":
@@ -189,41 +183,43 @@ class Plan(Data):
         card = Card(
             title if self.able else f"Keep {kept} paused?",
             tone=Tone.WARN,
-            text=(*text, "" if is_open else does, longer),
+            text=(text, hint or does, longer),
             table=replace(sequence_table(listed[:SHOWN]), total=len(listed)),
         )
-        return Question(card=card, choices=choices, is_open=is_open)
+        return Question(card=card, choices=choices, is_open=bool(hint))
 
 
 async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Question:  # noqa: PLR0911 # a scope each
     """Read the meaning of `pause` or `resume` as a question; most are asked only by a face that asks everything."""
     from shared.commands.hold import read_revisions, read_timers
 
-    act = SetStatus(status="active")
+    act, shown = SetStatus(status="active"), ""
     if isinstance(arguments, Pause):
         end = arguments.end
         until = end.after(context.now(), zone=context.zone)
         if end.until and until is None:
             return _is_over(f"“{end.until}”")
         act = SetStatus(status="paused", until=until, reason=arguments.reason)
+        shown = f" until {context.show(until)}" if until else ""
+    is_pause = act.status == "paused"
     revisions = await read_revisions(context)
-    before = await read_timers(context) if act.status == "paused" else {}
+    before = await read_timers(context) if is_pause else {}
     listed = await context.sequences()
     # One that resumes a sequence meanwhile is gone after the list, and one that is set meanwhile was not there before.
-    after = await read_timers(context) if act.status == "paused" else {}
-    shown = f" until {context.show(act.until)}" if act.until else ""
+    after = await read_timers(context) if is_pause else {}
     plan = Plan(act=act, until=shown, sequences=listed, revisions=revisions, timers={**before, **after})
     plan = plan.among(listed)
     if arguments.ids:
         return _chosen(arguments.ids, plan, context)
-    if not arguments.scope:
+    scope = arguments.scope
+    if not scope:
         return _named(arguments, plan, context)
     if not (plan.able or plan.timed):
         return _nothing_able(act.status)
     plan = replace(plan, act=replace(act, keep_longer=True))
-    if arguments.scope != ALL:
-        return await _of_domain(arguments.scope.removeprefix(DOMAIN), plan, context)
-    if act.status == "active":
+    if scope != ALL:
+        return await _of_domain(scope.removeprefix(DOMAIN), plan, context)
+    if not is_pause:
         return await _resume_all(plan, context)
     return plan.question(f"Pause {show_number(len(plan.able), 'active sequence')}?", plan.choice("all"))
 
@@ -233,10 +229,10 @@ def _named(arguments: OnSequences, plan: Plan, context: CommandContext) -> Resul
     target, is_pause = arguments.target, isinstance(arguments, Pause)
     match = resolve_sequence(plan.sequences, target, greedy=is_pause)
     first, words = target[:1], target[1:] if is_pause else ()
-    if match.only:
-        if match.after:
-            raise _no_end(arguments, (match.only.id,), match.after)
+    if match.only and not match.after:
         return _one(match.only, plan, context)
+    if match.only:
+        raise _no_end(arguments, (match.only.id,), match.after)
     if words and replace(arguments, target=first).scope:
         raise _no_end(arguments, first, words)
     result = match.refusal(arguments)
@@ -264,14 +260,12 @@ def _one(sequence: Sequence, plan: Plan, context: CommandContext) -> Question:
     verb, does = act.verb.capitalize(), "It continues where it stopped."
     if act.status == "paused":
         timer = plan.timers.get(sequence.id)
-        is_shorter = until is not None and (timer is None or until < timer.due_at)
-        if sequence.status == "paused" and (is_shorter or (timer and until is None)):
+        is_longer = timer and until and timer.due_at <= until
+        if sequence.status == "paused" and (timer or until) and not is_longer:
             present = f"until {context.show(timer.due_at)}" if timer else "until resumed"
-            stands = present if timer else "until someone resumes it"
-            wanted = plan.until.strip()
-            text = f"Keep it paused {stands}, or {wanted or 'until someone resumes it'} instead?"
-            button = f"Pause {wanted or 'until resumed'}"
-            question = ask(f"{label} is already paused {stands}", text, label=button, act=act)
+            wanted = plan.until.strip() or "until resumed"
+            title, text = f"{label} is already paused {present}", f"Pause it {wanted} instead?"
+            question = ask(title, text, label=f"Pause {wanted}", act=act)
             return replace(question, no=f"Keep {present}")
         end = f"{plan.until}, then resumes" if until else " until someone resumes it"
         does = f"It stops sending{end}."
@@ -295,20 +289,18 @@ async def _resume_all(plan: Plan, context: CommandContext) -> Question:
     """Ask about the sequences that this program paused; the others are left to an explicit choice."""
     able = plan.able
     changes = await context.records.last_changes(context.workspace.name, [one.id for one in able])
-    own = {name for name, change in changes.items() if change.effect == "paused"}
-    others = plan.of([sequence for sequence in able if sequence.id not in own]).targets
+    own = [one for one in able if (change := changes.get(one.id)) and change.effect == "paused"]
+    others = plan.of([sequence for sequence in able if sequence not in own]).targets
     title = f"Resume {show_number(len(own or able), 'paused sequence')}?"
     if not others:
         return plan.question(title, plan.choice("all"))
-    is_one = len(others) == 1
-    counted = f"{show_number(len(others), 'sequence')} {'was' if is_one else 'were'}"
-    elsewhere = f"{counted} paused elsewhere: {names_of(others)}."
+    elsewhere = f"Paused elsewhere: {names_of(others)}."
     if not own:
-        hint = (elsewhere, "To resume one of them, name it: `resume SEQUENCE`.")
-        return plan.question(title, plan.choice("all"), text=hint, is_open=True)
-    left = f"{elsewhere} {'It stays' if is_one else 'They stay'} paused."
-    these = plan.among([sequence for sequence in able if sequence.id in own])
-    return these.question(title, these.choice("these"), plan.choice("all"), text=(left,))
+        hint = "To resume one of them, name it: `resume SEQUENCE`."
+        return plan.question(title, plan.choice("all"), text=elsewhere, hint=hint)
+    these = plan.among(own)
+    text = f"{elsewhere} {'It stays' if len(others) == 1 else 'They stay'} paused."
+    return these.question(title, these.choice("these"), plan.choice("all"), text=text)
 
 
 async def _of_domain(domain: str, plan: Plan, context: CommandContext) -> Result | Question:
@@ -319,25 +311,20 @@ async def _of_domain(domain: str, plan: Plan, context: CommandContext) -> Result
     these = plan.among([sequence for sequence in plan.sequences if sequence.label.casefold() in folded])
     unknown = "The service doesn't list the sequences of a domain."
     if not these.sequences:
-        domains = {one.domain for one in await context.inboxes() if one.domain}
-        if domains and domain not in domains:
-            text = f"{NOTHING_CHANGED} {did_you_mean(domain, sorted(domains))}"
-            return refused(f"No inbox is on {clip(domain)}", text, why="no such domain", argument="target")
-        none = (f"{unknown} None used it in the last 30 days.", f"To {verb} every sequence: `{verb} all`.")
-        title = f"Which sequences send from {clip(domain)}?"
-        return plan.question(title, plan.choice("all"), text=none, is_open=True)
+        await need_inboxes(domain, context, argument="target")
+        none = f"{unknown} None used it in the last 30 days."
+        title, hint = f"Which sequences send from {clip(domain)}?", f"To {verb} every sequence: `{verb} all`."
+        return plan.question(title, plan.choice("all"), text=none, hint=hint)
     if not (these.able or these.timed):
-        title = f"No {was} sequence is known to send from {domain}"
-        return Result(Card(title, text=(NOTHING_CHANGED,)))
+        return _nothing_able(plan.act.status, f" known to send from {domain}")
     used = f"{unknown} These used it in the last 30 days. Others may use it too."
     more = () if len(these.able) == len(plan.able) else (plan.choice("all"),)
     title = f"{verb.capitalize()} {show_number(len(these.able), f'{was} sequence')} that used {clip(domain)}?"
-    return these.question(title, these.choice("these"), *more, text=(used,))
+    return these.question(title, these.choice("these"), *more, text=used)
 
 
-def _nothing_able(status: Status) -> Result:
-    card = Card(f"No {WAS[status]} sequences", text=(NOTHING_CHANGED,))
-    return Result(card, problem=Problem("nothing to change"))
+def _nothing_able(status: Status, where: str = "") -> Result:
+    return Result(Card(f"No {WAS[status]} sequences{where}", text=(NOTHING_CHANGED,)))
 
 
 # -- what became of it
@@ -345,33 +332,28 @@ def _nothing_able(status: Status) -> Result:
 
 async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Result:
     """The result for the sequences: one by its name, several by their number."""
-    from shared.commands.hold import FORGOTTEN
-    from shared.commands.run import read_part
-
     status, only = act.status, act.targets[0] if len(act.targets) == 1 else None
     changed, extended = tally.of("changed"), tally.of("extended")
     touched, failed = [*changed, *extended], tally.of("failed", "uncertain", "gone")
     note = tally.outcomes[only].note if only else ""
+    if only and not touched and act.reason:
+        touched = [only]  # a reason is a change too
     if only and not touched:
-        if note != FORGOTTEN and not act.reason:
-            other = (Resume if status == "paused" else Pause)(target=(only.id,))
-            button, title = Button(other.verb.capitalize(), other), f"{clip(only.label)} is already {status}"
-            card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=note)
-            return Result(card, rows=_rows([only], status))
-        touched = [only]  # a reason, or an end that no longer counts, is a change too
-    left = leftovers(tally, status) if not only else ()
+        other = (Resume if status == "paused" else Pause)(target=(only.id,))
+        button, title = Button(other.verb.capitalize(), other), f"{clip(only.label)} is already {status}"
+        card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=note)
+        return Result(card, rows=_rows([only], status))
+    left = () if only else leftovers(tally, status)
     if not (touched or failed):
         return Result(Card(f"Nothing left to {act.verb}", text=left))
     until = f" until {context.show(act.until)}" if act.until else ""
     told = changed or touched
-    is_one = len(told) == 1
-    if not told:
-        title = title_of_failures(tally, status)
-    else:
+    title = title_of_failures(tally, status)
+    if told:
         subject = clip(told[0].label) if only else show_number(len(told), "sequence")
-        does = ("is" if is_one else "are") if changed else ("stays" if is_one else "stay")
+        be, stay = ("is", "stays") if len(told) == 1 else ("are", "stay")
         state = f"paused{until}" if status == "paused" else "sending again" if changed else "active"
-        title = f"{subject} {does} {state}"
+        title = f"{subject} {be if changed else stay} {state}"
     facts = [Fact("Reason", act.reason)] if act.reason else []
     resumes = True
     if act.until and told:  # a fact for faces that know each reader's zone
@@ -418,22 +400,20 @@ def names_of(targets: Many[Target]) -> str:
 
 def leftovers(tally: Tally, status: Status) -> tuple[str, ...]:
     """A sentence for each kind of sequence that was not changed."""
-    same, moved, gone = tally.of("already", "kept"), tally.of("moved"), tally.of("gone")
-    failed, uncertain = tally.of("failed"), tally.of("uncertain")
-    not_done = "Not paused" if status == "paused" else "Not sending again"
-    lines = [f"{len(same)} unchanged."] if same else []
-    if moved:
-        lines.append(f"{show_number(len(moved), 'sequence')} changed later and left as is.")
-    if gone:
-        lines.append(f"No longer there: {names_of(gone)}.")
+    failed, not_done = tally.of("failed"), f"Not {'paused' if status == 'paused' else 'sending again'}"
+    unchanged = len(tally.of("already"))
+    lines = [f"{unchanged} unchanged."] if unchanged else []
+    kinds: dict[Outcome, str] = {"moved": "Changed later and left as is: {}.", "gone": "No longer there: {}."}
+    kinds["uncertain"] = "Couldn't confirm: {}. Check `sequences paused`."
+    for kind, text in kinds.items():
+        if of_kind := tally.of(kind):
+            lines.append(text.format(names_of(of_kind)))
     lines += [
         f"{not_done}: {clip(one.label, length=40)}: {tally.outcomes[one].note}"
         for one in failed[:FAILURES_SHOWN]
     ]
     if len(failed) > FAILURES_SHOWN:
         lines.append(f"and {len(failed) - FAILURES_SHOWN} more")
-    if uncertain:
-        lines.append(f"Couldn't confirm: {names_of(uncertain)}. Check `sequences paused`.")
     return tuple(lines)
 
 

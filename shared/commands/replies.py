@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from shared.commands.base import (
     ArgumentError,
@@ -16,13 +16,14 @@ from shared.commands.base import (
     none_left,
     unknown_word,
 )
-from shared.domain.card import Card, Row, Table, Tone, columns
+from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.text.formats import clip, show_number, show_span
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
     from shared.records.replies import OpenReply
 
+UNCLAIMED = "Unclaimed replies"
 LATE_SECONDS = 300
 """Seconds after which an unclaimed reply is late."""
 OPEN_COLUMNS = columns("Waiting", "Lead", "Email", "Company", "Reply", "Sequence", "Message")
@@ -64,8 +65,8 @@ async def _run(arguments: Replies, context: CommandContext) -> Result:
         age = show_span(context.now() - reply.received_at)
         cells = (age, reply.lead, reply.email, reply.company, reply.reply, reply.sequence, reply.permalink)
         rows.append(Row(cells, tone=Tone.INFO if arguments.mine else late_tone(reply, context.now())))
-    table = Table(OPEN_COLUMNS, tuple(rows)) if rows else None
-    return Result(replace(card, table=table), rows=tuple(map(_data, replies)))
+    data = [{**asdict(reply), "received_at": reply.received_at.isoformat()} for reply in replies]
+    return Result(replace(card, table=Table(OPEN_COLUMNS, rows)), rows=data)
 
 
 async def find_replies(asked: Replies, context: CommandContext) -> tuple[Card, Sequence[OpenReply], int]:
@@ -92,13 +93,19 @@ async def find_replies(asked: Replies, context: CommandContext) -> tuple[Card, S
     return Card("No unclaimed replies recorded", tone=Tone.UNKNOWN, text=(why,)), (), 0
 
 
+def unclaimed_fact(count: int, oldest_at: datetime | None, *, is_running: bool, now: datetime) -> Fact:
+    """The unclaimed replies and the age of the oldest; that nobody records replies is not that there are none."""
+    if oldest_at:
+        value = f"{count:,}, the oldest for {show_span(now - oldest_at)}"
+        return Fact(UNCLAIMED, value, tone=Tone.WARN)
+    if is_running:
+        return Fact(UNCLAIMED, "none", tone=Tone.GOOD)
+    return Fact(UNCLAIMED, "none recorded: no bot is running", tone=Tone.UNKNOWN)
+
+
 def late_tone(reply: OpenReply, now: datetime) -> Tone:
     """The tone of an unclaimed reply, by its age."""
     return Tone.BAD if (now - reply.received_at).total_seconds() > LATE_SECONDS else Tone.WARN
-
-
-def _data(reply: OpenReply) -> dict[str, Any]:
-    return {**asdict(reply), "received_at": reply.received_at.isoformat()}
 
 
 COMMAND = Command(

@@ -5,19 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from shared.commands.base import ArgumentError, Arguments, Command, Result, Words, none_left
-from shared.commands.stats import label_of, read_change, sequence_names, total_facts
+from shared.commands.base import ArgumentError, Arguments, Command, Result, Words, none_left, read_part
+from shared.commands.stats import (
+    TIME_TO_CLAIM,
+    label_of,
+    read_change,
+    sequence_names,
+    show_waits,
+    total_facts,
+)
 from shared.commands.times import RANGES, DayRange, range_of, read_period
 from shared.domain.card import Card, Fact, Tone
-from shared.text.formats import show_number, show_span
+from shared.text.formats import show_number
 from shared.text.tokenize import Word
 
 if TYPE_CHECKING:
     from shared.api.models import StatsRow
-    from shared.commands.run import CommandContext, Part
+    from shared.commands.run import CommandContext
     from shared.records.records import PeriodRecords
 
 LONGEST_REPORT_DAYS = 366
@@ -65,23 +72,18 @@ async def _run(arguments: Report, context: CommandContext) -> Result:
     """Read everything concurrently. Raises `OutreachError` for the counts; other parts are gaps."""
     import asyncio
 
-    from shared.commands.run import read_part
     from shared.domain.totals import totals
-    from shared.settings import DEFAULT
 
-    asked, workspace = range_of(arguments.period, context.today), context.workspace.name
+    asked, name = range_of(arguments.period, context.today), context.workspace.name
     spans = _spans(asked)
-    moments = asked.moments(UTC)
     rows, names, counted, domains, change, recorded = await asyncio.gather(
         context.stats(asked.start, asked.end),
         sequence_names(context),
         asyncio.gather(*(context.stats(span.start, span.end) for span in spans)),
         read_part(_domains(context)),
         read_change(asked, context),
-        read_part(_recorded(moments, context)),
+        read_part(context.records.period(name, *asked.moments(UTC), late=FAST_SECONDS)),
     )
-    # Names are shared between sequences, so each row is named by its id where the service gives one.
-    total, busiest = totals(rows), sorted(rows, key=lambda row: -(row.sends or 0))
     gaps = []
     if recorded.error:
         gaps.append(f"Interested replies, incidents and changes are unavailable: {recorded.why}")
@@ -89,16 +91,20 @@ async def _run(arguments: Report, context: CommandContext) -> Result:
         gaps.append(f"Domain health is unavailable: {domains.why}")
     past = recorded.value
     data: dict[str, object] = {
-        "workspace": workspace,
-        "from": asked.start.isoformat(),
-        "to": asked.end.isoformat(),
+        "workspace": name,
+        "from": asked.start,
+        "to": asked.end,
         "complete": not asked.running,
         "made_at": context.now(),
-        "totals": _counts(total),
+        "totals": _counts(totals(rows)),
         "before": _counts(change.before) if change else None,
-        "sequences": [{"group": label_of(row, names), **_counts(row)} for row in busiest],
+        # Names are shared between sequences, so each row is named by its id where the service gives one.
+        "sequences": [
+            {"group": label_of(row, names), **_counts(row)}
+            for row in sorted(rows, key=lambda row: -(row.sends or 0))
+        ],
         "days": [
-            {"from": span.start.isoformat(), "to": span.end.isoformat(), **_counts(totals(row))}
+            {"from": span.start, "to": span.end, **_counts(totals(row))}
             for span, row in zip(spans, counted, strict=True)
         ],
         "median_first_touch_seconds": past and past.touches.median,
@@ -108,11 +114,10 @@ async def _run(arguments: Report, context: CommandContext) -> Result:
         "domains": domains.value,
         "gaps": gaps,
     }
-    whose = "" if workspace == DEFAULT else f" for {workspace}"
-    title = f"Report{whose}, {asked}{', including today so far' if asked.running else ''}"
-    text = (change.text if change else "", *gaps)
-    facts = (*total_facts(total, change), *_facts(past, domains))
-    return Result(Card(title, text=tuple(map(_hide, text)), facts=facts), rows=(_plain(data),))
+    title = f"{context.titled('Report')}, {asked}{', including today so far' if asked.running else ''}"
+    text = [_hide(line) for line in (change.text if change else "", *gaps)]
+    facts = (*total_facts(rows, change), *_facts(past, domains.value))
+    return Result(Card(title, text=text, facts=facts), rows=(_plain(data),))
 
 
 def _spans(asked: DayRange) -> Sequence[DayRange]:
@@ -123,10 +128,6 @@ def _spans(asked: DayRange) -> Sequence[DayRange]:
         spans.append(DayRange(start=start, end=min(start + timedelta(days=length - 1), asked.end)))
         start += timedelta(days=length)
     return spans
-
-
-async def _recorded(moments: tuple[datetime, datetime], context: CommandContext) -> PeriodRecords:
-    return await context.records.period(context.workspace.name, *moments, late=FAST_SECONDS)
 
 
 async def _domains(context: CommandContext) -> Domains:
@@ -145,24 +146,22 @@ async def _domains(context: CommandContext) -> Domains:
     ]
 
 
-def _facts(past: PeriodRecords | None, domains: Part[Domains]) -> Iterable[Fact]:
+def _facts(past: PeriodRecords | None, domains: Domains | None) -> Iterable[Fact]:
     """Time to claim, domains and incidents, in a line each."""
-    values = {"Time to claim": "", "Domains": "", "Incidents": ""}
+    values = {TIME_TO_CLAIM: "", "Domains": "", "Incidents": ""}
     if past:
         waiting = past.replies - past.touches.count
-        left = f", {waiting:,} not claimed yet" if waiting else ""
-        values["Time to claim"] = "no interested replies claimed yet"
-        if past.touches.median is not None:
-            median = show_span(timedelta(seconds=past.touches.median))
-            values["Time to claim"] = f"median {median} of {past.touches.count:,}{left}"
-        counts = (
+        values[TIME_TO_CLAIM] = show_waits(past.touches) + (
+            f", {waiting:,} not claimed yet" if waiting else ""
+        )
+        incidents, changes = (
             show_number(len(past.incidents), "incident"),
             show_number(len(past.changes), "change"),
         )
-        values["Incidents"] = ", ".join(counts)
-    if domains.value is not None:
-        bad = [f"{one['domain']}: {one['text']}" for one in domains.value if one["tone"] is not Tone.GOOD]
-        count = len(domains.value)
+        values["Incidents"] = f"{incidents}, {changes}"
+    if domains is not None:
+        bad = [f"{one['domain']}: {one['text']}" for one in domains if one["tone"] is not Tone.GOOD]
+        count = len(domains)
         healthy = f"{count - len(bad)} of {show_number(count, 'domain')} healthy" if count else "none"
         values["Domains"] = "; ".join((healthy, *bad[:3]))
     for label, value in values.items():
@@ -184,15 +183,13 @@ def _hide(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON has it: times in ISO 8601, spans in seconds, and no address in any text."""
+    """The value as JSON has it: times in ISO 8601, and no address in any text."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
-    if isinstance(value, datetime):
+    if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
     # Reports go to clients: what people wrote in a reason may hold an address of a lead.
     return _hide(value) if isinstance(value, str) else value
 

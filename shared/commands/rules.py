@@ -7,15 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from shared.api.errors import OutreachError
-from shared.commands.base import COMMANDS, NOTHING_CHANGED, Act, Choice, Question, Result, ask, refused
+from shared.commands.base import COMMANDS, Act, Choice, Question, Result, ask, refused
 from shared.commands.guardrails import Guard
 from shared.commands.run import CommandContext
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON, Activity
 from shared.guardrails.evaluate import Firing, backtest, doubt, evaluate, is_on, spans_of
-from shared.guardrails.rule import Action, NamedRule, Rule, Scope, catalog, free_name, parse, subject_key
+from shared.guardrails.rule import Action, NamedRule, Rule, catalog, free_name, parse
 from shared.records.guardrails import ALL, ALL_RULES, StoredRule, Switch
 from shared.store.history import Records
 from shared.text.formats import show_count, show_exact_span, show_number
@@ -29,30 +28,31 @@ STAY = "Sequences that are paused stay paused."
 ALL_SILENT = "No rule posts, suggests or pauses anything until someone turns them on."
 
 
-async def run(arguments: Guard, context: CommandContext) -> Result | Question:
+async def run(arguments: Guard, context: CommandContext) -> Result | Question:  # noqa: PLR0911 # an act each
     """Do what was asked, or ask first."""
-    workspace, name = context.workspace.name, arguments.name
+    workspace, name, act = context.workspace.name, arguments.name, arguments.act
     configured = context.settings.guardrails(workspace) if context.settings else {}
     rules = catalog(configured, await context.records.guardrails.rules(workspace))
-    if arguments.act == "add":
+    if act == "add":
         return await _add(name, parse(arguments.rule), rules, context)
     # Before anything else: a misspelled name must switch nothing.
     if name and name not in rules:
         text = f"Rules: {', '.join(sorted(rules)) or 'none'}."
         return refused(f"No rule is named {name}", text, why="no such rule", argument="name")
-    if arguments.act == "off" and not name:
+    if act == "off" and not name:
         text = f"{show_number(len(rules), 'guardrail')} here. {ALL_SILENT}"
         title = "Turn off all guardrails of all outreach workspaces?"
         return ask(title, text, STAY, label="Turn all off", act=AllOff())
-    until = context.now() + arguments.duration if arguments.duration else None
-    doing = {
-        "list": lambda: _list(rules, context),
-        "test": lambda: _test(name, rules[name].rule if name else parse(arguments.rule), context),
-        "remove": lambda: _remove(rules[name], context),
-        "off": lambda: _turn_off(name, context, until=until),
-        "on": lambda: _turn_on(name, context),
-    }
-    return await doing[arguments.act]()
+    if act == "off":
+        until = context.now() + arguments.duration if arguments.duration else None
+        return await _turn_off(name, context, until=until)
+    if act == "on":
+        return await _turn_on(name, context)
+    if act == "remove":
+        return await _remove(rules[name], context)
+    if act == "test":
+        return await _test(name, rules[name].rule if name else parse(arguments.rule), context)
+    return await _list(rules, context)
 
 
 # -- the list
@@ -94,11 +94,11 @@ async def _list(rules: Mapping[str, NamedRule], context: CommandContext) -> Resu
         show_number(len(facts), "guardrail"),
         tone=Tone.WARN if all_off else Tone.INFO,
         text=(_off_text(all_off, context),) if all_off else (),
-        facts=tuple(facts),
+        facts=facts,
         buttons=(on if all_off else off,),
         footer="guardrails test NAME shows what a rule would have done in the last 30 days.",
     )
-    return Result(card, rows=tuple(rows))
+    return Result(card, rows=rows)
 
 
 def _state(
@@ -132,14 +132,7 @@ async def _add(
     """A rule that pauses without asking is asked about first, with its backtest."""
     name = name or free_name(rule, rules)
     if (taken := rules.get(name)) and taken.source != "shipped":
-        where = "outreach.toml" if taken.source == "settings" else "this workspace"
-        return refused(
-            f"There is already a rule named {name} in {where}",
-            f"It says: {taken.rule}",
-            "Choose another name: guardrails add RULE as NAME",
-            why="the name is taken",
-            argument="name",
-        )
+        return _is_taken(name, f"It says: {taken.rule}")
     # A rule acts in the name of who added it, and so can do no more than that person.
     if rule.action is not Action.TELL and not context.allows(COMMANDS["pause"]):
         text = "A rule that pauses or suggests pausing needs the same permission."
@@ -150,6 +143,11 @@ async def _add(
     tested = await _test(name, rule, context)
     card = replace(tested.card, title=f"Let {name} pause without asking?", tone=Tone.WARN, buttons=())
     return Question(card=card, choices=(Choice("Turn on", act),))
+
+
+def _is_taken(name: str, *text: str) -> Result:
+    title, hint = f"There is already a rule named {name}", "Choose another name: guardrails add RULE as NAME"
+    return refused(title, *text, hint, why="the name is taken", argument="name")
 
 
 class AddRule(Act):
@@ -164,8 +162,7 @@ class AddRule(Act):
         stored = StoredRule(name=name, sentence=self.sentence, added_by=who.id, added_name=who.name)
         # The name was free when it was asked about; someone may have taken it since.
         if not await context.records.guardrails.add_rule(context.workspace.name, stored):
-            title = f"There is already a rule named {name}"
-            return refused(title, why="the name is taken", argument="name")
+            return _is_taken(name)
         does = {
             Action.TELL: "It posts a message.",
             Action.SUGGEST: "It posts a message with a button that pauses.",
@@ -174,7 +171,7 @@ class AddRule(Act):
         card = Card(
             f"Guardrail {name} is on",
             tone=Tone.GOOD,
-            text=(f"Rule: {rule}.", does, *await _missing_sequence(rule, context)),
+            text=(f"Rule: {rule}.", does),
             buttons=(
                 Button("Test it", Guard(act="test", name=name)),
                 Button("Remove", Guard(act="remove", name=name)),
@@ -183,25 +180,11 @@ class AddRule(Act):
         return Result(card, audit=f"guardrail {name}: {rule}", setting=_setting(name))
 
 
-async def _missing_sequence(rule: Rule, context: CommandContext) -> tuple[str, ...]:
-    """A warning where a rule names a sequence that doesn't exist."""
-    if not rule.only or rule.scope is not Scope.SEQUENCE:
-        return ()
-    try:
-        names = [subject_key(one.label) for one in await context.sequences()]
-    except OutreachError:
-        return ()
-    if subject_key(rule.only) in names:
-        return ()
-    return (f"Warning: no sequence is named “{rule.only}”. The rule does nothing until there is one.",)
-
-
 async def _remove(rule: NamedRule, context: CommandContext) -> Result:
     name = rule.name
     if rule.source != "added":
-        is_set = rule.source == "settings"
-        where = "It is in outreach.toml. Remove it there, or" if is_set else "It is built in. To"
-        text = f"{where} turn it off: `guardrails off {name}`."
+        where = "in outreach.toml" if rule.source == "settings" else "built in"
+        text = f"It is {where}. To turn it off: `guardrails off {name}`."
         return refused(f"{name} was not removed", text, why="not added", argument="name")
     await context.records.guardrails.remove_rule(context.workspace.name, name)
     again = Button("Add it again", Guard(act="add", rule=str(rule.rule), name=name))
@@ -214,10 +197,6 @@ async def _turn_off(name: str, context: CommandContext, *, until: datetime | Non
     records, workspace = context.records.guardrails, context.workspace.name
     what = f"Guardrail {name} is" if name else ALL_ARE
     buttons = (Button("Turn on", Guard(act="on", name=name), tone=Tone.GOOD),)
-    # What a person turned off stays off: this would turn it on again at its end.
-    switches = await records.switches(workspace)
-    if until and any(one.rule == name and one.until is None for one in switches):
-        return Result(Card(f"{what} off", text=(NOTHING_CHANGED,), buttons=buttons))
     at, end = context.now().timestamp(), until.timestamp() if until else None
     await records.switch_off(workspace, Switch(rule=name, by=context.actor.name, at=at, until=end))
     state, does = "off", "It does nothing until someone turns it on." if name else ALL_SILENT
@@ -277,42 +256,38 @@ async def _test(name: str, rule: Rule, context: CommandContext) -> Result:
     known = max(start, activity.known_since(metric))
     # In a thread: thirty days of a large account take seconds. Where nothing is known, nothing is replayed.
     firings = await asyncio.to_thread(backtest, rule, activity, start=known, end=end)
-    shown, footer = name or free_name(rule, {}), ""
+    shown, text, footer, span = name or free_name(rule, {}), "", "", f"the last {LOOK_BACK.days} days"
+    if start < known <= end:
+        span = f"the {show_exact_span(timedelta(seconds=end - known))} that are known"
+        footer = f"{metric.capitalize()} before {context.show(moment(known))} are unknown."
+    times = "once" if len(firings) == 1 else f"{len(firings):,} times"
+    title = f"{shown} would {f'have fired {times}' if firings else 'not have fired'} in {span}"
     if known > end:
-        title, said = f"{shown} can't be tested yet", [f"Nothing is known of {metric} yet."]
-    else:
-        times = "once" if len(firings) == 1 else f"{len(firings):,} times"
-        span = f"the last {LOOK_BACK.days} days"
-        if known > start:
-            span = f"the {show_exact_span(timedelta(seconds=end - known))} that are known"
-            footer = f"{metric.capitalize()} before {context.show(moment(known))} are unknown."
-        title = f"{shown} would {f'have fired {times}' if firings else 'not have fired'} in {span}"
-        said = [_prevented(rule, firings)] if firings and rule.action is not Action.TELL else []
-    rows, table_rows = [], []
-    for firing in firings:
-        at = moment(firing.at)
-        row = {
-            "at": at.isoformat(),
+        title, text = f"{shown} can't be tested yet", f"Nothing is known of {metric} yet."
+    elif firings and rule.action is not Action.TELL:
+        text = _prevented(rule, firings)
+    rows = [
+        {
+            "at": moment(firing.at).isoformat(),
             rule.scope.value: firing.label,
             "measured": firing.note,
             "sends_after": firing.sends,
             "bounces_after": firing.bounces,
         }
-        rows.append(row)
-        table_rows.append(Row((context.show(at), firing.label, firing.note), tone=Tone.WARN))
-    table = Table(
-        columns("When", rule.scope.capitalize(), "Measured"),
-        tuple(table_rows[-FIRINGS_SHOWN:][::-1]),
-        total=len(firings),
-    )
+        for firing in firings
+    ]
+    lines = [
+        Row((context.show(moment(firing.at)), firing.label, firing.note), tone=Tone.WARN)
+        for firing in firings[-FIRINGS_SHOWN:][::-1]
+    ]
     card = Card(
         title,
-        text=(f"Rule: {rule}.", *await _missing_sequence(rule, context), *said),
-        table=table if firings else None,
+        text=(f"Rule: {rule}.", text),
+        table=Table(columns("When", rule.scope.capitalize(), "Measured"), lines, total=len(firings)),
         buttons=() if name else (Button("Add this rule", Guard(act="add", rule=str(rule))),),
         footer=footer,
     )
-    return Result(card, rows=tuple(rows))
+    return Result(card, rows=rows)
 
 
 def _prevented(rule: Rule, firings: Iterable[Firing]) -> str:

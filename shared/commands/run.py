@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
@@ -35,7 +36,7 @@ from shared.commands.base import (
 )
 from shared.commands.sequences import Match, resolve_sequence
 from shared.commands.undo import UNDO, UndoChange
-from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.card import Button, Card, Tone
 from shared.domain.roles import Role
 from shared.domain.snapshot import service_day
 from shared.frozen import frozen
@@ -128,6 +129,10 @@ class CommandContext:
     def show(self, at: datetime) -> str:
         """A moment as the reader reads it."""
         return show_time(at, now=self.now(), zone=self.zone)
+
+    def titled(self, what: str) -> str:
+        """`Status`, or `Status of acme` where the workspace has a name."""
+        return what if self.workspace.name == DEFAULT else f"{what} of {self.workspace.name}"
 
     @property
     def today(self) -> date:
@@ -224,9 +229,9 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
     Raises `OutreachError`, `RecordsUnavailable`, `UsageError` and, for a line that names another workspace than the context's,
     `UnknownWorkspace`; `error_card` turns them into cards.
     """
-    named, own = asked.workspace, context.workspace.name
-    if named is not None and named.casefold() != own.casefold():
-        raise UnknownWorkspace(named, known=[own])
+    own = context.workspace.name
+    if asked.workspace and asked.workspace.casefold() != own.casefold():
+        raise UnknownWorkspace(asked.workspace, known=[own])
     command, line = asked.command, asked.line or asked.command.name
     if context.asks_always and asked.changes and not command.asks:
         card = Card(f"{command.summary}?", tone=Tone.WARN, text=(asked.line,))
@@ -236,21 +241,20 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
     # What changes something without asking is never cut off: it may have been carried out.
     if command.asks or not asked.changes:
         doing = _answered_in_time(doing)
-    is_named = named is not None
     try:
-        done = await _recorded(doing, line, context, changes=asked.changes, is_named=is_named)
+        done = await _recorded(doing, line, context, changes=asked.changes)
     except ArgumentError as error:  # of what only the context tells, such as the channel
         raise misused(command, error) from None
     if isinstance(done, Result):
         return done
     if done.asks or context.asks_always:
         return replace(done, line=line)
-    return await carry_out(done.choices[0].act, context, line=line, is_named=is_named)
+    return await carry_out(done.choices[0].act, context, line=line)
 
 
-async def carry_out(act: Act, context: CommandContext, *, line: str = "", is_named: bool = False) -> Result:
+async def carry_out(act: Act, context: CommandContext, *, line: str = "") -> Result:
     """Carry out the answer to a question, or what a button has as data; raises as `run` does."""
-    done = await _recorded(act.carry_out(context), line or act.line, context, changes=True, is_named=is_named)
+    done = await _recorded(act.carry_out(context), line or act.line, context, changes=True)
     assert isinstance(done, Result)
     return done
 
@@ -279,12 +283,7 @@ async def _answered_in_time(doing: Awaitable[Result | Question]) -> Result | Que
 
 
 async def _recorded(
-    doing: Awaitable[Result | Question],
-    line: str,
-    context: CommandContext,
-    *,
-    changes: bool,
-    is_named: bool,
+    doing: Awaitable[Result | Question], line: str, context: CommandContext, *, changes: bool
 ) -> Result | Question:
     """Write the result to the audit, and add the Undo of its changes."""
     records, workspace, failure = context.records, context.workspace.name, None
@@ -297,7 +296,7 @@ async def _recorded(
             raise
         done, failure = Result(Card(""), audit=f"failed: {error}", effect="failed"), error
     if isinstance(done, Question) or not done.audit:
-        return replace(done, card=_in_workspace(done.card, context, is_named=is_named))
+        return replace(done, card=_in_workspace(done.card, context))
     entry = AuditEntry(
         at=context.now(),
         actor=context.actor,
@@ -323,18 +322,15 @@ async def _recorded(
         raise failure
     if number and done.undoable:
         card = replace(card, buttons=(Button(UNDO, UndoChange(change=number)), *card.buttons))
-    return replace(done, number=number, card=_in_workspace(card, context, is_named=is_named))
+    return replace(done, number=number, card=_in_workspace(card, context))
 
 
-def _in_workspace(card: Card, context: CommandContext, *, is_named: bool) -> Card:
+def _in_workspace(card: Card, context: CommandContext) -> Card:
     """The card with its workspace, where there are several."""
-    own = context.workspace.name
-    if not is_named and own == DEFAULT:
-        return card
-    card = with_workspace(card, workspace=own)
-    if context.settings is not None and len(context.settings.workspaces) > 1:
+    own, all_known = context.workspace.name, context.settings.workspaces if context.settings else ()
+    if len(all_known) > 1:
         card = replace(card, footer=" · ".join(filter(None, (f"Workspace {own}", card.footer))))
-    return card
+    return card if own == DEFAULT and len(all_known) < 2 else with_workspace(card, workspace=own)
 
 
 def with_workspace(card: Card, *, workspace: str) -> Card:
@@ -348,37 +344,11 @@ def with_workspace(card: Card, *, workspace: str) -> Card:
     return replace(card, buttons=buttons)
 
 
-T = TypeVar("T")
-
-
-@frozen
-class Part(Generic[T]):
-    """One part of an answer: its value, or why there is none. One that can't be read is unknown, and hides no other."""
-
-    value: T | None = None
-    error: Exception | None = None
-
-    @property
-    def why(self) -> str:
-        return self.error.message if isinstance(self.error, OutreachError) else str(self.error)
-
-    def unknown(self, label: str) -> Fact:
-        return Fact(label, f"unknown: {self.why}", tone=Tone.UNKNOWN)
-
-
-async def read_part(reading: Awaitable[T]) -> Part[T]:
-    """Read it; a failure of the service or the records is kept as such."""
-    try:
-        return Part(value=await reading)
-    except (OutreachError, RecordsUnavailable) as error:
-        return Part(error=error)
-
-
 # A question as text, for a face that keeps it until it is answered.
 
 ROOT = __name__.partition(".commands.")[0]
 """The package in which acts are looked for."""
-_ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}
+_adapter = cache(TypeAdapter[Any])
 
 
 def write_question(question: Question) -> str:
@@ -408,9 +378,3 @@ def _read_act(named: str, data: Any) -> Act:
         raise ValueError(f"{named} is not an act")  # noqa: TRY004 # of what was kept
     act: Act = _adapter(kind).validate_python(data)
     return act
-
-
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
-    if kind not in _ADAPTERS:
-        _ADAPTERS[kind] = TypeAdapter(kind)
-    return _ADAPTERS[kind]

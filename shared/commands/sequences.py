@@ -21,6 +21,7 @@ from shared.commands.base import (
     Words,
     nearest_of,
     one_of,
+    read_part,
     refusal,
 )
 from shared.commands.times import END_WORDS, read_end
@@ -78,7 +79,6 @@ async def _paused(listed: Many[Sequence], context: CommandContext) -> Result:
     """List who paused each, why, and until when; a pause made elsewhere, or long ago, has no known author."""
     from shared.api.models import as_dict
     from shared.commands.hold import read_timers
-    from shared.commands.run import read_part
 
     ids = [sequence.id for sequence in listed]
     changes = await read_part(context.records.last_changes(context.workspace.name, ids))

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from shared.api.words import GROUPINGS, Grouping
-from shared.commands.base import ArgumentError, Arguments, Command, Result, Words, none_left, unknown_word
+from shared.commands.base import (
+    ArgumentError,
+    Arguments,
+    Command,
+    Result,
+    Words,
+    none_left,
+    read_part,
+    unknown_word,
+)
 from shared.commands.replies import LATE_SECONDS
 from shared.commands.times import RANGES, DayRange, named_range, range_of, read_period
 from shared.domain.card import Button, Card, Fact, Row, Table, columns, number
+from shared.records.replies import Waits
 from shared.text.formats import show_count, show_number, show_rate, show_span
 
 if TYPE_CHECKING:
     from shared.api.models import StatsRow
-    from shared.api.pace import Priority
     from shared.commands.run import CommandContext
-    from shared.records.replies import Waits
 
 PERSON: Literal["person"] = "person"
 STATS_GROUPS: tuple[Grouping | Literal["person"], ...] = (*GROUPINGS, PERSON)
@@ -52,8 +60,8 @@ class Stats(Arguments):
     @classmethod
     def read(cls, words: Words) -> Self:
         given = cls()
-        if words and words[0].is_one_of("by"):
-            words = words[1:]
+        if (at := next((at for at, word in enumerate(words) if word.is_one_of("by")), None)) is not None:
+            words = (*words[at + 1 :], *words[:at])  # `7d by inbox` too
             if not words:
                 raise ArgumentError("Group by what?", hint=f"Choose from: {', '.join(STATS_GROUPS)}.")
         if words and words[0].text[:1].isalpha() and not named_range(words):
@@ -81,28 +89,35 @@ async def _run(arguments: Stats, context: CommandContext) -> Result:
     if by == PERSON:
         return await _by_person(arguments.period, context)
     asked = range_of(arguments.period, context.today)
-    rows, change = await asyncio.gather(context.stats(*asked.asked, by=by), read_change(asked, context))
+    rows, change = await asyncio.gather(
+        context.stats(asked.start, asked.end, by=by), read_change(asked, context)
+    )
     names = await sequence_names(context) if by == "sequence" else {}
     # Ten thousand inboxes take most of a second, so not on an event loop.
-    return await asyncio.to_thread(_result, rows, change, names, by=by, asked=asked, context=context)
+    lines, text, data = await asyncio.to_thread(_lines, rows, names, by)
+    # Which days are counted is said where the reader's own day is another than the service's.
+    if context.local_day != asked.today:
+        text.append(f"{asked}. For the service, today is {asked.today:%-d %B}.")
+    card = Card(
+        f"Stats by {by}, {asked.name}",
+        text=text,
+        facts=total_facts(rows, change) if rows else (),
+        table=Table(COLUMNS, lines),
+        buttons=_others(by, asked),
+        footer=change.text if rows and change else "",
+    )
+    return Result(card, rows=data)
 
 
-def _result(
-    rows: Sequence[StatsRow],
-    change: Change | None,
-    names: Mapping[str, str],
-    *,
-    by: Grouping,
-    asked: DayRange,
-    context: CommandContext,
-) -> Result:
+def _lines(
+    rows: Iterable[StatsRow], names: Mapping[str, str], by: Grouping
+) -> tuple[list[Row], list[str], list[Mapping[str, object]]]:
+    """The table, the verdict, and the data."""
     from shared.api.models import as_dict
     from shared.domain import evidence
-    from shared.domain.totals import totals
 
-    rows = sorted(rows, key=lambda row: (-(row.positive_replies or 0), -(row.sends or 0), row.group))
-    lines, data, rates = [], [], []
-    for row in rows:
+    lines, data, rates = [], list[Mapping[str, object]](), []
+    for row in sorted(rows, key=lambda row: (-(row.positive_replies or 0), -(row.sends or 0), row.group)):
         sends, replies, positive = row.sends, row.replies, row.positive_replies
         label = label_of(row, names)
         # A bare number or letter says what it counts: `Step 1`.
@@ -113,19 +128,8 @@ def _result(
         rates.append((label, evidence.rate_of(positive, sends)))
     # A later step reaches only people who haven't replied: steps can't be compared.
     contest = evidence.contest(rates) if by != "step" else None
-    text = [f"Positive replies: {contest}." if contest else "" if rows else "No activity in this period."]
-    # Which days are counted is said where the reader's own day is another than the service's.
-    if context.local_day != asked.today:
-        text.append(f"{asked}. For the service, today is {asked.today:%-d %B}.")
-    card = Card(
-        f"Stats by {by}, {asked.name}",
-        text=tuple(text),
-        facts=total_facts(totals(rows), change) if rows else (),
-        table=Table(COLUMNS, tuple(lines)) if rows else None,
-        buttons=_others(by, asked),
-        footer=change.text if rows and change else "",
-    )
-    return Result(card, rows=tuple(data))
+    verdict = f"Positive replies: {contest}." if contest else ""
+    return lines, [verdict if lines else "No activity in this period."], data
 
 
 def _others(by: Grouping | Literal["person"], asked: DayRange) -> tuple[Button, ...]:
@@ -168,35 +172,30 @@ class Change(NamedTuple):
 
 async def read_change(asked: DayRange, context: CommandContext) -> Change | None:
     """Compare the full days of a range; None if that can't be read, isn't fully known, or nothing was sent before."""
-    from shared.api.pace import Priority
-    from shared.commands.run import read_part
-
     if asked.full is None or asked.end > asked.today:
         return None
-    change = (await read_part(compare(asked.full, context, priority=Priority.INTERACTIVE))).value
+    change = (await read_part(compare(asked.full, context))).value
     return change if change and change.is_known and change.before.sends else None
 
 
-async def compare(days: DayRange, context: CommandContext, *, priority: Priority) -> Change:
+async def compare(days: DayRange, context: CommandContext) -> Change:
     """The counts of full days and of those before."""
     import asyncio
 
     from shared.domain.snapshot import is_known_from
     from shared.domain.totals import totals
 
-    client, before = context.client, days.before
+    before = days.before
     now, past, is_known = await asyncio.gather(
-        client.stats(start=days.start, end=days.end, priority=priority),
-        client.stats(start=before.start, end=before.end, priority=priority),
-        is_known_from(client, before.start, priority=priority),
+        context.stats(days.start, days.end),
+        context.stats(before.start, before.end),
+        is_known_from(context.client, before.start),
     )
     return Change(now=totals(now), before=totals(past), days=days, is_known=is_known)
 
 
 async def sequence_names(context: CommandContext) -> Mapping[str, str]:
     """Id of a sequence to name, since a group may be either; a name that is shared comes with the id."""
-    from shared.commands.run import read_part
-
     listed = (await read_part(context.sequences())).value or ()
     count = Counter(sequence.label.casefold() for sequence in listed)
     names = {}
@@ -212,19 +211,22 @@ def label_of(row: StatsRow, names: Mapping[str, str]) -> str:
     return next((names[name] for name in ids if name in names), row.group)
 
 
-def total_facts(total: StatsRow, change: Change | None) -> tuple[Fact, ...]:
+def total_facts(rows: Iterable[StatsRow], change: Change | None) -> list[Fact]:
     """The four counts with their rates, and with their changes where these are clear."""
-    facts = []
+    from shared.domain.totals import totals
+
+    total, facts = totals(rows), []
     for label, name in COUNTED.items():
         count = getattr(total, name)
         share = f" ({_rate(count, total.sends)})" if name != "sends" and count and total.sends else ""
         moved = change.of(name) if change else ""
         facts.append(Fact(label, f"{show_count(count)}{share}{f', {moved}' if moved else ''}"))
-    return tuple(facts)
+    return facts
 
 
 # -- by person: from a reply to its claim
 
+TIME_TO_CLAIM = "Time to claim"
 PERSON_COLUMNS = columns(
     "Person",
     number("Claims"),
@@ -237,8 +239,6 @@ PERSON_COLUMNS = columns(
 
 async def _by_person(period: str, context: CommandContext) -> Result:
     """Everyone who claimed or marked done in the period, and of several, all together."""
-    from shared.records.replies import Waits
-
     asked = range_of(period, context.local_day)
     records, name, span = context.records, context.workspace.name, asked.moments(context.zone)
     claims = {one.name: one for one in await records.claim_times(name, *span, by="person", late=LATE_SECONDS)}
@@ -249,32 +249,38 @@ async def _by_person(period: str, context: CommandContext) -> Result:
     lines, data = [], []
     for one in people:
         count = done.get(one.name, 0)
-        lines.append(Row((f"@{one.name}", *_waits(one), count)))
+        lines.append(_person(f"@{one.name}", one, count))
         in_time = one.in_time / one.count if one.count else None
         waits = {"median_seconds": one.median, "p90_seconds": one.p90, "within_5_minutes": in_time}
         data.append({"person": one.name, "claims": one.count, **waits, "done": count})
-    whole = (*_waits(total), sum(done.values()))
-    if people[1:]:
-        lines.append(Row(("All", *whole)))
-    counted = show_number(total.count, "claim") if total.count else "no claims"
-    value = f"{counted}, median {whole[1]}, {whole[3]} within 5 min, {whole[4]} done"
+    whole = _person("All", total, sum(done.values()))
+    value = f"{show_waits(total)}, {whole.cells[4]} within 5 min, {whole.cells[5]} done"
     none = "No interested replies were claimed or marked done in this period."
     card = Card(
         f"Stats by person, {asked.name}",
-        text=("" if people else none,),
-        facts=(Fact("Time to claim", value),) if people else (),
-        table=Table(PERSON_COLUMNS, tuple(lines)) if people else None,
+        text=() if people else (none,),
+        facts=[Fact(TIME_TO_CLAIM, value)] if people else (),
+        table=Table(PERSON_COLUMNS, [*lines, whole] if people[1:] else lines),
         buttons=_others(PERSON, asked),
     )
-    return Result(card, rows=tuple(data))
+    return Result(card, rows=data)
 
 
-def _waits(waits: Waits) -> tuple[int, str, str, str]:
-    spans = [
-        show_rate(None) if seconds is None else show_span(timedelta(seconds=seconds))
-        for seconds in (waits.median, waits.p90)
-    ]
-    return waits.count, spans[0], spans[1], show_rate(waits.in_time / waits.count if waits.count else None)
+def _person(label: str, waits: Waits, done: int) -> Row:
+    share = waits.in_time / waits.count if waits.count else None
+    spans = (_wait(waits.median), _wait(waits.p90))
+    return Row((label, waits.count, *spans, show_rate(share), done))
+
+
+def _wait(seconds: float | None) -> str:
+    return show_rate(None) if seconds is None else show_span(timedelta(seconds=seconds))
+
+
+def show_waits(waits: Waits) -> str:
+    """`12 claims, median 3 min`."""
+    if not waits.count:
+        return "no claims"
+    return f"{show_number(waits.count, 'claim')}, median {_wait(waits.median)}"
 
 
 COMMAND = Command(

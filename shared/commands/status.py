@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shared.commands.base import COMMANDS, Arguments, Command, Problem, Result
+from shared.commands.base import COMMANDS, Arguments, Command, Part, Problem, Result, read_part
+from shared.commands.replies import unclaimed_fact
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.text.formats import show_count, show_number, show_span
+from shared.text.formats import UNKNOWN, plural, show_count, show_number, show_span
 
 if TYPE_CHECKING:
     from shared.api.models import Inbox, StatsRow
     from shared.api.models import Sequence as Campaign
-    from shared.commands.run import CommandContext, Part
+    from shared.commands.run import CommandContext
     from shared.domain.workspace_verdict import WorkspaceVerdict
     from shared.domain_health.report import DomainReport
     from shared.records.audit import Absence
@@ -56,63 +56,53 @@ class Overview(NamedTuple):
 async def _run(_: Status, context: CommandContext) -> Result:
     from shared.domain.health import worst
     from shared.domain.workspace_verdict import judge
-    from shared.settings import DEFAULT
 
     # One look at everything at once: each part has its own error, and a slow one delays no other.
     seen = await _look(context)
     verdict = judge(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
     dns = _dns(seen, verdict, context)
-    facts = (
-        *_service(seen, verdict),
-        *dns,
-        _today(seen.today),
-        *_alerts(seen, context),
-        *_away(seen, context),
-        *_budget(context),
-        *((Fact("Bot", NO_BOT, tone=Tone.WARN),) if seen.bot.value is False else ()),
-        *(Fact("Bot", problem, tone=Tone.BAD) for problem in context.problems()),
-    )
+    facts = [*_service(seen, verdict), *dns, _today(seen.today), *_alerts(seen, context)]
+    if absences := seen.absences.value:
+        shown = (
+            f"@{one.name} until {context.show(one.until) if one.until else 'they are back'}"
+            for one in absences
+        )
+        facts.append(Fact("Away", ", ".join(shown)))
+    facts += _budget(context)
+    if seen.bot.value is False:
+        facts.append(Fact("Bot", NO_BOT, tone=Tone.WARN))
+    facts += (Fact("Bot", problem, tone=Tone.BAD) for problem in context.problems())
     # DNS that nobody has checked yet makes nothing else unknown.
     judged = [fact for fact in facts if not (fact in dns and fact.tone is Tone.UNKNOWN)]
     troubled = [domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
-    rows = (Row((one.domain, "; ".join(one.reasons)), tone=one.tone) for one in troubled[:DOMAINS_SHOWN])
-    table = Table(columns("Domain", "State"), tuple(rows), total=len(troubled))
-    links = (("Sequences", "sequences"), ("Domains", "domains"), ("Replies", "replies"), ("Stats", "stats"))
-    return Result(
-        Card(
-            "Status" if context.workspace.name == DEFAULT else f"Status of {context.workspace.name}",
-            tone=worst(one.tone for one in judged if one.tone is not Tone.INFO),
-            facts=facts,
-            table=table if troubled else None,
-            buttons=tuple(Button(label, COMMANDS[name].arguments()) for label, name in links),
-            footer=f"As of {context.show(context.now())}",
-        ),
-        rows=(_data(seen, verdict, context),),
-        problem=Problem("the service is unreachable") if len(seen.service_errors) == 3 else None,
+    rows = [Row((one.domain, "; ".join(one.reasons)), tone=one.tone) for one in troubled[:DOMAINS_SHOWN]]
+    links = ("sequences", "domains", "replies", "stats")
+    card = Card(
+        context.titled("Status"),
+        tone=worst(one.tone for one in judged if one.tone is not Tone.INFO),
+        facts=facts,
+        table=Table(columns("Domain", "State"), rows, total=len(troubled)),
+        buttons=[Button(name.capitalize(), COMMANDS[name].arguments()) for name in links],
+        footer=f"As of {context.show(context.now())}",
     )
+    is_down = len(seen.service_errors) == 3
+    problem = Problem("the service is unreachable") if is_down else None
+    return Result(card, rows=(_data(seen, verdict, context),), problem=problem)
 
 
 async def _look(context: CommandContext) -> Overview:
     import asyncio
 
-    from shared.commands.run import read_part
     from shared.domain.totals import totals
 
     async def today() -> StatsRow:
         return totals(await context.stats(context.today, context.today))
 
-    records = context.records
-    service, recorded = await asyncio.gather(
-        asyncio.gather(read_part(context.sequences()), read_part(context.inboxes()), read_part(today())),
-        asyncio.gather(
-            read_part(records.summary(context.workspace.name)),
-            read_part(records.bot_is_running()),
-            read_part(records.domains.reports()),
-            read_part(records.turns.absences()),
-        ),
-    )
-    parts = (*service, *recorded)
-    return Overview(*parts)
+    records, parts = context.records, list[Awaitable[Any]]()
+    parts += (context.sequences(), context.inboxes(), today())
+    parts += (records.summary(context.workspace.name), records.bot_is_running())
+    parts += (records.domains.reports(), records.turns.absences())
+    return Overview(*await asyncio.gather(*map(read_part, parts)))
 
 
 def _service(seen: Overview, verdict: WorkspaceVerdict) -> Iterator[Fact]:
@@ -151,14 +141,13 @@ def _today(part: Part[StatsRow]) -> Fact:
         return part.unknown("Today")
     # Without rates: a day's replies answer the sends of days before.
     now = part.value
-    counts = (
-        (now.sends, "send", "sends"),
-        (now.replies, "reply", "replies"),
-        (now.positive_replies, "positive", "positive"),
-        (now.meetings, "meeting", "meetings"),
+    counts = {"send": now.sends, "reply": now.replies, "meeting": now.meetings}
+    counted = [
+        f"{UNKNOWN} {plural(noun)}" if n is None else show_number(n, noun) for noun, n in counts.items()
+    ]
+    return Fact(
+        "Today", ", ".join((*counted[:2], f"{show_count(now.positive_replies)} positive", counted[2]))
     )
-    counted = (f"{show_count(count)} {one if count == 1 else many}" for count, one, many in counts)
-    return Fact("Today", ", ".join(counted))
 
 
 def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:
@@ -167,11 +156,10 @@ def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:
     if known is None:
         yield seen.alerts.unknown("Alerts")
         return
-    if known.unclaimed:
-        value = f"{known.unclaimed:,}{_oldest(known.oldest_unclaimed_at, now)}"
-        yield Fact("Unclaimed replies", value, tone=Tone.WARN)
-    elif seen.bot.value is False:
-        yield Fact("Unclaimed replies", "none recorded", tone=Tone.UNKNOWN)
+    unclaimed, oldest = known.unclaimed, known.oldest_unclaimed_at
+    fact = unclaimed_fact(unclaimed, oldest, is_running=seen.bot.value is not False, now=now)
+    if fact.tone is not Tone.GOOD:
+        yield fact
     counts = (
         (known.dead, "undeliverable"),
         (known.uncertain, "uncertain: being looked up in Slack"),
@@ -179,7 +167,9 @@ def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:
         (known.held, "held until quiet hours end"),
         (known.unreadable, "unreadable deliveries"),
     )
-    waiting = [f"{known.waiting} waiting{_oldest(known.oldest_waiting_at, now)}"] if known.waiting else []
+    at = known.oldest_waiting_at
+    oldest_for = f", the oldest for {show_span(now - at)}" if at else ""
+    waiting = [f"{known.waiting} waiting{oldest_for}"] if known.waiting else []
     waiting += [f"{count} {word}" for count, word in counts if count]
     if waiting:
         is_stuck, is_odd = known.dead or known.unsure, known.uncertain or known.unreadable
@@ -199,19 +189,6 @@ def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:
         names = ", ".join(f"{show_number(count, 'pause')} in {name}" for name, count in orphaned.items())
         text = f"{names}: not in the settings, so they won't resume. Add the workspace again, or resume them yourself."
         yield Fact("Timed pauses of unknown workspaces", text, tone=Tone.WARN)
-
-
-def _oldest(at: datetime | None, now: datetime) -> str:
-    return f", the oldest for {show_span(now - at)}" if at else ""
-
-
-def _away(seen: Overview, context: CommandContext) -> Iterator[Fact]:
-    if absences := seen.absences.value:
-        ends = {
-            one.name: f"until {context.show(one.until)}" if one.until else "until they are back"
-            for one in absences
-        }
-        yield Fact("Away", ", ".join(f"@{name} {end}" for name, end in ends.items()))
 
 
 def _budget(context: CommandContext) -> Iterator[Fact]:

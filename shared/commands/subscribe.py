@@ -25,11 +25,11 @@ from shared.commands.base import (
     need_channel,
     read_channel,
     refusal,
-    refused,
     write_channel,
 )
+from shared.commands.inboxes import need_inboxes
 from shared.domain.card import Button, Card, Tone
-from shared.text.formats import clip, plural, show_number, show_some
+from shared.text.formats import clip, plural, show_number
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from shared.records.records import Subscription
     from shared.settings import Workspace
 
-MOST_BUTTONS, MOST_IN_A_ROW, MOST_WORKSPACES, MOST_LINES = 5, 3, 6, 15
+MOST_BUTTONS, MOST_IN_A_ROW, MOST_LINES = 5, 3, 15
 
 
 class EventsInChannel(InChannel):
@@ -142,60 +142,44 @@ def _read_events(text: str) -> tuple[str, ...]:
 
 
 class Line(Data):
-    """One subscription of a channel, and its source."""
+    """One subscription of a channel."""
 
     workspace: str
     subscription: Subscription
-    origin: str = "subscribe"
     place: str = ""
-    """The setting to change; empty if a command undoes it."""
+    """The setting to change; empty if a command ends it."""
     mention: str = ""
 
     @property
     def filter(self) -> str:
         return " · ".join(filter(None, (self.subscription.sequence, self.subscription.inbox)))
 
-    @property
-    def group(self) -> tuple[object, ...]:
-        """The common part of lines that are told together: all but the event and, in settings, the workspace."""
-        one, own = self.subscription, "" if self.place else self.workspace
-        return (own, one.sequence, one.inbox, one.condensed, self.origin, self.place, self.mention)
 
-
-async def list_sources(context: CommandContext, channel: str) -> tuple[Line, ...]:
+async def list_sources(context: CommandContext, channel: str) -> Sequence[Line]:
     """All of a channel's subscriptions, in all workspaces. Raises `RecordsUnavailable`."""
     lines: list[Line] = []
     for workspace in list_workspaces(context):
         name = workspace.name
         typed = await context.records.subscriptions(name, channel)
         asked = [*(Line(workspace=name, subscription=one) for one in typed)]
-        asked += _rules(context, workspace, channel)
+        asked += _rules(context, name, channel)
         lines += (*asked, *_unasked(workspace, channel, context, [one.subscription for one in asked]))
-    return tuple(lines)
+    return lines
 
 
 def list_workspaces(context: CommandContext) -> Sequence[Workspace]:
     return tuple(context.settings.workspaces.values()) if context.settings else (context.workspace,)
 
 
-def _rules(context: CommandContext, workspace: Workspace, channel: str) -> list[Line]:
+def _rules(context: CommandContext, workspace: str, channel: str) -> Iterable[Line]:
     """The subscriptions that the rules of `[routes]` give a channel."""
     settings = context.settings
-    if settings is None:
-        return []
-    file = settings.file.name if settings.file else "the settings"
-    return [
-        Line(
-            workspace=workspace.name,
-            subscription=subscription,
-            origin=file,
-            place=f"in {file}: [[routes.rules]] no. {number}",
-            mention=rule.mention,
-        )
-        for number, rule in enumerate(settings.routes.rules, start=1)
-        if rule.channel == channel and rule.concerns(workspace.name)
-        for subscription in rule.subscriptions
-    ]
+    for number, rule in enumerate(settings.routes.rules if settings else (), start=1):
+        if settings and rule.channel == channel and rule.concerns(workspace):
+            file = settings.file.name if settings.file else "the settings"
+            place = f"in {file}: [[routes.rules]] no. {number}"
+            for one in rule.subscriptions:
+                yield Line(workspace=workspace, subscription=one, place=place, mention=rule.mention)
 
 
 def _unasked(
@@ -205,19 +189,16 @@ def _unasked(
     from shared.records.records import Subscription
     from shared.settings import DEFAULT
 
-    fallback = context.settings.routes.fallback if context.settings else None
-    if channel != (workspace.alert_channel or fallback):
-        return
-    origin, place = "fallback channel", "[routes] fallback"
+    place = "[routes] fallback"
     if workspace.alert_channel:
         is_only = workspace.name == DEFAULT
-        origin = "alert channel"
         place = "OUTREACH_ALERT_CHANNEL" if is_only else "alert_channel of the workspace"
-    for kind in POSTED_AT_ONCE:
+    fallback = context.settings.routes.fallback if context.settings else None
+    for kind in POSTED_AT_ONCE if channel == (workspace.alert_channel or fallback) else ():
         whole = [one for one in asked if one.event in {kind, "*"} and not (one.sequence or one.inbox)]
         condensed = bool(whole) and all(one.condensed for one in whole)
         own = Subscription(channel=channel, event=kind, condensed=condensed)
-        yield Line(workspace=workspace.name, subscription=own, origin=origin, place=f"the setting {place}")
+        yield Line(workspace=workspace.name, subscription=own, place=f"the setting {place}")
 
 
 async def _whole_set(title: str, context: CommandContext, channel: str, *, is_public: bool = True) -> Result:
@@ -227,29 +208,27 @@ async def _whole_set(title: str, context: CommandContext, channel: str, *, is_pu
     """
     from shared.commands import render
 
-    lines, count = await list_sources(context, channel), len(list_workspaces(context))
-    groups: dict[tuple[object, ...], list[Line]] = {}
+    lines, is_one = await list_sources(context, channel), len(list_workspaces(context)) == 1
+    groups: dict[Line, dict[str, None]] = {}  # lines that differ by their event alone are told together
     for line in lines:
-        groups.setdefault(line.group, []).append(line)
+        common = replace(line, subscription=replace(line.subscription, event=""))
+        groups.setdefault(common, {})[line.subscription.event] = None
     text, buttons = [], []
-    for members in groups.values():
-        line, one = members[0], members[0].subscription
-        events = tuple(dict.fromkeys(member.subscription.event for member in members))
-        workspaces = [*dict.fromkeys(member.workspace for member in members)]
+    for line, kinds in groups.items():
+        one, events, where = line.subscription, tuple(kinds), "" if is_one else line.workspace
         parts = (
             f"only for {line.filter}" if line.filter else "",
-            f"in {show_some(workspaces, MOST_WORKSPACES)}" if len(workspaces) < count else "",
+            f"in {where}" if where else "",
             "condensed" if one.condensed else "",
             f"mentions {await context.display_name(line.mention)}" if line.mention else "",
         )
         gets, how = name_events(events), ", ".join(filter(None, parts))
         told = f"{gets[:1].upper()}{gets[1:]}{f': {how}' if how else ''}."
-        back = Unsubscribe(events=events, sequence=one.sequence, inbox=one.inbox, channel=channel)
-        where = line.workspace if count > 1 else ""
         if line.place:
             # Where settings are, and what they are called, is nothing for a whole channel.
             text.append(f"{told} Set by an admin." if is_public else f"{told} To remove: {line.place}")
             continue
+        back = Unsubscribe(events=events, sequence=one.sequence, inbox=one.inbox, channel=channel)
         typed = replace(back, channel=HERE) if channel == context.actor.channel else back
         text.append(f"{told} To remove: {render(typed, workspace=where or None)}")
         words = "all" if {*events} == {*EVENTS} else ", ".join(map(word_of, events))
@@ -261,11 +240,12 @@ async def _whole_set(title: str, context: CommandContext, channel: str, *, is_pu
     if len(buttons) > MOST_IN_A_ROW:
         buttons = [replace(button, menu=True) for button in buttons[:MOST_BUTTONS]]
     always = " Interested replies always go to the alert channel." if context.workspace.alert_channel else ""
-    none = f"This channel has no subscriptions.{always}"
-    rows = (
-        {**asdict(line.subscription), "workspace": line.workspace, "origin": line.origin} for line in lines
-    )
-    return Result(Card(title, text=tuple(text) or (none,), buttons=tuple(buttons)), rows=tuple(rows))
+    rows = [
+        {**asdict(line.subscription), "workspace": line.workspace, "origin": line.place or "subscribe"}
+        for line in lines
+    ]
+    text = text or [f"This channel has no subscriptions.{always}"]
+    return Result(Card(title, text=text, buttons=buttons), rows=rows)
 
 
 def name_events(kinds: Sequence[str]) -> str:
@@ -304,7 +284,7 @@ async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     from shared.records.records import Subscription
 
     records, name, channel = context.records, context.workspace.name, need_channel(arguments, context)
-    sequence, inbox = "", arguments.inbox
+    sequence, inbox, kinds = "", arguments.inbox, arguments.events
     if arguments.sequence:
         match = await context.find_sequence([arguments.sequence])
         if not match.only:
@@ -312,33 +292,27 @@ async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
             return refusal(card, why="no single sequence", argument="sequence")
         sequence = match.only.label
     if inbox:  # a filter that no inbox fits would never let an alert through
-        inboxes = await context.inboxes()
-        names = {text.casefold() for one in inboxes for text in (one.email, one.domain) if text}
-        if names and inbox.casefold() not in names:
-            hint = f"Nothing was subscribed. {did_you_mean(inbox, sorted(names))}"
-            title = f"No inbox matches “{clip(inbox)}”"
-            return refused(title, hint, why="no such inbox", argument="inbox")
+        await need_inboxes(inbox, context, argument="inbox")
     place = await context.need_place(channel)
-    channel, kinds = place.channel, arguments.events
-    wanted = [
-        Subscription(
-            channel=channel, event=kind, sequence=sequence, inbox=inbox, condensed=arguments.condensed
-        )
-        for kind in kinds
-    ]
+    channel = place.channel
+    one = Subscription(
+        channel=channel, event="", sequence=sequence, inbox=inbox, condensed=arguments.condensed
+    )
+    wanted = [replace(one, event=kind) for kind in kinds]
     only, where = " · ".join(filter(None, (sequence, inbox))), mention_channel(channel)
     gets = f"{name_events(kinds)}{f' of {only}' if only else ''}"
     # The same again is an answer for one person, not a message for the channel.
-    if {*wanted} <= {*await records.subscriptions(name, channel)}:  # no news for the channel
+    if {*wanted} <= {*await records.subscriptions(name, channel)}:
         return await _whole_set(f"{where} already gets {gets}", context, channel, is_public=False)
     await records.subscribe(name, wanted)
-    card = (await _whole_set(f"{where} now gets {gets}", context, channel)).card
-    return _changed(replace(card, text=(*card.text, place.note)), channel, ", ".join(kinds))
+    title, what = f"{where} now gets {gets}", ", ".join(kinds)
+    return await _changed(title, what, context, channel, note=place.note)
 
 
-def _changed(card: Card, channel: str, what: str) -> Result:
+async def _changed(title: str, what: str, context: CommandContext, channel: str, *, note: str = "") -> Result:
     """The channel's set after a change of it."""
-    card = replace(card, tone=Tone.GOOD)
+    card = (await _whole_set(title, context, channel)).card
+    card = replace(card, tone=Tone.GOOD, text=(*card.text, note))
     setting = f"subscriptions {channel}"
     return Result(card, audit=f"{channel}: {what}", setting=setting, about=channel)
 
@@ -352,7 +326,7 @@ async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Resul
     if not count:  # no command made it; if the settings did, they have to be changed
         title = f"{where} doesn't have this subscription"
         card = (await _whole_set(title, context, channel, is_public=False)).card
-        rules = _rules(context, context.workspace, channel)
+        rules = _rules(context, name, channel)
         places = sorted({rule.place for rule in rules if _is_meant(rule.subscription, arguments)})
         why = f"It comes from the settings, {' and '.join(places)}. Change it there." if places else ""
         card = replace(card, tone=Tone.WARN, text=(why, *card.text))
@@ -362,17 +336,18 @@ async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Resul
     gone = tuple(dict.fromkeys(one.event for one in ended if one.event not in left))
     removed = f"Removed {show_number(count, 'subscription')} of {where}"
     title = f"{where} no longer gets {name_events(gone)}" if gone else removed
-    return _changed((await _whole_set(title, context, channel)).card, channel, f"{count} ended")
+    return await _changed(title, f"{count} ended", context, channel)
 
 
 def _is_meant(subscription: Subscription, arguments: Unsubscribe) -> bool:
     from shared.text.sanitize import visible
 
-    if {*arguments.events} == {*EVENTS} and not (arguments.sequence or arguments.inbox):
+    given = (arguments.sequence, arguments.inbox)
+    if {*arguments.events} == {*EVENTS} and not any(given):
         return True
-    filters = ((subscription.sequence, arguments.sequence), (subscription.inbox, arguments.inbox))
+    kept = (visible(one).casefold() for one in (subscription.sequence, subscription.inbox))
     return subscription.event in arguments.events and all(
-        visible(kept).casefold() == visible(given).casefold() for kept, given in filters
+        one == visible(other).casefold() for one, other in zip(kept, given, strict=True)
     )
 
 

@@ -248,16 +248,15 @@ def range_of(period: str, today: date) -> DayRange:
     else:
         days = int(period[:-1] or DEFAULT_DAYS)
         start, end, name = today - (days - 1) * day, today, f"last {days} days"
-    return DayRange(start=start, end=end, name=name, given=bool(period), today=today)
+    return DayRange(start=start, end=end, name=name, today=today)
 
 
 class DayRange(Data):
-    """A range of days, both ends included; `given` is False for the service's own 30 days."""
+    """A range of days, both ends included."""
 
     start: date
     end: date
     name: str = ""
-    given: bool = True
     today: date = date.max
     """The day on which it was asked for."""
 
@@ -277,11 +276,6 @@ class DayRange(Data):
         """The same number of days before, on the same weekdays."""
         back = timedelta(weeks=-(-((self.end - self.start).days + 1) // 7))
         return DayRange(start=self.start - back, end=self.end - back)
-
-    @property
-    def asked(self) -> tuple[date, date] | tuple[None, None]:
-        """Both ends or neither, for the client."""
-        return (self.start, self.end) if self.given else (None, None)
 
     def moments(self, zone: tzinfo) -> tuple[datetime, datetime]:
         """The moments at which its first day begins, and its last one has ended."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from shared.commands.base import (
     Act,
     Arguments,
     ChangingCommand,
-    Problem,
     Question,
     Result,
     ask,
@@ -80,8 +79,8 @@ class UndoChange(Act):
 
 async def _run(_: Undo, context: CommandContext) -> Result | Question:
     """Ask about the person's newest change that is not undone: which it was, and what undoing it does."""
-    name, since = context.workspace.name, context.now() - WITHIN
-    entry = await context.records.last_undoable(name, context.actor, since)
+    since = context.now() - WITHIN
+    entry = await context.records.last_undoable(context.workspace.name, context.actor, since)
     if entry is None:
         return not_done(
             "Nothing to undo",
@@ -91,24 +90,21 @@ async def _run(_: Undo, context: CommandContext) -> Result | Question:
         )
     if refusal := _refusal(entry, context):
         return refusal
-    left = _left(entry)
+    left = _left(entry, context)
     labels: dict[str, list[str]] = {}
     for one in sorted(left.values(), key=lambda one: one.status):
         labels.setdefault(_end(one, context), []).append(one.label)
     does = [f"This {'pauses' if end else 'resumes'} {_listed(named)}{end}." for end, named in labels.items()]
-    # The question names only what it will change; what others changed since stays theirs.
-    if len(left) < len(entry.undoable):
-        does.append(_changed_since(entry, context))
     statuses = {one.status for one in left.values()}
-    verb, noun = "Resume" if statuses == {"active"} else "Pause", "sequence"
+    label = f"{'Resume' if 'active' in statuses else 'Pause'} {show_number(len(left), 'sequence')}"
     if len(statuses) > 1:
-        verb, noun = UNDO, "change"
+        label = f"{UNDO} {show_number(len(left), 'change')}"
     command = entry.command
     for name, before in entry.undoable.items():  # a form names sequences by their ids
         command = command.replace(name, before.label)
     title = f"Undo “{clip(command)}” of {context.show(entry.at)}?"
-    label = f"{verb} {show_number(len(left), noun)}"
-    return ask(title, *does, label=label, act=UndoChange(change=entry.number))
+    # The question names only what it will change; what others changed since stays theirs.
+    return ask(title, *does, _left_as_is(entry, context), label=label, act=UndoChange(change=entry.number))
 
 
 def _refusal(entry: AuditEntry, context: CommandContext) -> Result | None:
@@ -119,20 +115,39 @@ def _refusal(entry: AuditEntry, context: CommandContext) -> Result | None:
     for verb, status in (("resume", "active"), ("pause", "paused")):
         if status in statuses and not context.allows(COMMANDS[verb]):
             return refused(f"You don't have permission to {verb} sequences here", NOTHING_CHANGED, why="role")
-    if _left(entry):
+    if _left(entry, context):
         return None
     title, why = "Not undone: it was changed later", "it was changed later"
-    return refused(title, _changed_since(entry, context), NOTHING_CHANGED, why=why)
+    return refused(title, _left_as_is(entry, context), NOTHING_CHANGED, why=why)
 
 
 def _undone_by(who: str) -> Result:
-    card = Card(f"Already undone by {who}", text=(NOTHING_CHANGED,))
-    return Result(card, problem=Problem("undone already"))
+    return not_done(f"Already undone by {who}", NOTHING_CHANGED, why="undone already")
 
 
-def _left(entry: AuditEntry) -> Mapping[str, Before]:
-    """The sequences that nobody has changed since."""
-    return {name: one for name, one in entry.undoable.items() if one.later is None}
+def _left(entry: AuditEntry, context: CommandContext) -> Mapping[str, Before]:
+    """The sequences that nobody has changed since; without those whose former pause would be over by now."""
+    now = context.now().timestamp()
+    return {
+        name: one
+        for name, one in entry.undoable.items()
+        if one.later is None and (one.ends_at is None or one.ends_at > now)
+    }
+
+
+def _left_as_is(entry: AuditEntry, context: CommandContext) -> str:
+    """The other sequences, and how others left them; empty if there are none."""
+    left, told = _left(entry, context), list[str]()
+    for name, before in entry.undoable.items():
+        if name in left:
+            continue
+        how = "its pause would be over"
+        if later := before.later:
+            end = f" until {context.show(moment(later.ends_at))}" if later.ends_at else ""
+            by = f" by {later.by}" if later.by else ""
+            how = f"{'paused' if later.status == 'paused' else 'resumed'}{by}{end}"
+        told.append(f"{clip(before.label, length=40)} ({how})")
+    return f"Left as is: {show_some(told, NAMED)}." if told else ""
 
 
 def _end(before: Before, context: CommandContext) -> str:
@@ -142,69 +157,44 @@ def _end(before: Before, context: CommandContext) -> str:
     return f" until {context.show(moment(before.ends_at))}" if before.ends_at else " without an end"
 
 
-def _listed(labels: list[str]) -> str:
-    return show_some([clip(one, length=40) for one in labels], NAMED)
+def _listed(labels: Sequence[str]) -> str:
+    return show_some([clip(label, length=40) for label in labels], NAMED)
 
 
 async def _take_back(entry: AuditEntry, context: CommandContext) -> Result:
-    """Make each sequence what it was before, under its lock, where it is unchanged."""
+    """Restore each sequence as it was, also the end of its pause."""
     from shared.commands.hold import change_each, change_status
-    from shared.commands.pause import EFFECT, Target, leftovers
+    from shared.commands.pause import EFFECT, SetStatus, Target, leftovers
 
-    left, now = _left(entry), context.now().timestamp()
-    # A pause whose end has passed meanwhile would be resumed at once: it is left alone.
-    due = [name for name, one in left.items() if one.ends_at is not None and one.ends_at <= now]
+    left = _left(entry, context)
 
     async def change(target: Target) -> Changed:
         before = left[target.id]
-        until = moment(before.ends_at)
-        return await change_status(target, before.status, until=until, reason=before.reason, context=context)
+        act = SetStatus(status=before.status, until=moment(before.ends_at), reason=before.reason)
+        return await change_status(target, act, context)
 
-    targets = [
-        Target(id=name, label=one.label, unchanged_since=one.revision)
-        for name, one in left.items()
-        if name not in due
-    ]
+    targets = [Target(id=name, label=one.label, unchanged_since=one.revision) for name, one in left.items()]
     tally = await change_each(targets, change)
     done = {one.id: left[one.id] for one in tally.of("changed", "extended")}
-    status: Status = "paused" if {one.status for one in done.values()} == {"paused"} else "active"
-    text = [*leftovers(tally, status)]
-    if len(left) < len(entry.undoable):
-        text.insert(0, _changed_since(entry, context))
-    if due:
-        names = _listed([left[name].label for name in due])
-        text.insert(0, f"The pause would be over by now: {names}. Nothing was changed there.")
-    failed = bool(tally.of("failed", "uncertain"))
+    statuses = {one.status for one in done.values()}
+    status: Status = "paused" if statuses == {"paused"} else "active"
+    text, failed = (_left_as_is(entry, context), *leftovers(tally, status)), tally.of("failed", "uncertain")
     if not done:
         title, tone = ("Couldn't undo this", Tone.BAD) if failed else ("Nothing left to undo", Tone.WARN)
-        card = Card(title, tone=tone, text=tuple(text))
-        audit = f"failed: {' '.join(text)}" if failed else ""
-        return Result(card, audit=audit, effect="failed" if failed else "")
-    ends = {_end(one, context) for one in done.values()}
-    labels = [one.label for one in done.values()]
+        audit = f"failed: {' '.join(filter(None, text))}" if failed else ""
+        return Result(Card(title, tone=tone, text=text), audit=audit, effect="failed" if failed else "")
+    ends, labels = {_end(one, context) for one in done.values()}, [one.label for one in done.values()]
     what = f"{clip(labels[0])} is" if len(labels) == 1 else f"{show_number(len(labels), 'sequence')} are"
     state = "sending again" if ends == {""} else f"paused again{min(ends)}"
     title = f"{what} {state if len(ends) == 1 else 'as before'}"
     return Result(
-        Card(title, tone=Tone.WARN if failed else Tone.GOOD, text=tuple(text)),
+        Card(title, tone=Tone.WARN if failed else Tone.GOOD, text=text),
         rows=tuple({"id": name, "name": one.label, "status": one.status} for name, one in done.items()),
         audit=f"{title} ({', '.join(done)})",
         effect=EFFECT[status],
         sequences=tuple(done),
         undoes=entry.number,
     )
-
-
-def _changed_since(entry: AuditEntry, context: CommandContext) -> str:
-    """The sequences that are left as they are, and how others left them."""
-    moved: list[str] = []
-    for before in entry.undoable.values():
-        if later := before.later:
-            end = f" until {context.show(moment(later.ends_at))}" if later.ends_at else ""
-            by = f" by {later.by}" if later.by else ""
-            state = "paused" if later.status == "paused" else "resumed"
-            moved.append(f"{clip(before.label, length=40)} ({state}{by}{end})")
-    return f"{show_number(len(moved), 'sequence')} changed later and left as is: {show_some(moved, NAMED)}."
 
 
 COMMAND = ChangingCommand(

@@ -6,6 +6,7 @@ command, as a typed line does, so a click, a key and a typed word go through one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -72,9 +73,13 @@ class Table:
     """Rows under titles. `total` counts all rows when only the first are carried."""
 
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
+    """Kept as a tuple; a card drops a table without rows."""
     _: KW_ONLY
     total: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", tuple(self.rows))
 
 
 class Action(Protocol):
@@ -125,15 +130,15 @@ class Card:
     title: str
     _: KW_ONLY
     tone: Tone = Tone.INFO
-    text: tuple[str, ...] = ()
-    """Paragraphs; an empty one is dropped."""
+    text: Sequence[str] = ()
+    """Paragraphs; an empty one is dropped. It and the other lists are kept as tuples."""
     code: str = ""
     """Text to copy, letter by letter; it stands below the first paragraph."""
-    facts: tuple[Fact, ...] = ()
+    facts: Sequence[Fact] = ()
     quote: str = ""
     """Text from outside, quoted line by line."""
     table: Table | None = None
-    buttons: tuple[Button, ...] = ()
+    buttons: Sequence[Button] = ()
     details: tuple[Fact, ...] = ()
     """Facts that a reader rarely needs: one small line of values, where a face has small letters."""
     footer: str = ""
@@ -143,7 +148,11 @@ class Card:
     """It is posted unasked: the quote stands under the title, where notifications read, and the buttons above the table."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", tuple(filter(None, self.text)))
+        lists = {"text": filter(None, self.text), "facts": self.facts, "buttons": self.buttons}
+        for name, values in lists.items():
+            object.__setattr__(self, name, tuple(values))
+        if self.table and not self.table.rows:
+            object.__setattr__(self, "table", None)
 
     @property
     def summary(self) -> str:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from shared.commands import parse
-from shared.commands.domain import Domain
+from shared.commands.inboxes import Domain
 from shared.domain.card import Tone
 from shared.domain.dns_facts import as_data, dns_fact, dns_facts, dns_overview
 from shared.domain_health.report import (
@@ -91,11 +91,11 @@ async def test_a_paused_domain_names_the_record_that_broke_first(paused: Command
     assert (card.title, card.tone) == ("poor.com is paused", Tone.BAD)
     assert card.text == (
         "SPF: 2 records, and only one is allowed, since 12:30 UTC, before it was paused.",
-        "The service paused it 13:30 UTC: bounce rate 9.0%.",
+        "The service paused it at 13:30 UTC: bounce rate 9.0%.",
         "9.0% of its emails of the last 7 days bounced; above 5%, receivers distrust a domain.",
         f"Next: Merge them into one TXT record at poor.com: {MERGED}",
         (
-            "Next: Verify the addresses in its sequences before you send more, and remove those that bounce. "
+            "Next: verify the addresses in its sequences before you send more, and remove those that bounce. "
             "Let the inboxes rest: each restarts with a small daily limit."
         ),
     )
@@ -165,7 +165,7 @@ async def test_a_healthy_domain_has_no_cause_unless_its_dns_is_broken(harness: C
     card = await harness.say("domain good.com")
     assert (card.title, card.tone) == ("good.com is healthy, but its DNS is broken", Tone.BAD)
     card = await harness.say("domain god.com")
-    assert card.title == "No inboxes send from god.com"
+    assert card.title == "No inbox matches “god.com”"
     assert "Did you mean good.com?" in text(card)
 
 

@@ -73,7 +73,7 @@ async def test_the_digest_compares_with_the_same_weekday(harness: CommandHarness
     assert card.text == ("Compared with Monday 2 March (same weekday).",)
     assert by_label["Sends"] == "4,000"
     assert by_label["New events"] == "20 bounces (▼ 50%), 3 interested replies"
-    assert by_label["Time to claim"] == "median 4 min (3 claims), 20 min before"
+    assert by_label["Time to claim"] == "3 claims, median 4 min"
     assert by_label["Unclaimed replies"] == "1, the oldest for 40 min"
     assert by_label["Domains"].startswith("1 of 4 inboxes bad · 1 of unknown health: poor.com")
 
@@ -116,7 +116,7 @@ async def test_audit_is_in_the_order_of_time_and_refusals_hide_no_change(harness
 async def test_a_filter_that_no_inbox_fits_is_refused_with_the_nearest(harness: CommandHarness) -> None:
     card = await harness.say("subscribe lead.bounced inbox=god.com")
     assert card.title == "No inbox matches “god.com”"
-    assert card.text == ("Nothing was subscribed. Did you mean good.com?",)
+    assert card.text == ("Nothing was changed.", "Did you mean good.com?")
     assert await subscriptions(harness) == []
 
 

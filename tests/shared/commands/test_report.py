@@ -27,7 +27,7 @@ async def test_the_summary_tells_counts_touches_health_and_incidents(harness: Co
     by_label = facts(card)
     assert card.title == "Report, 2 to 8 March"
     assert by_label["Sends"].startswith("4,000")
-    assert by_label["Time to claim"] == "median 4 min of 1, 1 not claimed yet"
+    assert by_label["Time to claim"] == "1 claim, median 4 min, 1 not claimed yet"
     assert by_label["Domains"].startswith("1 of 3 domains healthy")
     assert by_label["Incidents"] == "1 incident, 1 change"
     assert "ada@x.example" not in str(card)

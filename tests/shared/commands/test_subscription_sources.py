@@ -69,11 +69,12 @@ async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
         await say(f"subscribe lead.replied lead.bounced inbox=good.com @{workspace}")
     file, ann = "in outreach.toml: [[routes.rules]]", "U0ANN00001"
     ended = "unsubscribe bounces, replies domain=good.com"
-    assert (await say("subscriptions")).text[:5] == (
+    assert (await say("subscriptions")).text[:6] == (
         f"Bounces and replies: only for good.com, in acme. To remove: {ended} @acme",
-        f"Out-of-office replies: only for Q3 founders. To remove: {file} no. 1",
+        f"Out-of-office replies: only for Q3 founders, in acme. To remove: {file} no. 1",
         "Interested replies and paused domains: in acme. To remove: the setting alert_channel of the workspace",
         f"Bounces and replies: only for good.com, in globex. To remove: {ended} @globex",
+        f"Out-of-office replies: only for Q3 founders, in globex. To remove: {file} no. 1",
         f"Interested replies and bounces: in globex, condensed, mentions {ann}. To remove: {file} no. 2",
     )
 
