@@ -1,7 +1,6 @@
 """The actions of the bot's buttons as data, beside commands, and how a message carries them. Pure.
 
-A button's value is JSON: `["pause",{"target":["sq_1"]},"acme"]`; one that is too long for its place is the line that
-a person may type instead.
+A button's value is JSON: `["pause",{"target":["sq_1"]},"acme"]`.
 """
 
 from __future__ import annotations
@@ -167,20 +166,17 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def write_value(action: Action, *, workspace: str = "", most: int = 0) -> str:
-    """The value of a button; its line where `most` characters don't hold the data."""
+def write_value(action: Action, *, workspace: str = "") -> str:
+    """The value of a button."""
     if isinstance(action, Perform):
-        return write_value(action.act, workspace=action.workspace or workspace, most=most)
+        return write_value(action.act, workspace=action.workspace or workspace)
     kind = type(action)
     name = action.verb if isinstance(action, Arguments) else _NAMES.get(kind)
     if name is None:
         return action.line
     data = _adapter(kind).dump_python(action, mode="json", exclude_defaults=True)
     named = [workspace] if workspace else []
-    value = json.dumps([name, data, *named], ensure_ascii=False, separators=(",", ":"))
-    if 0 < most < len(value):
-        return f"{action.line} @{workspace}" if workspace else action.line
-    return value
+    return json.dumps([name, data, *named], ensure_ascii=False, separators=(",", ":"))
 
 
 def read_value(value: str) -> Action:

@@ -89,9 +89,7 @@ def _fitting_blocks(card: Card, *, in_view: bool = False) -> list[Block]:
         if size(blocks) <= TOTAL:
             return blocks
         blocks = _draw(_trimmed(card, rows=rows, letters=letters), in_view=in_view)
-    if size(blocks) <= TOTAL:
-        return blocks
-    return _draw(Card(title=card.title, tone=card.tone, footer="Too long to show here."))
+    return blocks
 
 
 def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
@@ -124,7 +122,8 @@ def fallback(card: Card) -> str:
 def _draw(card: Card, *, in_view: bool = False) -> list[Block]:
     title = cut(MARKS[card.tone] + (visible(without_marks(card.title)).strip() or "Outreach"), TITLE)
     header: Block = {"type": "header", "text": plain(title)}
-    words = [_paragraph(text) for text in card.text[:PARAGRAPHS]]
+    paragraphs = [cut(visible_lines(text).strip(), PARAGRAPH) for text in card.text[:PARAGRAPHS]]
+    words = [rich(section(*rich_elements(text))) for text in paragraphs if text]
     if code := cut(visible_lines(card.code).strip(), PARAGRAPH):
         # To copy, so Slack draws it letter by letter:
         # https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#rich_text_preformatted
@@ -134,21 +133,13 @@ def _draw(card: Card, *, in_view: bool = False) -> list[Block]:
     figures = draw_table(card.table, in_view=in_view) if card.table else []
     buttons, fine_print = actions(card.buttons), _fine_print(card)
     quoted = cut(visible_lines(card.quote).strip(), QUOTE)
-    parts: list[Block | None]
     if card.notifies:
         # A desktop notification is made of blocks, and may read only the first: title and quote are one. On a phone
         # the buttons stand below what they are about. https://docs.slack.dev/changelog/2026/07/13/notification-changes
         named = rich(section(text_element(title, bold=True)), quotation(quoted)) if quoted else header
-        parts = [named, *words, fine_print, buttons, *figures]
-    else:
-        quote = rich(quotation(quoted)) if quoted else None
-        parts = [header, *words, quote, *figures, buttons, fine_print]
-    return [part for part in parts if part]
-
-
-def _paragraph(text: str) -> Block | None:
-    words = cut(visible_lines(text).strip(), PARAGRAPH)
-    return rich(section(*rich_elements(words))) if words else None
+        return [named, *words, *fine_print, *buttons, *figures]
+    quote = [rich(quotation(quoted))] if quoted else []
+    return [header, *words, *quote, *figures, *buttons, *fine_print]
 
 
 def _facts(facts: Sequence[Fact]) -> Block:
@@ -168,7 +159,7 @@ def _facts(facts: Sequence[Fact]) -> Block:
     return rich(section(*lines[:-1]))
 
 
-def _fine_print(card: Card) -> Block | None:
+def _fine_print(card: Card) -> list[Block]:
     """Details and footer in one small line; times and links are the only text that Slack parses, and both are ours."""
     words = " · ".join(fact.value for fact in card.details if fact.at is None and fact.value)
     elements = _small(words)
@@ -179,8 +170,7 @@ def _fine_print(card: Card) -> Block | None:
             elements.append({"type": "mrkdwn", "text": text})
         elif fact.url:
             elements.append({"type": "mrkdwn", "text": f"<{escape(fact.url)}|{escape(fact.label)}>"})
-    elements += _small(card.footer)
-    return {"type": "context", "elements": elements} if elements else None
+    return context(card.footer, elements)
 
 
 def _small(text: str) -> list[Block]:
@@ -188,9 +178,9 @@ def _small(text: str) -> list[Block]:
     return [plain(words)] if words else []
 
 
-def context(text: str) -> list[Block]:
+def context(text: str, before: Sequence[Block] = ()) -> list[Block]:
     """A line in small grey letters; none where there is nothing to say."""
-    elements = _small(text)
+    elements = [*before, *_small(text)]
     return [{"type": "context", "elements": elements}] if elements else []
 
 
@@ -201,68 +191,68 @@ def render_line(line: str, details: str = "", *, buttons: Sequence[Button] = ())
     https://docs.slack.dev/reference/block-kit/composition-objects/text-object
     """
     first: Block = {"type": "section", "text": {"type": "mrkdwn", "text": line, "verbatim": True}}
-    row = actions(buttons) if len(buttons) > 1 else None
+    row = actions(buttons)
     if len(buttons) == 1:
-        first["accessory"] = draw_button(buttons[0], 0)
-    return Message(text=line, blocks=[first, *context(details), *([row] if row else [])])
+        first["accessory"], row = draw_button(buttons[0], 0), []
+    return Message(text=line, blocks=[first, *context(details), *row])
 
 
 def render_condensed(card: Card) -> Message:
     """The Card in a few lines, with all of its buttons."""
-    row = actions(card.buttons)
     facts = tuple(replace(fact, value=f"{fact.label} {fact.value}", at=None) for fact in card.facts)
-    bare = replace(card, buttons=(), facts=facts)
-    for sizes in ITEM_SIZES:
-        blocks = [*_item(bare, 0, sizes), *context(card.footer), *([row] if row else [])]
-        if size(blocks) <= TOTAL:
-            return Message(text=fallback(card), blocks=blocks)
-    return render(card)
+    bare, below = replace(card, buttons=(), facts=facts), [*context(card.footer), *actions(card.buttons)]
+    blocks = _sized(lambda sizes: [*_item(bare, 0, sizes), *below])
+    return Message(text=fallback(card), blocks=blocks) if _fit(blocks) else render(card)
 
 
 def render_list(title: str, cards: Sequence[Card]) -> Message:
     """Many Cards in one message under a title, a paragraph each, with its first buttons."""
-    named, blocks = rich(section(text_element(title, bold=True))), []
-    for sizes in ITEM_SIZES:
-        blocks = [named, *(block for n, card in enumerate(cards) for block in _item(card, n, sizes))]
-        if size(blocks) <= TOTAL:
-            break
+    named = rich(section(text_element(title, bold=True)))
     text = f"{title}: {'; '.join(card.title for card in cards)}"
+    blocks = _sized(
+        lambda sizes: [named, *(block for n, card in enumerate(cards) for block in _item(card, n, sizes))]
+    )
     return Message(text=escape(cut(visible(text), FALLBACK)), blocks=blocks)
 
 
 def render_with(card: Card, items: Sequence[Card]) -> Message:
     """The Card, and a paragraph with buttons for each of the items, as many as fit."""
-    blocks = _with_items(_fitting_blocks(card), items)
-    return Message(text=fallback(card), blocks=blocks)
+    return Message(text=fallback(card), blocks=_with_items(_fitting_blocks(card), items))
+
+
+def _sized(draw: Callable[[tuple[int, int, int]], list[Block]]) -> list[Block]:
+    """The blocks in the largest size that fits, or else the smallest."""
+    blocks: list[Block] = []
+    for sizes in ITEM_SIZES:
+        blocks = draw(sizes)
+        if _fit(blocks):
+            break
+    return blocks
+
+
+def _fit(blocks: Sequence[Block]) -> bool:
+    return len(blocks) < MOST_BLOCKS and size(blocks) <= TOTAL
 
 
 def _with_items(blocks: list[Block], items: Sequence[Card]) -> list[Block]:
     # Texts get shorter before an item is left out: the next page begins after the last that belongs on this one.
-    best, most = blocks, 0
-    for sizes in ITEM_SIZES:
-        drawn, number = _that_fit(blocks, items, sizes)
-        if number > most:
-            best, most = drawn, number
-        if number == len(items):
-            return drawn
-    return [*best, *context(f"and {len(items) - most} more")]
+    drawn = _sized(lambda sizes: [*blocks, *_entries(items, sizes)])
+    count = len(items)
+    while not _fit(drawn) and count:
+        count -= 1
+        more = context(f"and {len(items) - count} more")
+        drawn = [*blocks, *_entries(items[:count], ITEM_SIZES[-1]), *more]
+    return drawn
 
 
-def _that_fit(
-    blocks: list[Block], items: Sequence[Card], sizes: tuple[int, int, int]
-) -> tuple[list[Block], int]:
-    """The blocks with as many of the items as fit below them in these sizes, and their number."""
+def _entries(items: Sequence[Card], sizes: tuple[int, int, int]) -> list[Block]:
+    entries: list[Block] = []
     for number, item in enumerate(items):
-        entry: list[Block] = [{"type": "divider"}] if number else []
         # Its facts say what they are by themselves: "waiting 6 min", and not "Age waiting 6 min".
         bare = replace(item, facts=(), details=(*item.facts, *item.details), buttons=())
-        entry += _item(bare, number, sizes)
-        row = actions(item.buttons)
-        entry += [row] if row else []
-        if len(blocks) + len(entry) >= MOST_BLOCKS or size([*blocks, *entry]) > TOTAL - 200:
-            return blocks, number
-        blocks = [*blocks, *entry]
-    return blocks, len(items)
+        between: list[Block] = [{"type": "divider"}] if number else []
+        entries += [*between, *_item(bare, number, sizes), *actions(item.buttons)]
+    return entries
 
 
 def _item(card: Card, number: int, sizes: tuple[int, int, int]) -> list[Block]:
@@ -278,8 +268,7 @@ def _item(card: Card, number: int, sizes: tuple[int, int, int]) -> list[Block]:
         words += rich_elements(f"\n{cut(below, details)}")
     first = card.buttons[:ITEM_BUTTONS]
     short = [button for button in first if len(json.dumps((button.label, value_of(button)))) <= ITEM_BUTTON]
-    row = actions(short, first=ITEM_BUTTONS * number)
-    return [rich(section(*words)), *([row] if row else [])]
+    return [rich(section(*words)), *actions(short, first=ITEM_BUTTONS * number)]
 
 
 def render_view(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
@@ -301,27 +290,22 @@ def render_view(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
 # -- buttons
 
 
-def actions(buttons: Sequence[Button], *, first: int = 0) -> Block | None:
+def actions(buttons: Sequence[Button], *, first: int = 0) -> list[Block]:
     """A row of buttons, and a menu of those that belong into one; `first` tells them from those of another row."""
-    row: list[Button] = []
-    menu: list[Button] = []
-    for button in buttons:
-        in_menu = button.menu and len(value_of(button, most=OPTION_VALUE)) <= OPTION_VALUE
-        (menu if in_menu else row).append(button)
+    row = [button for button in buttons if not button.menu and len(value_of(button)) <= VALUE]
+    # What is too long for a menu is left out of it: a reply's details have room for it.
+    menu = [button for button in buttons if button.menu and len(value_of(button)) <= OPTION_VALUE]
     if len(menu) == 1:  # a menu of one is a button
-        row, menu = [*row[: ROW_OF_BUTTONS - 1], *menu], []
-    numbered = enumerate(row[:ROW_OF_BUTTONS], first)
-    drawn = [draw_button(button, n) for n, button in numbered if len(value_of(button)) <= VALUE]
+        row, menu = [*row, *menu], []
+    drawn = [draw_button(button, n) for n, button in enumerate(row[:ROW_OF_BUTTONS], first)]
     if menu:
-        options = [
-            {"text": _label(button), "value": value_of(button, most=OPTION_VALUE)} for button in menu[:MENU]
-        ]
+        options = [{"text": _label(button), "value": value_of(button)} for button in menu[:MENU]]
         drawn.append({"type": "overflow", "action_id": f"{RUN}_menu", "options": options})
-    return {"type": "actions", "elements": drawn} if drawn else None
+    return [{"type": "actions", "elements": drawn}] if drawn else []
 
 
-def value_of(button: Button, *, most: int = VALUE) -> str:
-    return write_value(button.action, workspace=button.workspace, most=most) if button.action else ""
+def value_of(button: Button) -> str:
+    return write_value(button.action, workspace=button.workspace) if button.action else ""
 
 
 def _label(button: Button) -> Block:
@@ -485,8 +469,7 @@ def without_marks(text: str) -> str:
     return _CODE.sub(r"\1", text)
 
 
-# DOC """Replaces channel ids in a Card by names, where Slack would show `<#C1>` or an id unchanged. Pure."""
-#
+# -- channels, by name where Slack would show `<#C1>` or an id unchanged
 
 _REFERENCE = re.compile(
     r"<#(?P<linked>[A-Z0-9]+)>"

@@ -1,8 +1,8 @@
 """Simpler forms of a message or view, for when Slack rejects it. Pure.
 
 Slack rejects a whole message for one block: a type that isn't rolled out to the workspace yet, an undocumented limit,
-metadata of another schema. Its errors name the cause in different ways, so every rejection gets the next simpler form:
-its words as text; without metadata, then with its key as a `block_id`.
+a view that is too large. Its errors name the cause in different ways, so every rejection gets the next simpler form: its
+words as text.
 Errors: docs.slack.dev/reference/methods/chat.postMessage, chat.update and views.open.
 """
 
@@ -19,24 +19,12 @@ Body = dict[str, Any]
 TEXT_TOO_LONG = "msg_too_long"
 BLOCKS_REFUSED = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", TEXT_TOO_LONG})
 VIEW_REFUSED = frozenset({"invalid_arguments", "invalid_view", "view_too_large"}) | BLOCKS_REFUSED
-METADATA_REFUSED = frozenset(
-    {
-        "invalid_metadata_format",
-        "invalid_metadata_schema",
-        "metadata_must_be_sent_from_app",
-        "metadata_too_large",
-    }
-)
-KEY = "key:"
-"""Begins the `block_id` that stands in for metadata."""
-TEXT, LEAST_TEXT, SECTION, SECTIONS = 3_900, 1_000, 2_900, 10
-"""Characters of a text (over 4,000 are too long for chat.update), at first and at last; of a section; sections."""
+TEXT, LEAST_TEXT, SECTION = 3_900, 1_000, 2_900
+"""Characters of a text (over 4,000 are too long for chat.update), at first and at last; of a section."""
 
 
 def plainer(body: Mapping[str, Any], code: str) -> Body | None:
     """The next plainer form of a call's body after this refusal; None: there is none, or it would not help."""
-    if code in METADATA_REFUSED and body.get("metadata"):
-        return _without_metadata(body)
     if "view" in body and code in VIEW_REFUSED:
         view = plain_view(body["view"])
         return None if view == body["view"] else {**body, "view": view}
@@ -47,25 +35,6 @@ def plainer(body: Mapping[str, Any], code: str) -> Body | None:
         # Without an empty list chat.update would keep the blocks that are there.
         return {**body, "blocks": [], "text": text_of(blocks) or text}
     return {**body, "text": cut(text, LEAST_TEXT)} if len(text) > LEAST_TEXT else None
-
-
-def _without_metadata(body: Mapping[str, Any]) -> Body:
-    bare = {name: value for name, value in body.items() if name != "metadata"}
-    key = (body["metadata"].get("event_payload") or {}).get("key")
-    if key and bare.get("blocks"):
-        first, *others = bare["blocks"]
-        bare["blocks"] = [first | {"block_id": f"{KEY}{key}"}, *others]
-    return bare
-
-
-def key_of(message: Mapping[str, Any]) -> str:
-    """The key that stands in a message in place of its metadata; empty where there is none."""
-    blocks = message.get("blocks")
-    for block in blocks if isinstance(blocks, list) else ():
-        name = str(block.get("block_id") or "") if isinstance(block, dict) else ""
-        if name.startswith(KEY):
-            return name.removeprefix(KEY)
-    return ""
 
 
 def text_of(blocks: Sequence[Block]) -> str:
@@ -107,14 +76,11 @@ def _words_within(part: Block) -> str:
 
 
 def plain_view(view: Mapping[str, Any]) -> Body:
-    """A modal or Home with nothing in it but text; a form that cannot be shown says what to type."""
-    blocks = view.get("blocks") or []
-    words = text_of(blocks)
-    if any(block.get("type") == "input" for block in blocks):
-        words = f"Slack can't show this form. Type `/outreach help` to see the command instead.\n{words}"
-    if all(block.get("type") == "section" for block in blocks) and not view.get("submit"):
+    """A modal or Home with nothing in it but text."""
+    if all(block.get("type") == "section" for block in view["blocks"]) and not view.get("submit"):
         return dict(view)
-    parts = [words[at : at + SECTION] for at in range(0, len(words), SECTION)][:SECTIONS]
+    words = text_of(view["blocks"])
+    parts = [words[at : at + SECTION] for at in range(0, len(words), SECTION)]
     sections = [
         {"type": "section", "text": {"type": "mrkdwn", "text": part}} for part in parts if part.strip()
     ]

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from bot.blockkit.card_blocks import Message
-from bot.blockkit.plainer import key_of
 from bot.slack.web_api import ODD_ANSWER, SlackError, WebApi, plainer_body
 from shared.api.pace import boot_time
 from shared.store.messages import (
@@ -139,8 +138,6 @@ class MessageSender:
             if isinstance(ts, str) and ts:
                 return Sent(ts=ts)
             outcome = Unknown(error=ODD_ANSWER, answered=True)
-        if isinstance(outcome, Unknown) and not _can_be_found(call):
-            return Unpostable(error=outcome.error, keyless=True)
         return outcome
 
     async def repaint(
@@ -245,21 +242,14 @@ def _page(answer: object) -> tuple[list[Mapping[str, Any]], str]:
 
 def _key_and_ts(message: Mapping[str, Any]) -> tuple[str, str]:
     """The key of a message of ours. Raises `SlackError`: it is there, but where is not said."""
-    metadata = message.get("metadata")
+    metadata, key = message.get("metadata"), None
     if isinstance(metadata, dict) and metadata.get("event_type") == EVENT_TYPE:
         payload = metadata.get("event_payload")
         key = payload.get("key") if isinstance(payload, dict) else None
-    else:
-        key = key_of(message)
     ts = message.get("ts")
     if isinstance(key, str) and not (isinstance(ts, str) and ts):
         raise SlackError(ODD_ANSWER, status=200)
     return (key, str(ts)) if isinstance(key, str) else ("", "")
-
-
-def _can_be_found(call: Mapping[str, Any]) -> bool:
-    """True if the message carries its key: else nothing tells whether it is there, and it must not be sent again."""
-    return bool(call.get("metadata") or key_of(call))
 
 
 def outcome_of(error: SlackError) -> Outcome:

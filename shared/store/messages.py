@@ -408,10 +408,9 @@ class ChannelRefused:
 
 @frozen
 class Unpostable:
-    """Slack refuses this one message. `keyless`: it may be there, but has nothing by which it could be found."""
+    """Slack refuses this one message."""
 
     error: str
-    keyless: bool = False
 
 
 Outcome = Sent | NotSent | Unknown | ChannelRefused | Unpostable
@@ -614,10 +613,9 @@ class Posting(Repository):
                 settled = Settled(held=True, recovered=bool(state.trouble))
                 state = replace(state, trouble="", trouble_since=0.0, moved_to="")
             case Unpostable():
-                keyless = {"unsure": True, "keyless": True} if outcome.keyless else {}
-                tx.execute(_REFUSED_ITSELF, {**ours, "error": outcome.error, **keyless})
+                tx.execute(_REFUSED_ITSELF, {**ours, "error": outcome.error})
                 is_last = turn.posts[0].refusals + 1 == MOST_REFUSALS
-                settled = Settled(held=True, gave_up=is_last and not outcome.keyless)
+                settled = Settled(held=True, gave_up=is_last)
             case NotSent():
                 tx.execute(_MARK, {**ours, "state": State.READY, "error": outcome.error})
                 after = outcome.after

@@ -247,17 +247,6 @@ async def test_throttled_readings_of_a_slack_workspace_wait_together(
     assert len(await claim_lookups(store, limit=5)) == 3
 
 
-async def test_a_post_without_a_key_is_neither_looked_up_nor_repeated(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, interested(1))
-    # No reading can find a message without its key, so that another try could be another message.
-    await meet(store, Unpostable(error="connection lost", keyless=True))
-    clock.now += 60
-    assert await store.posting.revive() == 0
-    assert (await store.records.summary("default")).unsure == 1
-
-
 async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     await take(store)

@@ -19,10 +19,8 @@ from bot.blockkit.actions import (
     read_value,
     write_value,
 )
-from bot.blockkit.card_blocks import OPTION_VALUE
 from shared.commands import COMMANDS, UsageError, invocation
 from shared.commands.base import Arguments
-from shared.commands.leads import Leads
 from shared.commands.pause import Pause
 from shared.commands.replies import Replies
 from shared.commands.times import End, Moment
@@ -74,13 +72,6 @@ def test_every_command_has_a_name_in_values() -> None:
     for name, command in COMMANDS.items():
         if not command.usage or command.usage.startswith("["):
             assert write_value(command.arguments()).startswith(f'["{name}",')
-
-
-def test_a_value_that_is_too_long_for_a_menu_is_its_line() -> None:
-    leads = Leads(target=("x" * 130,), status="interested")
-    value = write_value(leads, most=OPTION_VALUE)
-    assert value == leads.line
-    assert read_value(value) == invocation(leads)
 
 
 @pytest.mark.parametrize(

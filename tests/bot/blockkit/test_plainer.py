@@ -80,19 +80,6 @@ def test_a_plain_view_of_any_card_is_one_that_slack_takes(card: Card) -> None:
     assert plainer.plain_view(view) == view, "plainer than that it does not get"
 
 
-def test_a_form_that_cannot_be_shown_says_what_to_type() -> None:
-    view = plainer.plain_view(forms.form_view("pause", "C1"))
-    assert view_problems(view, kind="modal") == []
-    assert "/outreach help" in view["blocks"][0]["text"]["text"]
-
-
-@pytest.mark.parametrize("code", sorted(plainer.METADATA_REFUSED))
-def test_refused_metadata_leaves_its_key_in_the_message(code: str) -> None:
-    (bare,) = forms_of(drawn(CARD), code)
-    assert "metadata" not in bare
-    assert plainer.key_of(bare) == "p7"
-
-
 def test_a_text_that_is_too_long_is_cut_once() -> None:
     long = {"text": "x" * 5_000}
     (body,) = forms_of(long, "msg_too_long")

@@ -16,7 +16,7 @@ from bot.slack.web_api import open_web_api
 from sandbox.slack import seed
 from shared.api.pace import boot_time
 from shared.domain.card import Card
-from shared.store.messages import Look, NotSent, Sent, Unknown, Unpostable
+from shared.store.messages import Look, NotSent, Sent, Unknown
 from tests.bot.harness import CHANNEL, BotHarness, open_harness
 from tests.kit.clock import moment
 
@@ -156,36 +156,6 @@ async def test_a_machine_that_was_suspended_after_the_claim_posts_nothing(
     outcome = await messenger.post(CHANNEL, WORDS, payload={"key": "late"}, deadline=deadline)
     assert isinstance(outcome, NotSent)
     assert await bot.messages() == []
-
-
-METADATA = ["invalid_metadata_format", "invalid_metadata_schema", "metadata_must_be_sent_from_app"]
-
-
-@pytest.mark.parametrize("code", [*METADATA, "metadata_too_large"])
-async def test_a_post_without_its_metadata_is_still_found(
-    bot: BotHarness, messenger: MessageSender, code: str
-) -> None:
-    began = moment().timestamp()
-    await bot.control("faults", method="chat.postMessage", kind="error", error=code)
-    await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
-    assert isinstance(await say(messenger, "bare", message=CARD), Unknown)
-    # The key has to be in the message itself now: the answer is lost, and only a look-up can tell.
-    (posted,) = await bot.messages()
-    assert "metadata" not in posted
-    assert (await find(messenger, "bare", since=began)).found == {"bare": posted["ts"]}
-    assert (await find(messenger, "other", since=began)).complete
-
-
-async def test_a_post_that_cannot_be_looked_up_is_never_sent_again(
-    bot: BotHarness, messenger: MessageSender
-) -> None:
-    for error in ("invalid_metadata_schema", "invalid_blocks"):
-        await bot.control("faults", method="chat.postMessage", kind="error", error=error)
-    await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
-    outcome = await say(messenger, "bare", message=CARD)
-    assert isinstance(outcome, Unpostable)
-    assert outcome.keyless
-    assert len(await bot.messages()) == 1
 
 
 MESSAGE = {"ts": "1700000000.000100", "type": "message", "text": "x"}
