@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import pytest
@@ -17,12 +15,10 @@ from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.commands.audit import where
 from shared.domain.reply_queue import QueuedReply
-from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
-from tests.bot.interactions.alert_bot import choose, in_thread, shown
+from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.interactions.alert_bot import in_thread, shown
 from tests.kit.waiting import until
 
-SEEN_WITHIN = 1.0
-"""Seconds within which a change is seen on the other side; half of them pass until the bot looks."""
 ANN, BEN = seed.ANN.id, seed.BEN.id
 
 
@@ -158,30 +154,3 @@ async def test_another_workspaces_reply_is_not_found(bot: BotHarness) -> None:
     async with queue_of(bot) as queue:
         assert (await queue.read()).replies == []
         assert (await queue.act("claim", alert)).card.title == "This alert is no longer stored"
-
-
-@pytest.mark.e2e
-async def test_a_card_follows_another_process_and_the_other_way_round(tmp_path: Path, url: sa.URL) -> None:
-    database = url.render_as_string(hide_password=False)
-    async with open_harness(tmp_path, database=database) as bot, bot_process(bot, pace=HASTE):
-        message = await card(bot)
-        loop = asyncio.get_running_loop()
-        async with queue_of(bot) as queue:
-            alert = (await standing(queue)).alert_id
-            seconds: dict[str, list[float]] = {"to Slack": [], "to the queue": []}
-            for _ in range(5):
-                began = loop.time()
-                await queue.act("claim", alert)
-                claimed = await shown(bot, message, "claimed by @ann")
-                seconds["to Slack"].append(loop.time() - began)
-                began = loop.time()
-                await choose(bot, claimed, "Release", user=ANN)
-                await until(lambda: _is_unclaimed(queue))
-                seconds["to the queue"].append(loop.time() - began)
-                await shown(bot, message, '"Claim"')
-    for found in seconds.values():
-        assert median(found) < SEEN_WITHIN, seconds
-
-
-async def _is_unclaimed(queue: SlackReplyQueue) -> bool:
-    return (await standing(queue)).is_unclaimed

@@ -49,25 +49,6 @@ async def test_a_click_is_shown_at_once_while_many_cards_are_repainted(connected
     assert len(updates) <= 30, "it did not wait for the others"
 
 
-async def test_a_throttled_repaint_is_waited_for_by_all(connected_bot: BotHarness) -> None:
-    for number in range(10):  # one by one, or they would share messages
-        assert await connected_bot.deliver(interested(number)) == 200
-        await connected_bot.until_posted(number + 1)
-    # As many as are under way at once: one more would be accepted before the two seconds are over.
-    fault = {"method": "chat.update", "kind": "rate_limited", "retry_after": 2, "times": 4}
-    await connected_bot.control("faults", **fault)
-    await make_stale(connected_bot)
-
-    async def repainted() -> list[dict[str, Any]] | None:
-        accepted = [one for one in await calls(connected_bot, "chat.update") if one["status"] == 200]
-        return accepted if len({one["request"]["ts"] for one in accepted}) == 10 else None
-
-    accepted = await until(repainted)
-    throttled_at = (await calls(connected_bot, "chat.update"))[0]["at"]
-    # Retry-After counts for the method: an update before its end would only be throttled again.
-    assert min(one["at"] for one in accepted) - throttled_at >= 1.9
-
-
 async def test_a_rate_limited_look_up_continues_where_it_was(connected_bot: BotHarness) -> None:
     token, base = connected_bot.environ["SLACK_BOT_TOKEN"], connected_bot.environ["SLACK_API_URL"]
     async with open_web_api(token, base_url=base) as slack:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from bot.alerts import domains
 from bot.jobs.card_refresh import CardRefresher
 from bot.runtime import Wakeup
-from shared.api.events import Event
 from shared.api.models import Sequence
-from shared.domain.alert import Alert
 from shared.records.audit import Actor
 from shared.store import Store, open_store
 from shared.store.alerts import CARDS_AT_ONCE
@@ -54,27 +50,6 @@ async def test_a_card_is_written_when_its_sequence_changes_and_not_at_each_look(
         known[:] = [Sequence(id=subject, name=subject, status=status)]
         await refresher.refresh("default")
         assert (len(writes), len(planned)) == (expected, expected), status
-
-
-@pytest.mark.parametrize(
-    ("reason", "counts", "advice"),
-    [
-        ("bounce_rate", {"lead.unsubscribed": 9}, "verify the addresses"),
-        (None, {"lead.unsubscribed": 1}, "check its inboxes"),
-        (None, {"lead.unsubscribed": 9, "lead.bounced": 1}, "review what its sequences say"),
-        (None, {"lead.bounced": 1}, "check its inboxes"),
-        (None, {"lead.bounced": 9, "lead.unsubscribed": 1}, "verify the addresses"),
-        ("spam complaints", {"lead.bounced": 9}, "review what its sequences say"),
-    ],
-)
-def test_advice_follows_the_services_reason_or_evidence(
-    reason: str | None, counts: dict[str, int], advice: str
-) -> None:
-    alert = Alert(
-        id="a", workspace="default",
-        event=Event(kind="domain.paused", reason=reason), standing=json.dumps({"counts": counts}),
-    )  # fmt: skip
-    assert f"Next: {advice}" in domains.paused_card(alert).text[-1]
 
 
 CARDS = 1_100

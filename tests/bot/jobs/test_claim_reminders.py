@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from bot.delivery.routing import Routes
-from bot.jobs.reminders import Reminders
-from shared.api.events import Event
-from shared.domain.alert import Alert
 from shared.settings.sections import AlertPolicy, Routing
 from shared.store import Store
-from shared.store.alerts import Due
 from shared.store.messages import Post
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
     ANN,
-    CHANNEL,
     HOUR,
     ManualClock,
     arrive,
@@ -55,19 +49,3 @@ async def test_no_claim_reminder_in_quiet_hours(store: Store, clock: ManualClock
     await store.alerts.act(alert, "claim", ANN)
     clock.now += 5 * HOUR
     assert await sweep(store, clock, routing=Routing(quiet="12:00-18:00")) == []
-
-
-async def test_two_workspaces_with_one_channel_have_a_summary_each(store: Store) -> None:
-    """Within a quarter of an hour, in which one workspace has only one."""
-    many = [
-        Due(
-            alert=Alert(id=f"al_{n}", workspace=("acme", "globex")[n % 2], kind="reply.interested", event=Event(kind="reply.interested")),
-            channel=CHANNEL, what="remind",
-        )
-        for n in range(12)
-    ]  # fmt: skip
-    planned = Reminders(store, AlertPolicy(), Routes(alert_channels={}), planned=lambda: None).plan(
-        many, 900.0
-    )
-    assert {workspace for workspace, _ in planned} == {"acme", "globex"}
-    assert len({post.dedupe for _, post in planned}) == 2

@@ -12,14 +12,14 @@ from bot.delivery.routing import Routes
 from bot.jobs.domain_checks import DomainChecks
 from bot.worker import Kind
 from shared.api.models import Inbox
-from shared.domain.card import Card, Tone
+from shared.domain.card import Card
 from shared.domain_health.lookup import Lookup, Pace
 from shared.records.records import Subscription
 from shared.settings.sections import DnsSection, Routing
 from shared.store import Store, jobs
 from shared.store.messages import Post
 from tests.bot.due import claim_repaints, claim_turns, do_due, due_domain
-from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes
+from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE, ManualClock, post_all, routes
 from tests.kit.dns_server import DnsServer, running
 from tests.pure.domain_health.zones import DOMAIN, GOOD, Zones, txt
 
@@ -100,16 +100,6 @@ async def test_another_problem_joins_the_card(checked: Checked) -> None:
     assert "SPF" in " ".join(painted.text)
 
 
-async def test_the_end_of_one_of_two_problems_is_no_alarm(checked: Checked) -> None:
-    checked.zones.add(SECOND)
-    checked.zones.remove(f"_dmarc.{DOMAIN}", "TXT")
-    await checked.look(after=7 * HOUR)
-    checked.zones.add(f"_dmarc.{DOMAIN}. TXT {txt('v=DMARC1; p=reject')}")
-    (note,) = await checked.look(after=31 * MINUTE)
-    card = card_of(note)
-    assert (card.tone, card.text, card.facts) == (Tone.WARN, ("DMARC: good again", "Still broken: SPF."), ())
-
-
 def change_dmarc(checked: Checked) -> None:
     checked.zones.remove(f"_dmarc.{DOMAIN}", "TXT")
     checked.zones.add(f"_dmarc.{DOMAIN}. TXT {txt('v=DMARC1; p=none')}")
@@ -153,15 +143,6 @@ async def test_the_next_look_is_six_hours_later_and_the_one_at_a_problem_half_an
     assert len(checked.server.asked) > count
 
 
-async def test_a_problem_that_stays_is_not_asked_for_every_half_hour(checked: Checked) -> None:
-    checked.zones.add(SECOND)
-    await checked.look(after=7 * HOUR)
-    await checked.look(after=25 * HOUR)
-    count = len(checked.server.asked)
-    await checked.look(after=2 * HOUR)
-    assert len(checked.server.asked) == count
-
-
 @pytest.mark.parametrize(
     "address",
     ["sam", "sam@", "sam@localhost", "sam@a b.example", "sam@x.example.\n", "sam@" + "a" * 64 + ".example"],
@@ -169,21 +150,3 @@ async def test_a_problem_that_stays_is_not_asked_for_every_half_hour(checked: Ch
 async def test_what_is_no_domain_is_never_asked_for(checked: Checked, address: str) -> None:
     await checked.job.watch("default", [Inbox(email=address)])
     assert await due_domain(checked.store) is None
-
-
-async def test_names_that_nobody_has_are_asked_only_of_resolvers_that_are_named(store: Store) -> None:
-    job = DomainChecks(store, Routing(), DnsSection(), stored=lambda: None, changed=lambda: None)
-    # Reserved by RFC 2606 and RFC 6762: no public resolver can know them.
-    for domain in ("acme.example", "acme.test", "mail.example.com", "acme.invalid", "host.local"):
-        await job.watch("default", [Inbox(email=f"sam@{domain}")])
-    assert await due_domain(store) is None
-
-
-async def test_a_card_of_a_delivery_without_changes_is_drawn(checked: Checked) -> None:
-    await arrive(
-        checked.store,
-        b'{"event": "domain.dns", "domain": "acme.example", "changes": [{"a": 1}, 7]}',
-        by=checked.by,
-    )
-    (post,) = await post_all(checked.store, checked.clock)
-    assert card_of(post).title == f"DNS of {DOMAIN} changed"

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-import pytest
 import sqlalchemy as sa
 
 from bot.guardrails.watch import RELOAD_SECONDS
 from shared.guardrails.activity import Activity
 from shared.guardrails.rule import Metric, Scope
-from shared.records.guardrails import CountSample, Happening
 from shared.store import Store, open_store
 from shared.store.db.schema import samples
 from shared.store.guardrails import SLOT_SECONDS
-from tests.bot.due import evaluate
-from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import HOUR, ManualClock
 
 DAY = 24 * HOUR
@@ -72,23 +67,3 @@ async def test_a_reload_counts_in_every_window_as_if_all_readings_were_there(
 
 def readings(activity: Activity) -> Sequence[float]:
     return [at for daily in activity._counts[Scope.INBOX].values() for at in daily.at]
-
-
-async def test_readings_are_taken_in_beside_the_event_loop(
-    guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads: set[int] = set()
-    add = Activity.add
-
-    def added(self: Activity, happenings: Iterable[Happening] = (), new: Iterable[CountSample] = ()) -> None:
-        threads.add(threading.get_ident())
-        add(self, happenings, new)
-
-    monkeypatch.setattr(Activity, "add", added)
-    await guarded.rule(ACTS)
-    store_counts(guarded.store, 20, now=guarded.clock.now)
-    await guarded.sampler.sample()
-    await evaluate(guarded.watch)
-    assert threads
-    # On the loop, a reload would hold up deliveries and clicks.
-    assert threading.get_ident() not in threads

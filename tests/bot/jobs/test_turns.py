@@ -6,14 +6,13 @@ import json
 from dataclasses import replace
 
 import pytest
-import sqlalchemy as sa
 
 from bot.alerts import rendering
 from bot.delivery.routing import People, Routes
 from shared.domain.alert import Alert
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy, ChannelPolicy, Rota, Routing
-from shared.store import Store, messages, open_store
+from shared.store import Store, messages
 from shared.store.messages import Post
 from tests.bot.due import claim_repaints
 from tests.bot.harness import interested
@@ -95,14 +94,6 @@ async def test_a_repeat_and_the_second_channel_take_no_turn_of_their_own(
     assert await owners(store, clock, 1, both, first=2) == [BEN]
 
 
-async def test_turns_go_on_after_a_restart_and_in_another_process(url: sa.URL, clock: ManualClock) -> None:
-    async with open_store(url, clock=clock) as store:
-        assert await owners(store, clock, 2, routes()) == [ANN, BEN]
-        async with open_store(url, clock=clock) as second:
-            assert await owners(second, clock, 1, routes(), first=3) == [CLEO]
-        assert await owners(store, clock, 1, routes(), first=4) == [ANN]
-
-
 async def test_a_choice_whose_transaction_fails_is_made_again(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,17 +143,6 @@ async def test_an_unclaimed_reply_passes_to_the_next_then_to_the_group(
     assert "Nobody in the rota claimed it." in before
 
 
-async def test_two_processes_pass_a_turn_once(store: Store, clock: ManualClock) -> None:
-    await arrive(store, interested(1), by=routes())
-    await post_all(store, clock)
-    clock.now += 10 * MINUTE
-    for _ in range(2):
-        await look(store, rules=NO_REMINDERS, routing=routing(), people=Team())
-    (note,) = await post_all(store, clock)
-    assert note.mention == BEN
-    assert await owners(store, clock, 1, routes(), first=2) == [CLEO], "a turn that passed on was one"
-
-
 async def test_a_released_reply_is_the_turn_of_somebody_else_at_once(
     store: Store, clock: ManualClock
 ) -> None:
@@ -190,18 +170,6 @@ async def test_a_snooze_gives_the_turn_back_and_its_time_begins_again(
     clock.now += 10 * MINUTE
     (note,) = await pass_on(store, clock)
     assert note.mention == BEN
-
-
-async def test_a_reminder_waits_while_turns_pass_on(store: Store, clock: ManualClock) -> None:
-    await arrive(store, interested(1), by=routes())
-    await post_all(store, clock)
-    clock.now += 6 * MINUTE
-    assert await sweep(store, clock) == []
-    clock.now += 4 * MINUTE
-    assert [post.kind for post in await pass_on(store, clock)] == ["turn"]
-    clock.now += 5 * MINUTE
-    (escalated,) = await sweep(store, clock, rules=AlertPolicy(escalate_mention="here"))
-    assert (escalated.kind, escalated.mention) == ("escalation", "here")
 
 
 async def test_a_card_that_is_late_in_the_channel_leaves_its_owner_the_whole_time(
@@ -245,16 +213,6 @@ async def test_who_leaves_has_no_turn_and_theirs_pass_on_at_once(store: Store, c
     assert await store.turns.come_back(ANN)
     assert not await store.turns.come_back(ANN)
     assert await store.turns.absences() == []
-
-
-async def test_a_rota_that_is_removed_lets_go_of_its_replies(store: Store, clock: ManualClock) -> None:
-    await arrive(store, interested(1), by=routes())
-    (card,) = await post_all(store, clock)
-    clock.now += 10 * MINUTE
-    await look(store, rules=NO_REMINDERS, routing=Routing(mention=GROUP))
-    assert await post_all(store, clock) == []
-    (reminder,) = await sweep(store, clock)
-    assert reminder.alert_id == card.alert_id
 
 
 async def test_a_shared_message_mentions_each_owner_once(store: Store, clock: ManualClock) -> None:

@@ -72,19 +72,6 @@ async def test_a_paused_domain_is_reminded_of_ever_more_rarely_until_it_is_ackno
     assert left == {("✓ Acknowledged by @ann.",)}
 
 
-async def test_a_domain_that_is_paused_again_after_it_recovered_is_reminded_of_again(
-    store: Store, clock: ManualClock
-) -> None:
-    alert = await paused(store, clock)
-    await store.alerts.update(alert, "{}", recovered=True)
-    clock.now += HOUR
-    assert await reminded(store, clock) == [], "its job has ended"
-    await arrive(store, PAUSED, by=replace(routes(), remind_after=POLICY.remind_after))
-    await post_all(store, clock)
-    clock.now += 6 * MINUTE
-    assert [post.kind for post in await reminded(store, clock)] == ["unacknowledged"]
-
-
 async def test_the_return_of_an_absent_lead_is_announced_once(store: Store, clock: ManualClock) -> None:
     fields = {"event": "reply.ooo", "lead": {"email": "ada@acme.example", "first_name": "Ada"}}
     everything = RouteRule(channel=CHANNEL, events=("*",))

@@ -15,7 +15,7 @@ from bot.interactions import forms
 from sandbox.slack import blockkit
 from sandbox.slack.views import view_problems
 from shared.domain.card import Button, Card, Column, Row, Table
-from tests.bot.blockkit.test_card_blocks import cards, thorough
+from tests.pure.blockkit.test_card_blocks import cards, thorough
 
 CARD = Card(
     title="Stats of <Q3>",

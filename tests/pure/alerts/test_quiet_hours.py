@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-import pytest
-
 from bot.delivery.routing import Routes
 from shared.records.records import Subscription
 from shared.settings.sections import ChannelPolicy, Routing
 from shared.store.deliveries import PendingDelivery
 from shared.store.messages import PlannedPost
-from tests.bot.harness import interested
 
 NIGHT = "20:00-08:00"
 AT_23_IN_BERLIN = datetime(2026, 11, 20, 22, tzinfo=UTC)
@@ -48,14 +45,6 @@ def posts(body: bytes) -> dict[str, PlannedPost]:
     )
     routes = Routes(alert_channels={"w": None}, routing=ROUTING)
     return {post.channel: post for post in routes.decide(pending).posts}
-
-
-@pytest.mark.parametrize(("channel", "called"), [("C1", ""), ("C2", "S0NEWYORK"), ("C3", "")])
-def test_an_interested_reply_is_posted_at_once_and_calls_those_who_are_awake(
-    channel: str, called: str
-) -> None:
-    post = posts(interested())[channel]
-    assert (post.mention, post.held_until) == (called, None)
 
 
 def test_alerts_are_held_only_in_channels_with_quiet_hours_now() -> None:
