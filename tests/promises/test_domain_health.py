@@ -171,6 +171,27 @@ async def test_broken_dns_and_the_pause_of_its_domain_are_one_card(team: Team) -
     assert "see the card of its pause" in (await team.present(dns)).title
 
 
+async def test_the_card_of_a_paused_domain_says_when_it_sends_again_and_is_well(team: Team) -> None:
+    listed = (await team.account.request("GET", "/inboxes"))["data"]
+    own = [one for one in listed if one["email"].endswith(f"@{DOMAIN}")]
+
+    async def stand(status: str, health: int) -> None:
+        team.account.forget_answers()
+        rows = [{**one, "status": status, "health_score": health} for one in own]
+        team.account.answer("GET /inboxes", {"data": rows, "next_cursor": None})
+        await team.pass_time(minutes=1)
+
+    await stand("resting", 20)
+    await team.deliver(paused_domain(DOMAIN))
+    card = await team.card(f"{DOMAIN} is paused")
+    assert f"{len(own)} inboxes resting, lowest health 20" in (await team.changed(card, "resting")).shown
+    await stand("warming", 60)
+    assert "daily limits start small" in (await team.changed(card, f"{DOMAIN} is sending again")).shown
+    await stand("active", 95)
+    assert "It recovered after" in (await team.changed(card, f"{DOMAIN} has recovered")).shown
+    assert "lowest health 95" in (await team.in_thread(card, "has recovered")).shown
+
+
 CAUSES = {
     "no_mx": ("mx", "Add the MX record at useacme.example that your provider names."),
     "no_spf": ("spf", "Add this TXT record at useacme.example: v=spf1 include:_spf.google.com ~all"),

@@ -15,7 +15,6 @@ from shared.settings.sections import AlertPolicy
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.jobs import REMIND
-from shared.store.messages import PlannedPost
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
     ANN,
@@ -40,18 +39,6 @@ async def test_two_processes_and_a_restart_say_a_thing_once(
 PAUSED = json.dumps(
     {"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate", "rate": 0.083}
 ).encode()
-
-
-async def test_the_recovery_of_a_domain_ends_its_pause_and_has_a_message_of_its_own(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, PAUSED)
-    (post,) = await post_all(store, clock)
-    assert await store.alerts.paused_domains("default")
-    recovery = PlannedPost(dedupe="well", channel="", kind="recovered")
-    assert await store.alerts.update(post.alert_id, '{"stage": "recovered"}', note=recovery, recovered=True)
-    assert [one.kind for one in await post_all(store, clock)] == ["recovered"]
-    assert await store.alerts.paused_domains("default") == []
 
 
 @pytest.mark.parametrize("text", ["yesterday", "0", "99999999999", "400d", "-5", ""])
