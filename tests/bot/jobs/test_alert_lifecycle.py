@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,11 +33,6 @@ async def test_two_processes_and_a_restart_say_a_thing_once(
     async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=clock) as other:
         posted = [*await sweep(store, clock), *await sweep(other, clock)]
     assert [post.alert_id for post in posted] == [alert]
-
-
-PAUSED = json.dumps(
-    {"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate", "rate": 0.083}
-).encode()
 
 
 @pytest.mark.parametrize("text", ["yesterday", "0", "99999999999", "400d", "-5", ""])
