@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
+from textual.strip import Strip
 
 from cli.console.resources import open_records, open_replies
 from shared import settings as shared_settings
@@ -19,6 +23,20 @@ from tests.kit.service import Account
 from tests.kit.waiting import until
 from tui.app import run
 from tui.app.dashboard import DashboardApp
+from tui.theme.palette import NIGHT, Ink
+
+_INKS = {NIGHT.ink(ink): ink.value[0] for ink in reversed(Ink)}
+
+
+def _inks(strip: Strip) -> str:
+    """The initials of the inks of a line, in their order, without plain text; what the style sheet colors has none."""
+    inks = [
+        _INKS.get(color.triplet.hex, "")
+        for text, style, _ in strip
+        if text.strip() and style and (color := style.color) and color.triplet
+    ]
+    changes = "".join(ink for ink, _ in itertools.groupby(ink for ink in inks if ink not in {"", "t"}))
+    return f"<{changes}>" if changes else ""
 
 
 class Screen:
@@ -35,6 +53,14 @@ class Screen:
             strips = app.screen._compositor.render_strips(app.size)
             return "\n".join(strip.text.rstrip() for strip in strips)
 
+    @property
+    def inked(self) -> str:
+        """The same, each line with the initials of the inks of its words: a good one, a warning, muted, strong …"""
+        app = self._pilot.app
+        with app._context():
+            strips = app.screen._compositor.render_strips(app.size)
+            return "\n".join(f"{strip.text.rstrip()} {_inks(strip)}".rstrip() for strip in strips)
+
     async def press(self, *keys: str) -> None:
         # Each is shown for some seconds of the machine: a slow one would still show those of the keys before.
         with self._pilot.app._context():
@@ -43,7 +69,12 @@ class Screen:
             await self._pilot.pause()
 
     async def type(self, text: str) -> None:
-        await self.press(*text)
+        """Have a text at once in the line that has the focus, as when it is pasted."""
+        app = self._pilot.app
+        with app._context():
+            assert app._driver
+            app._driver.send_message(events.Paste(text))
+            await self._pilot.pause()
 
     async def refresh(self) -> None:
         """Have everything read again, as the palette's "refresh" does."""
@@ -52,18 +83,20 @@ class Screen:
         await self.press("enter")
 
     async def settled(self) -> str:
-        """All characters of the screen once keys, commands and readings are through, and two looks show the same."""
+        """The screen with its inks, once keys, commands and readings are through and two looks show the same."""
         app, before = self._pilot.app, ""
         with app._context():  # a pause draws what is due
             while True:
                 # The other workers read on and on: the queue of replies, and who may do what with them.
                 endless = {"replies", "permission", "commands"}
+                if isinstance(app.screen, ModalScreen):
+                    endless.add("acts")  # it waits for the answer
                 if ends := [one for one in app.workers if one.group not in endless]:
                     await app.workers.wait_for_complete(ends)
                 await self._pilot.pause(0.02)
                 if self.text == before:
                     assert "Internal error" not in before
-                    return before
+                    return self.inked
                 before = self.text
 
     async def until(self, words: str) -> str:
@@ -86,6 +119,7 @@ async def open_screen(
     """A dashboard of the account; `bot` are the settings of the bot whose database it shares, if any."""
     environ = {
         **account.environ,
+        "COLORTERM": "truecolor",
         "OUTREACH_STATE_DIR": str(folder),
         "XDG_STATE_HOME": str(folder),
         **(bot or {"OUTREACH_DATABASE_URL": migrated_file(folder / "bot.db")}),
@@ -96,6 +130,7 @@ async def open_screen(
 
     async def drive(app: DashboardApp) -> None:
         async with app.run_test(size=size, notifications=True) as pilot:
+            app.animation_level = "none"  # a key waits for what moves
             await pilot.pause()
             opened.set_result(pilot)
             await over.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -235,44 +236,177 @@ async def test_each_answer_in_a_shell_is_whole(
         assert drawn_run(run) == snapshot(name=line)
 
 
-KEYS = """
-1
-enter
-enter
-2
-enter
-3
-c
-d
-4
-5
-w
-1 question_mark
-escape at enter
-escape
-1 p
-escape
-slash
-escape
-2 p
-escape
-a
-P
-escape
-s
-s
-colon
-escape
-""".strip().splitlines()
+SCREENS = {
+    "pages": """
+        1
+        enter
+        enter
+        2
+        enter
+        3
+        c
+        d
+        4
+        5
+        w
+        1 question_mark
+        escape at enter
+        escape
+        1 p
+        escape
+        slash
+        escape
+        2 p
+        escape
+        a
+        P
+        escape
+        s
+        s
+        colon
+        escape
+    """,
+    "replies": """
+        3
+        enter
+        escape
+        down
+        u
+        c
+        u
+        z
+        1
+        z
+        z
+        7 "tomorrow
+        d
+        u
+        x
+        1
+        u
+        x
+        6 "No budget
+        A "ben
+        A "b
+        A "nobody
+        u
+        c
+        R
+        u
+        down c
+        2
+        c
+        1
+        u
+        s
+        s
+        slash "cleo
+        c
+        escape
+        R
+        question_mark
+        escape
+        colon "copy
+        colon "export
+        colon "theme
+        1
+    """,
+    "sequences": """
+        2
+        slash "!paused
+        escape
+        slash "status:paused meetings
+        escape
+        s
+        s
+        s
+        P "2h
+        n
+        P "nonsense
+        P "2h
+        y
+        u
+        down p
+        y
+        p
+        y
+        enter
+        p
+    """,
+    "lists": """
+        1
+        s
+        s
+        s
+        escape
+        tab
+        s
+        enter
+        enter
+        p
+        P
+        escape
+        escape escape escape
+        slash "acme !healthy
+        escape escape
+        a
+        a
+        a
+        down a
+        colon "pau
+        tab
+        escape
+        colon "xyzzy
+        escape
+        colon "pause webinar
+        1
+        n
+        escape escape
+        colon "status
+        escape
+        colon "puase fintech
+        1
+        escape
+        colon "stats by step
+        escape
+        colon "pause domain:getacme.example
+        escape
+        colon "copy
+        colon "refresh
+        5
+    """,
+    "time": """
+        4
+        r
+        r
+        r
+        at "nonsense
+        colon "seek 1h
+        3
+        escape escape
+        w
+        a
+        escape
+    """,
+}
+"""Keys, and after a quotation mark what is typed and entered."""
 
 
+def changes(before: str, now: str) -> str:
+    """The whole of a page, or less: the lines that are other ones than before."""
+    lines = difflib.unified_diff(before.splitlines(), now.splitlines(), n=0, lineterm="")
+    changed = "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
+    return min(now, changed, key=len)
+
+
+@pytest.mark.parametrize("name", SCREENS)
 async def test_each_page_of_the_dashboard_is_whole(
-    snapshot: SnapshotAssertion, team: Team, tmp_path: Path
+    snapshot: SnapshotAssertion, team: Team, tmp_path: Path, name: str
 ) -> None:
-    """Two replies wait, and a domain of the crisis is paused; the keys go through all pages, and ask and take back."""
+    """Some replies wait, and a domain of the crisis is paused; keys go through pages, ask, change and take back."""
     team.set('[dashboard]\nslack_user = "U0ANN00001"\n')
-    for name in ("Ada", "Bob"):
-        await team.deliver(interested(name))
+    for lead in ("Ada", "Bob") if name == "pages" else ("Ada", "Bob", "Cleo", "Dora"):
+        await team.deliver(interested(lead))
     await team.pass_time(minutes=6)
     await team.account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
     await team.settled()
@@ -281,7 +415,13 @@ async def test_each_page_of_the_dashboard_is_whole(
         # Each is read by itself, in whichever order the service answers.
         for words in ("33,331", "domains paused", "0 bounces"):
             await screen.until(words)
-        for number, keys in enumerate(unhurried(KEYS)):
+        before = ""
+        for number, line in enumerate(unhurried(map(str.strip, SCREENS[name].strip().splitlines()))):
+            keys, _, text = line.partition('"')
             await screen.press(*keys.split())
-            page = drawn_screen(await screen.settled())
-            assert page == snapshot(name=f"{number:02} {keys}")
+            if text:
+                await screen.type(text)
+                await screen.press("enter")
+            now = drawn_screen(await screen.settled())
+            assert changes(before, now) == snapshot(name=f"{number:02} {line}")
+            before = now
