@@ -19,23 +19,22 @@ import aiohttp
 import structlog
 from slack_bolt.async_app import AsyncApp
 
-from bot.alerts.cards import card_settings
+from bot.cards import card_settings
 from bot.commands.context import CommandContexts, open_contexts
 from bot.delivery.outbox import Outbox
 from bot.delivery.routing import Router, Routes
-from bot.guardrails.watch import GuardrailWatch
+from bot.guardrails import GuardrailWatch
 from bot.http.asgi import AsgiApp, ReplyPage, SlackRequests
 from bot.http.readiness import ReadinessProbe
 from bot.http.webhook import FORGET_SECONDS, BodyReader, DeliveryIntake, WebhookReceiver, WebhookSecrets
 from bot.interactions.gate import CHECK_SECONDS, RequestGate
 from bot.interactions.listeners import Listeners, bolt_app
 from bot.jobs import due, reconcile, samples
-from bot.jobs.card_refresh import CardRefresher
-from bot.jobs.domain_checks import DomainChecks
 from bot.jobs.reconcile import Reconciler
 from bot.jobs.reminders import times_of
 from bot.jobs.samples import GuardrailSampler, HistorySampler
 from bot.jobs.scheduler import JobScheduler
+from bot.jobs.standings import CardRefresher, DomainChecks
 from bot.runtime import DeliverySignals, Supervisor
 from bot.slack.directory import ROTA_SECONDS, UserDirectory, may_still_pause
 from bot.slack.messages import MessageSender

@@ -15,7 +15,6 @@ from datetime import datetime
 
 import structlog
 
-from bot.alerts.cards import CardSettings, card_settings, details_card, reply_card
 from bot.blockkit.actions import (
     LEAD,
     LOOKS,
@@ -28,10 +27,10 @@ from bot.blockkit.actions import (
     read_line,
 )
 from bot.blockkit.card_blocks import channels_in, with_channel_names
-from bot.commands.alerts import reply_lines
-from bot.commands.alerts.alert_actions import GONE, AlertActions
-from bot.commands.alerts.reply_lines import NamedReply, list_replies, read_named
+from bot.cards import CardSettings, card_settings, details_card, reply_card
+from bot.commands import replies
 from bot.commands.context import Access, Answer, Caller, CommandContexts
+from bot.commands.replies import GONE, AlertActions, NamedReply, list_replies, read_named
 from bot.runtime import DeliverySignals
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
@@ -166,8 +165,8 @@ class CommandDispatcher:
         try:
             action = read_line(line)
         except UsageError as error:
-            if nearest := reply_lines.nearest(line):
-                return Answer(card=reply_lines.near_miss(error.card, nearest))
+            if nearest := replies.nearest(line):
+                return Answer(card=replies.near_miss(error.card, nearest))
             raise
         return await self._act(action, caller)
 
@@ -180,17 +179,17 @@ class CommandDispatcher:
         if readable is None:
             return await caller.refuse(listing.command, listing.line, asked.workspace)
         workspace, user = caller.context(readable.workspace).workspace.name, caller.person.id
-        replies = await self._store.alerts.candidates(workspace, user, done=asked.verb == "reopen")
-        fitting = reply_lines.fitting(asked, replies, user)
+        known = await self._store.alerts.candidates(workspace, user, done=asked.verb == "reopen")
+        fitting = replies.fitting(asked, known, user)
         if len(fitting) == 1:
             return await self._alert_actions.perform(asked.act_on(fitting[0]), caller)
         if fitting:
-            card, items = reply_lines.choice(asked, fitting)
+            card, items = replies.choice(asked, fitting)
             return Answer(card=card, items=items)
-        card = reply_lines.not_found(asked, replies) if asked.name else WHICH_ALERT
+        card = replies.not_found(asked, known) if asked.name else WHICH_ALERT
         # Of the others the act changes none; but that they have the name is said, and how the newest stands.
         others = await self._store.alerts.candidates(workspace, user, done=asked.verb != "reopen")
-        if asked.name and (same := reply_lines.fitting(asked, others, user)):
+        if asked.name and (same := replies.fitting(asked, others, user)):
             card = Card(reply_card(same[0]).title, text=(NOTHING_CHANGED,))
         return Answer(card=card)
 
@@ -237,7 +236,7 @@ class CommandDispatcher:
             return await self._ask(done, caller, context)
         match asked.arguments:
             case Help(command="all") if caller.may(CLAIM):
-                footer = f"{reply_lines.ACTS} {done.card.footer}"
+                footer = f"{replies.ACTS} {done.card.footer}"
                 done = replace(done, card=replace(done.card, footer=footer))
             case Help(command=str(about)) if about in COMMANDS and context.allows(COMMANDS[about]):
                 done = replace(done, card=with_form(done.card, about))

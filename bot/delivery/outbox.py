@@ -11,10 +11,10 @@ from secrets import token_hex
 
 import structlog
 
-from bot.alerts import rendering
-from bot.alerts.cards import card_settings
+from bot import cards
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message, channels_in, with_channel_names
+from bot.cards import card_settings
 from bot.delivery.routing import Routes
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.messages import MessageSender
@@ -100,17 +100,17 @@ class Outbox:
         else:
             return None
         dedupe = f"note:{event}:{broken}:{token_hex(8)}"
-        post = PlannedPost(dedupe=dedupe, channel=channel, kind=NOTE, note=rendering.write_note(card))
+        post = PlannedPost(dedupe=dedupe, channel=channel, kind=NOTE, note=cards.write_note(card))
         return post if channel else None
 
     async def _draw(self, posts: Sequence[Post]) -> Message:
         first = posts[0]
-        card = rendering.restated(first.note) if first.kind == ANSWER and not first.change else None
+        card = cards.restated(first.note) if first.kind == ANSWER and not first.change else None
         if card:
             viewer = Viewer(channel=first.channel)  # everybody there reads it
             named = {one: await self._directory.shown_name(one, viewer) for one in channels_in(card)}
             return card_blocks.render_condensed(with_channel_names(card, named))
-        return rendering.message(posts, self._cards)
+        return cards.message(posts, self._cards)
 
     async def post(self, channel: Job, deadline: float) -> None:
         """Post one message in this channel."""
@@ -134,7 +134,7 @@ class Outbox:
         outcome = await self._messages.post(
             lease.channel,
             message,
-            payload=rendering.payload(lease.posts),
+            payload=cards.payload(lease.posts),
             deadline=deadline,
             thread_ts=first.thread_ts,
             broadcast=post_kinds.kind_of(first.kind).broadcast and policy.broadcast,
@@ -201,9 +201,7 @@ class Outbox:
         except Exception:
             log.exception("card not rendered", alerts=_named(posts))
             return Again(after=RENDER_SECONDS)
-        outcome = await self._messages.repaint(
-            channel, posts[0].ts, message, payload=rendering.payload(posts)
-        )
+        outcome = await self._messages.repaint(channel, posts[0].ts, message, payload=cards.payload(posts))
         match outcome:
             case Sent():
                 await repaints.done(job, posts)

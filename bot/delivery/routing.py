@@ -12,8 +12,7 @@ from typing import Protocol
 
 import structlog
 
-from bot.alerts.cards import about, turn_card
-from bot.alerts.rendering import write_note
+from bot.cards import about, turn_card, write_note
 from bot.runtime import DeliverySignals
 from bot.telemetry import metrics
 from shared.api.event_kinds import DNS, PAUSED, kind_of

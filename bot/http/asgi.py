@@ -17,7 +17,7 @@ from prometheus_client import generate_latest
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_sdk.signature import SignatureVerifier
 
-from bot.alerts.cards import PATH, CardSettings, about, answer_link
+from bot.cards import PATH, CardSettings, about, answer_link
 from bot.http.readiness import ReadinessProbe
 from bot.http.webhook import (
     BodyReader,

@@ -16,8 +16,8 @@ import structlog
 
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import OpenForm, ShowSample
-from bot.commands.alerts.reply_lines import ReplyItems
 from bot.commands.context import CommandContexts, WorkspaceCache
+from bot.commands.replies import ReplyItems
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Reach, Standing
 from bot.slack.web_api import SlackError, WebApi

@@ -28,14 +28,14 @@ from slack_bolt.middleware.async_middleware import AsyncMiddleware
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from bot.alerts.rendering import write_answer, write_note
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import LOOKS, Cancel, Confirm, OnAlert, OpenForm, ShowSample, change_of, read_value
 from bot.blockkit.card_blocks import PICK, RUN, Message
-from bot.commands.alerts import reply_lines
-from bot.commands.alerts.reply_lines import card_links
+from bot.cards import write_answer, write_note
+from bot.commands import replies
 from bot.commands.context import Answer, CommandContexts, WorkspaceCache
 from bot.commands.dispatch import FORMS, WHICH_ALERT, Asker, CommandDispatcher, failure
+from bot.commands.replies import card_links
 from bot.interactions import forms
 from bot.interactions.gate import RequestGate
 from bot.interactions.home import HomeTab
@@ -343,12 +343,12 @@ class Listeners(AsyncMiddleware):
         workspaces, alerts = self._contexts.settings.workspaces, self._contexts.store.alerts
         alert = await alerts.in_message(origin.places, thread_ts) if thread_ts else None
         if alert is None or alert.workspace not in workspaces:
-            if reply_lines.needs_alert(line):
+            if replies.needs_alert(line):
                 return Answer(card=WHICH_ALERT)
             return replace(await self._dispatcher.perform(Typed(line), origin), noted=False)
         if find_command(line.strip()) is COMMANDS["help"]:
-            return Answer(card=reply_lines.help_card(alert))
-        line = reply_lines.line_about(line, alert, several=len(workspaces) > 1)
+            return Answer(card=replies.help_card(alert))
+        line = replies.line_about(line, alert, several=len(workspaces) > 1)
         return await self._dispatcher.perform(Typed(line), origin)
 
     async def _joined(self, body: Body, origin: Origin) -> None:

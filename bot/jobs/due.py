@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
-from bot.alerts.cards import card_settings
-from bot.alerts.rendering import write_note
+from bot.cards import card_settings, write_note
 from bot.commands.context import CommandContexts
 from bot.delivery.outbox import MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS, Outbox
 from bot.delivery.routing import Routes
-from bot.guardrails.watch import GuardrailWatch
-from bot.jobs.domain_checks import DomainChecks
+from bot.guardrails import GuardrailWatch
 from bot.jobs.reminders import Reminders
+from bot.jobs.standings import DomainChecks
 from bot.worker import Kind
 from shared.api.errors import NotFound, OutreachError
 from shared.commands.digest import digest_card

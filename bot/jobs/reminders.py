@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.alerts.cards import LABELS, PLAIN_CARDS, CardSettings, about, reply_card, span
-from bot.alerts.rendering import write_note
 from bot.blockkit.actions import ACK, LEAD, OnAlert
+from bot.cards import LABELS, PLAIN_CARDS, CardSettings, about, reply_card, span, write_note
 from bot.delivery.routing import Routes
 from shared.api.event_kinds import kind_of
 from shared.commands.replies import Replies

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 import structlog
 
 from bot.commands.context import CommandContexts
-from bot.guardrails.watch import NEVER, Account
+from bot.guardrails import NEVER, Account
 from bot.runtime import visit
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError

@@ -96,7 +96,7 @@ async def open_records(settings: Settings) -> AsyncIterator[Records]:
 @contextlib.asynccontextmanager
 async def open_replies(settings: Settings, workspace: str) -> AsyncIterator[ReplyQueue]:
     """The queue of replies in the settings' database. Raises `RecordsUnavailable`, with the reason."""
-    from bot.commands.alerts.reply_queue import open_reply_queue
+    from bot.commands.reply_queue import open_reply_queue
 
     with _as_unavailable("The bot's database can't be used: "):
         async with open_reply_queue(settings, workspace) as queue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.guardrails.watch import GuardrailWatch
+from bot.guardrails import GuardrailWatch
 from bot.runtime import Wakeup
 from bot.worker import Kind, Worker
 from shared.store import Store

@@ -206,13 +206,13 @@ def second_bot(bot: BotHarness) -> BotHarness:
 
 RULE = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 OFTEN = """
-from bot.guardrails import watch
+from bot import guardrails
 from bot.jobs import samples
-watch.EVERY, samples.EVERY, samples.BACKFILL = 0.2, 0.5, 0
+guardrails.EVERY, samples.EVERY, samples.BACKFILL = 0.2, 0.5, 0
 """
 DIE = """
 import os, signal
-from bot.guardrails.acts import GuardrailActs
+from bot.guardrails import GuardrailActs
 async def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
 GuardrailActs.{method} = die
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.alerts import rendering
+from bot import cards
 from shared.records.audit import Actor
 from shared.settings.sections import RouteRule
 from shared.store import Store
@@ -33,7 +33,7 @@ async def make_stale(store: Store) -> None:
 
 
 def title(post: Post) -> str:
-    return rendering.card_of(post).title
+    return cards.card_of(post).title
 
 
 async def test_a_late_note_about_a_card_that_turned_gives_way_to_the_new_card(

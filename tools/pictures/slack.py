@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from bot.alerts import rendering
+from bot import cards
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.interactions import home
@@ -64,7 +64,7 @@ CLAIMED = replace(MAYA, claimed_by="U1", claimed_name="ann", claimed_at=NOW.time
 
 
 def _drawn(alert: Alert) -> Message:
-    return card_blocks.render(rendering.card(alert))
+    return card_blocks.render(cards.card(alert))
 
 
 def _pause(*, undone_by: str = "") -> Message:
@@ -80,7 +80,7 @@ def _pause(*, undone_by: str = "") -> Message:
         undoable={"sq_1": Before(label=SENT, status="active", new_end=end)},
         undone_by=undone_by,
     )
-    return rendering.change_message(
+    return cards.change_message(
         entry, Card(title="", facts=(Fact(label="Reason", value="bounces are high"),))
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.commands.alerts.reply_queue import SlackReplyQueue, open_reply_queue
+from bot.commands.reply_queue import SlackReplyQueue, open_reply_queue
 from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.commands.audit import where

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.blockkit.actions import OnAlert
-from bot.commands.alerts import alert_actions
+from bot.commands import replies
 from sandbox.slack import seed
 from tests.bot.harness import BotHarness, bot_inside, open_harness
 from tests.bot.interactions import alert_bot
@@ -36,12 +36,10 @@ def test_every_preset_that_is_offered_is_ahead_and_no_two_mean_the_same(
 ) -> None:
     offered = [
         b.line.split()
-        for b in alert_actions.snooze_choices(
-            OnAlert(verb="snooze", alert="al_1"), now=now, zone=zone
-        ).buttons
+        for b in replies.snooze_choices(OnAlert(verb="snooze", alert="al_1"), now=now, zone=zone).buttons
         if not b.picks_time
     ]
-    moments = [alert_actions.snoozed_until(word, now=now, zone=zone) for _, _, word in offered]
+    moments = [replies.snoozed_until(word, now=now, zone=zone) for _, _, word in offered]
     assert moments
     assert all(at and now < at <= now + timedelta(days=8) for at in moments)
     assert len(set(moments)) == len(moments)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands.context import CommandContexts
-from bot.guardrails.watch import GuardrailWatch
+from bot.guardrails import GuardrailWatch
 from bot.jobs.samples import GuardrailSampler
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from bot.alerts import rendering
+from bot import cards
 from bot.commands.context import CommandContexts
-from bot.guardrails.watch import GuardrailWatch
+from bot.guardrails import GuardrailWatch
 from bot.jobs.samples import GuardrailSampler
 from shared.domain.card import Card
 from shared.guardrails.rule import SHIPPED
@@ -73,7 +73,7 @@ class GuardedWorkspace:
 
     async def posted_cards(self) -> list[Card]:
         posts = await post_all(self.store, self.clock)
-        return [rendering.read_note(post.note) for post in posts if post.note]
+        return [cards.read_note(post.note) for post in posts if post.note]
 
     async def audit(self) -> list[AuditEntry]:
         return list(await self.store.records.audit("default"))

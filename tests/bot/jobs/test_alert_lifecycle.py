@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.commands.alerts import alert_actions
+from bot.commands import replies
 from bot.delivery.routing import Routes
 from bot.jobs.reminders import Reminders
 from shared.settings.sections import AlertPolicy
@@ -37,7 +37,7 @@ async def test_two_processes_and_a_restart_say_a_thing_once(
 
 @pytest.mark.parametrize("text", ["yesterday", "0", "99999999999", "400d", "-5", ""])
 def test_a_time_that_is_not_ahead_is_refused(text: str) -> None:
-    assert alert_actions.snoozed_until(text, now=datetime(2026, 11, 20, 9, tzinfo=UTC), zone=UTC) is None
+    assert replies.snoozed_until(text, now=datetime(2026, 11, 20, 9, tzinfo=UTC), zone=UTC) is None
 
 
 async def test_a_reply_that_is_claimed_just_before_its_reminder_is_not_reminded_of(

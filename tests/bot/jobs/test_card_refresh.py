@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.jobs.card_refresh import CardRefresher
+from bot.jobs.standings import CardRefresher
 from bot.runtime import Wakeup
 from shared.api.models import Sequence
 from shared.records.audit import Actor

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.alerts import rendering
+from bot import cards
 from bot.delivery.routing import Routes
-from bot.jobs.domain_checks import DomainChecks
+from bot.jobs.standings import DomainChecks
 from bot.worker import Kind
 from shared.api.models import Inbox
 from shared.domain.card import Card
@@ -50,7 +50,7 @@ class Checked:
 
 
 def card_of(post: Post) -> Card:
-    return rendering.card_of(post)
+    return cards.card_of(post)
 
 
 def facts(card: Card) -> dict[str, str]:

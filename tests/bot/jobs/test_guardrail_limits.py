@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.guardrails.watch import GuardrailWatch
+from bot.guardrails import GuardrailWatch
 from shared.records.guardrails import Switch
 from tests.bot.due import evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace

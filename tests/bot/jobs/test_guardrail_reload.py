@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from bot.guardrails.watch import RELOAD_SECONDS
+from bot.guardrails import RELOAD_SECONDS
 from shared.guardrails.activity import Activity
 from shared.guardrails.rule import Metric, Scope
 from shared.store import Store, open_store

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.guardrails import acts
+from bot import guardrails
 from bot.jobs import samples
 from shared.records.guardrails import Switch
 from shared.records.records import RecordsUnavailable
@@ -29,7 +29,7 @@ async def two_sequences_bounce(guarded: GuardedWorkspace) -> str:
 async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none(
     guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acts, "ATTEMPTS", 3)
+    monkeypatch.setattr(guardrails, "ATTEMPTS", 3)
     other = await two_sequences_bounce(guarded)
     guarded.remote.fails[guarded.sequence] = 500
     assert await guarded.advance() == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.alerts import rendering
+from bot import cards
 from shared.domain.card import Card
 from shared.store.db.schema import posts
 from tests.bot.jobs.guarded_workspace import GuardedWorkspace
@@ -22,7 +22,7 @@ async def messages(guarded: GuardedWorkspace) -> list[tuple[bool, Card]]:
     """The messages of guardrails as they stand, and whether each is a line only."""
     query = sa.select(posts.c.condensed, posts.c.note).where(posts.c.kind == "note").order_by(posts.c.id)
     rows = await guarded.store.database.read(lambda tx: tx.execute(query).all())
-    return [(row.condensed, rendering.read_note(row.note)) for row in rows]
+    return [(row.condensed, cards.read_note(row.note)) for row in rows]
 
 
 async def test_all_rules_that_find_one_trouble_share_one_message(guarded: GuardedWorkspace) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.alerts import rendering
+from bot import cards
 from bot.delivery.routing import People, Routes
 from shared.domain.alert import Alert
 from shared.records.audit import Actor
@@ -64,7 +64,7 @@ async def owners(store: Store, clock: ManualClock, count: int, by: Routes, *, fi
 
 def words(post: Post) -> str:
     """All that a post shows as it would be posted now."""
-    message = rendering.message([post])
+    message = cards.message([post])
     return f"{message.text} {json.dumps(message.blocks, ensure_ascii=False)}"
 
 
@@ -219,7 +219,7 @@ async def test_a_shared_message_mentions_each_owner_once(store: Store, clock: Ma
     await arrive(store, *(interested(number) for number in range(1, 8)), by=routes())
     posts = await post_all(store, clock)
     bundled = [replace(post, bundle="b1") for post in posts]
-    drawn = rendering.message(bundled)
+    drawn = cards.message(bundled)
     (calls,) = (block for block in drawn.blocks if block["type"] == "context")
     assert calls["elements"][0]["text"] == f"<@{ANN}> <@{BEN}> <@{CLEO}>"
     assert "@ben's turn" in json.dumps(drawn.blocks)

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.alerts import rendering
+from bot import cards
 from shared.settings.sections import AlertPolicy, RouteRule, Routing
 from shared.store import Store
 from shared.store.messages import Post
@@ -65,9 +65,7 @@ async def test_a_paused_domain_is_reminded_of_ever_more_rarely_until_it_is_ackno
     clock.now += 24 * HOUR
     assert await reminded(store, clock) == []
     left = {
-        rendering.card_of(post).text
-        for (post,) in await claim_repaints(store, limit=50)
-        if post.kind != "alert"
+        cards.card_of(post).text for (post,) in await claim_repaints(store, limit=50) if post.kind != "alert"
     }
     assert left == {("✓ Acknowledged by @ann.",)}
 
@@ -80,7 +78,7 @@ async def test_the_return_of_an_absent_lead_is_announced_once(store: Store, cloc
     await store.alerts.act(post.alert_id, "snooze", ANN, until=clock.now + HOUR)
     clock.now += HOUR + 1
     (back,) = await sweep(store, clock)
-    card = rendering.card_of(back)
+    card = cards.card_of(back)
     assert (back.kind, back.mention) == ("returned", "")
     assert card.title == "Ada is back"
     assert [button.line for button in card.buttons] == [f"lead {post.alert_id}"]

@@ -15,8 +15,7 @@ import sqlalchemy as sa
 
 from bot.commands.context import CommandContexts
 from bot.delivery.routing import Routes
-from bot.guardrails.acts import GuardrailActs
-from bot.guardrails.watch import GuardrailWatch
+from bot.guardrails import GuardrailActs, GuardrailWatch
 from bot.jobs import due
 from bot.runtime import Wakeup
 from bot.worker import Worker

@@ -15,7 +15,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from bot.alerts import rendering
+from bot import cards
 from shared.api.errors import OutreachError
 from shared.commands import parse
 from shared.commands.run import run
@@ -256,7 +256,7 @@ async def test_a_sequence_that_is_paused_before_its_resumption_is_told_is_not_to
     assert paused == [f"Name of {ONE} is paused"]
     assert remote.statuses == {ONE: "paused", "sq_0002": "active"}
     (post,) = await post_all(ours.store, clock)
-    assert rendering.read_note(post.note).title == "▶ Name of sq_0002 is sending again"
+    assert cards.read_note(post.note).title == "▶ Name of sq_0002 is sending again"
 
 
 @pytest.mark.parametrize("refused", [False, True], ids=["unanswered", "refused"])
@@ -310,4 +310,4 @@ async def test_a_guardrail_does_not_insist_after_a_person_resumed(
     await ours.fire()
     assert remote.statuses == {ONE: "active"}
     (post,) = await post_all(ours.store, clock)
-    assert "Someone resumed it after the rule fired." in rendering.read_note(post.note).text
+    assert "Someone resumed it after the rule fired." in cards.read_note(post.note).text

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from bot.alerts import domains, rendering
-from bot.alerts.cards import CardSettings, details_card, listed
+from bot import cards
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import OnAlert
 from bot.blockkit.card_blocks import Message
-from bot.commands.alerts import alert_actions
-from bot.guardrails.acts import _card, finding_card, over_card, paused_card
+from bot.cards import CardSettings, details_card, listed
+from bot.commands import replies
+from bot.guardrails import _card, finding_card, over_card, paused_card
 from bot.interactions import listeners
 from bot.jobs import reminders
 from bot.jobs.due import ended_card
@@ -100,7 +100,7 @@ def alert(kind: str = "reply.interested", **state: Any) -> Alert:
 
 
 def whole(kind: str = "reply.interested", **state: Any) -> Message:
-    return card_blocks.render(rendering.card(alert(kind, **state)))
+    return card_blocks.render(cards.card(alert(kind, **state)))
 
 
 def posted(kind: str, *alerts: Alert, note: Card | None = None, mention: str = "S1") -> Message:
@@ -108,12 +108,12 @@ def posted(kind: str, *alerts: Alert, note: Card | None = None, mention: str = "
     posts = [
         Post(
             id=n, dedupe="", tried_until=None, workspace="default", channel="C1", kind=kind, alert_id=one.id,
-            note=rendering.write_note(note) if note else "", bundle="", thread_ts="1.0", ts="2.0", version=0,
+            note=cards.write_note(note) if note else "", bundle="", thread_ts="1.0", ts="2.0", version=0,
             attempts=1, lookups=0, created_at=0.0, condensed=note is not None, mention=mention, alert=one,
         )
         for n, one in enumerate(alerts)
     ]  # fmt: skip
-    return rendering.message(posts)
+    return cards.message(posts)
 
 
 def reminder(what: str, kind: str, **state: Any) -> Message:
@@ -140,7 +140,7 @@ def later(one: AuditEntry, *states: Now | None) -> AuditEntry:
 
 
 def line(one: AuditEntry, **card: Any) -> Message:
-    return rendering.change_message(one, Card(title="", **card))
+    return cards.change_message(one, Card(title="", **card))
 
 
 INCIDENT = Incident(
@@ -158,7 +158,7 @@ ENDED = Job(
 
 
 def guarded(one: AuditEntry) -> Message:
-    return rendering.change_message(one, paused_card(INCIDENT, ["Fintech"], left=(), failed=(), cut=""))
+    return cards.change_message(one, paused_card(INCIDENT, ["Fintech"], left=(), failed=(), cut=""))
 
 
 def broken(code: Code = Code.MISSING) -> CheckReport:
@@ -185,12 +185,12 @@ def domain(*statuses: str, dns: Any = "good", guardrails: Any = (), **changed: A
         inboxes = [
             Inbox(email=f"{name}@mail.example", health_score=health, status=status) for name in ("a", "b")
         ]
-        seen = domains.domain_state(inboxes, before=seen, thresholds=DEFAULT)
+        seen = cards.domain_state(inboxes, before=seen, thresholds=DEFAULT)
     names = ["Webinar follow-up", "E-commerce", "Fintech"]
     state = {**seen, "sequences": names, "active": names[:2], "dns": dns, "guardrails": guardrails}
     standing = state if statuses else {}
     return card_blocks.render(
-        rendering.card(
+        cards.card(
             Alert(
                 id="al_1", event=event, received_at=NOON.timestamp(), standing=json.dumps(standing), **changed
             )
@@ -204,10 +204,10 @@ def records(**changed: Any) -> Message:
     change = DomainChange(
         domain="mail.example", check=Check.DMARC, at=NOON, before=good, after=changed.pop("after", broken())
     )
-    body = json.loads(domains.dns_body("mail.example", [change], NOON.timestamp()))
+    body = json.loads(cards.dns_body("mail.example", [change], NOON.timestamp()))
     event = Event(kind=DNS, domain="mail.example", raw=body)
     return card_blocks.render(
-        rendering.card(Alert(id="al_2", event=event, received_at=NOON.timestamp(), **changed))
+        cards.card(Alert(id="al_2", event=event, received_at=NOON.timestamp(), **changed))
     )
 
 
@@ -226,7 +226,7 @@ OTHERS: dict[str, Callable[[], Message]] = {
     ),
     "bounce": lambda: whole("lead.bounced", event={"reply": None, "bounce_type": "hard", "reason": "550"}),
     "unknown kind": lambda: whole("brand.new", event={"reply": None}),
-    "condensed": lambda: card_blocks.render_condensed(listed(rendering.card(alert("reply.ooo")))),
+    "condensed": lambda: card_blocks.render_condensed(listed(cards.card(alert("reply.ooo")))),
     "reminder": lambda: reminder("remind", "reminder"),
     "escalation": lambda: reminder("escalate", "escalation"),
     "back from a snooze": lambda: reminder("back", "back"),
@@ -237,7 +237,7 @@ OTHERS: dict[str, Callable[[], Message]] = {
         reminders.summary_card([Due(alert=alert(), channel="C1", what="remind")] * 12, now=NOON.timestamp())
     ),
     "until when": lambda: card_blocks.render(
-        alert_actions.snooze_choices(OnAlert(verb="snooze", alert="al_1"), now=NOON, zone=UTC)
+        replies.snooze_choices(OnAlert(verb="snooze", alert="al_1"), now=NOON, zone=UTC)
     ),
     "refused": lambda: card_blocks.render(Standing(person=GUS).refusal("pause")),
     "key refused": lambda: card_blocks.render(
@@ -263,13 +263,11 @@ OTHERS: dict[str, Callable[[], Message]] = {
         later(entry("Fintech"), Now(status="paused", ends_at=MONDAY, by="@ann"))
     ),
     "resumption": lambda: line(entry("Fintech", until=None, effect="resumed")),
-    "history, undone": lambda: rendering.change_history(entry("Fintech", undoes=7)),
-    "history, ended": lambda: rendering.change_history(
+    "history, undone": lambda: cards.change_history(entry("Fintech", undoes=7)),
+    "history, ended": lambda: cards.change_history(
         entry("Fintech", by=Actor(name="outreach", face="bot"), effect="resumed")
     ),
-    "history, paused until another time": lambda: rendering.change_history(
-        entry("Fintech", reason="a storm")
-    ),
+    "history, paused until another time": lambda: cards.change_history(entry("Fintech", reason="a storm")),
     "end of a pause that no message told": lambda: card_blocks.render(ended_card({ENDED: False})),
     "guardrail, paused": lambda: guarded(entry("Fintech", by=MANY)),
     "guardrail, undone": lambda: guarded(entry("Fintech", by=MANY, undone_by="@ann")),
@@ -331,7 +329,7 @@ def test_the_details_show_the_whole_reply_and_every_act(name: str, snapshot: Sna
     details = details_card(given_alert)
     assert picture("", card_blocks.render_view(details)) == snapshot
     # Nothing that the card offers is missing.
-    offered = {one.label for one in rendering.card(given_alert).buttons}
+    offered = {one.label for one in cards.card(given_alert).buttons}
     assert offered - {"Details …"} <= {one.label for one in details.buttons}
 
 
@@ -345,14 +343,14 @@ def test_nothing_that_a_lead_writes_breaks_a_limit_in_any_state(reply: str, name
     lead = EventLead(email=f"{name}@x.example", first_name=name, company=name)
     event = Event(kind="reply.interested", lead=lead, sequence=name, reply=reply, inbox=name)
     hostile = replace(alert(**STATES[state]), event=event)
-    card = rendering.card(hostile)
+    card = cards.card(hostile)
     assert hostile.state == "unclaimed" or {"@ann", "@ben"} & {*card.title.split()}, (
         "a long name hides nobody"
     )
     many = [replace(hostile, id=f"al_{n:016}") for n in range(13)]
-    condensed = card_blocks.render_condensed(listed(rendering.card(hostile)))
+    condensed = card_blocks.render_condensed(listed(cards.card(hostile)))
     for message in (card_blocks.render(card), condensed, posted("alert", *many)):
-        called = rendering.with_mention(message, "S0SALES")
+        called = cards.with_mention(message, "S0SALES")
         assert blockkit.problems(called.blocks) == []
         assert card_blocks.size(called.blocks) <= 13_200
         assert "<!channel>" not in called.text
@@ -362,13 +360,13 @@ def test_nothing_that_a_lead_writes_breaks_a_limit_in_any_state(reply: str, name
     "name", ["Q3 founders", "it's 2h", '"quoted"', "@other", "for 2h", "x\ny", "--yes", "“curly”"]
 )
 def test_the_pause_buttons_line_is_read_back_as_that_sequence(name: str) -> None:
-    card = rendering.card(replace(alert(), event=replace(alert().event, sequence=name)))
+    card = cards.card(replace(alert(), event=replace(alert().event, sequence=name)))
     line = next(button.line for button in card.buttons if button.label == "Pause sequence")
     assert commands.parse(line).command.name == "pause"
     assert commands.parse(line).workspace is None
 
 
 def test_with_several_workspaces_every_button_names_its_own() -> None:
-    card = rendering.card(alert(workspace="emea"))
+    card = cards.card(alert(workspace="emea"))
     lines = [button.line for button in card.buttons if " al_1" not in button.line]
     assert {commands.parse(line).workspace for line in lines} == {"emea"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.alerts import domains
+from bot import cards
 from shared.api.models import Inbox
 from shared.domain.health import DEFAULT
 
@@ -22,7 +22,7 @@ def stages(*days: tuple[Inbox, ...]) -> list[str]:
     before: dict[str, Any] = {}
     found = []
     for inboxes in days:
-        before = domains.domain_state(inboxes, before=before, thresholds=DEFAULT)
+        before = cards.domain_state(inboxes, before=before, thresholds=DEFAULT)
         found.append(str(before["stage"]))
     return found
 

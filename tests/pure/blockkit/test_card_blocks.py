@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.alerts import rendering
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message, draw_table, show_cell
+from bot.cards import card as card_of
 from bot.interactions import forms
 from sandbox.slack import blockkit
 from shared.api.events import Event, EventLead
@@ -115,7 +115,7 @@ def test_no_list_of_cards_alone_or_below_another_breaks_a_limit(
 
 def test_a_cards_words_are_all_shown_as_they_are_when_they_fit() -> None:
     event = Event(kind="reply.interested", lead=EventLead(first_name="Ada"), reply="*no* <!channel>")
-    card = rendering.card(Alert(id="al_1", event=event, received_at=NOON.timestamp()))
+    card = card_of(Alert(id="al_1", event=event, received_at=NOON.timestamp()))
     shown = json.dumps(card_blocks.render(card).blocks)
     assert '"*no* <!channel>"' in shown
 

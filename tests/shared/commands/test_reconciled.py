@@ -14,7 +14,7 @@ import pytest
 import time_machine
 from pydantic import SecretStr
 
-from bot.alerts import rendering
+from bot import cards
 from shared.api import OutreachClient
 from shared.api.events import Event, EventLead
 from shared.api.words import COUNTS
@@ -141,7 +141,7 @@ async def test_a_card_of_every_kind_finds_its_lead(
         listed = await reader.get("/leads", params={"status": status, "limit": "100"})
         for lead in listed.raise_for_status().json()["data"][-3:]:
             event = Event(kind=kind, lead=EventLead(email=lead["email"]), sequence="Q3")
-            card = rendering.card(Alert(id="al_1", event=event, received_at=NOW.timestamp()))
+            card = cards.card(Alert(id="al_1", event=event, received_at=NOW.timestamp()))
             for action in (one.action for one in card.buttons if isinstance(one.action, Lead | Remove)):
                 found = await say(few, action.line)
                 assert lead["id"] in str((found.data, found.question)), (kind, action.line)

@@ -1,20 +1,31 @@
-"""Updates open cards after changes made elsewhere: a sequence paused in the dashboard, a domain that recovers.
+"""Updates open cards after changes made elsewhere, and checks the DNS of the sending domains.
 
-The service reports neither, so the bot polls while a card is open, and at once after a change made here.
+The service tells of no change, so the bot polls while a card is open, and at once after a change made here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
+from secrets import SystemRandom
 from typing import Any
 
 import structlog
 
-from bot.alerts import domains
-from bot.alerts.rendering import write_note
+from bot.cards import (
+    RECOVERED,
+    dns_body,
+    dns_update,
+    domain_state,
+    problems_in,
+    problems_state,
+    recovery_card,
+    write_note,
+)
 from bot.commands.context import CommandContexts
 from bot.runtime import Wakeup, visit
 from shared.api.errors import OutreachError
@@ -25,12 +36,17 @@ from shared.domain.alert import Alert
 from shared.domain.card import Tone
 from shared.domain.dns_facts import dns_fact, in_dns, problems_of
 from shared.domain.wall_clock import DAY, moment
-from shared.domain_health.report import DomainReport
+from shared.domain_health.lookup import Lookup, Pace, resolvers_of, system_resolvers
+from shared.domain_health.report import CheckReport, DomainReport, Followed, Value
 from shared.guardrails.rule import subject_key
 from shared.records.records import RecordsUnavailable
+from shared.settings.sections import DnsSection, Routing
 from shared.store import Store
 from shared.store.alerts import CARDS_AT_ONCE, NAME_LETTERS
+from shared.store.domains import DueDomain, News
+from shared.store.jobs import Job
 from shared.store.messages import INCIDENT, PlannedPost
+from shared.store.post_kinds import DNS
 
 EVERY = 10.0
 """Seconds between two checks."""
@@ -120,7 +136,7 @@ class CardRefresher:
         if not before:
             await self._store.alerts.take_dns(workspace, alert.domain)
         state = {
-            **domains.domain_state(
+            **domain_state(
                 [inbox for inbox in inboxes if inbox.domain == alert.domain],
                 before=before,
                 thresholds=self._contexts.settings.workspace(workspace).thresholds,
@@ -133,7 +149,7 @@ class CardRefresher:
         }
         stage, standing = state["stage"], json.dumps(state, sort_keys=True)
         # While its DNS is broken the card stays open, so that it says when that is over.
-        recovered = stage == domains.RECOVERED and not domains.problems_in(state)
+        recovered = stage == RECOVERED and not problems_in(state)
         if standing == alert.standing and not recovered:
             return False
         note = None
@@ -143,7 +159,7 @@ class CardRefresher:
                 channel="",
                 kind="recovered",
                 urgency=INCIDENT,
-                note=write_note(domains.recovery_card(alert, state, at=at)),
+                note=write_note(recovery_card(alert, state, at=at)),
                 condensed=True,
             )
         return await self._store.alerts.update(alert.id, standing, note=note, recovered=recovered)
@@ -167,7 +183,7 @@ class CardRefresher:
         name, now = in_dns(alert.domain), moment(at)
         report: DomainReport | None = (await self._store.domains.reports({name})).get(name)
         if problems := problems_of(report, now=now):
-            return domains.problems_state([replace(one, checked_at=None, last_good=None) for one in problems])
+            return problems_state([replace(one, checked_at=None, last_good=None) for one in problems])
         good = dns_fact(report, now=now).tone is Tone.GOOD
         checked = report is not None and report.checked_at is not None and report.checked_at >= alert.received
         return {"dns": "good" if good and checked else "unknown"}
@@ -180,3 +196,105 @@ def _paused_names(sequences: Sequence[Campaign]) -> Collection[str]:
         for name in {sequence.id.casefold(), (sequence.name or "")[:NAME_LETTERS].casefold()}:
             all_paused[name] = all_paused.get(name, True) and sequence.status == "paused"
     return {name for name, paused in all_paused.items() if paused}
+
+
+# -- the DNS of the sending domains: looked at regularly, when their health falls, and when they are paused
+
+
+RECHECK = timedelta(minutes=30)
+"""The time between two looks at what is newly broken or unknown, so that its end is noticed soon."""
+NEW_FOR = timedelta(days=1)
+_NAME = re.compile(r"(?=.{4,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}")
+_RESERVED = re.compile(r"(?:.*\.)?(?:example|test|invalid|localhost|local|example\.(?:com|net|org))")
+"""Names that nobody has (RFC 2606, RFC 6762): only resolvers that the settings name are asked for them."""
+
+_RANDOM = SystemRandom()
+dns_log = structlog.get_logger("dns")
+
+
+class DomainChecks:
+    """Handles jobs of the kind `domain`; several processes share them, and each domain is checked by one."""
+
+    def __init__(
+        self,
+        store: Store,
+        routing: Routing,
+        settings: DnsSection,
+        *,
+        stored: Callable[[], None],
+        changed: Callable[[], None],
+        lookup: Lookup | None = None,
+        jitter: Callable[[], float] = _RANDOM.random,
+    ) -> None:
+        self._store, self._routing, self._settings = store, routing, settings
+        self._stored, self._changed, self._jitter = stored, changed, jitter
+        self._asks_system = not settings.resolvers and lookup is None
+        self._lookup = lookup or Lookup(
+            resolvers_of(settings.resolvers) or system_resolvers(),
+            selectors=settings.selectors,
+            pace=Pace(settings.per_second),
+        )
+        if not self._lookup.confirms:
+            dns_log.warning(
+                "DNS problems are not alerted: two resolvers must confirm them", setting="[dns] resolvers"
+            )
+
+    async def watch(self, workspace: str, inboxes: Sequence[Inbox]) -> None:
+        """Note the domains that a workspace sends from, and how healthy they are. Raises `RecordsUnavailable`."""
+        scores: dict[str, list[float]] = {}
+        for inbox in inboxes:
+            if (name := self._name(inbox.domain)) and inbox.domain:
+                own = scores.setdefault(name, [])
+                own += [] if inbox.health_score is None else [inbox.health_score]
+        await self._store.domains.watch(
+            workspace, {name: min(found, default=None) for name, found in scores.items()}
+        )
+
+    def _name(self, domain: str) -> str:
+        """The domain as DNS writes it; empty where it is none that may be asked for."""
+        name = in_dns(domain.rstrip("."))
+        is_asked = _NAME.fullmatch(name) and not (self._asks_system and _RESERVED.fullmatch(name))
+        return name if is_asked else ""
+
+    async def check(self, job: Job, _deadline: float) -> None:
+        """Check a domain that is due. Raises `RecordsUnavailable`."""
+        due = await self._store.domains.due(job)
+        now = self._store.database.clock()
+        followed = await self._lookup.look(due.domain, due.report, moment(now))
+        every = self._settings.every or timedelta(hours=6)
+        if any(_may_end_soon(one, moment(now)) for one in followed.report.checks):
+            every = min(every, RECHECK)  # whoever repairs a record waits for the answer
+        news = self._news(due, followed, now) if followed.changes else None
+        after = every.total_seconds() * (0.9 + 0.2 * self._jitter())  # not with all others at once
+        # Nothing is written where the lease has expired: another process looks again, and tells it once.
+        if not await self._store.domains.finish(due, followed, after=after, news=news):
+            dns_log.warning("a check took longer than its lease", domain=due.domain)
+        elif followed.changes:
+            dns_log.info(
+                "DNS changed", domain=due.domain, checks=[str(one.check) for one in followed.changes]
+            )
+            self._stored()
+            self._changed()
+
+    def _news(self, due: DueDomain, followed: Followed, now: float) -> News:
+        report, changes = followed.report, followed.changes
+        since = min((one.before.since for one in changes if one.before.since), default=moment(now))
+        card = dns_update(due.domain, changes, report, after=moment(now) - since)
+        return News(
+            body=dns_body(due.domain, changes, now),
+            standing=json.dumps(problems_state(report.problems), sort_keys=True),
+            note=PlannedPost(
+                dedupe=f"dns:{due.domain}:{now:.0f}",
+                channel="",
+                kind=DNS,
+                urgency=2,
+                note=write_note(card),
+                condensed=True,
+            ),
+            recovered=not report.problems,
+            held_until=lambda channel: self._routing.channel_policy(channel).quiet_until(now),
+        )
+
+
+def _may_end_soon(one: CheckReport, now: datetime) -> bool:
+    return one.value is not Value.GOOD and one.certain is not None and now - (one.since or now) < NEW_FOR

@@ -1,1 +1,0 @@
-"""Alerts: the card of each event, and the channels that get it."""

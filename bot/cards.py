@@ -1,0 +1,901 @@
+"""The messages of alerts, as functions of the alert: of replies, leads, domains and pauses. Pure.
+
+A menu takes five entries, of 75 characters and with a value of 150 at most
+(https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element/#fields,
+https://docs.slack.dev/reference/block-kit/composition-objects/option-object#fields). A reply has more acts than that, so
+the last entry opens its details, where each act has a button.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from typing import Annotated, Any
+
+from pydantic import PlainValidator, TypeAdapter
+from pydantic_core import to_json
+
+from bot.blockkit import card_blocks
+from bot.blockkit.actions import ACK, DETAILS, LEAD, LOOKS, OnAlert, Perform, read_value, write_value
+from bot.blockkit.card_blocks import MENU, Message
+from shared.api.event_kinds import DNS, kind_of
+from shared.api.events import Event
+from shared.api.models import Inbox
+from shared.commands import Invocation, UsageError
+from shared.commands.base import DOMAIN
+from shared.commands.inboxes import Domain, Inboxes
+from shared.commands.leads import Remove
+from shared.commands.pause import Pause, Resume
+from shared.commands.undo import UNDO, UndoChange
+from shared.domain.alert import Alert, domain_of
+from shared.domain.card import Action, Button, Card, Fact, Tone, Typed
+from shared.domain.dns_facts import advice_of, change_of, headline
+from shared.domain.health import Thresholds, verdict
+from shared.domain.paused_domains import advice, pause_reason
+from shared.domain.reply_states import AFTER, State
+from shared.domain.wall_clock import moment
+from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value, decode, encode
+from shared.frozen import frozen
+from shared.records.audit import AuditEntry
+from shared.settings import Settings
+from shared.store import post_kinds
+from shared.store.messages import Post
+from shared.store.post_kinds import ALERT
+from shared.text.formats import clip, show_exact_span, show_number
+from shared.text.links import answer_link as mail_address
+from shared.text.links import lead_link
+from shared.text.quotations import without_quotation
+from shared.text.slack_ids import is_user
+
+LATE = "arrived late (no webhook)"
+TITLE_CHARACTERS, NAME_CHARACTERS, LISTED_CHARACTERS = 150, 100, 120
+SIGNATURE_CHARACTERS = 40
+"""Less quoted mail or signature than that is shown."""
+LABELS: Mapping[str, str] = {
+    "mail": "Claim & reply",
+    "claim": "Claim",
+    "assign": "Assign …",
+    "snooze": "Snooze until …",
+    "wake": "Unsnooze",
+    "remind": "Remind me in 2 h",
+    "takeover": "Take over",
+    "release": "Release",
+    "dismiss": "Not interested …",
+    "done": "Mark done",
+    "reopen": "Reopen",
+    ACK: "Acknowledge",
+    LEAD: "View lead",
+}
+"""The buttons of acts on alerts."""
+_IN_ROW: Mapping[State, frozenset[str]] = {
+    State.UNCLAIMED: frozenset({"mail", "claim"}),
+    State.SNOOZED: frozenset({"mail", "claim"}),
+    State.CLAIMED: frozenset({"mail", "done"}),
+    State.DONE: frozenset({"reopen"}),
+}
+
+
+def about(event: Event) -> str:
+    """`Ada Lovelace at Acme`, as far as it is known."""
+    name = clip(event.lead.name or event.domain or event.inbox or "Someone")
+    return f"{name} at {clip(event.lead.company, length=40)}" if event.lead.company else name
+
+
+def facts_of(*pairs: tuple[str, str | None], brief: bool = False) -> tuple[Fact, ...]:
+    """The facts whose value is known."""
+    return tuple(Fact(label=label, value=value, brief=brief) for label, value in pairs if value)
+
+
+def show_time(at: datetime) -> str:
+    return f"{at:%-d %b %H:%M} UTC"
+
+
+def when(label: str, at: datetime, *, brief: bool = False) -> Fact:
+    return Fact(label=label, value=show_time(at), at=at, brief=brief)
+
+
+def span(since: float, until: float) -> str:
+    """The time between two Unix times, as text."""
+    return show_exact_span(timedelta(seconds=until - since))
+
+
+def answer_link(event: Event) -> str:
+    """Opens an answer to the reply, under its own subject where the delivery tells it."""
+    subject = event.raw.get("subject")
+    own = subject if isinstance(subject, str) else ""
+    return mail_address(event.lead.email, event.reply or "", subject=own) if event.lead.email else ""
+
+
+def footer(alert: Alert) -> str:
+    """The workspace where there are several, and whether it was found later than it should have come."""
+    is_late = alert.found and not kind_of(alert.event.kind).own
+    return " · ".join(filter(None, (alert.workspace, LATE if is_late else "")))
+
+
+def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
+    """The card of a reply: its author, owner and words, where it came from, and what can be done."""
+    event, tone, (row, menu) = alert.event, Tone.INFO, _acts(alert)
+    more = Button(label="Details …", action=OnAlert(verb=DETAILS, alert=alert.id), menu=True)
+    if alert.state is State.UNCLAIMED and kind_of(event.kind).claimable:
+        tone = Tone.WARN if alert.nudges else Tone.GOOD
+    # Without a public address of the bot, the address has a link that answers.
+    email, link = event.lead.email, "" if alert.mail_link else answer_link(event)
+    # The mail that the lead answered would be most of the card on a phone; the details have it.
+    address = Fact(label="Reply by email" if link else "Email", value=email or "", url=link)
+    whole, words = (event.reply or "").strip(), without_quotation(event.reply or "")
+    return Card(
+        title=_title(alert, in_list=in_list),
+        tone=tone,
+        quote=whole if len(whole) <= len(words) + SIGNATURE_CHARACTERS else words,
+        details=(
+            *facts_of(("Workspace", alert.workspace)),
+            *facts_of(("Sequence", _sequence_name(alert)), brief=True),
+            *((address,) if email else ()),
+            *snooze_end(alert),
+            *facts_of(("Delivery", LATE if alert.found else "")),
+        ),
+        buttons=(*row, *menu[: MENU - 1], more),
+        notifies=True,
+    )
+
+
+def details_card(alert: Alert) -> Card:
+    """The whole reply, everything that is known of it, and every act that its state allows."""
+    event, (row, menu) = alert.event, _acts(alert)
+    page = (crm_button(alert.lead_link),) if alert.lead_link else ()
+    step = "" if event.step is None else str(event.step)
+    return Card(
+        title=about(event),
+        text=(stands(alert), LATE.capitalize() if alert.found else ""),
+        quote=(event.reply or "").strip(),
+        facts=(
+            *facts_of(("Role", event.lead.title), ("Email", event.lead.email)),
+            *facts_of(("Sequence", _sequence_name(alert)), ("Step", step), ("Inbox", event.inbox)),
+            when("Received", alert.received),
+            *snooze_end(alert),
+        ),
+        buttons=(*row, *(replace(button, menu=False) for button in menu), *page),
+    )
+
+
+def _title(alert: Alert, *, in_list: bool) -> str:
+    """The author, and the state of the reply: `Ada at Acme · claimed by @ann after 3 min`.
+
+    A list says what its replies are in its own title, and of each only what is more than that.
+    """
+    state, end = status(alert), ""
+    if alert.state is State.UNCLAIMED and not in_list:
+        end = " is interested" if kind_of(alert.event.kind).claimable else " replied"
+        state = state or ("", "still unclaimed", "still unclaimed, escalated")[min(alert.nudges, 2)]
+    end += f" · {state}" if state else ""
+    # The state is what a reader looks for: a long name is cut, and never its end.
+    return f"{clip(about(alert.event), length=TITLE_CHARACTERS - len(end) - 2)}{end}"
+
+
+def status(alert: Alert) -> str:
+    """The owner of a reply and the time it took, or whose turn it is; empty where it is unclaimed."""
+    if alert.handled_at is not None:
+        if alert.closed_reason:
+            return f"not interested ({clip(alert.closed_reason)}), says @{alert.handled_name}"
+        return f"done by @{alert.handled_name} after {span(alert.received_at, alert.handled_at)}"
+    if alert.claimed_at is not None:
+        by = f"claimed by @{alert.claimed_name}"
+        if alert.assigned_name:
+            by = f"assigned to @{alert.claimed_name} by @{alert.assigned_name}"
+        return f"{by} after {span(alert.received_at, alert.claimed_at)}"
+    if alert.snoozed_until is not None:
+        return f"snoozed by @{alert.snoozed_name}"
+    if not alert.rota or alert.waiting_since is None:
+        return ""
+    nobody = "nobody in the rota claimed it" if alert.passed else "everyone in the rota is away"
+    return f"@{alert.owner_name or alert.owner}'s turn" if alert.owner else nobody
+
+
+def stands(alert: Alert) -> str:
+    """The status as the beginning of a sentence."""
+    text = status(alert)
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _sequence_name(alert: Alert) -> str:
+    name = clip(alert.event.sequence or "", length=NAME_CHARACTERS)
+    return f"{name} (paused)" if name and _is_paused(alert) else name
+
+
+def _is_paused(alert: Alert) -> bool:
+    """True where its sequence is paused, as last read; a done reply isn't looked at any more."""
+    return alert.state is not State.DONE and alert.subject.get("sequence") == "paused"
+
+
+def snooze_end(alert: Alert) -> tuple[Fact, ...]:
+    if alert.snoozed_until is None or alert.state is State.DONE:
+        return ()
+    label = "Reminder" if alert.claimed_by else "Snoozed until"
+    return (when(label, moment(alert.snoozed_until), brief=True),)
+
+
+def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
+    """The buttons of a card, and what belongs in its menu or its details, by weight."""
+    state, event, here = alert.state, alert.event, alert.workspace
+    left_out = {"wake" if alert.snoozed_until is None else "remind", "" if alert.mail_link else "mail"}
+    offered = [_act(alert, verb) for verb in AFTER[state] if verb not in left_out]
+    row = [button for button in offered if not button.menu]
+    menu = [button for button in offered if button.menu]
+    if event.sequence and state is not State.DONE:
+        act = (Resume if _is_paused(alert) else Pause)(target=(event.sequence,))
+        pause = Button(label=f"{act.verb.capitalize()} sequence", action=act, workspace=here, menu=True)
+        menu.insert(MENU - 2, pause)  # in the menu itself, before what is rarer
+    if email := event.lead.email:
+        menu += [
+            Button(label="View lead", action=OnAlert(verb=LEAD, alert=alert.id), menu=True),
+            replace(_removal(alert, email), tone=Tone.INFO, menu=True),
+        ]
+    return row, menu
+
+
+def _act(alert: Alert, verb: str) -> Button:
+    """The button of an act that the alert's state allows."""
+    in_row, label, url, tone = verb in _IN_ROW[alert.state], LABELS[verb], "", Tone.INFO
+    if verb == "mail":
+        label, url = "Reply" if alert.claimed_by else label, alert.mail_link
+    if verb == "wake" and alert.claimed_by:
+        label = "Cancel reminder"
+    # One button is the primary one: it opens the mail program, or is the first in the row where nothing does.
+    if url or (in_row and not alert.mail_link and verb != "reopen"):
+        tone = Tone.GOOD
+    action = OnAlert(verb=verb, alert=alert.id, detail="2h" if verb == "remind" else "")
+    return Button(label=label, action=action, url=url, tone=tone, menu=not in_row)
+
+
+def _removal(alert: Alert, email: str) -> Button:
+    """It asks first."""
+    remove = Remove(who=email)
+    return Button(label="Remove lead …", action=remove, workspace=alert.workspace, tone=Tone.BAD)
+
+
+def crm_button(link: str) -> Button:
+    return Button(label="Open in CRM", url=link)
+
+
+def brief_card(alert: Alert) -> Card:
+    """The card of an event that happened to a lead, with what can be done about it."""
+    event, kind, back = alert.event, kind_of(alert.event.kind), _day(alert.event.return_date or "")
+    email, buttons, reminder = event.lead.email, list[Button](), list[Fact]()
+    if kind.offers == "removal" and email:
+        buttons.append(_removal(alert, email))
+    if kind.offers == "reminder" and alert.snoozed_until is not None:
+        reminder.append(when("Reminder", moment(alert.snoozed_until)))
+        buttons.append(Button(label="Cancel reminder", action=OnAlert(verb="wake", alert=alert.id)))
+    elif kind.offers == "reminder":
+        if back and back > alert.received.date():
+            on_return = OnAlert(verb="snooze", alert=alert.id, detail=str(back))
+            buttons.append(Button(label=f"Remind on {back.day} {back:%b}", action=on_return))
+        buttons.append(Button(label="Remind me …", action=OnAlert(verb="snooze", alert=alert.id)))
+    if kind.offers and email:
+        buttons.append(Button(label="View lead", action=OnAlert(verb=LEAD, alert=alert.id)))
+    return Card(
+        title=f"{kind.title or kind.label}: {about(event)}",
+        tone=Tone(kind.tone),
+        facts=(
+            *facts_of(("Back on", f"{back:%a %-d %b %Y}" if back else event.return_date), brief=True),
+            *facts_of(("Bounce", event.bounce_type)),
+            *facts_of(("Reason", event.reason), brief=True),
+            *reminder,
+        ),
+        quote=event.reply or "",
+        buttons=tuple(buttons),
+        details=(
+            *facts_of(("Email", event.lead.email)),
+            *facts_of(("Sequence", event.sequence), brief=True),
+            *facts_of(("Step", f"step {event.step}" if event.step else None), ("Inbox", event.inbox)),
+            when("Received", alert.received),
+        ),
+        footer=footer(alert),
+        notifies=True,
+    )
+
+
+def _day(text: str) -> date | None:
+    """The day of `2026-12-01` or of a moment that begins so; None for anything else."""
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return None
+
+
+def listed(card: Card) -> Card:
+    """The card in a few lines: the beginning of its quote, the first thing to do, and a look at the rest."""
+    buttons = tuple(button for button in card.buttons if not (button.url or button.menu))[:1]
+    # The last look is the widest: a reply's details hold every act that a line of a list has no room for.
+    for button in card.buttons[::-1]:
+        is_look = isinstance(button.action, OnAlert) and button.action.verb in LOOKS
+        if is_look and button not in buttons:
+            buttons += (replace(button, label="Details" if button.menu else "View", menu=False),)
+            break
+    where = tuple(fact for fact in card.details if fact.brief)
+    quote = clip(card.quote, length=LISTED_CHARACTERS)
+    return replace(card, text=card.text[:1], quote=quote, details=where, buttons=buttons)
+
+
+def turn_card(title: str, text: str, alert: str) -> Card:
+    """Whose turn a reply is, and why."""
+    claim = Button(label="Claim", action=OnAlert(verb="claim", alert=alert), tone=Tone.GOOD)
+    return Card(title=title, tone=Tone.WARN, text=(text,), buttons=(claim,))
+
+
+# -- links: to the lead's page in a CRM, and by `Claim & reply` to the person's mail program
+
+# Slack's reference of a button's `url` speaks of pages that a browser loads, and promises nothing of `mailto:`
+# (https://docs.slack.dev/reference/block-kit/block-elements/button-element#fields). So the button leads to the bot,
+# which redirects. The click comes to the bot as well, beside the visit.
+
+PATH = "/reply/"
+VALID_SECONDS = 30 * 86_400.0
+MAC_BYTES = 16
+_TOKEN = re.compile(r"(al_[0-9a-z]{1,40})\.([0-9]{1,12})\.([A-Za-z0-9_-]{22})")
+_PURPOSE = b"outreach: the links of Claim & reply"
+"""Derives the key, so that what is signed here is a signature of nothing else."""
+
+
+@frozen
+class CardSettings:
+    """The settings that cards need, and the secrets that sign their links."""
+
+    several: bool = False
+    """There are several workspaces, so that a card names its own."""
+    lead_page: str = ""
+    """The template of a lead's page in the CRM."""
+    public_url: str = ""
+    """The bot's address from outside; empty: cards have no `Claim & reply`."""
+    secrets: Sequence[str] = ()
+    """The first signs; all of them are believed."""
+
+    def on_card(self, alert: Alert) -> Alert:
+        """The alert as its card shows it: with its workspace where there are several, and with links."""
+        mail = ""
+        if self.public_url and self.secrets and answer_link(alert.event):
+            # Its thirty days begin again with each change of hands; it is the same as long as the card stays as it is.
+            since = max(alert.received_at, alert.claimed_at or 0.0, alert.waiting_since or 0.0)
+            signed = f"{alert.id}.{since:.0f}"
+            mail = f"{self.public_url}{PATH}{signed}.{_mac(self.secrets[0], signed)}"
+        workspace = alert.workspace if self.several else ""
+        page = lead_link(self.lead_page, alert.event.lead.email)
+        return replace(alert, workspace=workspace, lead_link=page, mail_link=mail)
+
+    def read_token(self, token: str, *, now: float) -> str:
+        """The alert that a token names; empty where it isn't ours or has expired."""
+        found = _TOKEN.fullmatch(token)
+        if not found:
+            return ""
+        signed = f"{found[1]}.{found[2]}"
+        # Compared in constant time: the page is open to everybody. All secrets count, so that one can be changed.
+        ours = any(hmac.compare_digest(_mac(secret, signed), found[3]) for secret in self.secrets)
+        return found[1] if ours and now < int(found[2]) + VALID_SECONDS else ""
+
+
+PLAIN_CARDS = CardSettings()
+"""Cards of a single workspace, without links."""
+
+
+def _mac(secret: str, text: str) -> str:
+    key = hmac.digest(secret.encode(), _PURPOSE, hashlib.sha256)
+    mac = hmac.digest(key, text.encode(), hashlib.sha256)[:MAC_BYTES]
+    return base64.urlsafe_b64encode(mac).decode().rstrip("=")
+
+
+def card_settings(settings: Settings) -> CardSettings:
+    """The settings of cards: signed by the keys for secrets, or else by what the bot shares with Slack alone."""
+    slack = (settings.slack.signing_secret, settings.slack.bot_token)
+    kept = [one.get_secret_value() for one in (*settings.secret_keys, *slack) if one is not None]
+    return CardSettings(
+        several=len(settings.workspaces) > 1,
+        lead_page=settings.links.lead,
+        public_url=settings.public_url or "",
+        secrets=tuple(filter(None, kept)),
+    )
+
+
+# -- the cards of a domain: paused, sending again, recovered, and its DNS
+
+# Everything that isn't in the delivery comes from `Alert.subject`, which `bot.jobs.standings` writes; it may be missing.
+# The service doesn't report a recovery, so it is derived from the domain's inboxes, now and before.
+
+# Everything that isn't in the delivery comes from `Alert.subject`, which `bot.jobs.standings` and
+# `bot.jobs.standings` write; it may be missing. The service doesn't report a recovery, so it is derived from the
+# domain's inboxes, now and before.
+# """
+#
+
+SENDING = "sending"
+"""The stage of a domain that sends again and is not well yet."""
+RECOVERED = "recovered"
+"""The stage of a domain whose inboxes are all active and healthy."""
+NAMED = 2
+"""Sequences that the card names."""
+REASON, LINE, RECORD, RECORD_FACT = 80, 300, 2_000, 600
+"""Characters of the reason in the title, of a line, of a record to copy, and of one in a fact."""
+UNKNOWN_STATUS = "of unknown status"
+_STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
+
+
+def paused_card(alert: Alert) -> Card:
+    """Red while it is paused or its DNS is broken, amber while it warms up, green when it has recovered."""
+    name, stage = clip(domain_of(alert.event) or "A domain"), alert.subject.get("stage")
+    problems, why = problems_in(alert.subject), clip(pause_reason(alert.event), length=REASON)
+    title, tone, back = f"{name} is paused: {why}" if why else f"{name} is paused", Tone.BAD, ""
+    is_well = alert.recovered_at is not None or stage == RECOVERED
+    if sends := is_well or stage == SENDING:
+        title, tone = _sending(name, is_well=is_well, is_broken=bool(problems))
+    if alert.recovered_at is not None:
+        back = f"It recovered after {span(alert.received_at, alert.recovered_at)}."
+    elif stage == SENDING:
+        back = "It is warming up: its daily limits start small and grow each day."
+    counts: Mapping[str, int] = alert.subject.get("counts", {})
+    bounced, left = counts.get("lead.bounced", 0), counts.get("lead.unsubscribed", 0)
+    # Advice for a domain that sends would be about what is over; what its DNS needs is said above in any case.
+    next_step = "" if sends else f"Next: {advice(alert.event.reason or '', bounced=bounced, left=left)}"
+    return Card(
+        title=title,
+        tone=tone,
+        notifies=True,
+        text=(_repairs(problems), back, _facts(alert), next_step),
+        code=_records_to_publish(problems),
+        buttons=_buttons(alert, sends=sends),
+        footer=footer(alert),
+    )
+
+
+def _sending(name: str, *, is_well: bool, is_broken: bool) -> tuple[str, Tone]:
+    """The title for a domain that sends again: with broken DNS that is not good news."""
+    state = f"{name} {'has recovered' if is_well else 'is sending again'}"
+    if is_broken:
+        return f"{state}, but its DNS is broken", Tone.BAD
+    return state, Tone.GOOD if is_well else Tone.WARN
+
+
+def problems_in(standing: Mapping[str, Any]) -> Sequence[CheckReport]:
+    """The problems that a card's state holds."""
+    # Another version may have written it: what can't be read is no problem.
+    stored = standing.get("dns")
+    report = decode(DomainReport, json.dumps(stored)) if isinstance(stored, Mapping) else None
+    return _causes(report.checks) if report else ()
+
+
+def _causes(problems: Sequence[CheckReport]) -> Sequence[CheckReport]:
+    """The problems; for a domain that is gone only that: the others follow from it."""
+    gone = [check for check in problems if check.code is Code.NO_DOMAIN]
+    return gone[:1] or problems
+
+
+def problems_state(problems: Sequence[CheckReport]) -> dict[str, Any]:
+    """The problems for a card's state."""
+    return {"dns": json.loads(encode(DomainReport(domain="", checks=tuple(problems))))}
+
+
+def _repairs(problems: Sequence[CheckReport]) -> str:
+    """A line for each problem with what to do; a record that is known whole stands below, to copy."""
+    lines = []
+    for problem in problems:
+        to_do = clip(advice_of(problem).removesuffix(problem.publish).rstrip(" :"), length=LINE)
+        lines.append(f"{headline(problem)}. {to_do}".strip())
+    return "\n".join(lines)
+
+
+def _records_to_publish(problems: Sequence[CheckReport]) -> str:
+    """The records as they should be, a line each, in the order of the problems."""
+    return "\n".join(check.publish for check in problems if check.publish)[:RECORD]
+
+
+def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
+    """`7 inboxes resting`, `2 inboxes resting, 1 active`: no more than is known; with the lowest score."""
+    counts = Counter(_STATUS.get(row.get("status") or "", UNKNOWN_STATUS) for row in rows)
+    parts = [f"{counts[word]} {word}" for word in (*_STATUS.values(), UNKNOWN_STATUS) if counts[word]]
+    count, _, status = parts[0].partition(" ")
+    scores = [row["health"] for row in rows if row.get("health") is not None]
+    lowest = f"lowest health {min(scores):g}" if scores else "health unknown"
+    return ", ".join((f"{show_number(int(count), 'inbox')} {status}", *parts[1:], lowest))
+
+
+def _facts(alert: Alert) -> str:
+    """DNS, inboxes, sequences, what rules found and who takes care of it, in one line."""
+    standing = alert.subject
+    dns, rows, names = standing.get("dns"), standing.get("inboxes", ()), standing.get("sequences", ())
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    rules = "; ".join(f"{rule}: {note}" for rule, note in standing.get("guardrails", ()))
+    facts = (
+        f"DNS {dns}" if isinstance(dns, str) else "",
+        _summary(rows) if rows else clip(alert.event.inbox or ""),
+        ", ".join(clip(name, length=40) for name in names[:NAMED]) + more,
+        clip(rules, length=LINE),
+        f"acknowledged by @{alert.acked_name}" if alert.acked_at is not None else "",
+    )
+    return " · ".join(filter(None, facts))
+
+
+def _buttons(alert: Alert, *, sends: bool) -> tuple[Button, ...]:
+    """To take care of it, to pause what still sends, by the number that the question names, and to look."""
+    domain, names, here = domain_of(alert.event), alert.subject.get("active"), alert.workspace
+    buttons = []
+    if alert.acked_at is None and alert.recovered_at is None:
+        acknowledge = OnAlert(verb=ACK, alert=alert.id)
+        buttons.append(Button(label="Acknowledge", action=acknowledge, tone=Tone.GOOD))
+    if not domain:
+        return tuple(buttons)
+    # Without a look at the account the button names no number; its question will.
+    if not sends and names != []:
+        label = f"Pause {show_number(len(names), 'sequence')}" if names else "Pause its sequences"
+        every = Pause(target=(f"{DOMAIN}{domain}",))
+        buttons.append(Button(label=label, action=every, workspace=here, tone=Tone.BAD))
+    looks = {"Show domain": Domain(name=domain.lower()), "Show inboxes": Inboxes(filter=domain)}
+    buttons += [Button(label=label, action=act, workspace=here, menu=True) for label, act in looks.items()]
+    return tuple(buttons)
+
+
+def domain_state(
+    inboxes: Sequence[Inbox], *, before: Mapping[str, Any], thresholds: Thresholds
+) -> dict[str, Any]:
+    """The state of a paused domain; `before` is its state at the last look, empty at first."""
+    tones = [verdict(inbox, thresholds=thresholds).tone for inbox in inboxes if inbox.status == "active"]
+    is_well = tones == [Tone.GOOD] * len(inboxes)
+    rests = any(inbox.status == "resting" for inbox in inboxes)
+    # The report of a pause may come before its inboxes rest, or after they were well again: only what was seen in
+    # trouble recovers, and only what was seen at rest sends again.
+    troubled, rested = bool(before.get("troubled")) or not is_well, bool(before.get("rested")) or rests
+    stage = ""
+    if inboxes and is_well and troubled:
+        stage = RECOVERED
+    elif inboxes and rested and not rests:
+        stage = SENDING
+    rows = [{"health": inbox.health_score, "status": inbox.status} for inbox in inboxes]
+    return {"inboxes": rows, "troubled": troubled, "rested": rested, "stage": stage}
+
+
+def recovery_card(alert: Alert, now: Mapping[str, Any], *, at: float) -> Card:
+    """The message for thread and channel about a domain that is sending again or has recovered."""
+    is_broken = bool(problems_in(now))
+    title, tone = _sending(clip(alert.domain), is_well=now["stage"] == RECOVERED, is_broken=is_broken)
+    return Card(
+        title=title, tone=tone, text=(f"After {span(alert.received_at, at)}: {_summary(now['inboxes'])}.",)
+    )
+
+
+def dns_body(domain: str, changes: Sequence[DomainChange], at: float) -> bytes:
+    """The event of these changes of a domain's DNS, as a delivery."""
+    told = [json.loads(encode(one)) for one in changes]
+    is_broken = any(one.after.value is Value.PROBLEM for one in changes)
+    event = {"event": DNS, "domain": domain, "at": at, "broken": is_broken, "changes": told}
+    return json.dumps(event).encode()
+
+
+def dns_card(alert: Alert) -> Card:
+    """Red while anything is broken, green when all of it is good again.
+
+    The delivery has what was first noticed; `Alert.subject` has how it stands now, once that is another.
+    """
+    domain, told = clip(domain_of(alert.event) or "A domain"), alert.event.raw.get("changes")
+    if alert.subject.get("moved"):
+        return Card(title=f"DNS of {domain}: see the card of its pause", notifies=True)
+    read = [decode(DomainChange, json.dumps(change)) for change in (told if isinstance(told, list) else ())]
+    changes = [change for change in read if change is not None]
+    problems = problems_in(alert.subject)
+    if "dns" not in alert.subject:
+        problems = _causes([change.after for change in changes if change.after.value is Value.PROBLEM])
+    title, tone, text = f"DNS of {domain} changed", Tone.INFO, "\n".join(map(change_of, changes))
+    seen = [
+        *(("before", change.before) for change in changes),
+        *(("now", change.after) for change in changes),
+    ]
+    if alert.recovered_at is not None:
+        seen, problems, text = [], (), f"It was broken for {span(alert.received_at, alert.recovered_at)}."
+    if problems:
+        seen = [("now", problem) for problem in problems]
+        title, tone = f"DNS of {domain} is broken", Tone.BAD
+        text = f"Receivers may reject or junk its mail.\n{_repairs(problems)}"
+    elif alert.recovered_at is not None or (changes and all(change.recovered for change in changes)):
+        title, tone = f"DNS of {domain} is good again", Tone.GOOD
+    return Card(
+        title=title,
+        tone=tone,
+        notifies=True,
+        text=(text,),
+        facts=facts_of(*(_record(time, check) for time, check in seen)),
+        code=_records_to_publish(problems),
+        buttons=(Button(label="Show domain", action=Domain(name=domain.lower()), workspace=alert.workspace),),
+        footer=footer(alert),
+    )
+
+
+def _record(time: str, check: CheckReport) -> tuple[str, str]:
+    return f"{check.check.upper()} {time}", clip(" · ".join(check.records), length=RECORD_FACT)
+
+
+def dns_update(
+    domain: str, changes: Sequence[DomainChange], report: DomainReport, *, after: timedelta
+) -> Card:
+    """The message in the thread of the card when the domain's DNS changes again."""
+    if not report.problems:
+        title, text = f"DNS of {clip(domain)} is good again", f"After {show_exact_span(after)}."
+        return Card(title=title, tone=Tone.GOOD, text=(text,))
+    is_worse = any(change.after.value is Value.PROBLEM for change in changes)
+    still = ", ".join(check.check.upper() for check in report.problems)
+    return Card(
+        title=f"DNS of {clip(domain)} changed",
+        tone=Tone.BAD if is_worse else Tone.WARN,
+        text=(*map(change_of, changes), *([] if is_worse else [f"Still broken: {still}."])),
+    )
+
+
+# -- whole messages, from stored posts
+
+# An alert's card depends only on the alert, so any process can draw it at any time, and an update draws the same way
+# as the first post.
+
+# An alert's card depends only on the alert, so any process can render it at any time, and an update renders the same way
+# as the first post.
+# """
+#
+
+MOST_OWNERS = 6
+"""People that a list mentions: with them, the longest one is still short enough for Slack."""
+SOON = timedelta(hours=18)
+"""A time that is closer needs no day beside it."""
+_CARDS: Mapping[str, Callable[[Alert], Card]] = {
+    "reply": reply_card,
+    "paused domain": paused_card,
+    "dns": dns_card,
+    "brief": brief_card,
+}
+
+
+def card(alert: Alert) -> Card:
+    """The card of an alert, as the table of kinds of events names it."""
+    return _CARDS[kind_of(alert.event.kind).card](alert)
+
+
+def is_settled(post: Post) -> bool:
+    """True for a message that asks for something about an alert, and asks for nothing any more."""
+    alert, settled_by = post.alert, post_kinds.kind_of(post.kind).settled_by
+    if alert is None or not settled_by:
+        return False
+    if settled_by == "acknowledgement":
+        return alert.acked_at is not None or alert.recovered_at is not None
+    if settled_by == "finish":
+        return alert.handled_at is not None or alert.claimed_by != post.mention
+    passed_on = settled_by == "turn" and is_user(post.mention) and alert.owner != post.mention
+    return alert.waiting_since is None or passed_on
+
+
+def _settled(alert: Alert) -> str:
+    """The sentence of a reminder that asks for nothing any more."""
+    if alert.acked_at is not None:
+        return f"✓ Acknowledged by @{alert.acked_name}."
+    if alert.recovered_at is not None:
+        return "It has recovered."
+    return f"{stands(alert) or 'No action needed'}."
+
+
+def card_of(post: Post, settings: CardSettings = PLAIN_CARDS, *, in_list: bool = False) -> Card:
+    """The card that a post shows."""
+    draws = post_kinds.kind_of(post.kind).draws
+    if draws == "note":
+        note = read_note(post.note)
+        return (
+            Card(title=note.title, text=(_settled(post.alert),)) if post.alert and is_settled(post) else note
+        )
+    # One whose body was pruned still shows what was kept.
+    kept = post.alert or Alert(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
+    alert = settings.on_card(kept)
+    if draws == "updated":  # for thread and channel, when the card of a reply shows more than it did
+        whole, text = listed(card(alert)), ("Updated on the card above.",)
+        return replace(whole, text=text, details=(), buttons=whole.buttons[:1])
+    if draws == "again":
+        again = when("Reported again", moment(post.created_at))
+        return Card(
+            title=f"Paused again: {domain_of(alert.event) or 'a domain'}",
+            tone=Tone.BAD,
+            facts=(again, when("First reported", alert.received)),
+        )
+    if in_list:
+        is_reply = kind_of(alert.event.kind).card == "reply"
+        return listed(reply_card(alert, in_list=True) if is_reply else card(alert))
+    return listed(card(alert)) if post.condensed else card(alert)
+
+
+def message(posts: Sequence[Post], settings: CardSettings = PLAIN_CARDS) -> Message:
+    """One post as a whole card, or several as a list in which each keeps its own button."""
+    first, in_list = posts[0], bool(posts[0].bundle) or len(posts) > 1
+    draws = post_kinds.kind_of(first.kind).draws
+    if first.change and draws == "history":
+        return change_history(first.change)
+    if first.change:
+        workspace = first.workspace if settings.several else ""
+        return change_message(first.change, read_note(first.note), workspace=workspace)
+    if draws == "answer":
+        stored = json.loads(first.note)
+        return Message(text=stored["text"], blocks=stored["blocks"])
+    drawn = [card_of(post, settings, in_list=in_list) for post in posts]
+    if in_list:
+        content = card_blocks.render_list(_list_title([post.alert or Alert(id="") for post in posts]), drawn)
+    elif first.condensed or drawn[0] == Card(title=drawn[0].title, notifies=drawn[0].notifies):
+        content = card_blocks.render_condensed(drawn[0])
+    else:
+        content = card_blocks.render(drawn[0])
+    called = filter(None, (_mention(post, in_list=in_list) for post in posts))
+    mentions = " ".join(list(dict.fromkeys(called))[:MOST_OWNERS])
+    return with_mention(content, mentions) if mentions else content
+
+
+def _list_title(alerts: Sequence[Alert]) -> str:
+    """`12 interested replies, 9 unclaimed`: what a list has, once for all."""
+    if not all(kind_of(alert.event.kind).claimable for alert in alerts):
+        return show_number(len(alerts), "alert")
+    unclaimed = sum(alert.state == "unclaimed" for alert in alerts)
+    return f"{show_number(len(alerts), 'interested reply')}, {unclaimed or 'none'} unclaimed"
+
+
+def _mention(post: Post, *, in_list: bool) -> str:
+    """The people that the post calls, only while it needs them; in a list only those whose turn it still is."""
+    alert = post.alert
+    if post.kind != ALERT:
+        return "" if is_settled(post) else post.mention
+    if alert is None or alert.waiting_since is None:
+        return ""
+    passed_on = in_list and is_user(post.mention) and alert.owner != post.mention
+    return "" if passed_on else post.mention
+
+
+def with_mention(drawn: Message, mention: str) -> Message:
+    """The message with a mention, or several with spaces between; they come from the settings and Slack, never from a lead."""
+    forms = {who: f"<!subteam^{who}>" for who in mention.split() if who[0] == "S"} | {"here": "<!here>"}
+    call = " ".join(forms.get(who, f"<@{who}>") for who in mention.split())
+    context = {"type": "context", "elements": [{"type": "mrkdwn", "text": call}]}
+    return Message(text=f"{call} {drawn.text}", blocks=[*drawn.blocks, context])
+
+
+def payload(posts: Sequence[Post]) -> dict[str, Any]:
+    """The metadata by which the message is found again, and its alerts are known to others."""
+    of_alert = [post_kinds.kind_of(post.kind).of_alert for post in posts]
+    alerts = [post.alert_id for post, of in zip(posts, of_alert, strict=True) if of == "card"]
+    # The key finds a post whose outcome is unknown, before it is tried again.
+    named: dict[str, Any] = {"key": posts[0].key}
+    if alerts:
+        named["alert_id"] = alerts[0]
+    if len(alerts) > 1:
+        named["alert_ids"] = alerts
+    if of_alert[0] == "again":
+        named["again_of"] = posts[0].alert_id
+    return named
+
+
+def _read_action(stored: dict[str, Any] | None) -> Action | None:
+    """The action of a button; one whose line no longer means anything still shows it."""
+    if stored is None:
+        return None
+    try:
+        action = read_value(stored["line"])
+    except UsageError:
+        return Typed(stored["line"])
+    if isinstance(action, Perform):
+        return action.act
+    return action.arguments if isinstance(action, Invocation) else action
+
+
+@frozen
+class _Button(Button):
+    action: Annotated[Action | None, PlainValidator(_read_action)] = None
+
+
+@frozen
+class _Card(Card):
+    buttons: tuple[_Button, ...] = ()
+
+
+_CARD = TypeAdapter(_Card)
+
+
+def write_note(card: Card) -> str:
+    """The card as JSON, its buttons' actions as their values."""
+    # As the value of a button in Slack, which every later version reads.
+    buttons = (
+        replace(button, action=Typed(write_value(button.action)) if button.action else None)
+        for button in card.buttons
+    )
+    return to_json(replace(card, buttons=tuple(buttons))).decode()
+
+
+def read_note(note: str) -> Card:
+    """The Card of `write_note`."""
+    return _CARD.validate_json(note)
+
+
+def write_answer(message: Message) -> str:
+    return json.dumps({"text": message.text, "blocks": message.blocks})
+
+
+def restated(note: str) -> Card | None:
+    """The Card of a message about a setting that was changed again; None: it stays as it was."""
+    title = json.loads(note).get("title")
+    return Card(title=title) if title else None
+
+
+# -- the message of a pause or resumption: one line that says how its sequences are now
+
+# It is drawn from the change in the audit, which knows what became of each sequence since, and so says the same after an
+# Undo, the end of a timed pause, and whatever another person or program did.
+
+
+def change_message(entry: AuditEntry, card: Card, *, workspace: str = "") -> Message:
+    """The line, with its Undo while that takes something back; `card` has what else was said, and other buttons.
+
+    `workspace` is the one that the buttons mean, where there are several.
+    """
+    is_rule, stands = entry.actor.face == "bot", not (entry.undone_by or entry.overtaken_by)
+    buttons = [button for button in card.buttons if not isinstance(button.action, UndoChange)]
+    said = list(card.text)
+    if stands:
+        buttons.insert(0, Button(label=UNDO, action=UndoChange(change=entry.number), workspace=workspace))
+        said += [f"{fact.label}: {fact.value}" for fact in card.facts if fact.at is None]
+    elif is_rule:
+        said.insert(0, f"{_rule(entry)} paused it.")
+    if is_rule and entry.undone_by:
+        said.append("The rule is snoozed for 24 h.")
+    if stands or is_rule:  # else it tells of an end that may be another by now
+        said.append(card.footer)
+    return card_blocks.render_line(_change_title(entry), " · ".join(filter(None, said)), buttons=buttons)
+
+
+def _rule(entry: AuditEntry) -> str:
+    """`Guardrail bounces-3`."""
+    return entry.actor.name[:1].upper() + entry.actor.name[1:]
+
+
+def _change_title(entry: AuditEntry) -> str:
+    states = {name: entry.state_of(name) for name in entry.undoable}
+    paused = {name: state for name, state in states.items() if state.status == "paused"}
+    some = paused or states
+    labels = [entry.undoable[name].label for name in some]
+    # Names come from outside, and Slack reads this line: none of them styles it or mentions anybody.
+    what = card_blocks.escape_marks(
+        clip(labels[0]) if len(labels) == 1 else show_number(len(labels), "sequence")
+    )
+    makers = {state.by for state in some.values()}
+    by = card_blocks.escape_marks(makers.pop()) if len(makers) == 1 else ""
+    if entry.undone_by and all(before.later is None for before in entry.undoable.values()):
+        by = by and f"undone by {by}"
+    by = by and f" · {by}"
+    if not paused:
+        return f"▶ {what} {'is' if len(states) == 1 else 'are'} sending again{by}"
+    until = _until(entry, {state.ends_at for state in paused.values()})
+    if len(paused) < len(states):
+        what = f"{len(paused)} of {show_number(len(states), 'sequence')}"
+    elif entry.actor.face == "bot" and {state.by for state in paused.values()} == {entry.actor.name}:
+        return f"⏸ {card_blocks.escape_marks(_rule(entry))} paused {what}{until}"
+    return f"⏸ {what} paused{until}{by}"
+
+
+def _until(entry: AuditEntry, ends: Collection[float | None]) -> str:
+    """` until 16:31` in the reader's time zone; empty where they have no end, or several."""
+    end = moment(next(iter(ends))) if len(ends) == 1 else None
+    return f" until {card_blocks.date(end, with_day=end - entry.at > SOON)}" if end else ""
+
+
+def change_history(entry: AuditEntry) -> Message:
+    """The message in the thread of an earlier change: who changed its sequences again, and why."""
+    who = card_blocks.escape_marks(entry.actor.shown)
+    who = f"{who[:1].upper()}{who[1:]}"
+    did = f"{who} resumed it."
+    if entry.undoes:
+        did = f"{who} undid this."
+    elif entry.effect == "paused":
+        until = _until(entry, {before.new_end for before in entry.undoable.values()})
+        did = f"{who} paused it{until}."
+    elif entry.actor.face == "bot":
+        did = "The pause ended."
+    return card_blocks.render_line(did, f"Reason: {clip(entry.reason)}" if entry.reason else "")

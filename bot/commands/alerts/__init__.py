@@ -1,1 +1,0 @@
-"""Acts of people on alerts: to claim, assign or acknowledge them, and to find them by name."""
