@@ -56,7 +56,7 @@ WEEK_SECONDS = 7 * DAY
 PAUSED_STATE = json.dumps({"sequence": "paused"})
 """The state that is stored with a reply whose sequence is paused; while it runs, that is empty."""
 
-log = structlog.get_logger("card_refresh")
+log = structlog.get_logger("standings")
 
 
 class CardRefresher:
@@ -209,7 +209,6 @@ _RESERVED = re.compile(r"(?:.*\.)?(?:example|test|invalid|localhost|local|exampl
 """Names that nobody has (RFC 2606, RFC 6762): only resolvers that the settings name are asked for them."""
 
 _RANDOM = SystemRandom()
-dns_log = structlog.get_logger("dns")
 
 
 class DomainChecks:
@@ -235,7 +234,7 @@ class DomainChecks:
             pace=Pace(settings.per_second),
         )
         if not self._lookup.confirms:
-            dns_log.warning(
+            log.warning(
                 "DNS problems are not alerted: two resolvers must confirm them", setting="[dns] resolvers"
             )
 
@@ -268,11 +267,9 @@ class DomainChecks:
         after = every.total_seconds() * (0.9 + 0.2 * self._jitter())  # not with all others at once
         # Nothing is written where the lease has expired: another process looks again, and tells it once.
         if not await self._store.domains.finish(due, followed, after=after, news=news):
-            dns_log.warning("a check took longer than its lease", domain=due.domain)
+            log.warning("a check took longer than its lease", domain=due.domain)
         elif followed.changes:
-            dns_log.info(
-                "DNS changed", domain=due.domain, checks=[str(one.check) for one in followed.changes]
-            )
+            log.info("DNS changed", domain=due.domain, checks=[str(one.check) for one in followed.changes])
             self._stored()
             self._changed()
 
