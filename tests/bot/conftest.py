@@ -15,10 +15,11 @@ from shared.commands import run
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from tests.bot.fake_service import Remote, open_remote
-from tests.bot.harness import HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import TRANSPORTS, BotHarness, bot_inside, interested, open_harness
 from tests.bot.manual_clock import ManualClock, arrive, post_all
 from tests.kit.databases import migrated_file, migrated_postgresql
 from tests.kit.pace import UnpacedBudget
+from tests.kit.team import HASTE
 from tests.kit.waiting import BOUND_SECONDS, until
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
-import hmac
 import io
 import itertools
 import json
@@ -22,7 +20,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.app import Bot, open_bot
-from bot.server import Server, server_config
+from bot.server import server_config
 from bot.slack.socket_mode import SocketTimeouts
 from sandbox.service import Service
 from sandbox.slack import seed
@@ -31,28 +29,21 @@ from shared import settings as shared_settings
 from shared.store import LeaseTimings
 from shared.store.db.schema import jobs
 from shared.store.jobs import POST
+from tests.kit.build import SECRET, signature
 from tests.kit.databases import migrated_file
 from tests.kit.event_loop import WATCH, blocks_written
 from tests.kit.ports import free_port
 from tests.kit.processes import running_async
+from tests.kit.team import HASTE, PROGRAM, HurriedServer
 from tests.kit.waiting import BOUND_SECONDS, until
 
-SECRET = "whsec-of-the-tests"
 CHANNEL = seed.ALERTS
 START_BOUND = 60.0
 """Seconds for the start of a process: on a machine that is busy with other things it takes many."""
-HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, read_pause=0.2, doubt=1.2)
 TRANSPORTS = ("http", pytest.param("socket", marks=pytest.mark.e2e))
 """How Slack reaches the bot. The same tests over Socket Mode take as long again; what is its own is in
 tests/bot/slack/test_socket_mode.py."""
 SLOW = "This is taking longer than usual"
-RUN = """
-import sys
-from bot.server import run
-from shared.store import LeaseTimings
-from shared.settings import load
-sys.exit(run(load(), pace={pace!r}, load=load))
-"""
 
 
 def interested(number: int = 0, **changes: Any) -> bytes:
@@ -60,10 +51,6 @@ def interested(number: int = 0, **changes: Any) -> bytes:
     lead = {"email": f"ada{number}@acme.example", "first_name": f"Ada {number}", "company": "Acme"}
     event = {"event": "reply.interested", "lead": lead, "sequence": "Q3 founders", "step": 2}
     return json.dumps({**event, "reply": "Yes, call me.", "inbox": "sam@mail.example", **changes}).encode()
-
-
-def signature(body: bytes, secret: str = SECRET) -> str:
-    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
 _numbers = itertools.count()
@@ -233,17 +220,6 @@ async def open_harness(folder: Path, *, database: str = "", **environ: str) -> A
         )
 
 
-class _HurriedServer(Server):
-    """Ends without the tenth of a second that uvicorn gives to every connection, idle or not."""
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for listener in self.servers:
-            listener.close()
-        for connection in list(self.server_state.connections):
-            connection.shutdown()
-        await until(lambda: not (self.server_state.connections or self.server_state.tasks))
-
-
 @contextlib.asynccontextmanager
 async def bot_inside(
     bot: BotHarness, *, pace: LeaseTimings | None = None, timeouts: SocketTimeouts | None = None
@@ -252,7 +228,7 @@ async def bot_inside(
     settings = shared_settings.load(environ=bot.environ)
     listener = socket.create_server(("127.0.0.1", bot.port), backlog=512)
     async with open_bot(settings, pace=pace, timeouts=timeouts) as running:
-        server = _HurriedServer(server_config(running.web))
+        server = HurriedServer(server_config(running.web))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             bot.running = running
@@ -272,7 +248,7 @@ async def bot_process(
     Fails if its event loop was blocked for long, unless the test takes the log that says so (`stderr`).
     """
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **bot.environ}
-    program = WATCH + before + RUN.format(pace=pace)
+    program = WATCH + before + PROGRAM.format(pace=pace)
     log = Path(bot.environ["XDG_STATE_HOME"]) / f"bot-{next(_numbers)}.log"
     try:
         with log.open("wb") as file:

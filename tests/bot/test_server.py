@@ -13,7 +13,8 @@ import pytest
 from bot import server
 from bot.telemetry import logs
 from shared.settings import load
-from tests.bot.harness import HASTE, open_harness
+from tests.bot.harness import open_harness
+from tests.kit.team import HASTE
 from tests.kit.waiting import BOUND_SECONDS
 
 

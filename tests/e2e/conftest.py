@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +25,8 @@ from tests.kit.processes import end_process, kill, running
 from tests.kit.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
+START_SECONDS = 120.0
+"""An idle machine needs five seconds; other tests run beside it."""
 PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")
 
 
@@ -99,6 +103,53 @@ class Demo:
             self.process.send_signal(number)
         out, _ = self.process.communicate(timeout=60)
         return self.process.returncode, out
+
+
+class Terminal:
+    """A program in a tmux of its own."""
+
+    def __init__(self, command: str, *, folder: Path, size: tuple[int, int] = (160, 50)) -> None:
+        self._folder, self._socket = folder, str(folder / "tmux")
+        settings = folder / "tmux.conf"
+        settings.write_text("set-option -g remain-on-exit on\n")  # what it said at its end can be read
+        size_words = ("-x", str(size[0]), "-y", str(size[1]))
+        self.tmux("-f", str(settings), "new-session", "-d", *size_words, command)
+        try:
+            self.pid = int(self.tmux("display-message", "-p", "#{pane_pid}"))
+        except BaseException:
+            self.close()
+            raise
+
+    def tmux(self, *words: str) -> str:
+        # The snapshot plugin fixes the size of every terminal by these two.
+        env = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+        env["TMPDIR"] = str(self._folder)  # a demo keeps its logs there
+        command = ["tmux", "-S", self._socket, *words]
+        return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    def text(self) -> str:
+        """Return what is on the screen."""
+        return self.tmux("capture-pane", "-p")
+
+    def press(self, *keys: str) -> None:
+        self.tmux("send-keys", *keys)
+
+    def resize(self, width: int, height: int) -> None:
+        self.tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    def until(self, pattern: str, *, seconds: float = START_SECONDS, absent: bool = False) -> str:
+        """Wait until the pattern is on the screen, or no longer; the screen."""
+
+        def shown() -> str:
+            text = self.text()
+            return text if bool(re.search(pattern, text)) is not absent else ""
+
+        what = f"{pattern!r} {'gone from' if absent else 'on'} the screen"
+        return str(wait_until(shown, seconds=seconds, what=what, show=self.text))
+
+    def close(self) -> None:
+        """Take the terminal away, whatever runs in it."""
+        subprocess.run(["tmux", "-S", self._socket, "kill-server"], capture_output=True, check=False)
 
 
 @contextmanager

@@ -11,18 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import schemathesis
-from hypothesis import HealthCheck, Phase, settings
-from schemathesis.generation import GenerationMode
 
 from sandbox.service import Service
 
 pytestmark = pytest.mark.e2e
 LONG = ("advance", "count", "speed", "delay")
 """Dials that take minutes when they are turned far."""
-
-schema = schemathesis.pytest.from_fixture("api_schema")
-dials = schemathesis.pytest.from_fixture("control_schema")
 
 
 @pytest.fixture(scope="module")
@@ -48,23 +42,6 @@ def running() -> Iterator[Service]:
     yield service
     stop[0]()
     thread.join(30)
-
-
-@pytest.fixture(scope="module")
-def api_schema(running: Service) -> Any:
-    loaded = schemathesis.openapi.from_url(f"{running.origin}/openapi.json")
-    loaded.config.update(base_url=running.base_url)
-    modes = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
-    # The key is ours; what becomes of a wrong one is asked elsewhere.
-    loaded.config.generation.update(modes=modes, with_security_parameters=False)
-    return loaded
-
-
-@pytest.fixture(scope="module")
-def control_schema(running: Service) -> Any:
-    loaded = schemathesis.openapi.from_url(f"{running.origin}/control/openapi.json")
-    loaded.config.update(base_url=running.origin)
-    return loaded
 
 
 USE_GENERATED = """
@@ -178,43 +155,3 @@ def test_schemathesis_finds_nothing_in_the_control_api(running: Service, tmp_pat
 def test_schemathesis_finds_nothing_in_a_long_run(running: Service, tmp_path: Path, seed: int) -> None:
     assert "No issues found" in run_on_api(running, tmp_path, examples=500, seed=seed)
     assert "✅  Fuzzing" in run_on_control(running, tmp_path, examples=500, seed=seed)
-
-
-def thorough(examples: int) -> settings:
-    """Make so many requests of each kind for each endpoint."""
-    return settings(
-        max_examples=examples,
-        deadline=None,
-        phases=[Phase.explicit, Phase.generate],
-        derandomize=True,
-        suppress_health_check=list(HealthCheck),
-        database=None,
-    )
-
-
-@pytest.mark.soak
-@schema.parametrize()
-@thorough(400)
-def test_none_of_three_thousand_requests_is_answered_otherwise_than_documented(
-    case: Any, running: Service
-) -> None:
-    assert answer(case, running).status_code in documented(case)
-
-
-def answer(case: Any, running: Service) -> Any:
-    """The answer to a request, which every check of schemathesis has looked at."""
-    return case.call_and_validate(headers={"Authorization": f"Bearer {running.api_keys['acme']}"})
-
-
-def documented(case: Any) -> set[int]:
-    if case.method.upper() != case.operation.method.upper():
-        return {405}
-    return {int(status) for status in case.operation.definition.raw["responses"]}
-
-
-@dials.parametrize()
-@thorough(3)
-def test_no_dial_can_be_turned_so_that_it_breaks(case: Any, running: Service) -> None:
-    if isinstance(case.body, dict):
-        case.body |= {name: 1 for name in LONG if isinstance(case.body.get(name), int | float)}
-    assert case.call(timeout=120).status_code < 500

@@ -19,8 +19,9 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
+from tests.bot.harness import BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.kit.databases import cut_connections
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 pytestmark = pytest.mark.e2e

@@ -53,7 +53,7 @@ DAYS_READ = 2
 ANSWER_SECONDS = 30.0
 REST_SECONDS = 3.0
 """The bot has so long to do what a moved clock has made due."""
-_PROGRAM = """
+PROGRAM = """
 import sys
 from bot.server import run
 from shared.store import LeaseTimings
@@ -192,7 +192,7 @@ class Team:
         listener = socket.create_server(("127.0.0.1", int(self.environ["OUTREACH_PORT"])), backlog=512)
         exits.callback(listener.close)
         self._running = await exits.enter_async_context(open_bot(settings, pace=HASTE))
-        server = _Server(server_config(self._running.web))
+        server = HurriedServer(server_config(self._running.web))
         serving = asyncio.create_task(server.serve(sockets=[listener]), name="bot of the kit")
         exits.push_async_callback(partial(_stop, server, serving))
         self._exits = exits
@@ -212,7 +212,7 @@ class Team:
         log = Path(self.environ["XDG_STATE_HOME"]) / "process.log"
         with log.open("wb") as file:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-c", _PROGRAM.format(pace=HASTE), env=environ, stderr=file
+                sys.executable, "-c", PROGRAM.format(pace=HASTE), env=environ, stderr=file
             )
         try:
             await until(self.is_up, "the bot's process")
@@ -492,8 +492,8 @@ def click_target(message: Message, label: str, *, near: str = "") -> dict[str, A
     return {"text": label}
 
 
-class _Server(Server):
-    """Ends at once, without the tenth of a second that uvicorn gives to every connection."""
+class HurriedServer(Server):
+    """Ends without the tenth of a second that uvicorn gives to every connection, idle or not."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for listener in self.servers:

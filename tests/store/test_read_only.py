@@ -15,8 +15,9 @@ import sqlalchemy as sa
 from shared.records.records import RecordsUnavailable
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
-from tests.bot.harness import HASTE, bot_inside, interested, open_harness
+from tests.bot.harness import bot_inside, interested, open_harness
 from tests.kit.databases import cut_connections
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 

@@ -19,10 +19,10 @@ from statistics import median
 from aiohttp import web
 
 from shared.store import LeaseTimings
-from tests.bot.harness import RUN
 from tests.kit.databases import migrated_file
 from tests.kit.ports import free_port
 from tests.kit.processes import running_async
+from tests.kit.team import PROGRAM
 from tests.kit.waiting import until
 from tools.bench.__main__ import Row
 from tools.bench.bot_bench import server, until_open
@@ -160,7 +160,7 @@ async def _bot(slack_port: int, numbers: Iterator[int]) -> AsyncIterator[tuple[i
             "SLACK_API_URL": f"http://127.0.0.1:{slack_port}/api/",
             "XDG_STATE_HOME": folder,
         }
-        program = RUN.format(pace=LeaseTimings())
+        program = PROGRAM.format(pace=LeaseTimings())
         async with running_async(
             sys.executable, "-c", program, env=environ, stderr=asyncio.subprocess.DEVNULL
         ):

@@ -14,9 +14,10 @@ from sandbox.slack import seed
 from shared.records.sequence_changes import Timer
 from shared.store.db.schema import jobs
 from tests.bot.fake_service import Remote
-from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
+from tests.bot.harness import BotHarness, bot_inside, open_harness
 from tests.bot.interactions.alert_bot import click
 from tests.kit.clock import moment
+from tests.kit.team import HASTE
 
 SEQUENCES = ("Q3 founders", "Q3 CTO", "EMEA agencies")
 

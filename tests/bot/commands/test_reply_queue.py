@@ -15,8 +15,9 @@ from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.commands.audit import where
 from shared.domain.reply_queue import QueuedReply
-from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
 from tests.bot.interactions.alert_bot import in_thread, shown
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 ANN, BEN = seed.ANN.id, seed.BEN.id

@@ -13,7 +13,8 @@ import pytest
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack import seed
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
+from tests.bot.harness import CHANNEL, BotHarness, bot_inside, interested, open_harness, sequences_of
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 BEN = {"user": seed.BEN.id}

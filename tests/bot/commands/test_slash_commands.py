@@ -11,7 +11,8 @@ import pytest
 
 from sandbox.service import Service
 from sandbox.slack import seed
-from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness, sequences_of
+from tests.bot.harness import BotHarness, bot_inside, open_harness, sequences_of
+from tests.kit.team import HASTE
 
 
 @dataclass(kw_only=True)

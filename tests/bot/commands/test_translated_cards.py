@@ -12,7 +12,8 @@ import pytest
 from sandbox.service import Service
 from sandbox.slack import seed
 from tests.bot.commands.translated import translate
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness, sequences_of
+from tests.bot.harness import CHANNEL, BotHarness, bot_inside, open_harness, sequences_of
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from sandbox.slack import seed
 from tests.bot.fake_service import KEY, Remote
-from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 SEQUENCES = ("Q3 founders", "Q4 CTOs")

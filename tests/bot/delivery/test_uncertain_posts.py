@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 

@@ -17,8 +17,9 @@ import pytest
 from bot import server
 from bot.telemetry import logs
 from shared.settings import load
-from tests.bot.harness import HASTE, BotHarness, interested, open_harness
+from tests.bot.harness import BotHarness, interested, open_harness
 from tests.kit.ports import free_port
+from tests.kit.team import HASTE
 from tests.kit.waiting import BOUND_SECONDS, until
 
 

@@ -24,16 +24,10 @@ from shared.store import Store, open_store
 from shared.store.db import schema
 from shared.store.deliveries import Arrival, Decision, PendingDelivery, alert_id
 from tests.bot.due import claim_turns
-from tests.bot.harness import (
-    CHANNEL,
-    HASTE,
-    BotHarness,
-    bot_inside,
-    interested,
-    open_harness,
-)
+from tests.bot.harness import CHANNEL, BotHarness, bot_inside, interested, open_harness
 from tests.bot.manual_clock import ManualClock, routes
 from tests.kit.clock import moment
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 SWIFT = replace(HASTE, period=0.005)

@@ -15,7 +15,8 @@ import sqlalchemy as sa
 from bot.http.readiness import CHECK_TIMEOUT
 from shared import settings as shared_settings
 from shared.records.records import RecordsUnavailable
-from tests.bot.harness import BotHarness, bot_inside, interested, open_harness, signature
+from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
+from tests.kit.build import signature
 from tests.kit.waiting import BOUND_SECONDS
 
 STORED = "whsec-stored-by-the-command"

@@ -21,7 +21,8 @@ from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.db.schema import deliveries
 from shared.store.deliveries import Arrival
-from tests.bot.harness import BotHarness, interested, signature
+from tests.bot.harness import BotHarness, interested
+from tests.kit.build import signature
 from tests.kit.waiting import until
 
 KIB = 1024

@@ -18,7 +18,8 @@ from shared.api.models import Subscription
 from shared.settings import load
 from shared.store import open_store
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
-from tests.bot.harness import BotHarness, bot_inside, interested, open_harness, signature
+from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
+from tests.kit.build import signature
 
 STORED = "stored-secret"
 

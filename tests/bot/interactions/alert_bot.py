@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.slack import seed
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import CHANNEL, BotHarness, bot_inside, interested, open_harness
 from tests.bot.slack.test_socket_mode import HASTE as SOCKET_HASTE
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 PAGE = "https://crm.example/contacts?q={email}"

@@ -10,8 +10,9 @@ import pytest
 from bot.interactions import listeners
 from sandbox.slack import seed
 from tests.bot.fake_service import Remote
-from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
+from tests.bot.harness import BotHarness, bot_inside, open_harness
 from tests.bot.interactions.alert_bot import click, shown
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 EARLY = 0.1

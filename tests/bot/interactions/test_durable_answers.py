@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.slack import seed
 from tests.bot.fake_service import Remote
-from tests.bot.harness import HASTE, TRANSPORTS, BotHarness, bot_inside, open_harness
+from tests.bot.harness import TRANSPORTS, BotHarness, bot_inside, open_harness
 from tests.bot.interactions.alert_bot import (
     card,
     click,
@@ -19,6 +19,7 @@ from tests.bot.interactions.alert_bot import (
     open_bot,
     shown,
 )
+from tests.kit.team import HASTE
 
 NAME = "Q3 founders"
 SEQUENCES = (NAME, "Spring")

@@ -11,7 +11,8 @@ from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack import seed
 from tests.bot.commands.test_slash_commands import BotWithService
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness
+from tests.bot.harness import CHANNEL, BotHarness, bot_inside, open_harness
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 

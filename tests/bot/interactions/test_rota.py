@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from sandbox.slack import seed
-from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
+from tests.bot.harness import BotHarness, bot_inside, open_harness
 from tests.bot.interactions.alert_bot import card
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 ANN, BEN, CLEO = seed.ANN.id, seed.BEN.id, seed.CLEO.id

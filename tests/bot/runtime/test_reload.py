@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bot.harness import BotHarness, bot_process, interested, open_harness, signature
+from tests.bot.harness import BotHarness, bot_process, interested, open_harness
+from tests.kit.build import signature
 from tests.kit.waiting import until
 
 pytestmark = pytest.mark.e2e

@@ -16,7 +16,8 @@ from sandbox.slack import seed
 from shared.commands import Role
 from shared.settings.sections import Roles
 from tests.bot.fake_service import KEY, Remote
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness
+from tests.bot.harness import CHANNEL, BotHarness, bot_inside, open_harness
+from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 NAME = "Q3 founders"

@@ -25,7 +25,7 @@ from shared.api import pace
 from shared.commands import hold as pauses
 from shared.settings import load
 from shared.store import sequences
-from tests.bot.harness import HASTE
+from tests.kit.team import HASTE
 
 Moment = Literal["before commit", "after commit", "before request", "under request", "after answer"]
 MOMENTS: tuple[Moment, ...] = (

@@ -1,9 +1,10 @@
-"""The session that docs/sandbox.md shows, typed into a shell against a running sandbox."""
+"""The sandbox as its pages show it: the session in a shell, and the container with its health check."""
 
 from __future__ import annotations
 
 import json
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import PROGRAM
+from tests.e2e.conftest import PROGRAM, ROOT
 from tests.kit.docs_blocks import blocks
 from tests.kit.ports import free_port
 from tests.kit.processes import running
@@ -85,3 +86,31 @@ def test_the_session_of_the_page_ends_with_a_signed_delivery(announced: dict[str
         assert receiving is not None
         assert receiving.stdout
         assert json.loads(receiving.stdout.readline())["event"] == "reply.interested"
+
+
+OUTREACH = str(Path(sys.executable).with_name("outreach"))
+
+
+@pytest.fixture
+def image() -> str:
+    """The container file, with ports that are free here."""
+    text = (ROOT / "deploy/container/sandbox.Containerfile").read_text()
+    with ExitStack() as stack:
+        for port in ("8000", "8001"):
+            free = stack.enter_context(socket.socket())
+            free.bind(("127.0.0.1", 0))
+            text = text.replace(port, str(free.getsockname()[1]))
+    return text
+
+
+def test_the_health_check_passes_while_both_answer(image: str, tmp_path: Path) -> None:
+    health, command = (json.loads(words) for words in re.findall(r"CMD (\[.*\])$", image, re.MULTILINE))
+    check = [sys.executable, *health[1:]]
+    assert subprocess.run(check, capture_output=True, check=False).returncode == 1
+    environ = {"OUTREACH_STATE_DIR": str(tmp_path / "state"), "HOME": str(tmp_path)}
+    with running([OUTREACH, *command], cwd=tmp_path, env=environ, stdout=subprocess.PIPE) as sandbox:
+        assert sandbox.stdout
+        announced = json.loads(sandbox.stdout.readline())
+        assert {"base_url", "api_keys", "slack_api_url", "slack_control_url"} <= set(announced)
+        checked = subprocess.run(check, capture_output=True, text=True, check=False)
+        assert checked.returncode == 0, checked.stderr

@@ -1,10 +1,10 @@
-"""The real dashboard in a real terminal (tmux), against the real sandbox, under faults."""
+"""The real dashboard in a real terminal (tmux), against the real sandbox, under the faults of an unkind world."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,10 +19,10 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.e2e.conftest import ROOT, Terminal
 from tests.kit.processes import running
 
 pytestmark = pytest.mark.e2e
-ROOT = Path(__file__).parents[2]
 
 
 class Sandbox:
@@ -63,17 +63,16 @@ class Sandbox:
 
 
 @contextmanager
-def open_sandbox(scenario: str = "calm-week", *, inboxes: int = 0) -> Iterator[Sandbox]:
+def open_sandbox(scenario: str = "calm-week") -> Iterator[Sandbox]:
     """A sandbox that ends with the block, as by Ctrl-C."""
     words = ["sandbox", "--port", "0", "--slack-port", "0", "--speed", "0", "--scenario", scenario]
-    words += ["--inboxes", str(inboxes)] if inboxes else []
     command = [sys.executable, "-P", "-m", "outreach_ops", *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with running(command, number=signal.SIGINT, cwd=ROOT, **pipes) as process:
         yield Sandbox(process)
 
 
-class Screen:
+class Screen(Terminal):
     """The dashboard in its own tmux."""
 
     def __init__(
@@ -84,7 +83,6 @@ class Screen:
         size: tuple[int, int] = (160, 50),
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        self._socket = str(folder / "tmux")
         (folder / "outreach.toml").touch()
         settings = {
             "OUTREACH_CONFIG": str(folder / "outreach.toml"),
@@ -97,45 +95,7 @@ class Screen:
         }
         given = [f"{name}={value}" for name, value in settings.items()]
         command = ["env", *given, sys.executable, "-P", "-m", "outreach_ops", "dashboard"]
-        self._tmux("-f", "/dev/null", "new-session", "-d", *command)
-        try:
-            self.resize(*size)
-            self.pid = int(self._tmux("display-message", "-p", "#{pane_pid}"))
-        except BaseException:
-            self.close()
-            raise
-
-    def _tmux(self, *words: str) -> str:
-        # The snapshot plugin fixes the size of every terminal by these two.
-        env = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
-        command = ["tmux", "-S", self._socket, *words]
-        return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-
-    def text(self) -> str:
-        """Return the text of the terminal."""
-        return self._tmux("capture-pane", "-p")
-
-    def press(self, *keys: str) -> None:
-        """Type keys."""
-        self._tmux("send-keys", *keys)
-
-    def resize(self, width: int, height: int) -> None:
-        """Another size."""
-        self._tmux("resize-window", "-x", str(width), "-y", str(height))
-
-    def until(self, pattern: str, *, seconds: float = 60, absent: bool = False) -> str:
-        """Wait until the pattern is on the screen, or no longer; the screen."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            shown = self.text()
-            if bool(re.search(pattern, shown)) is not absent:
-                return shown
-            time.sleep(0.2)
-        raise AssertionError(f"{pattern!r} {'stays' if absent else 'never came'}:\n{self.text()}")
-
-    def close(self) -> None:
-        """Take the terminal away, whatever runs in it."""
-        subprocess.run(["tmux", "-S", self._socket, "kill-server"], capture_output=True, check=False)
+        super().__init__(shlex.join(command), folder=folder, size=size)
 
 
 @pytest.fixture(scope="module")
@@ -211,3 +171,49 @@ def test_an_empty_account_is_shown_as_empty(tmp_path: Path) -> None:
     ):
         shown = screen.until("No inboxes are connected")
         assert "healthy" not in shown, "nothing is well where nothing is"
+
+
+def test_a_slow_service_is_shown_and_the_keys_still_work(sandbox: Sandbox, screen: Screen) -> None:
+    screen.until("at risk|healthy")
+    sandbox.control("faults", {"delay": 40.0, "times": None})
+    screen.until("late:")
+    screen.until("slow to respond")
+    screen.until("data from")
+    screen.press("2")
+    screen.until("▌SEQUENCES", seconds=25)  # and not when the service answers
+    sandbox.control("faults", method="DELETE")
+    assert "late:" not in screen.until("stale|late:", absent=True)
+
+
+def test_a_damaged_history_is_set_aside_said_and_begun_anew(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "outreach-history.db").write_bytes(b"this is no database\n" * 1000)
+    with closing(Screen(sandbox, folder=tmp_path)) as screen:
+        screen.until("It was moved to outreach-history.db.damaged-")
+        screen.until("at risk|healthy|not sending")
+        for _ in range(3):  # the account's own alarms come first
+            screen.press("a")
+            time.sleep(1)
+        assert "DOMAINS" in screen.text()
+    assert (tmp_path / "outreach-history.db").read_bytes().startswith(b"SQLite format 3")
+    assert list(tmp_path.glob("*.damaged-*"))
+
+
+@pytest.mark.parametrize("kind", ["TERM=linux", "TERM=xterm-16color", "NO_COLOR=1", "LC_ALL=C PYTHONUTF8=0"])
+def test_poorer_terminals_show_the_same_words(sandbox: Sandbox, tmp_path: Path, kind: str) -> None:
+    environ = dict(pair.split("=") for pair in kind.split())
+    with closing(Screen(sandbox, folder=tmp_path, environ=environ)) as screen:
+        message = screen.until("at risk|healthy")
+        assert "DOMAINS" in message
+        if "LC_ALL" in kind:
+            assert message.isascii()
+        assert psutil.Process(screen.pid).is_running()
+
+
+def test_a_window_that_is_drawn_about_wildly_ends_up_right(screen: Screen, tmp_path: Path) -> None:
+    screen.until("DOMAINS")
+    for number in range(60):
+        screen.resize(1 + number * 53 % 250, 1 + number * 31 % 70)
+    screen.resize(160, 50)
+    message = screen.until("INBOXES OF")
+    assert "Internal error" not in message
+    assert "Traceback" not in (tmp_path / "dashboard.log").read_text()
