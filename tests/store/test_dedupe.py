@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import sqlalchemy as sa
 
 from shared.store import Store
-from shared.store.db import schema
 from shared.store.deliveries import Arrival, PendingDelivery
 from tests.bot.harness import interested
 from tests.bot.manual_clock import routes
@@ -40,13 +38,3 @@ async def test_repeats_are_detected_per_workspace(store: Store) -> None:
     both = [Arrival(workspace=name, body=interested(1), at=at) for name in ("default", "second")]
     await store.arrivals.append(both)
     assert sorted(pending.workspace for pending in await look(store)) == ["default", "second"]
-
-
-async def test_groups_of_every_size_are_stored_whole(store: Store) -> None:
-    sizes = (1, 2, 3, 17, 64, 65, 256)
-    numbers = iter(range(sum(sizes)))
-    for size in sizes:
-        await arrive(store, *(interested(next(numbers)) for _ in range(size)))
-    rows = sa.select(sa.func.count(), sa.func.count(schema.deliveries.c.dkey.distinct()))
-    counted = await store.database.read(lambda c: c.execute(rows.select_from(schema.deliveries)).one())
-    assert tuple(counted) == (sum(sizes), sum(sizes))

@@ -11,7 +11,6 @@ from shared.store import Store
 from shared.store.deliveries import Arrival
 from shared.store.jobs import LOOKUP
 from shared.store.messages import (
-    BUNDLE,
     MOST_FAILED,
     ChannelLease,
     ChannelRefused,
@@ -111,18 +110,6 @@ async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_an
     assert (await take(store)).posts[0].id == post.id
 
 
-async def test_a_late_outcome_counts_unless_the_post_was_retried(store: Store, clock: ManualClock) -> None:
-    await arrive(store, interested(1))
-    late = await take(store)
-    clock.now += store.posting.timings.longest + 1
-    assert await is_idle(store)
-    for _ in range(2):
-        clock.now += store.posting.timings.read_pause
-        await look(store, clock, ABSENT)
-    assert not (await store.posting.settle(late, Sent(ts="1"))).held
-    assert await is_idle(store)
-
-
 async def test_a_reading_that_began_before_an_attempt_proves_nothing_about_it(
     store: Store, clock: ManualClock
 ) -> None:
@@ -189,21 +176,6 @@ async def test_notes_keep_their_order(store: Store, clock: ManualClock) -> None:
         assert (await meet(store, Sent(ts=f"{number}")))[0].dedupe == f"note:{number}"
 
 
-async def test_what_shares_an_uncertain_message_waits_for_it_and_the_rest_goes_on(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, *(interested(number) for number in range(30)))
-    turn = await take(store)
-    await store.posting.settle(turn, Unknown())
-    clock.now += 2
-    following = await take(store)
-    assert not {post.id for post in following.posts} & {post.id for post in turn.posts}
-    await store.posting.settle(following, Sent(ts="2.0"))
-    (lookup,) = await claim_lookups(store, limit=5)
-    assert len(lookup.posts) == BUNDLE
-    assert {post.key for post in lookup.posts} == {turn.posts[0].key}, "one key finds them all"
-
-
 # Each way in which a reading proves nothing: taken for a proof of absence, it would double the message.
 FAILED = [
     Look(error="HTTP 500"),
@@ -257,18 +229,6 @@ async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store,
         clock.now += store.posting.timings.read_pause
         await look(store, clock, ABSENT)
     assert clock.now - began >= store.posting.timings.longest
-
-
-async def test_a_clock_that_was_set_back_by_a_week_stops_no_channel_and_no_look_up(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, interested(1), interested(2))
-    await meet(store, ANSWERED)
-    clock.now -= WEEK
-    # What the clock of before put off would be due in a week.
-    await sweep_jobs(store)
-    assert len(await claim_lookups(store, limit=5)) == 1
-    assert (await meet(store, Sent(ts="2")))[1].held
 
 
 async def test_taking_over_from_a_dead_bot_needs_no_waiting(store: Store, clock: ManualClock) -> None:

@@ -8,10 +8,8 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 
-from bot.worker import LEASE_SECONDS
 from shared.store import Store, slack_limits
-from shared.store.jobs import PAINT
-from shared.store.messages import LONGEST_SECONDS, NotSent, Post, redraw
+from shared.store.messages import NotSent, Post, redraw
 from tests.bot.due import claim_paints, claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, ManualClock, arrive, post_all, routes
@@ -47,17 +45,6 @@ async def test_updates_stay_within_slacks_limits(store: Store, clock: ManualCloc
         await make_stale(store)
         # Half of the burst is left for the cards that people click (UPDATES.background).
         assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / slack_limits.UPDATES.period + 1
-
-
-async def test_updates_put_off_before_the_clock_was_set_back_are_due(
-    store: Store, clock: ManualClock
-) -> None:
-    await cards(store, clock, 1)
-    await make_stale(store)
-    # Put off by the clock of before, the card would be updated a day later.
-    clock.now -= 86_400
-    await store.jobs.sweep({PAINT: (LEASE_SECONDS, LONGEST_SECONDS)})
-    assert await claim_paints(store)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given
-from hypothesis import strategies as st
 from sqlalchemy.engine import URL
 
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.api.pace import BudgetState
-from shared.domain.snapshot import SOURCES, Reading, Snapshot, from_text, to_text
+from shared.domain.snapshot import SOURCES, Reading, Snapshot
 from shared.history import writer
 from shared.history.history import History
 from shared.records.history import HistoryUnavailable
@@ -133,7 +131,14 @@ async def test_the_past_can_be_looked_at_as_it_was(history: History) -> None:
     polls = {}
     for minutes in (0, 1, 2, 60):
         at = NOW + timedelta(minutes=minutes)
-        made = whole(snapshot(at, score=90 - minutes), at=at)
+        crowd = tuple(Inbox(email=f"{n}@x.com", health_score=90 - minutes) for n in range(1001))
+        made = replace(
+            snapshot(at),
+            inboxes=Reading(value=crowd, read_at=at),  # written in several pieces
+            interested=Reading(value=(Lead(id="ld_1", email="zoë@x.com", company="Ä"),), read_at=at),
+            today=Reading(value=StatsRow(group="", sends=7, replies=None), read_at=at),
+        )
+        made = whole(made, at=at)
         polls[at] = replace(made, inboxes=made.inboxes.failed("no", cause="It can't be reached", at=at))
         await history.add(polls[at], now=at)
     del polls[NOW + timedelta(minutes=1)]  # too soon after the one before
@@ -232,41 +237,3 @@ async def test_an_unresponsive_database_is_reported(tmp_path: Path) -> None:
         async with History(parse_url(url)) as history:
             with pytest.raises(HistoryUnavailable):
                 await history.transitions("acme")
-
-
-times = st.datetimes(min_value=datetime(2020, 1, 1), max_value=datetime(2030, 1, 1)).map(  # noqa: DTZ001 # bounds must be naive
-    lambda at: at.replace(tzinfo=NOW.tzinfo)
-)
-words = st.none() | st.text(max_size=8)
-numbers = st.none() | st.integers(0, 10**9)
-MODELS = {
-    "sequences": st.builds(Sequence, id=st.text(), name=words, status=words, steps=numbers),
-    "inboxes": st.builds(
-        Inbox, email=st.text(), health_score=st.none() | st.floats(0, 100), daily_limit=numbers, status=words
-    ),
-    "interested": st.builds(Lead, id=st.text(), email=words, company=words),
-}
-rows = st.builds(StatsRow, group=st.text(), sends=numbers, replies=numbers, meetings=numbers)
-
-
-def read_back(snapshot: Snapshot) -> Snapshot:
-    return from_text("".join(to_text(snapshot)).encode())
-
-
-@given(st.data())
-def test_a_snapshot_survives_json(data: st.DataObject) -> None:
-    made = Snapshot(
-        workspace=data.draw(st.text()),
-        budget=data.draw(st.none() | st.just(BudgetState(rate=9.5, waiting=3))),
-    )
-    for name, source in SOURCES.items():
-        one = MODELS.get(name, rows)
-        value = data.draw(
-            st.none() | (rows if name in {"today", "previous"} else st.lists(one, max_size=2).map(tuple))
-        )
-        reading = Reading(value=value, read_at=data.draw(st.none() | times), error=data.draw(words))
-        made = made.with_reading(source, reading)
-    assert read_back(made) == made
-    crowd = tuple(Inbox(email=f"{n}@x.com") for n in range(1001))
-    large = replace(made, inboxes=Reading(value=crowd, read_at=NOW), interested=Reading(value=()))
-    assert read_back(large) == large, "in several pieces, and in none"

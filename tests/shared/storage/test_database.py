@@ -35,24 +35,6 @@ async def test_an_unknown_database_or_user_is_named_with_what_to_correct(postgre
     assert "OUTREACH_DATABASE_URL" in connection_advice(unreachable(url.set(username="nobody_here")))
 
 
-@pytest.mark.parametrize(
-    ("reason", "advice"),
-    [
-        (
-            'connection failed: FATAL:  password authentication failed for user "bot"',
-            "The database refuses the user or the password: correct them in OUTREACH_DATABASE_URL.",
-        ),
-        (
-            "connection failed: fe_sendauth: no password supplied",
-            "The database refuses the user or the password: correct them in OUTREACH_DATABASE_URL.",
-        ),
-        ("connection failed: Connection refused", ""),
-    ],
-)
-def test_only_what_a_person_must_correct_is_advised_about(reason: str, advice: str) -> None:
-    assert connection_advice(reason) == advice
-
-
 async def test_a_second_engine_of_a_process_leaves_the_locks_of_the_first(tmp_path: Path) -> None:
     """Without them, another process that closes the file takes itself for the last, and deletes the log in use."""
     file = tmp_path / "history.db"
