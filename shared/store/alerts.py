@@ -31,7 +31,7 @@ from shared.store import facts, jobs, messages
 from shared.store.db.engine import Repository, Transaction, method, portions, reads, writes
 from shared.store.db.schema import alerts, deliveries, literal, posts
 from shared.store.facts import TIMES
-from shared.store.jobs import REMIND, Job, look_now
+from shared.store.jobs import REMIND, Job
 from shared.store.messages import Planned, PlannedPost
 from shared.store.messages import State as PostState
 from shared.store.people import Candidates, Turn, take
@@ -251,7 +251,7 @@ class Alerts(Repository):
             return None
         if changed:
             messages.repaint(tx, [alert], clicked=True)
-            look_now(tx, [alert])
+            jobs.put(tx, REMIND, alert, how="sooner")
             # What quiet hours hold and nobody needs any more: whose turn it was, that it isn't done.
             moot = [TURN] * (after.waiting_since is None) + [UNFINISHED] * (after.state is State.DONE)
             held = (posts.c.alert_id == alert) & posts.c.kind.in_(moot) & (posts.c.state == PostState.HELD)
@@ -269,7 +269,7 @@ class Alerts(Repository):
         changed = tx.update(alerts, free, acked_name=actor.name, acked_at=tx.now, ack_due_at=None) == 1
         if changed:
             messages.repaint(tx, [alert], clicked=True)
-            look_now(tx, [alert])
+            jobs.put(tx, REMIND, alert, how="sooner")
         row = find(tx, alert)
         return AlertChange(alert=row, changed=changed) if row and row.kind in ACKNOWLEDGED else None
 
@@ -514,13 +514,6 @@ def _looks(alert: Alert, times: ReminderTimes, sent: Mapping[str, float]) -> Map
     return {what: at for what, at in due.items() if at is not None}
 
 
-def is_open(alert: Alert) -> bool:
-    """True while a reminder of the alert may be due one day, as settings and people go."""
-    if alert.kind in CLAIMABLE:
-        return alert.state is not State.DONE
-    return alert.ack_due_at is not None and alert.acked_at is None and alert.recovered_at is None
-
-
 _IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 _LOCKED = ALERT_ROWS.where(_c.id.in_(_IDS)).order_by(_c.id).with_for_update(of=alerts)
 _SENT_CARD = posts.c.alert_id.in_(_IDS) & (posts.c.kind == ALERT) & (posts.c.state == PostState.SENT)
@@ -563,7 +556,13 @@ def _put_off(
     for job in sorted(claimed, key=lambda job: job.key):
         alert = rows.get(job.key)
         due = _looks(alert, times, sent) if alert else {}
-        if (alert is None or not is_open(alert)) and not due and jobs.done(tx, job):
+        # A reply that isn't done, and an incident that may need a reminder, are looked at again, as settings and people go.
+        is_open = alert and (
+            alert.state is not State.DONE
+            if alert.kind in CLAIMABLE
+            else alert.ack_due_at is not None and alert.acked_at is None and alert.recovered_at is None
+        )
+        if not (is_open or due) and jobs.done(tx, job):
             continue
         after = None
         if due:

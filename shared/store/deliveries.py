@@ -50,7 +50,7 @@ from shared.store.db.schema import (
     sightings,
 )
 from shared.store.facts import SUBSCRIPTION
-from shared.store.jobs import DOMAIN, look_now
+from shared.store.jobs import DOMAIN, POST, REMIND
 from shared.store.messages import Planned, PlannedPost, State
 from shared.store.people import Candidates, Turn, take
 from shared.store.post_kinds import ALERT, REPLACED, TURNED
@@ -587,7 +587,7 @@ def _reopen(tx: Transaction, row: PendingDelivery, decision: Decision, joined: C
         "received_at": row.last_at,
     }
     tx.update(alerts, alerts.c.id == row.ended, **values)
-    look_now(tx, [row.ended])
+    jobs.put(tx, REMIND, row.ended, how="sooner")
     return True
 
 
@@ -741,7 +741,7 @@ def _take_over(tx: Transaction, card: ReplyCard, post: PlannedPost) -> None:
         tx.update(alerts, free, **claim._asdict(), worked_since=claim.claimed_at, waiting_since=None)
     if card.state == State.HELD and post.held_until is None:
         values |= {"state": State.READY, "held_until": None}
-        messages.wake(tx, [card.channel])
+        jobs.put(tx, POST, card.channel)
     if card.state not in {State.READY, State.HELD}:  # Slack may have it as it was
         values |= {"turned": True, "held_until": post.held_until}
     messages.redraw(tx, posts.c.id == card.id, **values)
@@ -756,4 +756,4 @@ def _take_over(tx: Transaction, card: ReplyCard, post: PlannedPost) -> None:
         )
         messages.plan(tx, [(card.workspace, note)])
     messages.renew_unsure(tx, [card.id])
-    look_now(tx, [post.alert_id])
+    jobs.put(tx, REMIND, post.alert_id, how="sooner")

@@ -85,7 +85,7 @@ class Domains(Repository):
             if sender is None or fell or rose or (sender.at or 0.0) < tx.now - HOUR:
                 level = score if fell or rose else best
                 facts.put(tx, SENDER, domain, {"health": level}, workspace=workspace, at=tx.now)
-        jobs.put(tx, DOMAIN, *(health.keys() - senders.keys()), at=tx.now, how="keep")
+        jobs.put(tx, DOMAIN, *(health.keys() - senders.keys()))
         jobs.hurry(tx, DOMAIN, fallen)
 
     @reads

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -60,21 +59,6 @@ def listed(tx: Transaction, kind: str, *, workspaces: Collection[str] | None = N
     return [*map(_fact, tx.execute(_LISTED.where(mine), {"kind_": kind}))]
 
 
-def add(
-    tx: Transaction,
-    kind: str,
-    key: str,
-    value: Mapping[str, Any] = NOTHING,
-    *,
-    workspace: str = "",
-    at: float | None = None,
-) -> bool:
-    """Write a fact down unless it is there; returns whether it is new."""
-    # What comes back says whether it is new: with psycopg, an INSERT's `rowcount` is -1 here.
-    new = tx.insert_once(facts).returning(_c.key)
-    return tx.scalar(new, _row(kind, workspace, key, value, at)) is not None
-
-
 def put(
     tx: Transaction,
     kind: str,
@@ -83,21 +67,20 @@ def put(
     *,
     workspace: str = "",
     at: float | None = None,
-) -> None:
-    """Write a fact down, in the place of an earlier one."""
-    tx.execute(tx.upsert(facts, "value", "at"), _row(kind, workspace, key, value, at))
+    once: bool = False,
+) -> bool:
+    """Write a fact down, in the place of an earlier one; `once`: unless it is there. Returns whether it was written."""
+    new = tx.insert_once(facts) if once else tx.upsert(facts, "value", "at")
+    row = {"kind": kind, "workspace": workspace, "key": key, "value": json.dumps(dict(value)), "at": at}
+    # What comes back says whether it is new: with psycopg, an INSERT's `rowcount` is -1 here.
+    return tx.scalar(new.returning(_c.key), row) is not None
 
 
 def lock(tx: Transaction, kind: str, key: str) -> Mapping[str, Any]:
     """The value of a fact that nobody else changes before the end of the transaction; it is made if there is none."""
-    return read(tx.scalar(_make(tx.dialect), _row(kind, "", key, NOTHING, None)))
-
-
-@cache
-def _make(dialect: Any) -> Any:
-    keys = facts.primary_key.columns
-    kept = dialect.insert(facts).on_conflict_do_update(index_elements=keys, set_={"at": _c.at})
-    return kept.returning(_c.value)
+    put(tx, kind, key, once=True)
+    fact = find(tx, kind, key, locked=True)
+    return fact.value if fact else NOTHING
 
 
 def drop(tx: Transaction, kind: str, key: str, *, workspace: str = "") -> bool:
@@ -122,10 +105,6 @@ def read(text: str | None) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _row(kind: str, workspace: str, key: str, value: Mapping[str, Any], at: float | None) -> dict[str, Any]:
-    return {"kind": kind, "workspace": workspace, "key": key, "value": json.dumps(dict(value)), "at": at}
 
 
 def _fact(row: sa.Row[Any]) -> Fact:

@@ -68,7 +68,7 @@ class Guardrails(Repository):
     @writes
     def add_rule(self, tx: Transaction, workspace: str, rule: StoredRule) -> bool:
         """Add a rule; False: one of this name is there."""
-        added = facts.add(tx, RULE, rule.name, asdict(rule), workspace=workspace, at=tx.now)
+        added = facts.put(tx, RULE, rule.name, asdict(rule), workspace=workspace, at=tx.now, once=True)
         if added:
             facts.drop(tx, SWITCH, rule.name, workspace=workspace)
         return added
@@ -315,7 +315,7 @@ class Incidents(Repository):
             return "known"
         if not post:
             left = {"left": [*claim.left]}
-            jobs.put(tx, ACT, str(row.id), workspace=claim.workspace, at=tx.now, payload=left, how="keep")
+            jobs.put(tx, ACT, str(row.id), workspace=claim.workspace, payload=left)
         if post and post.channel:
             messages.plan(tx, [(claim.workspace, post)])
         return ""

@@ -51,7 +51,7 @@ class Instance(Repository):
     @writes
     def id(self, tx: Transaction) -> str:
         """The name of the database, created by the first call."""
-        facts.add(tx, INSTANCE, "", {"id": secrets.token_hex(6)})
+        facts.put(tx, INSTANCE, "", {"id": secrets.token_hex(6)}, once=True)
         return known_id(tx) or ""
 
     @writes

@@ -201,7 +201,7 @@ class Jobs(Repository):
     def keep_going(self, tx: Transaction, kind: str, workspaces: Collection[str]) -> None:
         """Have something looked at again and again in each of these workspaces."""
         for name in sorted(workspaces):
-            put(tx, kind, "", workspace=name, at=tx.now, how="keep")
+            put(tx, kind, "", workspace=name)
 
     @writes
     def renew(self, tx: Transaction, claimed: Sequence[Job], *, lease: float) -> None:
@@ -252,13 +252,13 @@ def put(
     tx: Transaction,
     kind: str,
     *keys: str,
-    at: float,
-    how: How,
+    at: float | None = None,
+    how: How = "keep",
     workspace: str = "",
     rank: int = ORDINARY,
     payload: Mapping[str, Any] = facts.NOTHING,
 ) -> None:
-    """Have something looked at, or several, in one order for all processes.
+    """Have something looked at, or several, in one order for all processes; now, unless `at` is given.
 
     Where the job is there already, `keep` only wakes it if it sleeps, so that its pace and its trouble stay;
     `sooner` brings it forward; both have whoever does it just now do it again. `replace` makes it another job:
@@ -268,7 +268,7 @@ def put(
         "kind": kind,
         "workspace": workspace,
         "rank": rank,
-        "due_at": at,
+        "due_at": tx.now if at is None else at,
         "payload": json.dumps({**payload}),
     }
     if rows := [{**same, "key": key} for key in sorted({*keys})]:
@@ -291,11 +291,6 @@ def _put(dialect: Any, how: How) -> Any:
         changed |= {name: wanted[name] for name in ("rank", "due_at", "payload")}
         changed |= {"token": 0, "attempts": 0, "error": ""}
     return new.on_conflict_do_update(index_elements=["kind", "workspace", "key"], set_=changed)
-
-
-def look_now(tx: Transaction, alerts: Collection[str]) -> None:
-    """Have someone look when reminders of these alerts are due: their card stands, or an act changed them."""
-    put(tx, REMIND, *alerts, at=tx.now, how="sooner")
 
 
 def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:

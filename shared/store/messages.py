@@ -32,7 +32,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, field, fields, replace
 from enum import StrEnum
 from functools import partial
@@ -58,7 +58,7 @@ from shared.store.db.engine import (
 from shared.store.db.schema import NOW, alerts, audit, deliveries, literal, posts
 from shared.store.db.schema import jobs as job_rows
 from shared.store.facts import DIGEST, SUBSCRIPTION
-from shared.store.jobs import ASKED_FOR, LOOKUP, ORDINARY, PAINT, POST, RELEASE, Job, look_now
+from shared.store.jobs import ASKED_FOR, LOOKUP, ORDINARY, PAINT, POST, RELEASE, REMIND, Job
 from shared.store.post_kinds import ALERT, ANSWER, CURRENT, HISTORY, REPLACED, TURNED, kind_of, names
 from shared.store.slack_limits import UPDATE
 
@@ -237,15 +237,10 @@ def plan(tx: Transaction, planned: Planned) -> None:
     ]
     if rows:
         tx.execute(tx.insert_once(posts), rows)
-    wake(tx, [post.channel for _, post in planned])
+    jobs.put(tx, POST, *(post.channel for _, post in planned))
     held = {post.channel: post.held_until for _, post in planned if post.held_until is not None}
     for channel, until in sorted(held.items()):
         jobs.put(tx, RELEASE, channel, at=until, how="sooner")
-
-
-def wake(tx: Transaction, channels: Iterable[str]) -> None:
-    """Give these channels a turn to post."""
-    jobs.put(tx, POST, *channels, at=tx.now, how="keep")
 
 
 @frozen
@@ -311,7 +306,7 @@ def redraw(tx: Transaction, which: sa.ColumnElement[bool], *, clicked: bool = Fa
 def put_paint(tx: Transaction, messages: Collection[tuple[str, str]], *, clicked: bool = False) -> None:
     """Have messages, by channel and `ts`, updated."""
     keys = [f"{channel}/{ts}" for channel, ts in messages]
-    jobs.put(tx, PAINT, *keys, at=tx.now, how="sooner", rank=ASKED_FOR if clicked else ORDINARY)
+    jobs.put(tx, PAINT, *keys, how="sooner", rank=ASKED_FOR if clicked else ORDINARY)
 
 
 def drop_some(tx: Transaction, channel: str) -> int:
@@ -329,7 +324,7 @@ def drop_some(tx: Transaction, channel: str) -> int:
         moves = unsent.where(sa.or_(_c.alert_id == "", sa.not_(stands))).limit(AT_ONCE)
         anew = {"state": State.READY, "error": "", "attempts": 0, "refusals": 0}
         moved = tx.update(posts, _c.id.in_(moves), channel=state.moved_to, **anew)
-        wake(tx, [state.moved_to])
+        jobs.put(tx, POST, state.moved_to)
         if moved == AT_ONCE:
             return moved
     some = sa.select(_c.id).where(_c.channel == channel, ANY_UNSENT).limit(AT_ONCE)
@@ -353,6 +348,11 @@ class LeaseTimings:
     """Between look-ups of an uncertain message: what was accepted is in the history by then."""
     doubt: float = 10.0
     """The time after its lease in which an attempt that was never answered may still turn up."""
+
+    @property
+    def ahead(self) -> float:
+        """Seconds by which a message of a burst may come before its schedule."""
+        return self.burst * self.period
 
     @property
     def patience(self) -> float:
@@ -554,7 +554,7 @@ class Posting(Repository):
             return None
         # What was being sent when its lease ended may be in the channel, or still arrive.
         _look_for(tx, _LEFT, {"of": job.key}, after=self.timings.read_pause / 2)
-        wait = self._wait(state, tx.now)
+        wait = max(0.0, state.tat - self.timings.ahead - tx.now)
         chosen = () if wait else _next(tx, job.key, state)
         if not chosen:
             jobs.again(tx, job, after=wait or None, changed_after=wait, attempts=0)
@@ -598,7 +598,7 @@ class Posting(Repository):
         if state:
             settled = self._settle_held(tx, turn, state, outcome)
         else:
-            wake(tx, [turn.channel])  # what waited because this was uncertain
+            jobs.put(tx, POST, turn.channel)  # what waited because this was uncertain
         _tell(tx, report and report(turn.channel, turn.posts, outcome, settled), turn.posts)
         return settled
 
@@ -634,7 +634,7 @@ class Posting(Repository):
         if isinstance(outcome, Sent | Unpostable):  # Slack answered: the channel keeps its pace
             state = replace(state, tat=max(state.tat, tx.now) + self.timings.period)
             if not state.trouble:
-                after = self._wait(state, tx.now)
+                after = max(0.0, state.tat - self.timings.ahead - tx.now)
                 waits = sa.select(_c.id).where(READY_IN).limit(1)
                 sleeps = tx.scalar(waits, {"of": turn.channel}) is None
         after = min(after, FARTHEST_SECONDS)
@@ -647,10 +647,6 @@ class Posting(Repository):
             payload=asdict(state),
         )
         return settled
-
-    def _wait(self, state: ChannelState, now: float) -> float:
-        """Seconds until the channel may have its next message, its burst considered."""
-        return max(0.0, state.tat - self.timings.burst * self.timings.period - now)
 
     async def close_channel(
         self, channel: str, refused: ChannelRefused, *, report: Report, used: bool
@@ -668,7 +664,7 @@ class Posting(Repository):
     ) -> None:
         job, state = channel_of(tx, channel)
         if job is None and (used or channel in _named(tx)):
-            wake(tx, [channel])
+            jobs.put(tx, POST, channel)
             job, state = channel_of(tx, channel)
         if job is None or (state.trouble and not refused.moved_to):
             return
@@ -806,7 +802,7 @@ class Posting(Repository):
             jobs.again(tx, lookup.job, after=after, changed_after=after, attempts=0, payload=payload)
         else:
             jobs.finish(tx, lookup.job)
-        wake(tx, [lookup.channel])
+        jobs.put(tx, POST, lookup.channel)
 
 
 def _held(tx: Transaction, job: Job) -> ChannelState | None:
@@ -867,7 +863,7 @@ def _raise_some(tx: Transaction, ids: Sequence[int], **anew: Any) -> int:
     sure = sa.update(posts).where(these, sa.not_(_c.unsure)).values(state=State.READY, **anew)
     channels = [*tx.scalars(sure.returning(_c.channel))]
     channels += _look_for(tx, _doubted(these & _c.unsure), {}, after=0.0)
-    wake(tx, channels)
+    jobs.put(tx, POST, *channels)
     return len(channels)
 
 
@@ -894,7 +890,7 @@ def _mark_sent(
     sent = tx.execute(marked.returning(*shown)).all()
     stale = [row for row in sent if row.version != drawn.get(row.id)]  # it was changed while it was posted
     put_paint(tx, {(row.channel, row.ts) for row in stale}, clicked=any(row.clicked for row in stale))
-    look_now(tx, [row.alert_id for row in sent if row.kind == ALERT])
+    jobs.put(tx, REMIND, *(row.alert_id for row in sent if row.kind == ALERT), how="sooner")
 
 
 def _look_for(tx: Transaction, doubted: Any, values: Mapping[str, Any], *, after: float) -> list[str]:
@@ -966,7 +962,7 @@ class Outbox(Repository):
         """Let go of a portion of a channel's posts whose quiet hours are over; returns whether there were any."""
         released = tx.execute(_RELEASED, {"of": job.key, "now": tx.now}).rowcount > 0
         if released:
-            wake(tx, [job.key])
+            jobs.put(tx, POST, job.key)
         following = tx.scalar(_NEXT_HELD, {"of": job.key})
         if following is not None or not jobs.done(tx, job):
             jobs.again(tx, job, after=max(0.0, (following or tx.now) - tx.now), attempts=0)
@@ -1103,8 +1099,4 @@ class Repaints(Repository):
     @reads
     def covers(self, tx: Transaction, places: Collection[str], ts: str) -> bool:
         """True if a message is the bot's, and repainted when its content has changed."""
-        return tx.has(_is_editable(places, ts))
-
-
-def _is_editable(places: Collection[str], ts: str) -> sa.ColumnElement[bool]:
-    return _c.channel.in_(places) & (_c.ts == ts) & sa.not_(_c.frozen) & (_c.kind != REPLACED)
+        return tx.has(_c.channel.in_(places) & (_c.ts == ts) & sa.not_(_c.frozen) & (_c.kind != REPLACED))

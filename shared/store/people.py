@@ -16,11 +16,10 @@ from shared.domain.rota import next_of
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
 from shared.records.audit import Absence, Actor
-from shared.store import facts
+from shared.store import facts, jobs
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.schema import alerts
 from shared.store.facts import ABSENCE, ROTA, Fact
-from shared.store.jobs import look_now
 
 
 @frozen
@@ -79,7 +78,7 @@ class Turns(Repository):
         mine = (alerts.c.owner == person.id) & alerts.c.turn_ends_at.is_not(None)
         passed = sa.func.trim(alerts.c.passed + " " + alerts.c.owner)
         over = sa.update(alerts).where(mine).values(turn_ends_at=tx.now, passed=passed, **Turn().columns)
-        look_now(tx, tx.scalars(over.returning(alerts.c.id)).all())
+        jobs.put(tx, jobs.REMIND, *tx.scalars(over.returning(alerts.c.id)), how="sooner")
 
     @writes
     def come_back(self, tx: Transaction, person: str) -> bool:

@@ -25,7 +25,7 @@ from shared.records.sequence_changes import (
 )
 from shared.store import jobs, messages
 from shared.store.audit import add_entry, is_told, last_changes
-from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.db.schema import sequence_changes
 from shared.store.jobs import LATE, RESUME, Job
 from shared.store.messages import PlannedPost
@@ -37,6 +37,16 @@ LATE_EVERY = 5.0
 
 Announcement = Callable[[Sequence[Job]], tuple[AuditEntry, PlannedPost | None]]
 """The function that words what is written down and posted of pauses that ended together."""
+
+
+def put_timer(tx: Transaction, workspace: str, timer: Timer) -> None:
+    """Set a timer; one of the same sequence is replaced, and whoever carries that out finishes nothing.
+
+    Its end is in its payload too: a try that fails puts the job off, and the pause ended when it ended.
+    """
+    ends_at = timer.due_at.timestamp()
+    payload = {**timer.payload, ENDS_AT: ends_at}
+    jobs.put(tx, RESUME, timer.key, workspace=workspace, at=ends_at, payload=payload, how="replace")
 
 
 class Timers(Repository):
@@ -57,25 +67,12 @@ class Timers(Repository):
             messages.plan(tx, [(entry.workspace, post)])
         return True
 
-    @writes
-    def set_timer(self, tx: Transaction, workspace: str, timer: Timer) -> None:
-        """Set a timer in place of one of the same sequence."""
-        _put(tx, workspace, timer)
+    set_timer = writes(method(put_timer))
 
     @reads
     def timers(self, tx: Transaction, workspace: str) -> Sequence[Timer]:
         """The timers of a workspace, the next one first."""
         return sorted(map(timer_of, jobs.listed(tx, RESUME, workspace)), key=lambda timer: timer.due_at)
-
-
-def _put(tx: Transaction, workspace: str, timer: Timer) -> None:
-    """Set a timer; one of the same sequence is replaced, and whoever carries that out finishes nothing.
-
-    Its end is in its payload too: a try that fails puts the job off, and the pause ended when it ended.
-    """
-    ends_at = timer.due_at.timestamp()
-    payload = {**timer.payload, ENDS_AT: ends_at}
-    jobs.put(tx, RESUME, timer.key, workspace=workspace, at=ends_at, payload=payload, how="replace")
 
 
 def timer_of(job: Job) -> Timer:
@@ -242,7 +239,7 @@ class SequenceChanges(Repository):
             if result.timer is None:
                 jobs.drop(tx, RESUME, change.workspace, change.sequence)
             else:
-                _put(tx, change.workspace, result.timer)
+                put_timer(tx, change.workspace, result.timer)
         return True
 
     @reads
@@ -261,7 +258,7 @@ class SequenceChanges(Repository):
 
 def _look_later(tx: Transaction, workspace: str, sequence: str) -> None:
     """Have it looked at whether a request is carried out late, until none can be any more."""
-    jobs.put(tx, LATE, sequence, workspace=workspace, at=tx.now + LATE_EVERY, how="keep")
+    jobs.put(tx, LATE, sequence, workspace=workspace, at=tx.now + LATE_EVERY)
 
 
 def _revisions(tx: Transaction, which: sa.ColumnElement[bool]) -> dict[str, int]:

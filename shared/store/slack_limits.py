@@ -50,10 +50,6 @@ def read(tx: Transaction, key: str, *, lock: bool = True) -> Limit:
     return Limit(**{name: kept[name] for name in _FIELDS if name in kept and name not in past})
 
 
-def _write(tx: Transaction, key: str, limit: Limit) -> None:
-    facts.put(tx, LIMIT, key, asdict(limit))
-
-
 @frozen
 class Pace:
     """The pace of a method of Slack, over all bots: `period` seconds between calls in the long run."""
@@ -77,7 +73,7 @@ class Pace:
         """Note so many calls."""
         limit = read(tx, self.method)
         tat = max(limit.tat, tx.now) + count * self.period
-        _write(tx, self.method, replace(limit, tat=tat))
+        facts.put(tx, LIMIT, self.method, asdict(replace(limit, tat=tat)))
 
 
 UPDATES = Pace(method=UPDATE, period=60 / 45, burst=40, background=20)
@@ -87,14 +83,16 @@ UPDATES = Pace(method=UPDATE, period=60 / 45, burst=40, background=20)
 def close(tx: Transaction, key: str, seconds: float) -> None:
     """Slack asked to wait with a method, whatever the channel."""
     limit = read(tx, key)
-    _write(tx, key, replace(limit, closed_until=max(limit.closed_until, tx.now + seconds)))
+    facts.put(tx, LIMIT, key, asdict(replace(limit, closed_until=max(limit.closed_until, tx.now + seconds))))
 
 
 def fail(tx: Transaction, key: str, *, first: float = FIRST_PAUSE, longest: float = LONGEST_PAUSE) -> float:
     """Pause after a failure, the longer the more there were in a row; returns the seconds."""
     limit = read(tx, key)
     seconds = min(longest, first * 2.0 ** min(limit.failures, 16))
-    _write(tx, key, replace(limit, failures=limit.failures + 1, closed_until=tx.now + seconds))
+    facts.put(
+        tx, LIMIT, key, asdict(replace(limit, failures=limit.failures + 1, closed_until=tx.now + seconds))
+    )
     return seconds
 
 
@@ -102,7 +100,7 @@ def succeed(tx: Transaction, key: str) -> None:
     """A call was answered."""
     limit = read(tx, key, lock=False)
     if limit.failures:
-        _write(tx, key, replace(read(tx, key), failures=0, closed_until=0.0))
+        facts.put(tx, LIMIT, key, asdict(replace(read(tx, key), failures=0, closed_until=0.0)))
 
 
 class SlackEvents(Repository):
@@ -111,7 +109,7 @@ class SlackEvents(Repository):
     @writes
     def take(self, tx: Transaction, event: str) -> bool:
         """Note an event or request by its id; False: it came before."""
-        return facts.add(tx, REQUEST, event, at=tx.now)
+        return facts.put(tx, REQUEST, event, at=tx.now, once=True)
 
     @reads
     def is_new(self, tx: Transaction, event: str) -> bool:

@@ -111,7 +111,7 @@ class WebhookSubscriptions(Repository):
                     "secret": self._cipher.encrypt(subscription.secret),
                     "created_at": tx.now + number / 1000,  # in their order
                 }
-                facts.add(tx, WEBHOOK, subscription.id, value, workspace=workspace)
+                facts.put(tx, WEBHOOK, subscription.id, value, workspace=workspace, once=True)
 
     @writes
     def forget(self, tx: Transaction, workspace: str, ids: Sequence[str], *, after: float = 0.0) -> None:

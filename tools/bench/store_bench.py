@@ -18,7 +18,7 @@ from shared.store import Store, open_store
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import jobs, posts
 from shared.store.jobs import PAINT, POST, RESUME, Again, put
-from shared.store.messages import NotSent, wake
+from shared.store.messages import NotSent
 from tools.bench.__main__ import Row
 
 FEW, MANY = 10_000, 100_000
@@ -127,7 +127,7 @@ async def _waits(store: Store) -> float:
 
 async def _turn(store: Store) -> float:
     """The claim of a channel and what is to be posted there, which is put back as it was."""
-    await store.database.write(lambda tx: wake(tx, [CHANNEL]))
+    await store.database.write(lambda tx: put(tx, POST, CHANNEL))
     began = time.perf_counter()
     (job,) = await store.jobs.claim(POST, lease=10.0, limit=1, workspaces=["w"])
     lease = await store.posting.turn(job)
