@@ -245,13 +245,11 @@ class Alerts(Repository):
         which = sa.or_(*(IN_STATE[state] for state in states_for(verb))) & whose.get(verb, mine)
         values = _values(tx, verb, actor, owner=owner, until=until, reason=reason)
         before = find(tx, alert) if trace else None
-        changed = tx.update(alerts, (_c.id == alert) & which, **values) == 1
+        changed = _change(tx, alert, which, values)
         after = find(tx, alert)
         if after is None:
             return None
         if changed:
-            messages.repaint(tx, [alert], clicked=True)
-            jobs.put(tx, REMIND, alert, how="sooner")
             # What quiet hours hold and nobody needs any more: whose turn it was, that it isn't done.
             moot = [TURN] * (after.waiting_since is None) + [UNFINISHED] * (after.state is State.DONE)
             held = (posts.c.alert_id == alert) & posts.c.kind.in_(moot) & (posts.c.state == PostState.HELD)
@@ -263,13 +261,9 @@ class Alerts(Repository):
     @writes
     def acknowledge(self, tx: Transaction, alert: str, actor: Actor) -> AlertChange | None:
         """Put a person's name on a paused domain unless it has one; None if the paused domain doesn't exist."""
-        free = (
-            (_c.id == alert) & _c.kind.in_(ACKNOWLEDGED) & _c.acked_at.is_(None) & _c.recovered_at.is_(None)
-        )
-        changed = tx.update(alerts, free, acked_name=actor.name, acked_at=tx.now, ack_due_at=None) == 1
-        if changed:
-            messages.repaint(tx, [alert], clicked=True)
-            jobs.put(tx, REMIND, alert, how="sooner")
+        free = _c.kind.in_(ACKNOWLEDGED) & _c.acked_at.is_(None) & _c.recovered_at.is_(None)
+        values = {"acked_name": actor.name, "acked_at": tx.now, "ack_due_at": None}
+        changed = _change(tx, alert, free, values)
         row = find(tx, alert)
         return AlertChange(alert=row, changed=changed) if row and row.kind in ACKNOWLEDGED else None
 
@@ -399,6 +393,15 @@ class Alerts(Repository):
         turned = tx.scalars(_TURNED, {"in_workspace": workspace, "name": name, "state": state}).all()
         messages.repaint(tx, turned)
         return len(turned)
+
+
+def _change(tx: Transaction, alert: str, which: sa.ColumnElement[bool], values: Mapping[str, Any]) -> bool:
+    """Change an alert for a person, who sees it before all others, if it is one of these."""
+    if not tx.update(alerts, (_c.id == alert) & which, **values):
+        return False
+    messages.repaint(tx, [alert], clicked=True)
+    jobs.put(tx, REMIND, alert, how="sooner")
+    return True
 
 
 def _values(

@@ -57,8 +57,6 @@ from shared.store.post_kinds import ALERT, REPLACED, TURNED
 
 ERASED = "erased"
 """The problem of a delivery whose person was erased: sent again, it must not bring them back."""
-LONGEST_ADDRESS = 320
-"""Characters of an address that is stored whole: 64 before the @ and 255 after it (RFC 5321)."""
 ADOPTED_SECONDS = 90_000.0
 """The time in which a delivery takes over the alert of its lead that was found; the sender tries for a day."""
 UNKNOWN_AFTER_SECONDS = 21 * DAY
@@ -110,15 +108,8 @@ def alert_id(dkey: bytes) -> str:
 
 
 def address(email: str) -> str:
-    """The form that two spellings of one lead's address have in common, short enough for an index.
-
-    A text that is too long for an address ends in its hash, so that two of them stay different.
-    """
-    text = email.strip().lower()
-    if len(text) <= LONGEST_ADDRESS:
-        return text
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{text[: LONGEST_ADDRESS - len(digest)]}{digest}"
+    """The form that two spellings of one lead's address have in common."""
+    return email.strip().lower()
 
 
 def lead_key(email: str) -> str:

@@ -237,8 +237,6 @@ def _thin(tx: Transaction) -> int:
     end = (tx.now - THIN_SECONDS) // HOUR * HOUR
     thinned = facts.find(tx, THINNED, "")
     start = thinned.at if thinned and thinned.at else 0.0
-    if start > end:  # a clock that was ahead has marked too much
-        start = 0.0
     same = sa.and_(*(later[name] == c[name] for name in ("workspace", "day", "scope", "key")))
     end_of_hour = c.slot - c.slot % SLOTS_OF_HOUR + SLOTS_OF_HOUR
     # Each slot by itself: SQLite looks up the whole key for nothing but an equation.

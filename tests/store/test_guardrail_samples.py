@@ -59,21 +59,3 @@ async def test_thinning_reads_nothing_that_is_thinned(url: sa.URL, clock: Manual
             await store.guardrails.prune()
     assert work.written == 1  # until when all is thinned
     assert work.rows < 25
-
-
-async def test_thinning_continues_where_a_clock_was_ahead_for_a_while(
-    url: sa.URL, clock: ManualClock
-) -> None:
-    async with open_store(url, clock=clock) as store:
-        today = int(clock.now // DAY)
-        counts(store, 1, day=today - 8)
-        # What is noted as thinned while the clock is ahead lies in the future of the right one.
-        clock.now += 30 * DAY
-        await store.guardrails.prune()
-        clock.now -= 30 * DAY
-        counts(store, 1, day=today - 4)
-        await store.guardrails.prune()
-        kept = await store.guardrails.samples("default", 0.0)
-    assert [(one.day, one.sends) for one in kept] == [
-        (day, sends) for day in (today - 8, today - 4) for sends in (3, 7)
-    ]
