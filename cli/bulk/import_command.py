@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.bulk.journal import OUTCOMES, Journal, RowResult, open_journal
-from cli.bulk.lead_file import DELIMITERS, Batch, LeadFile, LeadRow, read_lead_file
+from cli.bulk.journal import OUTCOMES, Journal, RowResult, free_path, open_journal
+from cli.bulk.lead_file import DELIMITERS, LEADS_PER_REQUEST, Batch, LeadFile, LeadRow, read_lead_file
 from cli.console import card_output
-from cli.console.exit_codes import Interrupted, print_error
+from cli.console.exit_codes import Failed, Interrupted, print_error
 from cli.console.interactive import attended, confirm, progress_bar, stopping
 from shared.api.errors import InvalidRequest, OutreachError
 from shared.commands.base import Result
@@ -66,17 +66,18 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
 
     settings = load(config=options.config, needs=(Need.API,))
     workspace = settings.workspace(options.workspace)
+    if options.report and options.report.exists():
+        raise Failed(f"{options.report} already exists. Use another file with --report.")
     async with open_client(settings, workspace) as client:
         sequence = await named_sequence(client, options.to, command=("import", str(options.file), "--to"))
         add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
         target = (workspace.base_url, workspace.name, sequence.id)
         with open_journal(settings.state_dir / "imports", file, target=target) as journal, stopping() as stop:
             # Who continues has said yes before.
-            if attended() and not journal.sent:
+            if attended() and not journal.begun:
                 count = show_number(sum(len(batch.sendable) for batch in file.batches()), "lead")
                 confirm(f"Add {count} to {sequence.label} in {workspace.name}?", yes=options.yes)
-            journal.open_report(source=file.path, wanted=options.report)
-            if journal.done:
+            if journal.begun:
                 print_error(f"continuing after row {journal.done:,}, where it was interrupted")
             is_complete = False
             try:
@@ -91,9 +92,9 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
                 await record(settings, workspace, command, result)
             if not is_complete:
                 raise Interrupted(_resumable(journal))
-            # Only now: until every row is in the report, the same command continues.
-            journal.remove()
-    return _result(journal, sequence=sequence.label)
+            report = (options.report or free_path(file.path)).absolute()
+            journal.finish(report)
+    return _result(journal, sequence=sequence.label, report=str(report))
 
 
 async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: asyncio.Event) -> bool:
@@ -101,14 +102,16 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
 
     Raises what `add` raises.
     """
-    sent_before = journal.sent
+    # What an earlier process had under way when it died: what the service now skips of it may be our own doing.
+    under_way = journal.done + REQUESTS_AT_ONCE * LEADS_PER_REQUEST if journal.begun else 0
+    journal.begin()
     sending: deque[tuple[Batch, asyncio.Task[list[RowResult]]]] = deque()
     with progress_bar("rows") as show:
 
         async def settle_oldest() -> None:
             batch, task = sending[0]
             # The oldest first, so that the journal never passes a request whose outcome isn't known.
-            journal.settle(batch.last_row, await task)
+            journal.settle(await task)
             sending.popleft()
             detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
             show(journal.rows, part=batch.position / file.size, detail=detail)
@@ -118,11 +121,7 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
             for batch in file.batches(after=journal.done):
                 if is_stopped := stop.is_set():
                     break
-                # Before it is sent: if this process dies now, what the service then skips may be our own doing.
-                if batch.last_row > journal.sent:
-                    journal.sent = batch.last_row
-                    journal.save()
-                sending.append((batch, asyncio.create_task(_outcomes(batch, add, sent_before))))
+                sending.append((batch, asyncio.create_task(_outcomes(batch, add, under_way))))
                 if len(sending) == REQUESTS_AT_ONCE:
                     await settle_oldest()
             while sending:
@@ -135,10 +134,10 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
         return not is_stopped
 
 
-async def _outcomes(batch: Batch, add: AddLeads, sent_before: int) -> list[RowResult]:
+async def _outcomes(batch: Batch, add: AddLeads, under_way: int) -> list[RowResult]:
     refused = [RowResult(row.number, row.email, "refused", row.problem) for row in batch.rows if row.problem]
     rows = batch.sendable
-    added = await _add(rows, add, is_repeat=rows[0].number <= sent_before) if rows else []
+    added = await _add(rows, add, is_repeat=rows[0].number <= under_way) if rows else []
     return sorted([*refused, *added])
 
 
@@ -216,7 +215,7 @@ def _dry_run(file: LeadFile) -> Result:
     return Result(card=card, rows=({"sendable": sendable, "refused": refused},))
 
 
-def _result(journal: Journal, *, sequence: str) -> Result:
+def _result(journal: Journal, *, sequence: str, report: str) -> Result:
     counts: dict[str, int] = {kind: journal.counts[kind] for kind in OUTCOMES}
     failed = counts["refused"] == journal.rows > 0
     title = f"{counts['added']:,} of {journal.rows:,} rows added to {sequence}"
@@ -228,7 +227,7 @@ def _result(journal: Journal, *, sequence: str) -> Result:
     card = Card(
         title=title,
         tone=Tone.BAD if failed else Tone.WARN if counts["refused"] else Tone.GOOD,
-        facts=(*facts, Fact("Report", journal.report)),
+        facts=(*facts, Fact("Report", report)),
         failure=failed,
     )
-    return Result(card=card, rows=({**counts, "sequence": sequence, "report": journal.report},))
+    return Result(card=card, rows=({**counts, "sequence": sequence, "report": report},))

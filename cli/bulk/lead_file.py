@@ -70,10 +70,6 @@ class Batch(NamedTuple):
     def sendable(self) -> list[LeadRow]:
         return [row for row in self.rows if not row.problem]
 
-    @property
-    def last_row(self) -> int:
-        return self.rows[-1].number
-
 
 @frozen
 class LeadFile:

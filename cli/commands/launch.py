@@ -8,18 +8,19 @@ import gc
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.console import exit_codes
+from cli.console.exit_codes import Failed, WrongUsage
 from cli.console.interactive import attended, stopping
 from shared.text import parent_watch
 from shared.text.tokenize import parse_duration
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from shared.settings import Settings
 
 NO_TERMINAL = (
@@ -61,40 +62,53 @@ def bot(options: Namespace) -> int:
 def dashboard(options: Namespace) -> int:
     """The dashboard in front, or on stdout: one snapshot with `--once`."""
     if options.once and options.web:
-        raise exit_codes.WrongUsage("--once prints one snapshot, and --web serves browsers: choose one")
+        raise WrongUsage("--once prints one snapshot, and --web serves browsers: choose one")
     if (options.json or options.svg) and not options.once:
-        raise exit_codes.WrongUsage("--json and --svg need --once: `outreach dashboard --once --json`")
+        raise WrongUsage("--json and --svg need --once: `outreach dashboard --once --json`")
     if options.incident and not options.svg:
-        raise exit_codes.WrongUsage(
-            "--incident needs a file: `outreach dashboard --once --incident --svg incident.svg`"
-        )
-    if options.once:
-        from cli.console.resources import open_records
-        from tui.entrypoints.once import print_once
-
-        return asyncio.run(
-            print_once(
-                _settings(options),
-                as_json=options.json,
-                svg=options.svg,
-                incident=parse_duration(options.incident or ""),
-                open_records=open_records,
-                workspace=options.workspace,
-            )
-        )
+        raise WrongUsage("--incident needs a file: `outreach dashboard --once --incident --svg incident.svg`")
     if options.web:
         return _serving(_web(options))
-    if not options.viewer and not attended():
-        raise exit_codes.WrongUsage(NO_TERMINAL)
-    return asyncio.run(_front(options))
+    if not (options.once or options.viewer or attended()):
+        raise WrongUsage(NO_TERMINAL)
+    return asyncio.run(_once(options) if options.once else _front(options))
 
 
 def sandbox(options: Namespace) -> int:
-    return _serving(_serve_sandbox(options))
+    """The embedded outreach service and the Slack stand-in."""
+    from sandbox.embedded import embedded
+    from sandbox.service import Service
+
+    try:
+        service = Service(
+            port=options.port,
+            inboxes=options.inboxes,
+            seed=options.seed,
+            speed=options.speed,
+            scenario=options.scenario,
+            now=options.start,
+        )
+    except ValueError as fault:
+        raise WrongUsage(str(fault)) from None
+    return _serving(_announced(embedded(service, slack_port=options.slack_port)))
 
 
 def slack_standin(options: Namespace) -> int:
-    return _serving(_serve_slack_standin(options))
+    """The Slack stand-in alone, for an app with this manifest."""
+    from pydantic import ValidationError
+
+    from sandbox.slack.server import SlackStandIn
+    from sandbox.slack.settings import Manifest, Settings
+
+    try:
+        settings = Settings(request_url=options.request_url)
+        if options.manifest:
+            settings.apply(Manifest.model_validate(_read_manifest(options.manifest)))
+    except ValidationError as fault:
+        first = fault.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise WrongUsage(f"{place}: {first['msg']}") from None
+    return _serving(_announced(SlackStandIn(options.port, settings=settings)))
 
 
 def _serving(work: Coroutine[Any, Any, None]) -> int:
@@ -104,7 +118,7 @@ def _serving(work: Coroutine[Any, Any, None]) -> int:
     except OSError as fault:
         if fault.errno != errno.EADDRINUSE:
             raise
-        raise exit_codes.Failed("the port is in use. Choose another, or 0 for a free one.") from None
+        raise Failed("the port is in use. Choose another, or 0 for a free one.") from None
     return exit_codes.DONE
 
 
@@ -114,6 +128,20 @@ def _settings(options: Namespace) -> Settings:
     settings = load(config=options.config, needs=(Need.API,))
     settings.workspace(options.workspace)
     return settings
+
+
+async def _once(options: Namespace) -> int:
+    from cli.console.resources import open_records
+    from tui.entrypoints.once import print_once
+
+    return await print_once(
+        _settings(options),
+        as_json=options.json,
+        svg=options.svg,
+        incident=parse_duration(options.incident or ""),
+        open_records=open_records,
+        workspace=options.workspace,
+    )
 
 
 async def _front(options: Namespace) -> int:
@@ -145,49 +173,6 @@ async def _web(options: Namespace) -> None:
         )
 
 
-async def _serve_sandbox(options: Namespace) -> None:
-    from sandbox.embedded import embedded
-    from sandbox.service import Service
-
-    try:
-        service = Service(
-            port=options.port,
-            inboxes=options.inboxes,
-            seed=options.seed,
-            speed=options.speed,
-            scenario=options.scenario,
-            now=options.start,
-        )
-    except ValueError as fault:
-        raise exit_codes.WrongUsage(str(fault)) from None
-    with stopping() as stop:
-        async with embedded(service, slack_port=options.slack_port) as announcement:
-            # One line, flushed: who started this waits for the addresses in it.
-            print(json.dumps(announcement), flush=True)
-            await _stopped_or_orphaned(stop)
-
-
-async def _serve_slack_standin(options: Namespace) -> None:
-    """The first line on stdout tells scripts where it is and what the app holds."""
-    from pydantic import ValidationError
-
-    from sandbox.slack.server import SlackStandIn
-    from sandbox.slack.settings import Manifest, Settings
-
-    try:
-        settings = Settings(request_url=options.request_url)
-        if options.manifest:
-            settings.apply(Manifest.model_validate(_read_manifest(options.manifest)))
-    except ValidationError as fault:
-        first = fault.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise exit_codes.WrongUsage(f"{place}: {first['msg']}") from None
-    with stopping() as stop:
-        async with SlackStandIn(options.port, settings=settings) as slack:
-            print(json.dumps(slack.announcement), flush=True)
-            await _stopped_or_orphaned(stop)
-
-
 def _read_manifest(file: Path) -> dict[str, Any]:
     """An app manifest in YAML, which JSON is too; raises `WrongUsage`."""
     import yaml
@@ -196,25 +181,28 @@ def _read_manifest(file: Path) -> dict[str, Any]:
         # `safe_load` makes plain values only; a file from anywhere could otherwise run code.
         manifest = yaml.safe_load(file.read_bytes())
     except OSError as fault:
-        raise exit_codes.WrongUsage(f"{file} can't be read: {exit_codes.os_error_text(fault)}") from None
-    except yaml.YAMLError as fault:
-        where = getattr(fault, "problem_mark", None)
-        line = f" near line {where.line + 1}" if where else ""
-        raise exit_codes.WrongUsage(f"{file} isn't YAML or JSON{line}") from None
+        raise WrongUsage(f"{file} can't be read: {exit_codes.os_error_text(fault)}") from None
+    except yaml.YAMLError:
+        raise WrongUsage(f"{file} isn't YAML or JSON") from None
     if not isinstance(manifest, dict) or "settings" not in manifest:
-        raise exit_codes.WrongUsage(f"{file} isn't an app manifest: it has no settings")
+        raise WrongUsage(f"{file} isn't an app manifest: it has no settings")
     return manifest
 
 
-async def _stopped_or_orphaned(stop: asyncio.Event) -> None:
-    """Return at a signal, or when the process that holds this one's lifeline is gone."""
-    waits = {
-        asyncio.create_task(stop.wait(), name="sandbox-stop"),
-        asyncio.create_task(parent_watch.wait_for_parent_exit(), name="sandbox-lifeline"),
-    }
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in waits:
-            task.cancel()
-        await asyncio.gather(*waits, return_exceptions=True)
+async def _announced(serving: AbstractAsyncContextManager[Any]) -> None:
+    """Serve until a signal comes, or the process that holds this one's lifeline is gone."""
+    with stopping() as stop:
+        async with serving as served:
+            announcement = served if isinstance(served, Mapping) else served.announcement
+            # One line, flushed: who started this waits for the addresses in it.
+            print(json.dumps(announcement), flush=True)
+            waits = [
+                asyncio.create_task(stop.wait(), name="sandbox-stop"),
+                asyncio.create_task(parent_watch.wait_for_parent_exit(), name="sandbox-lifeline"),
+            ]
+            try:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in waits:
+                    task.cancel()
+                await asyncio.gather(*waits, return_exceptions=True)

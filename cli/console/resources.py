@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from cli.console import exit_codes
 from shared.api.pace import Priority
@@ -24,6 +24,7 @@ from shared.text.tokenize import join
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
+    from bot.slack.directory import UserDirectory
     from bot.slack.web_api import WebApi
     from shared.api.client import OutreachClient
     from shared.api.models import Sequence
@@ -52,18 +53,11 @@ class _Unopened:
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
-    @property
-    def guardrails(self) -> _Unopened:
-        """A part of the records, like the other properties of `Records`."""
-        return self
+    def __getattr__(self, _name: str) -> _Unopened:
+        return self  # an act, or a part of the records with acts of its own
 
-    changes = turns = domains = guardrails
-
-    def __getattr__(self, name: str) -> Any:
-        async def refuse(*_arguments: object, **_named: object) -> None:
-            raise RecordsUnavailable(self._reason)
-
-        return refuse
+    async def __call__(self, *_arguments: object, **_named: object) -> None:
+        raise RecordsUnavailable(self._reason)
 
 
 def log_to_stderr() -> None:
@@ -181,6 +175,14 @@ async def record(settings: Settings, workspace: Workspace, command: str, result:
             exit_codes.print_error(f"not in the audit log: {fault}")
 
 
+@contextlib.asynccontextmanager
+async def _directory(settings: Settings) -> AsyncIterator[UserDirectory]:
+    from bot.slack.directory import UserDirectory
+
+    async with open_web_api(settings) as api:
+        yield UserDirectory(api)
+
+
 def place_finder(settings: Settings) -> Callable[[str], Awaitable[Place]]:
     """Return the finder of channels; without a token its answer says that nothing was checked."""
     from shared.commands.run import UNCHECKED, Place  # late, likewise
@@ -188,10 +190,8 @@ def place_finder(settings: Settings) -> Callable[[str], Awaitable[Place]]:
     async def find(channel: str) -> Place:
         if not settings.slack.bot_token:
             return Place(channel=channel, note=f"{UNCHECKED} Set SLACK_BOT_TOKEN to have it checked.")
-        from bot.slack.directory import UserDirectory
-
-        async with open_web_api(settings) as api:
-            return await UserDirectory(api).find_place(channel)
+        async with _directory(settings) as directory:
+            return await directory.find_place(channel)
 
     return find
 
@@ -201,10 +201,8 @@ async def with_channel_id(invocation: Invocation, settings: Settings) -> Invocat
     named = invocation.arguments
     if not isinstance(named, InChannel) or not named.channel.startswith("#") or not settings.slack.bot_token:
         return invocation
-    from bot.slack.directory import UserDirectory
-
-    async with open_web_api(settings) as api:
-        place = await UserDirectory(api).locate(named.channel)
+    async with _directory(settings) as directory:
+        place = await directory.locate(named.channel)
     if place.refusal:
         raise exit_codes.Refused(Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN))
     named = replace(named, channel=place.channel)
@@ -214,15 +212,13 @@ async def with_channel_id(invocation: Invocation, settings: Settings) -> Invocat
 async def with_channel_names(card: Card, settings: Settings) -> Card:
     """The card with channels as `#name`, or as ids where Slack doesn't tell, and never as Slack's markup."""
     from bot.blockkit import card_blocks
-    from bot.slack.directory import UserDirectory
 
-    found = card_blocks.channels_in(card)
-    if found and settings.slack.bot_token:
-        async with open_web_api(settings) as api:
-            directory = UserDirectory(api)
-            known = {channel: await directory.channel_name(channel) for channel in found}
-            names = {channel: f"#{name}" for channel, name in known.items() if name}
-        card = card_blocks.with_channel_names(card, names)
+    channels = card_blocks.channels_in(card)
+    if channels and settings.slack.bot_token:
+        async with _directory(settings) as directory:
+            names = {channel: await directory.channel_name(channel) for channel in channels}
+        named = {channel: f"#{name}" for channel, name in names.items() if name}
+        card = card_blocks.with_channel_names(card, named)
     return card_blocks.changed(card, lambda text: COMMAND.sub(r"\1'\2'", MENTION.sub(r"\1", text)))
 
 

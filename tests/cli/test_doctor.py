@@ -181,17 +181,6 @@ def test_a_bot_elsewhere_is_known_by_its_heartbeat(slack: Shell) -> None:
     assert "not running" in findings(slack.run("doctor", "--json"))["Bot"]["found"]
 
 
-@pytest.mark.e2e
-def test_a_timed_pause_is_promised_to_end_only_where_a_bot_runs(slack: Shell) -> None:
-    sequence = slack.run("sequences", "active", "--json").data[0]["id"]
-    alone = slack.run("pause", sequence, "for", "2h")
-    assert alone.code == 0
-    assert "automatically" not in alone.out
-    with running_bot(slack):
-        assert "paused until" in slack.run("pause", sequence, "for", "2h").out
-    assert slack.run("resume", sequence).code == 0
-
-
 @pytest.mark.parametrize(
     ("seconds", "tone"), [(0, Tone.GOOD), (-4, Tone.GOOD), (30, Tone.WARN), (-300, Tone.BAD)]
 )

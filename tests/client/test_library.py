@@ -15,7 +15,6 @@ import pytest
 
 from sandbox.service import Service
 from shared import api
-from shared.api import OutreachError
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "client.md").read_text()
@@ -53,17 +52,6 @@ def test_exports_exist_sorted_and_documented() -> None:
     assert aliases == {"EventKind", "Grouping", "InboxStatus", "LeadStatus", "SequenceStatus"}
     undocumented = {name for name, one in exported.items() if not (one.__doc__ or "").strip()}
     assert undocumented <= aliases
-
-
-def test_every_kind_of_error_has_a_hint() -> None:
-    kinds = [error for error in (getattr(api, name) for name in api.__all__) if is_error(error)]
-    assert len(kinds) > 8
-    made = [kind(retry_after=1.0) if kind is api.RateLimited else kind() for kind in kinds]
-    assert [error for error in made if not error.hint.endswith(".")] == []
-
-
-def is_error(one: Any) -> bool:
-    return isinstance(one, type) and issubclass(one, OutreachError)
 
 
 def blocks() -> list[str]:

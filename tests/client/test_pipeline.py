@@ -15,10 +15,9 @@ from shared.api import (
     OutreachClient,
     Uncertain,
     Unreachable,
-    Unreadable,
 )
 from tests.client.conftest import KEY, RecordingPacer
-from tests.client.endpoint_calls import CHANGES, EVERY_CALL, LEADS
+from tests.client.endpoint_calls import CHANGES, EVERY_CALL
 from tests.client.scripted_server import Answer, RecordedRequest, ScriptedServer
 
 
@@ -70,23 +69,6 @@ async def test_safe_requests_are_retried_and_webhooks_are_not(
         result = await EVERY_CALL[endpoint](client)
         assert len(server.asked) == 2
         assert endpoint != "POST /leads" or result.repeated
-
-
-@pytest.mark.parametrize(
-    "body",
-    [b'{"data": [{"id', b"nonsense", b"\xff\xfe", b"[" * 200_000, b""],
-    ids=["half", "nonsense", "no-text", "deep", "empty"],
-)
-async def test_half_a_json_is_read_again_and_then_an_error(
-    client: OutreachClient, server: ScriptedServer, body: bytes
-) -> None:
-    server.play = lambda _: Answer(body=LEADS)
-    server.script = [Answer(body=body)]
-    if body:
-        assert (await client.list_leads()).items[0].id == "ld_1"
-    else:
-        with pytest.raises(Unreadable, match=r"GET /leads.*\[fields\.lead\]"):
-            await client.list_leads()
 
 
 async def test_a_404_after_an_uncertain_removal_is_the_removal(
@@ -171,16 +153,6 @@ class SlowToConnect(httpx.AsyncHTTPTransport):
 
         request.extensions["trace"] = trace
         return await super().handle_async_request(request)
-
-
-async def test_a_missing_service_is_unreachable_for_every_request(pacer: RecordingPacer) -> None:
-    async with OutreachClient(
-        base_url="http://127.0.0.1:9/v1", api_key=KEY, pacer=pacer, total_timeout=0.1, jitter=lambda: 0.05
-    ) as client:
-        for endpoint, call in EVERY_CALL.items():
-            with pytest.raises(Unreachable) as caught:
-                await call(client)
-            assert caught.value.endpoint == endpoint
 
 
 async def test_a_silent_service_is_left_after_the_total_time(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -12,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api import AddResult, Event, OutreachClient, Unreadable, decode, read_event, values
-from shared.api.models import Inbox, Lead, Sequence, Skipped, StatsRow
+from shared.api import AddResult, OutreachClient, Unreadable, decode, values
+from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from tests.client.scripted_server import Answer, ScriptedServer
 
 Json = dict[str, Any]
@@ -268,25 +267,6 @@ def test_documented_fields_of_a_listed_object_win(
     read, documented = READS[own]
     (found,) = read(ENVELOPES[envelope](shuffled(data, documented, extras), own))
     assert as_read(found, documented) == documented
-
-
-@given(st.data(), EXTRAS, EXTRAS)
-def test_documented_fields_of_deliveries_and_other_answers_win(
-    data: st.DataObject, extras: Json, of_lead: Json
-) -> None:
-    payload = shuffled(data, {**PAYLOAD, "lead": shuffled(data, PAYLOAD["lead"], of_lead)}, extras)  # type: ignore[arg-type]
-    event = read_event(json.dumps(payload).encode())
-    assert isinstance(event, Event)
-    lead = as_read(event.lead, PAYLOAD["lead"])  # type: ignore[arg-type]
-    read = as_read(event, {"sequence": "", "step": 0, "reply": "", "inbox": ""})
-    assert {"event": event.kind, "lead": lead, **read} == PAYLOAD
-    made = decode.subscription(
-        shuffled(data, {"id": "wh_1", "secret": "right"}, extras), url="https://x.io", events=()
-    )
-    assert (made.id, made.secret) == ("wh_1", "right")
-    skipped = shuffled(data, {"email": "a@b.io", "reason": "duplicate"}, extras)
-    result = decode.added({"Skipped": 2, "ADDED": 7, "added": 1, "duplicates": [], "skipped": [skipped]})
-    assert (result.added, result.skipped) == (1, (Skipped(email="a@b.io", reason="duplicate"),))
 
 
 SECRETS = ("ada@x.io", "Top secret", "sq_1a2b", "42", "Berlin")

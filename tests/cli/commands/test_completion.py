@@ -119,10 +119,3 @@ def test_files_are_offered_where_a_file_is_wanted(offline: Shell, complete: Comp
     (offline.home / "leads.csv").touch()
     assert complete("import lea") == ["leads.csv"]
     assert complete("sandbox --inboxes 6") == []
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_shell_has_a_script(offline: Shell, shell: str) -> None:
-    result = offline.run("completion", shell)
-    assert result.code == 0
-    assert "_ARGCOMPLETE=1" in result.out.replace("_ARGCOMPLETE 1", "_ARGCOMPLETE=1")

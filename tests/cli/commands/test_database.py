@@ -70,17 +70,6 @@ def test_a_backup_is_private_whole_and_can_be_restored(offline: Shell, file: Pat
     assert timers() == {"sq_1", "sq_2"}
 
 
-def test_a_backup_follows_no_symbolic_link(offline: Shell) -> None:
-    """In a folder of several users, such as /tmp."""
-    set_timer("sq_1")
-    other = offline.home / "other.txt"
-    other.write_text("of someone else")
-    (offline.home / f".backup.db.{os.getpid()}").symlink_to(other)
-    told = offline.run("database", "backup", str(offline.home / "backup.db"))
-    assert (told.code, other.read_text()) == (1, "of someone else")
-    assert not (offline.home / "backup.db").exists()
-
-
 def test_a_restore_that_fails_leaves_what_was_there(
     offline: Shell, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,12 +121,6 @@ def test_nothing_is_restored_while_a_bot_runs(offline: Shell) -> None:
     with sole_owner(load().database):
         result = offline.run("database", "restore", str(backup))
     assert (result.code, "Stop it" in result.err) == (1, True)
-
-
-@pytest.mark.parametrize("action", ["status", "upgrade"])
-def test_a_file_that_would_be_ignored_is_refused(offline: Shell, action: str) -> None:
-    result = offline.run("database", action, "backup.db")
-    assert (result.code, "takes no file" in result.err) == (2, True)
 
 
 def test_a_file_other_than_a_backup_is_refused(offline: Shell) -> None:

@@ -79,7 +79,7 @@ def test_a_file_of_an_earlier_version_is_imported_and_deleted_with_its_secrets(s
     assert shell.run("webhooks", "create", "--url", URL).code == 1
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"acme": [{"id": "wh_1"}]}', '{"acme": 3}'])
+@pytest.mark.parametrize("content", ["{", '{"acme": [{"id": "wh_1"}]}'])
 def test_a_damaged_file_is_named_and_left_as_it_is(offline: Shell, content: str) -> None:
     folder = offline.home / "state"
     folder.mkdir()
