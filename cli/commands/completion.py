@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 import argcomplete
 from argcomplete.completers import FilesCompleter
@@ -17,13 +17,13 @@ from argcomplete.shell_integration import shellcode
 
 from cli import line as lines
 from cli.console import exit_codes
-from cli.line import Line, offered, split
-from cli.programs import PROGRAMS, Program
+from cli.line import Line, split
+from cli.programs import Program
 from shared.api.event_kinds import EVENTS, word_of
 from shared.api.words import LEAD_STATUSES
-from shared.commands import COMMANDS
 
 Completer = Callable[..., Iterable[str]]
+_EVENTS = (*map(word_of, EVENTS), *EVENTS)
 
 
 def run(options: Namespace) -> int:
@@ -61,25 +61,18 @@ def _option(name: str) -> Completer:
 
 
 def _words(usage: str) -> Completer:
-    """Complete what the usage line of a command names: its fixed words, events and statuses."""
+    """Complete what the usage line of a command names: `SEQUENCE [for 2h]` has the fixed word `for`."""
+    values = {"COMMAND": lines.words(), "EVENT": _EVENTS, "STATUS": LEAD_STATUSES}
+    named = [value for name, some in values.items() if name in usage for value in some]
+    without_options = re.sub(r"--\S+( [A-Z]\S*)?", " ", usage)
+    fixed = re.findall(r"(?<![\w.…-])[a-z]{2,}(?![\w.…=-])", without_options)
 
-    def words(*, prefix: str, parsed_args: Namespace, **_: object) -> Mapping[str, str]:
+    def words(*, prefix: str, parsed_args: Namespace, **_: object) -> Iterable[str]:
         if prefix.startswith("@"):
-            return {f"@{name}": "" for name in _workspaces(parsed_args=parsed_args)}
-        if "COMMAND" in usage:
-            commands = {name: command.summary for name, command in COMMANDS.items() if offered(command)}
-            return commands | {name: program.summary for name, program in PROGRAMS.items()}
-        values = {"EVENT": _EVENTS, "STATUS": LEAD_STATUSES}
-        named = [value for name, some in values.items() if name in usage for value in some]
-        return dict.fromkeys([*fixed_words(usage), *named], "")
+            return [f"@{name}" for name in _workspaces(parsed_args=parsed_args)]
+        return [*fixed, *named]
 
     return words
-
-
-def fixed_words(usage: str) -> tuple[str, ...]:
-    """The words of a usage line that are typed as they stand: `SEQUENCE [for 2h]` has `for`."""
-    without_options = re.sub(r"--\S+( [A-Z]\S*)?", " ", usage)
-    return tuple(dict.fromkeys(re.findall(r"(?<![\w.…-])[a-z]{2,}(?![\w.…=-])", without_options)))
 
 
 def _workspaces(*, parsed_args: Namespace, **_: object) -> Iterable[str]:
@@ -90,6 +83,3 @@ def _workspaces(*, parsed_args: Namespace, **_: object) -> Iterable[str]:
     # An error would be printed into the line that is being typed.
     except (SettingsError, OSError):
         return ()
-
-
-_EVENTS = (*map(word_of, EVENTS), *EVENTS)

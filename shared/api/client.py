@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import random
+import re
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
 from typing import Any, Self, TypedDict, TypeVar, Unpack
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from . import decode, models, words
 from .errors import InvalidRequest, NotFound, OutreachError, RateLimited, Uncertain, Unreachable
@@ -223,7 +224,8 @@ class OutreachClient:
         _check(bool(kinds), endpoint, "events", "Name at least one event.")
         for kind in kinds:
             _check_word(kind, words.EVENT_KINDS, endpoint, "events")
-        _check(_is_web_address(url), endpoint, "url", "The endpoint must be an https address.")
+        is_address = bool(re.match(r"https?://\w", url))
+        _check(is_address, endpoint, "url", "The endpoint must be an https address.")
         read = self._read(decode.subscription, "webhook", url=url, events=tuple(events))
         request = _request(endpoint, body={"url": url, "events": kinds})
         return await self._answer(request, read, INTERACTIVE)
@@ -271,7 +273,7 @@ class OutreachClient:
             else:
                 attempts().answered += 1
                 return value, uncertain
-            self._count(retried=1)
+            self.counts.retried += 1
             LOG.debug("%s: %s, repeated in %.2f s", request.endpoint, name, delay)
             await asyncio.sleep(delay)
 
@@ -291,7 +293,7 @@ class OutreachClient:
 
         began = time.monotonic()
         await turn()
-        self._count(requests=1)
+        self.counts.requests += 1
         waited = time.monotonic() - began
         if waited > WORTH_LOGGING_SECONDS:
             LOG.debug("%s: waited %.2f s for the rate limit", request.endpoint, waited)
@@ -310,13 +312,9 @@ class OutreachClient:
         except OutreachError as error:
             self._http.show(reply, error)
             if isinstance(error, RateLimited):
-                self._count(throttled=1)
+                self.counts.throttled += 1
                 await self._pacer.throttled(error.retry_after)
             raise
-
-    def _count(self, **more: int) -> None:
-        sums = {name: getattr(self.counts, name) + number for name, number in more.items()}
-        self.counts = replace(self.counts, **sums)
 
 
 Fetch = Callable[..., Awaitable[models.Page[models.Lead]]]
@@ -366,14 +364,6 @@ def _check_word(value: str, choices: Sequence[str], endpoint: str, field: str) -
 def _identifier(text: str, endpoint: str) -> str:
     _check(text not in {"", ".", ".."}, endpoint, "id", "An id is missing.")
     return text
-
-
-def _is_web_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in {"https", "http"} and bool(parts.hostname)
 
 
 def _request(

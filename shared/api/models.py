@@ -7,11 +7,10 @@ other that the service sends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from sys import intern
-from typing import Annotated, Any, Generic, TypeVar, cast
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AliasChoices, AliasPath, Field, PlainValidator, SkipValidation
 from pydantic.dataclasses import dataclass as model
@@ -156,13 +155,9 @@ def as_dict(value: Model) -> dict[str, Any]:
     return {name: getattr(value, name) for name in fields_of(type(value))}
 
 
-def _fields_of(kind: type[Any]) -> tuple[str, ...]:
+def fields_of(kind: type[Any]) -> tuple[str, ...]:
     """The names of the values of a model, or of another dataclass; `raw` is none of them."""
-    return tuple(value.name for value in fields(kind) if value.name != "raw")
-
-
-# Mypy takes no class for a Hashable, which `cache` asks for.
-fields_of: Callable[[type[Any]], tuple[str, ...]] = cast("Any", cache(_fields_of))
+    return tuple(name for name in kind.__dataclass_fields__ if name != "raw")
 
 
 def names_of(kind: type[Model]) -> frozenset[str]:

@@ -60,7 +60,7 @@ def attempts() -> Attempts:
     return _attempts.get(Attempts())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class RequestCounts:
     """Counts since the client was made: requests sent, 429s among them, and repetitions."""
 

@@ -67,8 +67,23 @@ class Http:
     """Exchanges with one service and one key, and nothing of their meaning."""
 
     def __init__(self, base_url: str, *, api_key: str, transport: Transport | None) -> None:
-        self._client = _open_http(api_key, transport=transport)
-        self._base_url = base_url
+        self._key, self._base_url = api_key, base_url
+        agent = f"outreach-ops/{VERSION} python/{platform.python_version()} httpx/{httpx.__version__}"
+        self._client = httpx.AsyncClient(
+            headers={
+                "Authorization": f"Bearer {api_key}",
+                "Accept": "application/json",
+                "Accept-Encoding": ENCODING,
+                "User-Agent": agent,
+            },
+            # Another host must not get the key.
+            follow_redirects=False,
+            cookies=_NoCookies(),
+            transport=transport,
+            verify=_tls(),
+            # Servers commonly drop idle connections after 5 s; a request on one of those would be uncertain.
+            limits=httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=4.0),
+        )
         self.aclose = self._client.aclose
 
     async def exchange(
@@ -120,10 +135,6 @@ class Http:
         redacted = reply.without(self._key)
         error.headers, error.body = redacted.headers, redacted.body
 
-    @property
-    def _key(self) -> str:
-        return self._client.headers["Authorization"].removeprefix("Bearer ")
-
 
 class _Sending:
     """The listener of httpx's trace hook: lets a request go only in time, and knows whether it went.
@@ -162,24 +173,6 @@ class _NoCookies(CookieJar):
 def _tls() -> ssl.SSLContext:
     """One for all clients: reading the certificates takes longer than a request."""
     return httpx.create_ssl_context()
-
-
-def _open_http(api_key: str, *, transport: Transport | None) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        headers={
-            "Authorization": f"Bearer {api_key}",
-            "Accept": "application/json",
-            "Accept-Encoding": ENCODING,
-            "User-Agent": f"outreach-ops/{VERSION} python/{platform.python_version()} httpx/{httpx.__version__}",
-        },
-        # Another host must not get the key.
-        follow_redirects=False,
-        cookies=_NoCookies(),
-        transport=transport,
-        verify=_tls(),
-        # Servers commonly drop idle connections after 5 s; a request on one of those would be uncertain.
-        limits=httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=4.0),
-    )
 
 
 async def _read(response: httpx.Response, request: Request) -> bytes:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,66 +13,20 @@ from shared.settings import SettingsError, load
 from shared.storage import private_file
 from tests.shared.settings.environments import GOOD
 
-NOBODY, SOMEBODY = 65534, 61234
 FILE = 'base_url = "https://elsewhere.example/v1"\n[slack]\napi_url = "https://elsewhere.example/"\n'
 SECRETS = {name: value for name, value in GOOD.items() if name != "OUTREACH_BASE_URL"}
 Chown = Callable[[Path], None]
 
 
 @pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    """A folder that another user can enter, as pytest's own can't be."""
-    with tempfile.TemporaryDirectory(prefix="outreach-found-") as folder:
-        yield Path(folder)
-
-
-@pytest.fixture(params=["root", "another user"], autouse=True)
-def _reader(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
-    """Each test runs as root and as nobody, where root runs the tests; else twice as who runs them."""
-    if os.geteuid() != 0 or request.param == "root":
-        yield
-        return
-    "".encode("utf-8-sig")  # the codec is imported now: nobody can't read the interpreter's folder
-    os.chown(tmp_path, NOBODY, NOBODY)
-    os.setegid(NOBODY)
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-        os.setegid(0)
-
-
-@pytest.fixture
 def give_away(monkeypatch: pytest.MonkeyPatch) -> Chown:
-    """Give a file, a link or a folder to another user: where root runs the tests in truth, else in what `stat` says."""
-    given: set[tuple[int, int]] = set()
-
-    def chown(path: Path) -> None:
-        if os.getuid() == 0:
-            reader = os.geteuid()
-            os.seteuid(0)
-            os.chown(path, SOMEBODY, SOMEBODY, follow_symlinks=False)
-            os.seteuid(reader)
-        else:
-            found = path.lstat()
-            given.add((found.st_dev, found.st_ino))
-
-    def patched(name: str) -> None:
-        real = getattr(os, name)
-
-        def looked_up(*arguments: object, **named: object) -> os.stat_result:
-            found: os.stat_result = real(*arguments, **named)
-            if (found.st_dev, found.st_ino) not in given:
-                return found
-            return os.stat_result([*found[:4], SOMEBODY, SOMEBODY, *found[6:10]])
-
-        monkeypatch.setattr(os, name, looked_up)
-
-    if os.getuid() != 0:
-        for name in ("stat", "lstat", "fstat"):
-            patched(name)
-    return chown
+    """Give a file, a link or a folder to another user, in what is found out of its status."""
+    given: set[int] = set()
+    is_ours = private_file._is_ours
+    monkeypatch.setattr(
+        private_file, "_is_ours", lambda status: status.st_ino not in given and is_ours(status)
+    )
+    return lambda path: given.add(path.lstat().st_ino)
 
 
 def place_of(tmp_path: Path, place: str) -> Path:
