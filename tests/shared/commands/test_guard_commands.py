@@ -68,13 +68,6 @@ async def test_a_test_says_how_much_is_known(harness: CommandHarness) -> None:
     assert card.footer == "Bounces before 08:30 UTC are unknown."
 
 
-async def test_a_rule_that_names_no_sequence_is_added_with_a_warning(harness: CommandHarness) -> None:
-    line = 'guard add notify about sequence "{}" when bounces > 5% of at least 50 sends in 24h'
-    card = await harness.say(line.format("Gone"))
-    assert "Warning: no sequence is named “Gone”. The rule does nothing until there is one." in card.text
-    assert len((await harness.say(line.format("q3 founders"))).text) == 2
-
-
 async def test_a_taken_name_is_refused_and_a_shipped_rule_is_replaced_but_not_removed(
     harness: CommandHarness,
 ) -> None:
