@@ -16,9 +16,9 @@ from bot.jobs.reminders import Reminders
 from bot.jobs.standings import DomainChecks
 from bot.worker import Kind
 from shared.api.errors import NotFound, OutreachError
-from shared.commands.digest import digest_card
 from shared.commands.hold import Busy, Held, send_status
 from shared.commands.run import CommandContext, with_workspace
+from shared.commands.subscribe import digest_card
 from shared.domain.card import Card, Tone
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable

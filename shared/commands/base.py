@@ -67,17 +67,10 @@ class Data:
     def __init__(self, *values: Any, **given: Any) -> None:
         given |= zip((one.name for one in fields(self)), values, strict=False)
         for one in fields(self):
-            if one.name in given:
-                value = given.pop(one.name)
-            elif one.default_factory is not MISSING:
-                value = one.default_factory()
-            elif one.default is not MISSING:
-                value = one.default
-            else:
+            default = one.default if one.default_factory is MISSING else one.default_factory()
+            vars(self)[one.name] = value = given.get(one.name, default)
+            if value is MISSING:
                 raise TypeError(f"{type(self).__name__} needs {one.name}")
-            vars(self)[one.name] = value
-        if given:
-            raise TypeError(f"{type(self).__name__} has no {', '.join(given)}")
 
     def __setattr__(self, name: str, _value: object) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
@@ -304,7 +297,7 @@ class Result(Data):
     @property
     def changed(self) -> bool:
         """Something was done, or may have been; it is news for others."""
-        return bool(self.audit) and not self.refused
+        return bool(self.audit and not self.problem)
 
 
 class Act(Data, ABC):

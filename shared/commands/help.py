@@ -64,7 +64,7 @@ async def _help(arguments: Help, context: CommandContext) -> Result:
         return Result(first_help(context))
     if arguments.command == EVERYTHING:
         here = [command for command in COMMANDS.values() if _may(command, context)]
-        table = Table(columns("Command", "Does"), tuple(Row((one.synopsis, one.summary)) for one in here))
+        table = Table(columns("Command", "Does"), [Row((one.synopsis, one.summary)) for one in here])
         footer = "`help COMMAND` shows details. @NAME selects a workspace."
         return Result(Card("Commands", table=table, footer=footer))
     if how := REPLY_ACTS.get(arguments.command):
@@ -81,7 +81,7 @@ async def _help(arguments: Help, context: CommandContext) -> Result:
         Card(
             command.synopsis,
             text=(f"{command.summary}.",),
-            facts=tuple(facts),
+            facts=facts,
             buttons=(Button(command.name.capitalize(), command.arguments()),) if runs else (),
         )
     )
@@ -113,6 +113,30 @@ async def _doctor(_: Doctor, __: CommandContext) -> Result:
     return refused("`outreach doctor` in a shell checks everything", why="in a shell only")
 
 
+class Whoami(Arguments):
+    """`whoami`."""
+
+    verb = "whoami"
+
+
+async def _whoami(_: Whoami, context: CommandContext) -> Result:
+    actor = context.actor
+    may = [one for one in COMMANDS.values() if context.allows(one) and one.is_offered(context)]
+    facts = {
+        "Outreach workspace": context.workspace.name,
+        "Where": f"{actor.face} {actor.channel}".strip(),
+        "Can change": ", ".join(one.name for one in may if one.changes) or "nothing",
+        "Can view": ", ".join(one.name for one in may if not one.changes),
+    }
+    card = Card(
+        f"You are {actor.name} ({context.role})",
+        facts=[Fact(label, value) for label, value in facts.items()],
+        buttons=(Button("Help", Help()),),
+    )
+    row = {"name": actor.name, "role": str(context.role), "workspace": context.workspace.name}
+    return Result(card, rows=({**row, "may": [one.name for one in may]},))
+
+
 FAMILY = (
     Command(
         arguments=Help,
@@ -132,5 +156,13 @@ FAMILY = (
         examples=("doctor",),
         faces=frozenset({Face.SLACK}),  # in a shell it is its own program, which checks more
         assistants=False,
+    ),
+    Command(
+        arguments=Whoami,
+        run=_whoami,
+        rank=240,
+        summary="Show your role and permissions",
+        examples=("whoami",),
+        own_fields=("role", "workspace", "may"),
     ),
 )

@@ -109,10 +109,10 @@ async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
         (show_number(len(rows), noun) if rows else f"No {noun}es") + where,
         tone=tone,
         text=(f"{show_counts(domains)} · {show_number(len(domains), 'domain')}",) if rows else (),
-        table=Table(INBOX_COLUMNS, tuple(rows)) if rows else None,
-        buttons=tuple(buttons) if known else (),
+        table=Table(INBOX_COLUMNS, rows),
+        buttons=buttons if known else (),
     )
-    return Result(card, rows=tuple(data))
+    return Result(card, rows=data)
 
 
 async def need_inboxes(query: str, context: CommandContext, *, argument: str) -> Sequence[Inbox]:
@@ -153,11 +153,11 @@ async def _domains(_: Domains, context: CommandContext) -> Result:
     card = Card(
         show_number(len(domains), "domain") if domains else "No domains",
         tone=worst(row.tone for row in rows),
-        table=Table(DOMAIN_COLUMNS, tuple(rows)) if domains else None,
-        buttons=tuple(buttons[:MOST_LINKS]),
+        table=Table(DOMAIN_COLUMNS, rows),
+        buttons=buttons[:MOST_LINKS],
         footer=missing if len(bounces) < len(domains) else "",
     )
-    return Result(card, rows=tuple(data))
+    return Result(card, rows=data)
 
 
 async def _bounces(domains: Iterable[str], context: CommandContext) -> dict[str, int]:

@@ -376,12 +376,11 @@ async def _add(arguments: Add, context: CommandContext) -> Result:
         reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
         note, why = f"The service skipped it: {reasons}.", f"skipped: {reasons}"
         return refused(f"{email} wasn't added to {label}", note, why=why, argument="email")
-    title, note = f"{email} was sent to {label}", "The service didn't confirm whether it was added."
-    audit = f"sent to {label}; the service didn't confirm whether it was added"
+    note = "The service didn't confirm whether it was added."
     if result.repeated:
-        title, audit = f"{email} may already be in {label}", "uncertain: repeated"
         note = "The connection was lost and the request was sent again. The first attempt may have added it."
-    return Result(Card(title, tone=Tone.WARN, text=(note,)), audit=audit)
+    card = Card(f"{email} may already be in {label}", tone=Tone.WARN, text=(note,))
+    return Result(card, audit=f"uncertain: {note}")
 
 
 class RemoveLead(Act):

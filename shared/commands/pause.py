@@ -348,8 +348,9 @@ async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Resu
         return Result(Card(f"Nothing left to {act.verb}", text=left))
     until = f" until {context.show(act.until)}" if act.until else ""
     told = changed or touched
-    title = title_of_failures(tally, status)
-    if told:
+    if not told:
+        title = title_of_failures(tally, status)
+    else:
         subject = clip(told[0].label) if only else show_number(len(told), "sequence")
         be, stay = ("is", "stays") if len(told) == 1 else ("are", "stay")
         state = f"paused{until}" if status == "paused" else "sending again" if changed else "active"
@@ -366,7 +367,7 @@ async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Resu
         title,
         tone=Tone.WARN if failed or not resumes else Tone.GOOD,
         text=(*names, *left, "" if resumes else NO_BOT),
-        facts=tuple(facts),
+        facts=facts,
         buttons=(Button("Paused sequences", Sequences(status="paused")),) if tally.of("uncertain") else (),
         footer=note,
     )

@@ -222,7 +222,7 @@ async def _turn_on(name: str, context: CommandContext) -> Result:
     left = [one for one in await records.switches(workspace) if name and one.rule == ALL]
     what = f"Guardrail {name} is" if name else ALL_ARE
     title = f"{what} on" if changed else f"{what} already on"
-    card = Card(title, tone=Tone.GOOD, text=tuple(_off_text(one, context) for one in left[:1]))
+    card = Card(title, tone=Tone.GOOD, text=[_off_text(one, context) for one in left[:1]])
     return Result(card, audit=title.lower() if changed else "", setting=_setting(name))
 
 

@@ -62,17 +62,14 @@ async def _run(arguments: Sequences, context: CommandContext) -> Result:
         return await _paused(listed, context)
     counts = Counter(one.status or "unknown" for one in known)
     noun = f"{wanted} sequence" if wanted else "sequence"
-    text = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     others = [word for word in TONES if counts[word] and word != wanted]
-    return Result(
-        Card(
-            show_number(len(listed), noun) if listed else f"No {plural(noun)}",
-            text=(text,) if known else (),
-            table=sequence_table(listed) if listed else None,
-            buttons=tuple(Button(word.capitalize(), Sequences(status=word)) for word in others),
-        ),
-        rows=tuple(map(as_dict, listed)),
+    card = Card(
+        show_number(len(listed), noun) if listed else f"No {plural(noun)}",
+        text=(", ".join(f"{count} {status}" for status, count in sorted(counts.items())),),
+        table=sequence_table(listed),
+        buttons=[Button(word.capitalize(), Sequences(status=word)) for word in others],
     )
+    return Result(card, rows=[*map(as_dict, listed)])
 
 
 async def _paused(listed: Many[Sequence], context: CommandContext) -> Result:
@@ -83,7 +80,7 @@ async def _paused(listed: Many[Sequence], context: CommandContext) -> Result:
     ids = [sequence.id for sequence in listed]
     changes = await read_part(context.records.last_changes(context.workspace.name, ids))
     entries, timers = changes.value or {}, await read_timers(context)
-    rows, data, is_known = [], [], True
+    rows, data = [], []
     for sequence in listed:
         timer, entry = timers.get(sequence.id), entries.get(sequence.id)
         actor, why = None, ""
@@ -92,23 +89,20 @@ async def _paused(listed: Many[Sequence], context: CommandContext) -> Result:
         elif entry and entry.effect == "paused":
             actor, why = entry.actor, entry.reason
         who = actor.shown if actor and actor.name else None
-        is_known = is_known and who is not None
         end = context.show(timer.due_at) if timer else None
         rows.append(Row((sequence.name, who, end, why or None, sequence.id), tone=Tone.WARN))
         pause = {"paused_by": actor.name or None if actor else None, "pause_reason": why or None}
         until = timer.due_at.isoformat() if timer else None
         data.append({**as_dict(sequence), **pause, "paused_until": until})
     heads = columns("Name", Column("Paused by", narrow="by"), Column("Until", narrow="until"), "Reason", "Id")
-    elsewhere = "Pauses made outside this program don't show who made them."
-    return Result(
-        Card(
-            show_number(len(listed), "paused sequence"),
-            text=("" if is_known else elsewhere,),
-            table=Table(heads, tuple(rows)),
-            buttons=(Button("Active", Sequences(status="active")),),
-        ),
-        rows=tuple(data),
+    is_known = all(row.cells[1] for row in rows)
+    card = Card(
+        show_number(len(listed), "paused sequence"),
+        text=("" if is_known else "Pauses made outside this program don't show who made them.",),
+        table=Table(heads, rows),
+        buttons=(Button("Active", Sequences(status="active")),),
     )
+    return Result(card, rows=data)
 
 
 def actor_of(timer: Timer) -> Actor:
@@ -120,11 +114,11 @@ def actor_of(timer: Timer) -> Actor:
 
 def sequence_table(sequences: Many[Sequence]) -> Table:
     """Name, status, steps and id of each."""
-    rows = (
+    rows = [
         Row((s.name, s.status, s.steps, s.id), tone=TONES.get(s.status or "", Tone.UNKNOWN))
         for s in sequences
-    )
-    return Table(columns("Name", "Status", number("Steps"), Column("Id", narrow="")), tuple(rows))
+    ]
+    return Table(columns("Name", "Status", number("Steps"), Column("Id", narrow="")), rows)
 
 
 # -- which sequence a person means: by its whole id, its name, or a part that fits only one; case never counts.
@@ -172,8 +166,8 @@ class Match(Data):
             title,
             tone=Tone.WARN,
             text=(f"{NOTHING_CHANGED} {text}" if changes else text,),
-            table=Table(heads, tuple(rows), total=several or len(rows)) if rows else None,
-            buttons=tuple(buttons) or (Button("All sequences", Sequences()),),
+            table=Table(heads, rows, total=several or len(rows)),
+            buttons=buttons or (Button("All sequences", Sequences()),),
         )
 
     def refusal(self, arguments: OnSequence) -> Result:

@@ -1,4 +1,4 @@
-"""`undo`: takes a change of sequences back, by what the audit holds of it."""
+"""`undo` takes a change of sequences back, by what the audit holds of it; `audit` shows who changed what."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from shared.commands.base import (
     Act,
     Arguments,
     ChangingCommand,
+    Command,
     Question,
     Result,
     ask,
     not_done,
     refused,
 )
-from shared.domain.card import Card, Tone
+from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
 from shared.text.formats import clip, show_number, show_some
 
@@ -27,13 +28,16 @@ if TYPE_CHECKING:
     from shared.commands.hold import Changed
     from shared.commands.pause import Status, Target
     from shared.commands.run import CommandContext
-    from shared.records.audit import AuditEntry, Before
+    from shared.records.audit import Actor, AuditEntry, Before
 
 WITHIN = timedelta(minutes=10)
 """The age up to which a typed `undo` finds a change."""
 KEPT = timedelta(days=7)
 """The age up to which the Undo of a card works."""
 NAMED = 5
+AUDIT_COLUMNS = columns("When", "Who", "Where", "Command", "Result")
+AUDITED, AUDIT_CHANGES, AUDIT_REFUSALS, AUDIT_CALLS = 100, 20, 5, 3
+"""Entries that are read, and how many changes, refused commands and assistants' calls of them are shown."""
 UNDO = "Undo"
 """The label of the button that takes back what its card tells."""
 
@@ -197,11 +201,72 @@ async def _take_back(entry: AuditEntry, context: CommandContext) -> Result:
     )
 
 
-COMMAND = ChangingCommand(
-    arguments=Undo,
-    run=_run,
-    rank=200,
-    summary="Undo your newest pause or resume, then the one before, each within 10 minutes",
-    asks=True,
-    examples=("undo",),
+# -- the audit log
+
+
+class Audit(Arguments):
+    """`audit`."""
+
+    verb = "audit"
+
+
+async def _audit(_: Audit, context: CommandContext) -> Result:
+    """The newest changes first; what was refused changed nothing, and is shown apart."""
+    records, name, limit = context.records, context.workspace.name, context.limit
+    # Each by itself: many refused commands, which anybody can type, would hide the changes.
+    entries = [
+        *(await records.audit(name, limit or AUDITED, only="refused"))[: limit or AUDIT_REFUSALS],
+        *await records.audit(name, limit or AUDIT_CALLS, only="calls"),
+        *(await records.audit(name, limit or AUDITED, only="changes"))[: limit or AUDIT_CHANGES],
+    ]
+    # Some are written late, such as the result of a request whose answer was lost.
+    entries.sort(key=lambda one: one.at, reverse=True)
+    rows, facts, data = [], [], []
+    for one in entries:
+        when, who, place = context.show(one.at), one.actor.shown, where(one.actor)
+        if one.effect in {"refused", "read"}:
+            label, by = ("Refused", who) if one.effect == "refused" else ("Assistant", f"for {who}")
+            why = one.result.removeprefix("refused: ")
+            facts.append(Fact(label, f"{when}, {by}: {one.command}{f' ({why})' if why else ''}"))
+        else:
+            rows.append(Row((when, who, place, one.command, one.result)))
+        row = {
+            "at": one.at.isoformat(),
+            "who": one.actor.name,
+            "where": where(replace(one.actor, via="")),
+            "via": one.actor.via or None,
+            "workspace": one.workspace,
+            "command": one.command,
+            "result": one.result,
+            "refused": one.effect == "refused",
+        }
+        data.append(row)
+    title = f"Last {show_number(len(rows), 'change') if rows[1:] else 'change'}" if rows else "No changes yet"
+    return Result(Card(title, facts=facts, table=Table(AUDIT_COLUMNS, rows)), rows=data)
+
+
+def where(actor: Actor) -> str:
+    place = f"{actor.face} {actor.channel}".strip()
+    return f"{place}, via {actor.via}" if actor.via else place
+
+
+FAMILY = (
+    ChangingCommand(
+        arguments=Undo,
+        run=_run,
+        rank=200,
+        summary="Undo your newest pause or resume, then the one before, each within 10 minutes",
+        asks=True,
+        examples=("undo",),
+    ),
+    Command(
+        arguments=Audit,
+        run=_audit,
+        rank=230,
+        aliases=("log",),
+        summary="List recent changes: who, what, when and where",
+        own_fields=("at", "workspace", "via"),
+        newest_only=True,
+        examples=("audit",),
+    ),
 )

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from bot.commands.reply_queue import SlackReplyQueue, open_reply_queue
 from sandbox.slack import seed
 from shared import settings as shared_settings
-from shared.commands.audit import where
+from shared.commands.undo import where
 from shared.domain.reply_queue import QueuedReply
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
 from tests.bot.interactions.alert_bot import in_thread, shown

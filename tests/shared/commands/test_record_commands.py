@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
-from shared.commands.digest import digest_card
+from shared.commands.subscribe import digest_card
 from shared.domain.card import Card, Tone
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import Subscription
