@@ -48,7 +48,7 @@ from shared.settings import Settings
 from shared.store import post_kinds
 from shared.store.messages import Post
 from shared.store.post_kinds import ALERT
-from shared.text.formats import clip, show_exact_span, show_number
+from shared.text.formats import clip, show_exact_span, show_number, show_some
 from shared.text.links import answer_link as mail_address
 from shared.text.links import lead_link
 from shared.text.quotations import without_quotation
@@ -507,12 +507,11 @@ def _facts(alert: Alert) -> str:
     """DNS, inboxes, sequences, what rules found and who takes care of it, in one line."""
     standing = alert.subject
     dns, rows, names = standing.get("dns"), standing.get("inboxes", ()), standing.get("sequences", ())
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     rules = "; ".join(f"{rule}: {note}" for rule, note in standing.get("guardrails", ()))
     facts = (
         f"DNS {dns}" if isinstance(dns, str) else "",
         _summary(rows) if rows else clip(alert.event.inbox or ""),
-        ", ".join(clip(name, length=40) for name in names[:NAMED]) + more,
+        show_some([clip(name, length=40) for name in names], NAMED),
         clip(rules, length=LINE),
         f"acknowledged by @{alert.acked_name}" if alert.acked_at is not None else "",
     )
@@ -588,14 +587,10 @@ def dns_card(alert: Alert) -> Card:
     if "dns" not in alert.subject:
         problems = _causes([change.after for change in changes if change.after.value is Value.PROBLEM])
     title, tone, text = f"DNS of {domain} changed", Tone.INFO, "\n".join(map(change_of, changes))
-    seen = [
-        *(("before", change.before) for change in changes),
-        *(("now", change.after) for change in changes),
-    ]
+    seen = problems or [change.after for change in changes]
     if alert.recovered_at is not None:
         seen, problems, text = [], (), f"It was broken for {span(alert.received_at, alert.recovered_at)}."
     if problems:
-        seen = [("now", problem) for problem in problems]
         title, tone = f"DNS of {domain} is broken", Tone.BAD
         text = f"Receivers may reject or junk its mail.\n{_repairs(problems)}"
     elif alert.recovered_at is not None or (changes and all(change.recovered for change in changes)):
@@ -605,15 +600,16 @@ def dns_card(alert: Alert) -> Card:
         tone=tone,
         notifies=True,
         text=(text,),
-        facts=facts_of(*(_record(time, check) for time, check in seen)),
+        facts=facts_of(
+            *(
+                (f"{check.check.upper()} now", clip(" · ".join(check.records), length=RECORD_FACT))
+                for check in seen
+            )
+        ),
         code=_records_to_publish(problems),
         buttons=(Button(label="Show domain", action=Domain(name=domain.lower()), workspace=alert.workspace),),
         footer=footer(alert),
     )
-
-
-def _record(time: str, check: CheckReport) -> tuple[str, str]:
-    return f"{check.check.upper()} {time}", clip(" · ".join(check.records), length=RECORD_FACT)
 
 
 def dns_update(
@@ -636,11 +632,6 @@ def dns_update(
 
 # An alert's card depends only on the alert, so any process can draw it at any time, and an update draws the same way
 # as the first post.
-
-# An alert's card depends only on the alert, so any process can render it at any time, and an update renders the same way
-# as the first post.
-# """
-#
 
 MOST_OWNERS = 6
 """People that a list mentions: with them, the longest one is still short enough for Slack."""

@@ -17,10 +17,8 @@ from bot.cards import LABELS, CardSettings, about, crm_button, reply_card, snooz
 from bot.commands.context import Access, Answer, Caller
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
-from shared.api.event_kinds import kind_of
 from shared.commands import Invocation, times
 from shared.commands.base import ALIASES, NOTHING_CHANGED, nearest_of
-from shared.commands.help import Help
 from shared.commands.replies import PAGE, Replies, find_replies, late_tone
 from shared.commands.run import CommandContext
 from shared.domain.alert import Alert
@@ -357,8 +355,6 @@ _OF_LEAD = LOOKS | {"remove"}
 """Verbs that mean the card's lead when nothing follows."""
 _WITHOUT_TARGET = re.compile(r"(?:(?:for|until|reason)\b.*)?", re.IGNORECASE | re.DOTALL)
 ACTS = f"For a reply, with its lead's name: {', '.join(how.words for how in HOW.values())}."
-_ALWAYS = ("view lead: the lead and the last reply", "pause for 2h: its sequence; resume ends that")
-_OF_DOMAIN = ("pause for 2h: the sequences that send from it",)
 
 
 @frozen
@@ -490,17 +486,6 @@ def not_found(asked: NamedReply, replies: Sequence[Alert]) -> Card:
             Button(label="Show unclaimed", action=Replies()),
             Button(label="Show mine", action=Replies(mine=True)),
         ),
-    )
-
-
-def help_card(alert: Alert) -> Card:
-    """`help` in the thread of a card: what can be done with it as it stands."""
-    possible = (HOW[act].line for act in AFTER[alert.state] if act in HOW)
-    lines = _OF_DOMAIN if kind_of(alert.kind).acknowledged else (*possible, *_ALWAYS)
-    return Card(
-        title="In this thread",
-        text=("\n".join(f"@outreach {line}" for line in lines),),
-        buttons=(Button(label="All commands", action=Help()),),
     )
 
 

@@ -46,7 +46,7 @@ from bot.slack.web_api import SlackError, WebApi, respond_to
 from bot.telemetry import logs
 from shared.api.errors import OutreachError
 from shared.api.event_kinds import INTERESTED, PAUSED
-from shared.commands import COMMANDS, UsageError, find_command, invocation
+from shared.commands import UsageError, invocation
 from shared.commands.help import Help
 from shared.commands.run import CommandContext
 from shared.commands.status import Status
@@ -346,8 +346,6 @@ class Listeners(AsyncMiddleware):
             if replies.needs_alert(line):
                 return Answer(card=WHICH_ALERT)
             return replace(await self._dispatcher.perform(Typed(line), origin), noted=False)
-        if find_command(line.strip()) is COMMANDS["help"]:
-            return Answer(card=replies.help_card(alert))
         line = replies.line_about(line, alert, several=len(workspaces) > 1)
         return await self._dispatcher.perform(Typed(line), origin)
 

@@ -29,7 +29,7 @@ from shared.store.messages import FARTHEST_LOOKUP, LONGEST_SECONDS, LONGEST_TRIA
 from shared.store.post_kinds import NOTE
 from shared.store.sequences import LATE_EVERY, TimerReplaced, timer_of
 from shared.store.slack_limits import UPDATES
-from shared.text.formats import clip, show_number
+from shared.text.formats import clip, show_number, show_some
 
 BOT = Actor(name="outreach", face="bot")
 RESUMED_AT_ONCE = 5
@@ -139,15 +139,16 @@ class DueJobs:
         """Resume the sequences whose timed pause has ended; doing it twice does no harm, and is announced once."""
         workspace = self._contexts.settings.workspace(timers[0].workspace)
         context, turns = self._contexts.at(workspace, BOT), asyncio.Semaphore(RESUMED_AT_ONCE)
-        is_gone: dict[Job, bool] = {}
+        ended: list[Job] = []
+        gone: list[Job] = []
 
         async def resume(timer: Job) -> None:
             async with turns:
                 try:
                     await self._resume_one(timer, context)
-                    is_gone[timer] = False
+                    ended.append(timer)
                 except NotFound:  # a list without it may be wrong: only this is an answer about it
-                    is_gone[timer] = True
+                    gone.append(timer)
                 except TimerReplaced:
                     pass  # a person or a guardrail has decided otherwise, or another process resumes it
                 except (OutreachError, RecordsUnavailable) as error:
@@ -155,11 +156,34 @@ class DueJobs:
                 except Exception:  # one that fails must not stop the others
                     log.exception("sequence not resumed", sequence=timer.key)
 
+        def tell(ours: Sequence[Job]) -> tuple[AuditEntry, PlannedPost | None]:
+            """The announcement of all together: of one that was replaced meanwhile, nothing is said."""
+            back = [timer for timer in ours if timer not in gone]
+            card = ended_card([timer.payload.get("name") or timer.key for timer in back])
+            entry = AuditEntry(
+                at=context.now(),
+                actor=BOT,
+                workspace=workspace.name,
+                command="resume: the pause has run out",
+                result=f"{card.title} ({', '.join(timer.key for timer in ours)})",
+                effect="resumed",
+                sequences=tuple(timer.key for timer in back),
+            )
+            first = min(ours, key=lambda timer: timer.id)
+            post = PlannedPost(
+                dedupe=f"note:resume:{first.id}:{timer_of(first).due_at.timestamp()}",
+                channel=timers[0].payload.get("channel") or workspace.alert_channel or "",
+                kind=NOTE,
+                note=write_note(card),
+                condensed=True,
+            )
+            return entry, post if post.channel else None
+
         await asyncio.gather(*map(resume, timers))
-        channel = timers[0].payload.get("channel") or workspace.alert_channel or ""
-        if is_gone and await self._announce(is_gone, context, channel):
+        over = [*ended, *gone]
+        if over and await self._store.timers.finish(over, tell):
             self._planned()
-        return {job: Again(after=RETRY_SECONDS) for job in timers if job not in is_gone}
+        return {job: Again(after=RETRY_SECONDS) for job in timers if job not in over}
 
     async def _resume_one(self, timer: Job, context: CommandContext) -> None:
         """Resume a sequence while its timer is ours; that it may be active already costs less than to ask."""
@@ -170,32 +194,6 @@ class DueJobs:
         async with Held(change, changes) as held:
             await held.send(lambda name: send_status(name, "active", context=context))
             await held.end(keep_timer=True)  # it is deleted with its announcement
-
-    async def _announce(self, is_gone: Mapping[Job, bool], context: CommandContext, channel: str) -> bool:
-        """Delete the timers and tell of them, together: of one that was replaced meanwhile, nothing is said."""
-
-        def tell(ours: Sequence[Job]) -> tuple[AuditEntry, PlannedPost | None]:
-            card = ended_card({timer: is_gone[timer] for timer in ours})
-            entry = AuditEntry(
-                at=context.now(),
-                actor=BOT,
-                workspace=context.workspace.name,
-                command="resume: the pause has run out",
-                result=f"{card.title} ({', '.join(timer.key for timer in ours)})",
-                effect="resumed",
-                sequences=tuple(timer.key for timer in ours if not is_gone[timer]),
-            )
-            first = min(ours, key=lambda timer: timer.id)
-            post = PlannedPost(
-                dedupe=f"note:resume:{first.id}:{timer_of(first).due_at.timestamp()}",
-                channel=channel,
-                kind=NOTE,
-                note=write_note(card),
-                condensed=True,
-            )
-            return entry, post if channel else None
-
-        return await self._store.timers.finish([*is_gone], tell)
 
     async def revert_late(self, late: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
         """Have the confirmed status of sequences that a late request changed; until none can come any more."""
@@ -231,28 +229,12 @@ class DueJobs:
             log.warning("late request reverted", sequence=sequence, status=status)
 
 
-def ended_card(is_gone: Mapping[Job, bool]) -> Card:
-    """The end of pauses that no message of the bot tells of: of a shell, or of a sequence that is gone."""
-    back, gone = (
-        sorted(
-            clip(timer.payload.get("name") or timer.key, length=40)
-            for timer in is_gone
-            if is_gone[timer] is deleted
-        )
-        for deleted in (False, True)
-    )
-    text = [f"Deleted before the pause ended: {_listed(gone)}."] if gone else []
-    if not back:
-        title = f"{show_number(len(gone), 'paused sequence')} deleted"
-        return Card(title=title, tone=Tone.WARN, text=tuple(text))
-    if len(back) == 1:
-        return Card(title=f"▶ {back[0]} is sending again", text=tuple(text))
-    return Card(
-        title=f"▶ {show_number(len(back), 'sequence')} are sending again",
-        text=(_listed(back), *text),
-    )
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+def ended_card(names: Sequence[str]) -> Card:
+    """The end of pauses that no message of the bot tells of: of a shell, or of sequences that are gone."""
+    short = sorted(clip(name, length=40) for name in names)
+    if not short:
+        return Card(title="The sequences were deleted before their pause ended", tone=Tone.WARN)
+    if len(short) == 1:
+        return Card(title=f"▶ {short[0]} is sending again")
+    title = f"▶ {show_number(len(short), 'sequence')} are sending again"
+    return Card(title=title, text=(show_some(short, MOST_NAMES),))

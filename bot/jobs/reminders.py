@@ -26,7 +26,7 @@ from shared.store.jobs import End, Job
 from shared.store.messages import INCIDENT, PlannedPost
 from shared.store.people import Candidates
 from shared.store.post_kinds import NOTE, TURN, UNACKNOWLEDGED, UNFINISHED
-from shared.text.formats import clip, show_exact_span, show_number
+from shared.text.formats import clip, show_exact_span, show_number, show_some
 from shared.text.slack_ids import is_user
 
 TOGETHER = 5
@@ -273,12 +273,11 @@ def summary_card(group: Sequence[Due], *, now: float) -> Card:
     """Several replies in one message."""
     words = _WORDS[what_of(group[0])]
     names = [about(reminder.alert.event) for reminder in group if not reminder.alert.is_pruned]
-    more = f" and {len(group) - MOST_NAMES} more" if len(group) > MOST_NAMES else ""
     waited = span(min(reminder.alert.received_at for reminder in group), now)
     unclaimed = (Button(label="Show unclaimed", action=Replies()),)
     return Card(
         title=f"{show_number(len(group), 'interested reply')} {words.many}",
         tone=words.tone,
-        text=(f"{', '.join(names[:MOST_NAMES])}{more}", f"The oldest arrived {waited} ago."),
+        text=(show_some(names, MOST_NAMES), f"The oldest arrived {waited} ago."),
         buttons=unclaimed if words.button == "claim" else (),
     )

@@ -67,11 +67,6 @@ class How(NamedTuple):
         """The line where it names a lead."""
         return f"{self.words} NAME {self.example}".rstrip()
 
-    @property
-    def line(self) -> str:
-        """The line in the thread of a reply, and what it does."""
-        return f"{self.words} {self.example}".rstrip() + f": {self.does}"
-
 
 HOW: Mapping[str, How] = {
     "claim": How("claim", "it is yours"),

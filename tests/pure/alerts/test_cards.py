@@ -48,7 +48,6 @@ from shared.guardrails import rule as rules
 from shared.records.audit import Actor, AuditEntry, Before, Now
 from shared.records.guardrails import Incident
 from shared.store.alerts import Due
-from shared.store.jobs import Job
 from shared.store.messages import Post
 from tests.kit.picture import notification, picture
 
@@ -148,13 +147,6 @@ INCIDENT = Incident(
     note="12 bounces in 1 h. Limit: 10", began_at=0.0, held_at=0.0, resumes_at=END,
 )  # fmt: skip
 MANY = Actor(name="guardrail many", face="bot")
-ENDED = Job(
-    id=1,
-    kind="resume",
-    key="sq_1",
-    token=1,
-    payload={"name": "Fintech", "by": "dev", "face": "shell", "ends_at": END},
-)
 
 
 def guarded(one: AuditEntry) -> Message:
@@ -268,7 +260,7 @@ OTHERS: dict[str, Callable[[], Message]] = {
         entry("Fintech", by=Actor(name="outreach", face="bot"), effect="resumed")
     ),
     "history, paused until another time": lambda: cards.change_history(entry("Fintech", reason="a storm")),
-    "end of a pause that no message told": lambda: card_blocks.render(ended_card({ENDED: False})),
+    "end of a pause that no message told": lambda: card_blocks.render(ended_card(["Fintech"])),
     "guardrail, paused": lambda: guarded(entry("Fintech", by=MANY)),
     "guardrail, undone": lambda: guarded(entry("Fintech", by=MANY, undone_by="@ann")),
     "guardrail, ended": lambda: guarded(later(entry("Fintech", by=MANY), Now(status="active"))),
