@@ -23,7 +23,7 @@ from bot.cards import card_settings
 from bot.commands.context import CommandContexts, open_contexts
 from bot.delivery.outbox import Outbox
 from bot.delivery.routing import Router, Routes
-from bot.guardrails import GuardrailWatch
+from bot.guardrails import Guardrails
 from bot.http.asgi import AsgiApp, ReplyPage, SlackRequests
 from bot.http.readiness import ReadinessProbe
 from bot.http.webhook import FORGET_SECONDS, BodyReader, DeliveryIntake, WebhookReceiver, WebhookSecrets
@@ -215,7 +215,7 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
     history = await stack.enter_async_context(History(settings.history_database, thresholds=thresholds))
     beat = await stack.enter_async_context(_heartbeat(store))
     permitted = partial(may_still_pause, core.directory, settings.roles)
-    guard = GuardrailWatch(store, contexts, planned=signals.changed, permitted=permitted)
+    guard = Guardrails(store, contexts, planned=signals.changed, permitted=permitted)
     checks = None
     if settings.dns.enabled:
 

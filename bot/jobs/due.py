@@ -11,7 +11,7 @@ from bot.cards import card_settings, write_note
 from bot.commands.context import CommandContexts
 from bot.delivery.outbox import MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS, Outbox
 from bot.delivery.routing import Routes
-from bot.guardrails import GuardrailWatch
+from bot.guardrails import Guardrails
 from bot.jobs.reminders import Reminders
 from bot.jobs.standings import DomainChecks
 from bot.worker import Kind
@@ -46,7 +46,7 @@ def kinds(
     *,
     planned: Callable[[], None],
     routes: Routes,
-    guard: GuardrailWatch,
+    guard: Guardrails,
     checks: DomainChecks | None = None,
     outbox: Outbox | None = None,
 ) -> Sequence[Kind]:
@@ -68,16 +68,8 @@ def kinds(
         Kind(name=jobs.REMIND, handle=remind, batch=200, parallel=1),
         Kind(name=jobs.RELEASE, one=own.release),
         Kind(name=jobs.DIGEST, one=own.give_digest, renewed=True),
-        # One reading of what happened serves all workspaces.
-        Kind(
-            name=jobs.EVALUATE,
-            handle=guard,
-            group=lambda _job: None,
-            batch=1_000,
-            parallel=1,
-            renewed=True,
-        ),
-        Kind(name=jobs.ACT, one=guard.acts.carry_out, renewed=True),
+        Kind(name=jobs.EVALUATE, one=guard.evaluate, parallel=1, renewed=True),
+        Kind(name=jobs.ACT, one=guard.carry_out, renewed=True),
     ]
     if checks:
         found.append(Kind(name=jobs.DOMAIN, one=checks.check, alone=True, renewed=True))

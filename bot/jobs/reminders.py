@@ -147,18 +147,15 @@ class Reminders:
     ) -> list[tuple[str, PlannedPost]]:
         """The messages to come, with their workspaces; `passed` has the turns that passed on. Pure."""
         elsewhere = self._policy.escalate_to or ""
-        escalated = {
-            reminder.alert.id: reminder for reminder in due if elsewhere and reminder.what == "escalate"
-        }
-        for reminder in due:
-            if reminder.channel == elsewhere:
-                escalated.pop(reminder.alert.id, None)
         # A channel that has the card is escalated to in its thread, and gets no copy.
+        there = {reminder.alert.id for reminder in due if reminder.channel == elsewhere}
+        copies = {
+            reminder.alert.id: replace(reminder, channel=elsewhere, bundled=False)
+            for reminder in due
+            if elsewhere and reminder.what == "escalate" and reminder.alert.id not in there
+        }
         groups: defaultdict[tuple[str, str, str], list[Due]] = defaultdict(list)
-        for reminder in (
-            *due,
-            *(replace(reminder, channel=elsewhere, bundled=False) for reminder in escalated.values()),
-        ):
+        for reminder in (*due, *copies.values()):
             groups[reminder.alert.workspace, reminder.channel, what_of(reminder)].append(reminder)
         turns = {(turn.due.alert.id, turn.due.channel): turn for turn in passed}
         planned = []

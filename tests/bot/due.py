@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.guardrails import GuardrailWatch
+from bot.guardrails import Guardrails
 from bot.runtime import Wakeup
 from bot.worker import Kind, Worker
 from shared.store import Store
@@ -24,15 +24,15 @@ async def do_due(store: Store, *kinds: Kind) -> None:
         await worker.settle()
 
 
-async def evaluate(watch: GuardrailWatch) -> None:
+async def evaluate(watch: Guardrails) -> None:
     """Have the guardrails evaluated now, and what they decide carried out."""
-    store = watch.acts.store
+    store = watch.store
     await store.jobs.keep_going(EVALUATE, ["default"])
     await store.database.write(lambda tx: wake_all(tx, EVALUATE))
     await do_due(
         store,
-        Kind(name=EVALUATE, handle=watch, renewed=True),
-        Kind(name=ACT, one=watch.acts.carry_out, renewed=True),
+        Kind(name=EVALUATE, one=watch.evaluate, renewed=True),
+        Kind(name=ACT, one=watch.carry_out, renewed=True),
     )
 
 

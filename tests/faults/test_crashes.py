@@ -213,9 +213,9 @@ guardrails.EVERY, samples.EVERY, samples.BACKFILL = 0.2, 0.5, 0
 """
 DIE = """
 import os, signal
-from bot.guardrails import GuardrailActs
+from bot.guardrails import Guardrails
 async def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
-GuardrailActs.{method} = die
+Guardrails.{method} = die
 """
 
 

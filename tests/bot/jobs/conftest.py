@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands.context import CommandContexts
-from bot.guardrails import GuardrailWatch
+from bot.guardrails import Guardrails
 from bot.jobs.samples import GuardrailSampler
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
@@ -37,7 +37,7 @@ async def guarded(
         client = OutreachClient(base_url=remote.url, api_key=KEY, pacer=NoPacing(), retries=0)
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
         async with client:
-            watch = GuardrailWatch(store, contexts, planned=lambda: None, permitted=None)
+            watch = Guardrails(store, contexts, planned=lambda: None, permitted=None)
             sampler = GuardrailSampler(store, contexts, accounts=watch.accounts)
             sequence = remote.add("Q3 founders")
             remote.inboxes.append({"email": "sam@mail.example", "health_score": 90, "status": "active"})

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from bot import cards
 from bot.commands.context import CommandContexts
-from bot.guardrails import GuardrailWatch
+from bot.guardrails import Guardrails
 from bot.jobs.samples import GuardrailSampler
 from shared.domain.card import Card
 from shared.guardrails.rule import SHIPPED
@@ -30,7 +30,7 @@ class GuardedWorkspace:
     clock: ManualClock
     remote: Remote
     contexts: CommandContexts
-    watch: GuardrailWatch
+    watch: Guardrails
     sampler: GuardrailSampler
     sequence: str = ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.guardrails import GuardrailWatch
+from bot.guardrails import Guardrails
 from shared.records.guardrails import Switch
 from tests.bot.due import evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
@@ -62,7 +62,7 @@ async def test_a_rule_only_suggests_when_its_author_lost_the_permission(
         return False
 
     # Asked when the rule fires: its author may have lost the role since they added it.
-    strict = GuardrailWatch(guarded.store, guarded.contexts, planned=lambda: None, permitted=nobody)
+    strict = Guardrails(guarded.store, guarded.contexts, planned=lambda: None, permitted=nobody)
     await guarded.rule(ACTS, by="U1")
     guarded.sent(100)
     await guarded.sampler.sample()

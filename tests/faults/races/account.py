@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from bot.commands.context import CommandContexts
 from bot.delivery.routing import Routes
-from bot.guardrails import GuardrailActs, GuardrailWatch
+from bot.guardrails import Guardrails
 from bot.jobs import due
 from bot.runtime import Wakeup
 from bot.worker import Worker
@@ -117,7 +117,7 @@ class Process:
     contexts: CommandContexts
     worker: Worker
     clock: ManualClock
-    acts: GuardrailActs
+    acts: Guardrails
 
     def context(self, person: str = "ann") -> CommandContext:
         actor = Actor(name=person, id=person.upper(), face="slack", channel=CHANNEL)
@@ -194,9 +194,9 @@ async def open_process(
         store = await stack.enter_async_context(open_store(url, clock=clock))
         settings = shared_settings.load(environ=environ)
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
-        guard = GuardrailWatch(store, contexts, planned=lambda: None)
+        guard = Guardrails(store, contexts, planned=lambda: None)
         kinds = due.kinds(
             store, contexts, planned=lambda: None, routes=Routes(alert_channels={}), guard=guard
         )
         worker = Worker(store, kinds, workspaces=["default"], wakeup=Wakeup())
-        yield Process(store=store, contexts=contexts, worker=worker, clock=clock, acts=guard.acts)
+        yield Process(store=store, contexts=contexts, worker=worker, clock=clock, acts=guard)
