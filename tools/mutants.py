@@ -100,7 +100,8 @@ def _replacements(node: ast.expr | ast.stmt, text: str) -> Iterator[str]:
         yield str(not node.value)
     elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         yield repr(node.value + 1)
-    elif isinstance(node, ast.Return) and node.value and ast.unparse(node.value) != "None":
+    # None instead of False is the same to whoever asks for the truth, and the constant itself is turned round above.
+    elif isinstance(node, ast.Return) and node.value and ast.unparse(node.value) not in ("None", "False"):
         yield "return None"
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await):
         yield "pass"
