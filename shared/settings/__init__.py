@@ -18,7 +18,6 @@ from pydantic_core import ErrorDetails
 
 from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, in_file, keys_of
 from shared.settings.model import Origin, Settings, UnknownWorkspace
-from shared.settings.removed import removed_key, removed_variables
 from shared.settings.sections import (
     DEFAULT,
     Roles,
@@ -27,7 +26,7 @@ from shared.settings.sections import (
     WorkspaceSection,
     workspace_tables,
 )
-from shared.settings.sources import SettingProblem, Sources
+from shared.settings.sources import SettingProblem, Sources, removed_key, removed_variables
 from shared.settings.value_types import CLAIM, MEMBERS
 from shared.storage.config_file import FILE_NAME, UntrustedFile, find_config
 
@@ -100,45 +99,44 @@ def load(
     """Read environment and file; raises `SettingsError` with everything that is missing or wrong."""
     file = find_config(config, environ=environ)
     problems = list(removed_variables(environ))
-    given: dict[str, Any] = {}
-    is_read = False
+    read: dict[str, Any] | None = None
     try:
-        given = file.tables() if file else {}
-        is_read = True
+        read = file.tables() if file else {}
     except UntrustedFile as error:
-        problems.append(SettingProblem(name=FILE_NAME, problem=error.problem, fix=error.fix))
+        problems.append(SettingProblem(FILE_NAME, error.problem, error.fix))
     except ValueError as error:
         fix = "Correct the file, or name another. `outreach init` writes a new one."
         name = file.named_by or str(file.path) if file else ""
-        problems.append(SettingProblem(name=name, problem=f"can't be used: {error}", fix=fix))
+        problems.append(SettingProblem(name, f"can't be used: {error}", fix))
+    given = read or {}
     # Slack writes these names in capitals, and people copy them.
     if isinstance(given.get("slack"), dict):
         given["slack"] = {key.lower(): value for key, value in given["slack"].items()}
     sources = Sources(given, environ)
     problems += sources.problems
-    if is_read:
+    if read is not None:
         # What a file that can't be read holds isn't missing.
         problems += [_absent(*path) for path in _missing(given, needs=needs) if path not in sources.unread]
+    origin = Origin(file=file.path if file else None, secrets=sources.files)
     try:
-        settings = Settings.model_validate(
-            given, context=Origin(file=file.path if file else None, secrets=sources.files)
-        )
+        settings = Settings.model_validate(given, context=origin)
     except ValidationError as error:
         refused = [_explain(details, given, sources.names) for details in error.errors(include_input=False)]
         # What several elements of a list have wrong is said once.
         raise SettingsError(dict.fromkeys([*problems, *refused])) from None
-    named: list[tuple[tuple[str | int, ...], str]] = [
-        (("routes", "rules", number, "workspace"), rule.workspace)
-        for number, rule in enumerate(settings.routes.rules)
+    rules: dict[SettingPath, Sequence[Any]] = {
+        ("routes", "rules"): settings.routes.rules,
+        ("guardrails",): settings.guardrail_sections,
+    }
+    unknown = [
+        in_file((*place, number, "workspace"))
+        for place, some in rules.items()
+        for number, rule in enumerate(some)
+        if rule.workspace and not settings.has_workspace(rule.workspace)
     ]
-    named += [
-        (("guardrails", number, "workspace"), rule.workspace)
-        for number, rule in enumerate(settings.guardrail_sections)
-    ]
-    unknown = [in_file(place) for place, name in named if name and not settings.has_workspace(name)]
     unknown += [] if settings.has_workspace(settings.default_workspace) else ["OUTREACH_WORKSPACE"]
     fix = f"Use one of: {', '.join(settings.workspaces)}."
-    problems += [SettingProblem(name=name, problem="is an unknown workspace.", fix=fix) for name in unknown]
+    problems += [SettingProblem(name, "is an unknown workspace.", fix) for name in unknown]
     if problems:
         raise SettingsError(problems)
     return settings
@@ -166,7 +164,7 @@ def _absent(*path: str) -> SettingProblem:
     example = str((field.examples or [""])[0])
     example = "" if example.startswith("the ") else f", e.g. {example}"
     fix = f"{field.description} Set it, or {in_file(path)} in {FILE_NAME}{example}"
-    return SettingProblem(name=VARIABLES.get(path) or in_file(path), problem="is missing.", fix=fix)
+    return SettingProblem(VARIABLES.get(path) or in_file(path), "is missing.", fix)
 
 
 def _explain(
@@ -182,17 +180,14 @@ def _explain(
     name = f"{variable} ({in_file(place)} in the file)" if variable else f"{in_file(place)} (in the file)"
     name = next((names[path[:length]] for length in (1, 2, 3) if path[:length] in names), name)
     if is_unknown:
-        return SettingProblem(name=name, problem="is not a setting.", fix=_suggestion(path, details))
+        return SettingProblem(name, "is not a setting.", _suggestion(path, details))
     context = details.get("ctx", {})
     refused = f"is invalid: {details['msg'][0].lower()}{details['msg'][1:]}."
     field = next((FIELDS[path[:length]] for length in (1, 2) if path[:length] in VARIABLES), None)
     meaning = field.description if field else None
     usual = "Add it." if details["type"] == "missing" else "Correct it."
-    return SettingProblem(
-        name=name,
-        problem=context.get("problem") or PLAIN_WORDS.get(details["type"], refused),
-        fix=context.get("fix") or meaning or usual,
-    )
+    problem = context.get("problem") or PLAIN_WORDS.get(details["type"], refused)
+    return SettingProblem(name, problem, context.get("fix") or meaning or usual)
 
 
 def _value(given: Any, place: Sequence[Any]) -> Any:

@@ -24,47 +24,40 @@ HEAD = """\
 
 def commented_template(values: Mapping[SettingPath, str] = NOTHING) -> str:
     """An `outreach.toml` with every setting, its meaning and its default, commented out but for `values`."""
-    lines = "\n".join([HEAD, *_table(Settings, (), values=values)])
+    lines = "\n".join([HEAD, *_table(Settings, (), values)])
     return re.sub(r"\n{3,}", "\n\n", lines).rstrip() + "\n"
 
 
 def _table(
-    model: type[Any],
-    path: SettingPath,
-    *,
-    values: Mapping[SettingPath, str] = NOTHING,
-    brief: bool = False,
+    model: type[Any], path: SettingPath, values: Mapping[SettingPath, str] = NOTHING, *, brief: bool = False
 ) -> Iterator[str]:
     """The keys of a table, then the tables in it; `brief`: the keys alone, which were explained before."""
     tables = {}
     for key, field in keys_of(model).items():
-        example = (field.examples or [None])[0]
+        place, example = (*path, key), (field.examples or [None])[0]
         if table_model(field.annotation) or isinstance(example, Mapping):
-            tables[key] = field
+            tables[place] = field, example
         elif example is not None:
-            yield from () if brief else _meaning(field, (*path, key))
-            given = values.get((*path, key))
+            yield from () if brief else _meaning(field, place)
+            given = values.get(place)
             yield f"# {_assignment(key, example)}" if given is None else _assignment(key, given)
             yield from [""] if field.description and not brief else []
-    for key, field in {} if brief else tables.items():
-        yield from ("", *_comment(field.description or ""), *_inner(field, (*path, key), values))
-
-
-def _inner(field: FieldInfo, path: SettingPath, values: Mapping[SettingPath, str]) -> Iterator[str]:
-    model, example = table_model(field.annotation), (field.examples or [None])[0]
-    if model is None:
-        yield from _example_table(example or {}, path)
-    elif get_origin(field.annotation) is dict:
-        yield f"# [{'.'.join((*path, example))}]"
-        yield from _table(model, path, brief=True)
-    elif get_origin(field.annotation) is tuple:
-        yield f"# [[{'.'.join(path)}]]"
-        yield from _table(model, path)
-    else:
-        # Left as it is where every key has a variable: an empty table changes nothing.
-        live = all((*path, key) in VARIABLES for key in keys_of(model))
-        yield f"[{'.'.join(path)}]\n" if live else f"# [{'.'.join(path)}]"
-        yield from _table(model, path, values=values)
+    for place, (field, example) in {} if brief else tables.items():
+        yield from ("", *_comment(field.description or ""))
+        inner, kind, name = table_model(field.annotation), get_origin(field.annotation), ".".join(place)
+        if inner is None:
+            yield from _example_table(example or {}, place)
+        elif kind is dict:
+            yield f"# [{name}.{example}]"
+            yield from _table(inner, place, brief=True)
+        elif kind is tuple:
+            yield f"# [[{name}]]"
+            yield from _table(inner, place)
+        else:
+            # Left as it is where every key has a variable: an empty table changes nothing.
+            live = all((*place, key) in VARIABLES for key in keys_of(inner))
+            yield f"[{name}]\n" if live else f"# [{name}]"
+            yield from _table(inner, place, values)
 
 
 def _example_table(example: Mapping[str, Any], path: SettingPath) -> Iterator[str]:
@@ -82,16 +75,10 @@ def _meaning(field: FieldInfo, path: SettingPath) -> Iterator[str]:
         return
     name = VARIABLES.get(path, "")
     variable = f" ({name}{f', {name}{SUFFIX}' if path in SECRETS else ''})" if name else ""
-    default = (
-        f" Default: {_shown(field.default)}."
-        if isinstance(field.default, str | float | int) and field.default
-        else ""
-    )
-    yield from _comment(f"{field.description}{default}{variable}")
-
-
-def _shown(default: str | float) -> str:
-    return json.dumps(default) if isinstance(default, bool) else str(default)
+    default = field.default
+    usual = json.dumps(default) if isinstance(default, bool) else default
+    known = f" Default: {usual}." if isinstance(default, str | float | int) and default else ""
+    yield from _comment(f"{field.description}{known}{variable}")
 
 
 def _comment(text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.settings.removed import REMOVED
+from shared.settings.sources import REMOVED
 from tests.shared.settings.environments import GOOD, refusal
 
 FILE = """
