@@ -17,7 +17,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-import sqlalchemy as sa
 
 from bot.app import Bot, open_bot
 from bot.server import server_config
@@ -27,8 +26,6 @@ from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from shared import settings as shared_settings
 from shared.store import LeaseTimings
-from shared.store.db.schema import jobs
-from shared.store.jobs import POST
 from tests.kit.build import SECRET, signature
 from tests.kit.databases import migrated_file
 from tests.kit.event_loop import WATCH, blocks_written
@@ -98,13 +95,6 @@ class BotHarness:
         self.slack.settings.request_url = None
         self.environ["SLACK_APP_TOKEN"] = self.slack.announcement["slack_app_token"]
         del self.environ["SLACK_SIGNING_SECRET"]
-
-    async def try_again(self, channel: str) -> None:
-        """Have a broken channel tried now, and not in half a minute."""
-        assert self.running is not None
-        again = sa.update(jobs).where(jobs.c.kind == POST, jobs.c.key == channel).values(due_at=0.0)
-        await self.running.store.database.write(lambda tx: tx.execute(again))
-        self.running.signals.changed()
 
     async def get(self, path: str) -> tuple[int, str]:
         async with self.http.get(f"{self.url}{path}") as answer:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from bot.commands.reply_queue import SlackReplyQueue, open_reply_queue
 from sandbox.slack import seed
@@ -143,15 +142,3 @@ async def test_a_reply_of_a_private_channel_is_for_its_members(tmp_path: Path) -
             assert "isn't in the private channel" in done.card.text[0]
         async with queue_of(bot, ANN) as queue:
             assert (await queue.act("claim", reply.alert_id)).changed
-
-
-async def test_another_workspaces_reply_is_not_found(bot: BotHarness) -> None:
-    await card(bot)
-    async with queue_of(bot) as queue:
-        alert = (await standing(queue)).alert_id
-    assert bot.running
-    moved = sa.text("UPDATE alerts SET workspace = 'other'")
-    await bot.running.store.database.write(lambda tx: tx.execute(moved))
-    async with queue_of(bot) as queue:
-        assert (await queue.read()).replies == []
-        assert (await queue.act("claim", alert)).card.title == "This alert is no longer stored"

@@ -51,66 +51,6 @@ async def readiness(bot: BotHarness) -> tuple[int, dict[str, Any]]:
     return status, json.loads(text)
 
 
-async def gauge(bot: BotHarness, state: str) -> float:
-    """`outreach_alerts` in this state."""
-    _, text = await bot.get("/metrics")
-    wanted = f'outreach_alerts{{state="{state}",workspace="default"}} '
-    return sum(float(line.removeprefix(wanted)) for line in text.splitlines() if line.startswith(wanted))
-
-
-async def revoke(bot: BotHarness, *, broken: bool) -> None:
-    await bot.control("token", revoked=broken)
-
-
-async def archive(bot: BotHarness, *, broken: bool) -> None:
-    await bot.control("channel", channel=CHANNEL, archived=broken)
-
-
-async def break_channel(bot: BotHarness, *, broken: bool) -> None:
-    scopes = ["chat:write.public", "channels:join"]  # with the latter it would come back by itself
-    await bot.control("scopes", **{"remove" if broken else "add": scopes})
-    await bot.control("members", channel=CHANNEL, **{"remove" if broken else "invite": seed.BOT.id})
-
-
-@pytest.mark.parametrize(
-    ("act", "error"),
-    [(revoke, "token_revoked"), (archive, "is_archived"), (break_channel, "not_in_channel")],
-    ids=["token revoked", "channel archived", "bot not in it"],
-)
-async def test_a_broken_channel_is_reported_everywhere_until_it_recovers(
-    bot: BotHarness, act: Any, error: str
-) -> None:
-    await act(bot, broken=True)
-    for number in range(3):
-        assert await bot.deliver(interested(number)) == 200
-
-    async def found() -> bool:
-        return (await summary(bot)).broken_channels.get(CHANNEL) == error
-
-    await until(found)
-    status, ready = await readiness(bot)
-    assert status == 200, "deliveries are taken all the same"
-    assert ready["channels"][CHANNEL] == error
-    assert await gauge(bot, "dead") > 0
-    assert await gauge(bot, "dead") + await gauge(bot, "waiting") >= 3
-    await act(bot, broken=False)
-    await bot.try_again(CHANNEL)
-    # A revoked token closes the fallback channel as well.
-    await bot.try_again(seed.SALES)
-    assert set((await bot.until_posted(3)).values()) == {1}
-
-    async def recovered() -> bool:
-        return "accepts alerts again" in json.dumps(await bot.messages(seed.SALES))
-
-    await until(recovered)
-    assert (await readiness(bot))[1]["channels"] == {}
-
-    async def nothing_waits() -> bool:
-        return (await gauge(bot, "dead"), await gauge(bot, "waiting")) == (0, 0)
-
-    await until(nothing_waits)
-
-
 @pytest.mark.e2e
 async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_afterwards(
     home: BotHarness,

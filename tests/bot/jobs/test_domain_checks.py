@@ -18,7 +18,7 @@ from shared.records.records import Subscription
 from shared.settings.sections import DnsSection, Routing
 from shared.store import Store, jobs
 from shared.store.messages import Post
-from tests.bot.due import claim_repaints, claim_turns, do_due, due_domain
+from tests.bot.due import claim_repaints, do_due, due_domain
 from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE, ManualClock, post_all, routes
 from tests.kit.dns_server import DnsServer, running
 from tests.pure.domain_health.zones import DOMAIN, GOOD, Zones, txt
@@ -117,14 +117,6 @@ async def test_of_a_change_that_breaks_nothing_nobody_is_told_who_did_not_subscr
     await checked.store.records.unsubscribe("default", [Subscription(channel=CHANNEL, event="domain.dns")])
     change_dmarc(checked)
     assert await checked.look(after=7 * HOUR) == []
-
-
-async def test_a_change_waits_for_the_end_of_quiet_hours(checked: Checked) -> None:
-    change_dmarc(checked)
-    checked.clock.now += 14 * HOUR
-    await do_due(checked.store, checked.kind)
-    await checked.store.deliveries.route(checked.by.decide)
-    assert (await claim_turns(checked.store, limit=5)) == []
 
 
 async def test_the_next_look_is_six_hours_later_and_the_one_at_a_problem_half_an_hour(

@@ -7,9 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 from bot.jobs.scheduler import Interval, JobScheduler
 from bot.runtime import Supervisor
-from shared.records.sequence_changes import Timer
-from shared.store import Store
-from tests.bot.manual_clock import ManualClock
 from tests.kit.waiting import until
 
 
@@ -40,17 +37,3 @@ def test_the_times_that_a_sleeping_machine_missed_are_one() -> None:
     on_time = before + timedelta(seconds=0.25)
     assert trigger.get_next_fire_time(before, on_time) == before + timedelta(seconds=1)
     assert trigger.get_next_fire_time(before, before - timedelta(days=1)) == before + timedelta(seconds=1)
-
-
-async def test_timers_of_a_workspace_that_left_the_settings_are_deleted_after_30_days(
-    store: Store, clock: ManualClock
-) -> None:
-    timer = Timer(key="sq_1", due_at=datetime.fromtimestamp(clock.now, UTC))
-    for workspace in ("gone", "Kept"):
-        await store.records.set_timer(workspace, timer)
-    clock.now += timedelta(days=29).total_seconds()
-    assert await store.jobs.forget_orphans(["kept"]) == 0
-    clock.now += timedelta(days=2).total_seconds()
-    assert await store.jobs.forget_orphans(["kept"]) == 1
-    assert await store.records.timers("gone") == []
-    assert await store.records.timers("Kept") == [timer]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-
-import pytest
 
 from bot import cards
 from bot.delivery.routing import People, Routes
 from shared.domain.alert import Alert
 from shared.records.audit import Actor
-from shared.settings.sections import AlertPolicy, ChannelPolicy, Rota, Routing
-from shared.store import Store, messages
+from shared.settings.sections import AlertPolicy, Rota, Routing
+from shared.store import Store
 from shared.store.messages import Post
 from tests.bot.due import claim_repaints
 from tests.bot.harness import interested
@@ -83,35 +80,6 @@ async def test_replies_go_by_turns_and_the_card_says_whose_it_is(store: Store, c
     assert GROUP not in words(post)
 
 
-async def test_a_repeat_and_the_second_channel_take_no_turn_of_their_own(
-    store: Store, clock: ManualClock
-) -> None:
-    other = ChannelPolicy(rota=ROTA)
-    both = replace(routes(channels={"C2": other}), alert_channels={"default": CHANNEL, "other": "C2"})
-    await arrive(store, interested(1), by=both)
-    await arrive(store, interested(1), by=both)
-    assert [post.mention for post in await post_all(store, clock)] == [ANN]
-    assert await owners(store, clock, 1, both, first=2) == [BEN]
-
-
-async def test_a_choice_whose_transaction_fails_is_made_again(
-    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    planned = messages.plan
-
-    def dies(*_: object) -> None:
-        raise MemoryError
-
-    # The turn and its post are one transaction: a turn that stayed without the post would skip a person.
-    monkeypatch.setattr(messages, "plan", dies)
-    with pytest.raises(MemoryError):
-        await arrive(store, interested(1), by=routes())
-    monkeypatch.setattr(messages, "plan", planned)
-    await store.deliveries.route(routes().decide)
-    assert [post.mention for post in await post_all(store, clock)] == [ANN]
-    assert await owners(store, clock, 1, routes(), first=2) == [BEN]
-
-
 async def test_who_is_no_member_is_skipped_and_keeps_the_place(store: Store, clock: ManualClock) -> None:
     assert await owners(store, clock, 3, routes(people=Team(BEN))) == [ANN, CLEO, ANN]
     assert await owners(store, clock, 1, routes(), first=4) == [BEN]
@@ -155,35 +123,6 @@ async def test_a_released_reply_is_the_turn_of_somebody_else_at_once(
     assert "It is unclaimed again." in words(note)
 
 
-async def test_a_snooze_gives_the_turn_back_and_its_time_begins_again(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, interested(1), by=routes())
-    (card,) = await post_all(store, clock)
-    await store.alerts.act(card.alert_id, "snooze", Actor(name="ann", id=ANN), until=clock.now + 60 * MINUTE)
-    clock.now += 30 * MINUTE
-    assert await pass_on(store, clock) == []
-    clock.now += 30 * MINUTE
-    await sweep(store, clock)
-    assert await pass_on(store, clock) == []
-    assert (await alert_of(store, card)).owner == ANN
-    clock.now += 10 * MINUTE
-    (note,) = await pass_on(store, clock)
-    assert note.mention == BEN
-
-
-async def test_a_card_that_is_late_in_the_channel_leaves_its_owner_the_whole_time(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, interested(1), by=routes())
-    clock.now += 12 * MINUTE
-    assert await pass_on(store, clock) != []  # it is posted now, and nothing passes on
-    assert await pass_on(store, clock) == []
-    clock.now += 10 * MINUTE
-    (note,) = await pass_on(store, clock)
-    assert note.mention == BEN
-
-
 async def test_quiet_hours_mention_nobody_until_they_are_over(store: Store, clock: ManualClock) -> None:
     quiet = "08:00-10:00"
     await arrive(store, interested(1), by=routes(quiet=quiet))
@@ -213,13 +152,3 @@ async def test_who_leaves_has_no_turn_and_theirs_pass_on_at_once(store: Store, c
     assert await store.turns.come_back(ANN)
     assert not await store.turns.come_back(ANN)
     assert await store.turns.absences() == []
-
-
-async def test_a_shared_message_mentions_each_owner_once(store: Store, clock: ManualClock) -> None:
-    await arrive(store, *(interested(number) for number in range(1, 8)), by=routes())
-    posts = await post_all(store, clock)
-    bundled = [replace(post, bundle="b1") for post in posts]
-    drawn = cards.message(bundled)
-    (calls,) = (block for block in drawn.blocks if block["type"] == "context")
-    assert calls["elements"][0]["text"] == f"<@{ANN}> <@{BEN}> <@{CLEO}>"
-    assert "@ben's turn" in json.dumps(drawn.blocks)

@@ -1,0 +1,109 @@
+"""Reminders, escalations and the ends of snoozes: each is sent once, whatever the processes do."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bot import cards
+from bot.commands import replies
+from bot.delivery.routing import Routes
+from bot.jobs.reminders import Reminders
+from shared.settings.sections import AlertPolicy, RouteRule, Routing
+from shared.storage.database import parse_url
+from shared.store import Store, open_store
+from shared.store.jobs import REMIND
+from shared.store.messages import Post
+from tests.bot.harness import interested
+from tests.bot.manual_clock import (
+    ANN,
+    CHANNEL,
+    HOUR,
+    MINUTE,
+    ManualClock,
+    arrive,
+    post_all,
+    routes,
+    sweep,
+)
+
+
+async def test_two_processes_and_a_restart_say_a_thing_once(
+    store: Store, clock: ManualClock, alert: str, tmp_path: Path
+) -> None:
+    clock.now += 6 * MINUTE
+    async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=clock) as other:
+        posted = [*await sweep(store, clock), *await sweep(other, clock)]
+    assert [post.alert_id for post in posted] == [alert]
+
+
+@pytest.mark.parametrize("text", ["yesterday", "0", "99999999999", "400d", "-5", ""])
+def test_a_time_that_is_not_ahead_is_refused(text: str) -> None:
+    assert replies.snoozed_until(text, now=datetime(2026, 11, 20, 9, tzinfo=UTC), zone=UTC) is None
+
+
+async def test_a_reply_that_is_claimed_just_before_its_reminder_is_not_reminded_of(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested())
+    (card,) = await post_all(store, clock)
+    clock.now += HOUR
+    claimed = await store.jobs.claim(REMIND, lease=10.0, limit=9, workspaces=[])
+    # The reminder's job is taken already: the tap comes before its message is planned.
+    await store.alerts.act(card.alert_id, "claim", ANN)
+    await Reminders(store, AlertPolicy(), Routes(alert_channels={}), planned=lambda: None)(claimed, 0.0)
+    assert await post_all(store, clock) == []
+
+
+async def test_reminders_of_many_replies_are_bundled_every_15_minutes(
+    store: Store, clock: ManualClock
+) -> None:
+    posted: list[Post] = []
+    await arrive(store, *(interested(number) for number in range(100)))
+    await post_all(store, clock)
+    # From the beginning of a quarter of an hour, so that all twenty looks lie within one.
+    clock.now = (clock.now // 900 + 1) * 900
+    for _ in range(20):
+        posted += await sweep(store, clock, rules=AlertPolicy(escalate_after=None))
+        clock.now += 10
+    assert 1 <= sum(post.kind == "note" for post in posted) <= 2
+    assert all(post.kind in {"note", "reminder"} for post in posted)
+
+
+async def test_a_reopened_reply_reminds_its_claimer_anew_and_not_at_once(
+    store: Store, clock: ManualClock, alert: str
+) -> None:
+    await store.alerts.act(alert, "claim", ANN)
+    clock.now += 5 * HOUR
+    assert [post.kind for post in await sweep(store, clock)] == ["unfinished"]
+    await store.alerts.act(alert, "done", ANN)
+    await store.alerts.act(alert, "reopen", ANN)
+    clock.now += 3 * HOUR
+    assert await sweep(store, clock) == []
+    clock.now += HOUR
+    assert [post.kind for post in await sweep(store, clock)] == ["unfinished"]
+
+
+async def test_no_claim_reminder_in_quiet_hours(store: Store, clock: ManualClock, alert: str) -> None:
+    await store.alerts.act(alert, "claim", ANN)
+    clock.now += 5 * HOUR
+    assert await sweep(store, clock, routing=Routing(quiet="12:00-18:00")) == []
+
+
+async def test_the_return_of_an_absent_lead_is_announced_once(store: Store, clock: ManualClock) -> None:
+    fields = {"event": "reply.ooo", "lead": {"email": "ada@acme.example", "first_name": "Ada"}}
+    everything = RouteRule(channel=CHANNEL, events=("*",))
+    await arrive(store, json.dumps(fields).encode(), by=routes(rules=(everything,)))
+    (post,) = await post_all(store, clock)
+    await store.alerts.act(post.alert_id, "snooze", ANN, until=clock.now + HOUR)
+    clock.now += HOUR + 1
+    (back,) = await sweep(store, clock)
+    card = cards.card_of(back)
+    assert (back.kind, back.mention) == ("returned", "")
+    assert card.title == "Ada is back"
+    assert [button.line for button in card.buttons] == [f"lead {post.alert_id}"]
+    clock.now += 2 * HOUR
+    assert await sweep(store, clock) == []
