@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,11 @@ class BotHarness:
         self.slack.settings.request_url = None
         self.environ["SLACK_APP_TOKEN"] = self.slack.announcement["slack_app_token"]
         del self.environ["SLACK_SIGNING_SECRET"]
+
+    def second(self) -> BotHarness:
+        """The same Slack and database, for a bot on another port."""
+        port = free_port()
+        return replace(self, port=port, environ={**self.environ, "OUTREACH_PORT": str(port)})
 
     async def get(self, path: str) -> tuple[int, str]:
         async with self.http.get(f"{self.url}{path}") as answer:

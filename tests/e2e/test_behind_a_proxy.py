@@ -45,29 +45,25 @@ asyncio.run(main())
 
 
 def certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
-    """An authority's certificate, and a server's that it signed for the host."""
+    """An authority's certificate and a server that shows it: the authority signs for the host itself."""
     validity = (NOW - timedelta(days=20_000), NOW + timedelta(days=20_000))
-    authority_key, server_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    authority = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Acme Authority")])
-
-    def signed(name: x509.Name, key: ec.EllipticCurvePrivateKey, extension: x509.ExtensionType) -> bytes:
-        built = x509.CertificateBuilder(
-            issuer_name=authority,
-            subject_name=name,
-            public_key=key.public_key(),
-            serial_number=x509.random_serial_number(),
-            not_valid_before=validity[0],
-            not_valid_after=validity[1],
-        ).add_extension(extension, critical=False)
-        return built.sign(authority_key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-
-    bundle, server = folder / "authority.pem", folder / "server.pem"
-    bundle.write_bytes(signed(authority, authority_key, x509.BasicConstraints(ca=True, path_length=None)))
-    secret = server_key.private_bytes(
+    key, name = (
+        ec.generate_private_key(ec.SECP256R1()),
+        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)]),
+    )
+    built = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), *validity)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+    public = built.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    secret = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
-    server.write_bytes(secret + signed(name, server_key, x509.SubjectAlternativeName([x509.DNSName(HOST)])))
+    bundle, server = folder / "authority.pem", folder / "server.pem"
+    bundle.write_bytes(public)
+    server.write_bytes(secret + public)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(server)
     return bundle, context

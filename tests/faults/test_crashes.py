@@ -19,7 +19,6 @@ from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness
 from tests.bot.manual_clock import ManualClock, arrive
 from tests.kit.clock import moment
-from tests.kit.ports import free_port
 from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
@@ -115,7 +114,7 @@ async def test_two_bots_on_one_postgresql_share_the_work_and_one_that_dies_delay
     fresh_postgresql: str, tmp_path: Path
 ) -> None:
     async with open_harness(tmp_path, database=fresh_postgresql) as bot:
-        other = second_bot(bot)
+        other = bot.second()
         await bot.control("settings", messages_per_second=0)
         async with bot_process(bot, pace=SWIFT) as doomed, bot_process(other, pace=SWIFT):
             sending = asyncio.gather(burst(bot, range(120)), burst(other, range(120)))
@@ -133,7 +132,7 @@ async def test_a_bot_that_sleeps_through_its_lease_says_nothing_twice_when_it_wa
     fresh_postgresql: str, tmp_path: Path
 ) -> None:
     async with open_harness(tmp_path, database=fresh_postgresql) as bot:
-        other = second_bot(bot)
+        other = bot.second()
         await bot.control("settings", messages_per_second=0)
         async with bot_process(bot, pace=SWIFT) as sleeper, bot_process(other, pace=SWIFT):
             assert await burst(other, range(60)) == set(range(60))
@@ -195,12 +194,6 @@ async def test_a_clock_set_forward_a_month_and_back_two_hours_loses_and_doubles_
                 process.send_signal(signal.SIGKILL)
                 await process.wait()
         assert set((await bot.posted()).values()) == {1}
-
-
-def second_bot(bot: BotHarness) -> BotHarness:
-    """The same Slack and database, for a bot on another port."""
-    port = free_port()
-    return replace(bot, port=port, environ={**bot.environ, "OUTREACH_PORT": str(port)})
 
 
 # -- Guardrails of two processes on one PostgreSQL: whatever dies, paused once and told once.
@@ -265,7 +258,7 @@ async def test_a_guardrails_process_that_is_killed_at_a_pause_is_followed_by_ano
         await bounce(bot)
         assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL
     assert len(remote.patched) == (1 if method == "_finish" else 0)
-    async with bot_process(bot, before=OFTEN), bot_process(second_bot(bot), before=OFTEN):
+    async with bot_process(bot, before=OFTEN), bot_process(bot.second(), before=OFTEN):
         (message,) = await messages_of_the_guardrail(bot)
         assert "paused Q3 founders until" in message
         (sequence,) = remote.sequences
@@ -281,7 +274,7 @@ async def test_a_guardrails_process_that_is_slower_than_its_lease_tells_nothing_
     bot, remote = crisis
     # Longer than the lease: the other bot takes the incident over while the first still waits for its answer.
     remote.seconds = 4.0
-    async with bot_process(bot, before=OFTEN), bot_process(second_bot(bot), before=OFTEN):
+    async with bot_process(bot, before=OFTEN), bot_process(bot.second(), before=OFTEN):
         await bounce(bot)
         assert len(await messages_of_the_guardrail(bot)) == 1
     assert [one["status"] for one in remote.sequences.values()] == ["paused"]

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from tools.bench import memory
+from tools.bench.bot_bench import resident, slope
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 async def test_memory_is_flat_over_a_million_deliveries() -> None:
-    mebibytes = await memory.resident(1_000_000)
+    mebibytes = await resident(1_000_000)
     print(json.dumps({"mebibytes": [round(one, 1) for one in mebibytes]}))  # noqa: T201 a report
-    assert memory.slope(mebibytes) < 1.0
+    assert slope(mebibytes) < 1.0

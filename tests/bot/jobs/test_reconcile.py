@@ -16,7 +16,6 @@ from shared.api.client import OutreachClient
 from shared.store import Store, open_store
 from tests.bot.fake_service import KEY, Remote, open_remote
 from tests.bot.manual_clock import CHANNEL, ManualClock, routes
-from tests.kit.growth import DatabaseWork, database_work
 from tests.shared.harness import NoPacing
 
 
@@ -34,11 +33,9 @@ class Check:
     remote: Remote
     reconciler: Reconciler
 
-    async def run(self) -> DatabaseWork:
+    async def run(self) -> None:
         self.remote.asked.clear()
-        with database_work(self.store.database.engine) as work:
-            await self.reconciler.reconcile()
-        return work
+        await self.reconciler.reconcile()
 
     async def found(self) -> list[str]:
         await self.store.deliveries.route(routes().decide, limit=1_000)

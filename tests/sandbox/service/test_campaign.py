@@ -20,7 +20,7 @@ from sandbox.service.rules import (
     limit_after_rest,
     limit_tomorrow,
 )
-from tests.sandbox.service.conftest import MONDAY, client_of, founded_at
+from tests.sandbox.service.conftest import MONDAY, client_of
 
 OFFICE = SequencePlan(name="Office", steps=1, opens=9, closes=17)
 MONDAYS_DAY = 20_003
@@ -82,26 +82,6 @@ async def test_a_calm_week_has_an_interested_reply_and_a_paused_domain_soon(
         one["status"] for one in (await api.get("/inboxes")).json()["data"] if "useacme" in one["email"]
     }
     assert statuses == {"warming"}
-
-
-async def test_the_same_seed_lives_the_same_life_however_often_it_is_asked() -> None:
-    lives = []
-    # In one jump or in many: chance is drawn by lead and step, and not in the order of requests.
-    for jumps in (1, 24):
-        async with (
-            Service(speed=0, now=founded_at()) as service,
-            client_of(service, "acme") as api,
-        ):
-            async with httpx.AsyncClient(verify=False, timeout=120) as control:
-                await control.put(f"{service.control_url}/limiter", json={"form": "off"})
-                founded = (await control.get(f"{service.control_url}/state")).json()["simulated_until"]
-                for _ in range(jumps):
-                    await control.post(f"{service.control_url}/time", json={"advance": 3_600 / jumps})
-            everything = [
-                (await api.get(path)).json() for path in ("/stats?group_by=inbox", "/inboxes", "/leads")
-            ]
-            lives.append((founded, everything))
-    assert lives[0] == lives[1]
 
 
 TUESDAY = dt.datetime(2026, 3, 3, 10, 17, 23, tzinfo=dt.UTC).timestamp()

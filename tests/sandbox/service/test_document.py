@@ -33,221 +33,218 @@ from tests.sandbox.service.conftest import (
 )
 
 
-class TestAuthentication:
-    async def test_a_missing_or_unknown_key_yields_401_with_code_unauthorized(self, service: Service) -> None:
-        for headers in ({}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic " + "x" * 20}):
-            async with httpx.AsyncClient(verify=False, base_url=service.base_url) as stranger:
-                response = await stranger.get("/leads", headers=headers)
-                assert (response.status_code, response.json()["error"]["code"]) == (401, "unauthorized")
-
-    async def test_each_key_is_scoped_to_one_workspace(
-        self, api: httpx.AsyncClient, globex: httpx.AsyncClient
-    ) -> None:
-        for path in ("/sequences", "/inboxes", "/leads?limit=100"):
-            mine = {item["id"] for item in (await api.get(path)).json()["data"]}
-            theirs = {item["id"] for item in (await globex.get(path)).json()["data"]}
-            assert mine
-            assert theirs
-            assert not mine & theirs
-
-    async def test_a_resource_that_exists_in_another_workspace_is_reported_as_404_not_found(
-        self, api: httpx.AsyncClient, globex: httpx.AsyncClient
-    ) -> None:
-        sequence = await sequence_id(globex)
-        lead = (await globex.get("/leads?limit=1")).json()["data"][0]["id"]
-        answers = [
-            await api.patch(f"/sequences/{sequence}", json={"status": "paused"}),
-            await api.delete(f"/leads/{lead}"),
-            await add(api, sequence, "someone@firm.example"),
-            await api.get("/leads", params={"sequence_id": sequence}),
-        ]
-        # The document: 404, and not 403, which would say that it exists.
-        assert [(one.status_code, one.json()["error"]["code"]) for one in answers] == [(404, "not_found")] * 4
-        assert (await globex.get("/leads?limit=1")).json()["data"][0]["id"] == lead
+async def test_a_missing_or_unknown_key_yields_401_with_code_unauthorized(service: Service) -> None:
+    for headers in ({}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic " + "x" * 20}):
+        async with httpx.AsyncClient(verify=False, base_url=service.base_url) as stranger:
+            response = await stranger.get("/leads", headers=headers)
+            assert (response.status_code, response.json()["error"]["code"]) == (401, "unauthorized")
 
 
-class TestSequences:
-    async def test_lists_the_sequences_with_their_status_and_step_count(self, api: httpx.AsyncClient) -> None:
-        sequences = (await api.get("/sequences")).json()["data"]
-        assert len(sequences) == 12
-        assert all(one["id"].startswith("sq_") and one["steps"] > 1 for one in sequences)
-        assert {one["status"] for one in sequences} == {"active", "paused"}
-        assert [one["name"] for one in sequences].count("Webinar follow-up") == 2
-
-    async def test_active_to_resume_and_paused_to_pause(self, api: httpx.AsyncClient) -> None:
-        sequence = await sequence_id(api)
-        # Each twice: a PATCH that changes nothing is no error, so that a client may repeat one.
-        for status in ("paused", "paused", "active", "active"):
-            response = await api.patch(f"/sequences/{sequence}", json={"status": status})
-            assert (response.status_code, response.json()["status"]) == (200, status)
-            assert (await api.get("/sequences")).json()["data"][0]["status"] == status
-
-    @pytest.mark.usefixtures("small_account")
-    async def test_a_paused_sequence_sends_nothing(
-        self, api: httpx.AsyncClient, control: httpx.AsyncClient
-    ) -> None:
-        for sequence in (await api.get("/sequences")).json()["data"]:
-            await api.patch(f"/sequences/{sequence['id']}", json={"status": "paused"})
-        before = await self._sends(api)
-        assert before
-        await control.post("/time", json={"advance": 86_400})
-        assert await self._sends(api) == before
-        await api.patch(f"/sequences/{sequence['id']}", json={"status": "active"})
-
-    async def _sends(self, api: httpx.AsyncClient) -> int:
-        query = {"from": "2020-01-01", "to": "2100-01-01"}
-        return sum(row["sends"] for row in (await api.get("/stats", params=query)).json()["data"])
+async def test_each_key_is_scoped_to_one_workspace(api: httpx.AsyncClient, globex: httpx.AsyncClient) -> None:
+    for path in ("/sequences", "/inboxes", "/leads?limit=100"):
+        mine = {item["id"] for item in (await api.get(path)).json()["data"]}
+        theirs = {item["id"] for item in (await globex.get(path)).json()["data"]}
+        assert mine
+        assert theirs
+        assert not mine & theirs
 
 
-class TestInboxes:
-    async def test_health_is_updated_daily(
-        self, service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
-    ) -> None:
-        before = (await api.get("/inboxes")).json()["data"]
-        await control.post("/time", json={"advance": DAY - service.now() % DAY + 60})
-        after = (await api.get("/inboxes")).json()["data"]
-        changed = sum(
-            old["health_score"] != new["health_score"] for old, new in zip(before, after, strict=True)
-        )
-        assert changed > 50
+async def test_a_resource_that_exists_in_another_workspace_is_reported_as_404_not_found(
+    api: httpx.AsyncClient, globex: httpx.AsyncClient
+) -> None:
+    sequence = await sequence_id(globex)
+    lead = (await globex.get("/leads?limit=1")).json()["data"][0]["id"]
+    answers = [
+        await api.patch(f"/sequences/{sequence}", json={"status": "paused"}),
+        await api.delete(f"/leads/{lead}"),
+        await add(api, sequence, "someone@firm.example"),
+        await api.get("/leads", params={"sequence_id": sequence}),
+    ]
+    # The document: 404, and not 403, which would say that it exists.
+    assert [(one.status_code, one.json()["error"]["code"]) for one in answers] == [(404, "not_found")] * 4
+    assert (await globex.get("/leads?limit=1")).json()["data"][0]["id"] == lead
 
 
-class TestStats:
-    @pytest.fixture
-    def today(self, service: Service) -> dt.date:
-        return dt.datetime.fromtimestamp(service.now(), dt.UTC).date()
+async def test_lists_the_sequences_with_their_status_and_step_count(api: httpx.AsyncClient) -> None:
+    sequences = (await api.get("/sequences")).json()["data"]
+    assert len(sequences) == 12
+    assert all(one["id"].startswith("sq_") and one["steps"] > 1 for one in sequences)
+    assert {one["status"] for one in sequences} == {"active", "paused"}
+    assert [one["name"] for one in sequences].count("Webinar follow-up") == 2
 
-    async def test_every_grouping_adds_up_to_the_same_totals(
-        self, api: httpx.AsyncClient, control: httpx.AsyncClient
-    ) -> None:
-        await control.post("/time", json={"advance": 43_200})
-        totals = [await self._totals(api, group_by=by) for by in ("sequence", "variant", "step", "inbox")]
-        assert totals[0][0] > 30_000
-        # One send is one row of each grouping: what one of them lost would be missing in its total.
-        assert all(total == totals[0] for total in totals)
 
-    async def test_when_both_from_and_to_are_omitted_the_range_is_the_last_30_days(
-        self, api: httpx.AsyncClient, today: dt.date
-    ) -> None:
-        query = {"from": str(today - dt.timedelta(days=29)), "to": str(today)}
-        assert (await api.get("/stats")).json() == (await api.get("/stats", params=query)).json()
-        longer = {"from": str(today - dt.timedelta(days=34)), "to": str(today)}
-        assert await self._totals(api) != await self._totals(api, **longer)
+async def test_active_to_resume_and_paused_to_pause(api: httpx.AsyncClient) -> None:
+    sequence = await sequence_id(api)
+    # Each twice: a PATCH that changes nothing is no error, so that a client may repeat one.
+    for status in ("paused", "paused", "active", "active"):
+        response = await api.patch(f"/sequences/{sequence}", json={"status": status})
+        assert (response.status_code, response.json()["status"]) == (200, status)
+        assert (await api.get("/sequences")).json()["data"][0]["status"] == status
 
-    async def test_one_end_alone_is_completed(self, api: httpx.AsyncClient, today: dt.date) -> None:
-        # The document leaves open what one end alone means: the sandbox completes it to the default range.
-        start = str(today - dt.timedelta(days=29))
-        expected = await self._totals(api)
-        assert await self._totals(api, **{"from": start}) == expected
-        assert await self._totals(api, to=str(today)) == expected
-        assert await self._totals(api, to="0001-01-01") == [0, 0, 0, 0]
 
-    async def _totals(self, api: httpx.AsyncClient, **query: str) -> list[int]:
-        rows = (await api.get("/stats", params=query)).json()["data"]
-        return [
-            sum(row[name] for row in rows) for name in ("sends", "replies", "positive_replies", "meetings")
-        ]
+@pytest.mark.usefixtures("small_account")
+async def test_a_paused_sequence_sends_nothing(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
+    for sequence in (await api.get("/sequences")).json()["data"]:
+        await api.patch(f"/sequences/{sequence['id']}", json={"status": "paused"})
+    before = await _sends(api)
+    assert before
+    await control.post("/time", json={"advance": 86_400})
+    assert await _sends(api) == before
+    await api.patch(f"/sequences/{sequence['id']}", json={"status": "active"})
+
+
+async def _sends(api: httpx.AsyncClient) -> int:
+    query = {"from": "2020-01-01", "to": "2100-01-01"}
+    return sum(row["sends"] for row in (await api.get("/stats", params=query)).json()["data"])
+
+
+async def test_health_is_updated_daily(
+    service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
+) -> None:
+    before = (await api.get("/inboxes")).json()["data"]
+    await control.post("/time", json={"advance": DAY - service.now() % DAY + 60})
+    after = (await api.get("/inboxes")).json()["data"]
+    changed = sum(old["health_score"] != new["health_score"] for old, new in zip(before, after, strict=True))
+    assert changed > 50
+
+
+@pytest.fixture
+def today(service: Service) -> dt.date:
+    return dt.datetime.fromtimestamp(service.now(), dt.UTC).date()
+
+
+async def test_every_grouping_adds_up_to_the_same_totals(
+    api: httpx.AsyncClient, control: httpx.AsyncClient
+) -> None:
+    await control.post("/time", json={"advance": 43_200})
+    totals = [await _totals(api, group_by=by) for by in ("sequence", "variant", "step", "inbox")]
+    assert totals[0][0] > 30_000
+    # One send is one row of each grouping: what one of them lost would be missing in its total.
+    assert all(total == totals[0] for total in totals)
+
+
+async def test_when_both_from_and_to_are_omitted_the_range_is_the_last_30_days(
+    api: httpx.AsyncClient, today: dt.date
+) -> None:
+    query = {"from": str(today - dt.timedelta(days=29)), "to": str(today)}
+    assert (await api.get("/stats")).json() == (await api.get("/stats", params=query)).json()
+    longer = {"from": str(today - dt.timedelta(days=34)), "to": str(today)}
+    assert await _totals(api) != await _totals(api, **longer)
+
+
+async def test_one_end_alone_is_completed(api: httpx.AsyncClient, today: dt.date) -> None:
+    # The document leaves open what one end alone means: the sandbox completes it to the default range.
+    start = str(today - dt.timedelta(days=29))
+    expected = await _totals(api)
+    assert await _totals(api, **{"from": start}) == expected
+    assert await _totals(api, to=str(today)) == expected
+    assert await _totals(api, to="0001-01-01") == [0, 0, 0, 0]
+
+
+async def _totals(api: httpx.AsyncClient, **query: str) -> list[int]:
+    rows = (await api.get("/stats", params=query)).json()["data"]
+    return [sum(row[name] for row in rows) for name in ("sends", "replies", "positive_replies", "meetings")]
 
 
 STATUSES = {"active", "replied", "interested", "bounced", "unsubscribed", "completed"}
 
 
-class TestListingLeads:
-    async def test_limit_is_1_to_100_default_25(self, api: httpx.AsyncClient) -> None:
-        assert len((await api.get("/leads")).json()["data"]) == 25
-        for limit in (1, 100):
-            assert len((await api.get("/leads", params={"limit": limit})).json()["data"]) == limit
-
-    async def test_to_get_the_next_page_the_client_passes_next_cursor_as_cursor(
-        self, api: httpx.AsyncClient, service: Service
-    ) -> None:
-        leads = await everyone(api, limit=100)
-        assert len(leads) == len({lead["id"] for lead in leads}) > 5_000
-        created = [lead["created_at"] for lead in leads]
-        assert created == sorted(created, reverse=True)
-
-    async def test_newest_first_stays_right_while_leads_are_added(self, api: httpx.AsyncClient) -> None:
-        before = [lead["id"] for lead in await everyone(api, limit=100)]
-        sequence = await sequence_id(api)
-        seen = list[str]()
-        cursor = ""
-        for page_number in range(5):
-            await add(api, sequence, f"late{page_number}@firm.example")
-            page = (
-                await api.get("/leads", params={"limit": "10"} | ({"cursor": cursor} if cursor else {}))
-            ).json()
-            seen += [lead["id"] for lead in page["data"]]
-            cursor = page["next_cursor"]
-        # The first page has the lead that was just added; a cursor by offset would repeat one on each page after that.
-        assert seen[1:] == before[:49]
-        assert (await api.get("/leads?limit=1")).json()["data"][0]["email"] == "late4@firm.example"
-
-    async def test_status_and_sequence_id_filter(self, api: httpx.AsyncClient) -> None:
-        sequence = await sequence_id(api)
-        whole = await everyone(api, limit=100)
-        for status in STATUSES:
-            expected = [lead["id"] for lead in whole if lead["status"] == status]
-            assert [lead["id"] for lead in await everyone(api, limit=100, status=status)] == expected
-            assert expected
-        both = [lead["id"] for lead in await everyone(api, limit=100, status="active", sequence_id=sequence)]
-        assert both
-        assert both == [
-            lead["id"] for lead in whole if (lead["status"], lead["sequence_id"]) == ("active", sequence)
-        ]
+async def test_limit_is_1_to_100_default_25(api: httpx.AsyncClient) -> None:
+    assert len((await api.get("/leads")).json()["data"]) == 25
+    for limit in (1, 100):
+        assert len((await api.get("/leads", params={"limit": limit})).json()["data"]) == limit
 
 
-class TestAddingLeads:
-    async def test_adds_up_to_1000_leads_to_a_sequence(self, api: httpx.AsyncClient) -> None:
-        sequence = await sequence_id(api)
-        # The document: up to 1,000 leads.
-        response = await add(api, sequence, *(f"n{number}@thousand.example" for number in range(1_000)))
-        assert (response.status_code, response.json()) == (201, {"added": 1_000, "skipped": []})
-
-    async def test_duplicates_and_blocklisted_addresses_are_skipped_and_reported(
-        self, api: httpx.AsyncClient
-    ) -> None:
-        sequence = await sequence_id(api)
-        await add(api, sequence, "known@firm.example")
-        response = await add(
-            api,
-            sequence,
-            "new@firm.example",
-            "known@firm.example",
-            "NEW@firm.example",
-            "anyone@competitor.example",
-            "legal@bigbank.example",
-        )
-        assert response.json() == {
-            "added": 1,
-            "skipped": [
-                {"email": "known@firm.example", "reason": "duplicate"},
-                {"email": "NEW@firm.example", "reason": "duplicate"},
-                {"email": "anyone@competitor.example", "reason": "blocklisted"},
-                {"email": "legal@bigbank.example", "reason": "blocklisted"},
-            ],
-        }
-
-    async def test_names_company_and_any_custom_fields_are_kept(self, api: httpx.AsyncClient) -> None:
-        # The document: any further fields. One has the name of a lead's own field, and must not replace it.
-        custom = {"status": "vip", "tags": ["a", {"b": None}], "note": "\u0000 \u202e", "n": 1.5}
-        await add(api, await sequence_id(api), "ada@firm.example", first_name="Ada", company="Firm", **custom)
-        lead = (await api.get("/leads?limit=1")).json()["data"][0]
-        assert (lead["email"], lead["first_name"], lead["last_name"]) == ("ada@firm.example", "Ada", None)
-        assert lead["custom_fields"] == custom
-        assert lead["status"] == "active"
+async def test_to_get_the_next_page_the_client_passes_next_cursor_as_cursor(
+    api: httpx.AsyncClient, service: Service
+) -> None:
+    leads = await everyone(api, limit=100)
+    assert len(leads) == len({lead["id"] for lead in leads}) > 5_000
+    created = [lead["created_at"] for lead in leads]
+    assert created == sorted(created, reverse=True)
 
 
-class TestRemovingALead:
-    async def test_removes_the_lead_from_all_sequences(self, api: httpx.AsyncClient) -> None:
-        for place in (0, 1):
-            await add(api, await sequence_id(api, place), "leaving@firm.example")
-        lead = (await api.get("/leads?limit=1")).json()["data"][0]
-        response = await api.delete(f"/leads/{lead['id']}")
-        assert (response.status_code, response.json()) == (200, {"id": lead["id"], "removed": True})
-        assert "leaving@firm.example" not in {
-            one["email"] for one in (await api.get("/leads?limit=5")).json()["data"]
-        }
-        assert (await api.delete(f"/leads/{lead['id']}")).status_code == 404
+async def test_newest_first_stays_right_while_leads_are_added(api: httpx.AsyncClient) -> None:
+    before = [lead["id"] for lead in await everyone(api, limit=100)]
+    sequence = await sequence_id(api)
+    seen = list[str]()
+    cursor = ""
+    for page_number in range(5):
+        await add(api, sequence, f"late{page_number}@firm.example")
+        page = (
+            await api.get("/leads", params={"limit": "10"} | ({"cursor": cursor} if cursor else {}))
+        ).json()
+        seen += [lead["id"] for lead in page["data"]]
+        cursor = page["next_cursor"]
+    # The first page has the lead that was just added; a cursor by offset would repeat one on each page after that.
+    assert seen[1:] == before[:49]
+    assert (await api.get("/leads?limit=1")).json()["data"][0]["email"] == "late4@firm.example"
+
+
+async def test_status_and_sequence_id_filter(api: httpx.AsyncClient) -> None:
+    sequence = await sequence_id(api)
+    whole = await everyone(api, limit=100)
+    for status in STATUSES:
+        expected = [lead["id"] for lead in whole if lead["status"] == status]
+        assert [lead["id"] for lead in await everyone(api, limit=100, status=status)] == expected
+        assert expected
+    both = [lead["id"] for lead in await everyone(api, limit=100, status="active", sequence_id=sequence)]
+    assert both
+    assert both == [
+        lead["id"] for lead in whole if (lead["status"], lead["sequence_id"]) == ("active", sequence)
+    ]
+
+
+async def test_adds_up_to_1000_leads_to_a_sequence(api: httpx.AsyncClient) -> None:
+    sequence = await sequence_id(api)
+    # The document: up to 1,000 leads.
+    response = await add(api, sequence, *(f"n{number}@thousand.example" for number in range(1_000)))
+    assert (response.status_code, response.json()) == (201, {"added": 1_000, "skipped": []})
+
+
+async def test_duplicates_and_blocklisted_addresses_are_skipped_and_reported(api: httpx.AsyncClient) -> None:
+    sequence = await sequence_id(api)
+    await add(api, sequence, "known@firm.example")
+    response = await add(
+        api,
+        sequence,
+        "new@firm.example",
+        "known@firm.example",
+        "NEW@firm.example",
+        "anyone@competitor.example",
+        "legal@bigbank.example",
+    )
+    assert response.json() == {
+        "added": 1,
+        "skipped": [
+            {"email": "known@firm.example", "reason": "duplicate"},
+            {"email": "NEW@firm.example", "reason": "duplicate"},
+            {"email": "anyone@competitor.example", "reason": "blocklisted"},
+            {"email": "legal@bigbank.example", "reason": "blocklisted"},
+        ],
+    }
+
+
+async def test_names_company_and_any_custom_fields_are_kept(api: httpx.AsyncClient) -> None:
+    # The document: any further fields. One has the name of a lead's own field, and must not replace it.
+    custom = {"status": "vip", "tags": ["a", {"b": None}], "note": "\u0000 \u202e", "n": 1.5}
+    await add(api, await sequence_id(api), "ada@firm.example", first_name="Ada", company="Firm", **custom)
+    lead = (await api.get("/leads?limit=1")).json()["data"][0]
+    assert (lead["email"], lead["first_name"], lead["last_name"]) == ("ada@firm.example", "Ada", None)
+    assert lead["custom_fields"] == custom
+    assert lead["status"] == "active"
+
+
+async def test_removes_the_lead_from_all_sequences(api: httpx.AsyncClient) -> None:
+    for place in (0, 1):
+        await add(api, await sequence_id(api, place), "leaving@firm.example")
+    lead = (await api.get("/leads?limit=1")).json()["data"][0]
+    response = await api.delete(f"/leads/{lead['id']}")
+    assert (response.status_code, response.json()) == (200, {"id": lead["id"], "removed": True})
+    assert "leaving@firm.example" not in {
+        one["email"] for one in (await api.get("/leads?limit=5")).json()["data"]
+    }
+    assert (await api.delete(f"/leads/{lead['id']}")).status_code == 404
 
 
 ENDPOINTS = [
@@ -298,33 +295,9 @@ async def test_a_request_after_retry_after_is_admitted(strict: Service) -> None:
         assert (await api.get("/sequences")).status_code == 200
 
 
-STATUS_AFTER = {
-    "lead.replied": "replied",
-    "reply.interested": "interested",
-    "lead.bounced": "bounced",
-    "lead.unsubscribed": "unsubscribed",
-    "sequence.completed": "completed",
-}
-
-
-async def listed(api: httpx.AsyncClient, **query: str) -> AsyncIterator[dict[str, Any]]:
-    """All leads, page after page."""
-    cursor: dict[str, str] | None = {}
-    while cursor is not None:
-        page = (await api.get("/leads", params={"limit": "100"} | query | cursor)).json()
-        for lead in page["data"]:
-            yield lead
-        cursor = {"cursor": page["next_cursor"]} if page["next_cursor"] else None
-
-
 async def written_to(api: httpx.AsyncClient) -> dict[str, Any]:
     """An active lead that has been sent the first step."""
-    return await anext(lead async for lead in listed(api, status="active") if lead["step"] == 1)
-
-
-async def status_of(api: httpx.AsyncClient, lead: dict[str, Any]) -> str:
-    of_sequence = listed(api, sequence_id=lead["sequence_id"])
-    return str(await anext(one["status"] async for one in of_sequence if one["id"] == lead["id"]))
+    return next(lead for lead in await everyone(api, limit=100, status="active") if lead["step"] == 1)
 
 
 async def test_a_hard_bounce_and_an_opt_out_block_the_address(

@@ -43,19 +43,15 @@ DAYS_BEFORE = 14
 """The history knows as many days as the charts of rows show."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Month:
-    """Largest resident memory in MB, its slope in MB a simulated day, widgets added, boards shown.
-
-    And the longest block of the event loop in seconds, by work of the process and by the clock.
-    """
+    """Largest resident memory in MB, its slope in MB a simulated day, boards shown, and the longest block of the event
+    loop in seconds, by work of the process."""
 
     largest: float
     slope: float
-    widgets: float
     boards: float
     lag: float
-    late: float
 
 
 def measure(seconds: float = SECONDS) -> Month:
@@ -64,13 +60,12 @@ def measure(seconds: float = SECONDS) -> Month:
         asyncio.run(_simulate_fortnight(folder))
         command = [sys.executable, "-m", "tools.bench.dashboard.tui_month", folder, str(port), str(seconds)]
         result = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    most, slope, widgets, boards, lag, late = map(float, result)
-    return Month(largest=most, slope=slope, widgets=widgets, boards=boards, lag=lag, late=late)
+    return Month(*map(float, result))
 
 
 @contextlib.contextmanager
 def _service() -> Iterator[int]:
-    command = [sys.executable, "-m", "tools.bench.dashboard.tui_service"]
+    command = [sys.executable, "-m", "tools.bench.dashboard.large_account"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
@@ -131,11 +126,8 @@ class Dashboard:
             stack.push_async_callback(poller.aclose)
             poller.start(self._deliver, past=await history.recall(now=self._now()))
             poller.connect(client)
-            # Everything has been read by then, and widgets are counted from here.
-            await asyncio.sleep(self._seconds / 10)
-            widgets = self._widgets()
             await self._watch()
-            return self._measured(widgets)
+            return self._measured()
 
     async def _watch(self) -> None:
         process = psutil.Process()
@@ -146,20 +138,15 @@ class Dashboard:
         watch.cancel()
         await asyncio.gather(watch, return_exceptions=True)
 
-    def _widgets(self) -> int:
-        return len(self._app.board.query("*"))
-
-    def _measured(self, widgets: int) -> Month:
+    def _measured(self) -> Month:
         sizes = self._sizes
         # The first days fill caches, which the others keep.
         first, last = sum(sizes[4:9]) / 5, sum(sizes[-5:]) / 5
         return Month(
             largest=max(sizes),
             slope=(last - first) / (len(sizes) - 7),
-            widgets=self._widgets() - widgets,
             boards=self._boards,
             lag=self._lag.worst,
-            late=self._lag.late,
         )
 
 
