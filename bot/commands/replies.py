@@ -395,22 +395,24 @@ def read_named(line: str) -> NamedReply | None:
     if verb == "dismiss" and (reason := _REASON.search(rest)):
         rest, detail = rest[: reason.start()], rest[reason.end() :]
     if verb in {"snooze", "remind"}:
-        rest, detail = _split_time(_ABOUT.sub("", rest))
+        rest, detail = _split_time(rest)
     name, _, workspace = rest.rpartition(" @") if " @" in rest else (rest, "", "")
     name = name.strip("“”\"' ")
     return NamedReply(verb=verb, name=name, detail=detail, workspace=workspace or None, person=person)
 
 
 def _split_time(text: str) -> tuple[str, str]:
-    """`hassan until monday 9am` as the name and the time; the longest end that tells a time is one."""
+    """`hassan until monday 9am` or `in 2h of hassan` as the name and the time; the longest that tells a time is one."""
     words = text.split()
-    for place in range(len(words)):
-        time = words[place + 1 :] if words[place].lower() in BEFORE_TIME else words[place:]
+    splits = [(words[:n], words[n:]) for n in range(len(words))]
+    splits += [(words[n:], words[:n]) for n in range(len(words), 0, -1)]
+    for name, told in splits:
+        time = told[told[0].lower() in BEFORE_TIME :]
         moment, end = times.read_moment(time), " ".join(time)
         is_moment = moment is not None and moment[1] == len(time)
         if time and (is_moment or parse_duration(end) is not None):
-            return " ".join(words[:place]), end
-    return text, ""
+            return _ABOUT.sub("", " ".join(name)), end
+    return _ABOUT.sub("", text), ""
 
 
 def nearest(line: str) -> str:

@@ -116,9 +116,10 @@ async def test_a_reply_is_worked_on_by_the_name_of_its_lead(team: Team) -> None:
         "snooze Dora until tomorrow 10:00": "snoozed by @ann",
         "remind me of Emil in 2h": "snoozed by @ann",
         "done Fay": "done by @ann after",
+        "remind me in 2h about Hal": "snoozed by @ann",
         "not interested initech because no budget": "not interested (no budget), says @ann",
     }
-    names = ("Ada", "Bob", "Cleo", "Dora", "Emil", "Fay")
+    names = ("Ada", "Bob", "Cleo", "Dora", "Emil", "Fay", "Hal")
     cards = [await posted(team, name) for name in names]
     lead = {"email": "gil@initech.example", "first_name": "Gil", "company": "Initech"}
     await team.deliver(interested(lead=lead))

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from bot import cards
-from bot.commands import replies
 from bot.delivery.routing import Routes
 from bot.jobs.reminders import Reminders
 from shared.settings.sections import AlertPolicy, RouteRule, Routing
@@ -38,11 +34,6 @@ async def test_two_processes_and_a_restart_say_a_thing_once(
     async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db"), clock=clock) as other:
         posted = [*await sweep(store, clock), *await sweep(other, clock)]
     assert [post.alert_id for post in posted] == [alert]
-
-
-@pytest.mark.parametrize("text", ["yesterday", "0", "99999999999", "400d", "-5", ""])
-def test_a_time_that_is_not_ahead_is_refused(text: str) -> None:
-    assert replies.snoozed_until(text, now=datetime(2026, 11, 20, 9, tzinfo=UTC), zone=UTC) is None
 
 
 async def test_a_reply_that_is_claimed_just_before_its_reminder_is_not_reminded_of(
