@@ -28,6 +28,7 @@ from urllib.parse import urlencode
 import aiohttp
 import pytest
 import sqlalchemy as sa
+import yaml
 
 from bot.app import Bot, open_bot
 from bot.jobs.scheduler import JobScheduler
@@ -51,6 +52,7 @@ HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, read_pause=0.2, doubt=1.2)
 DAYS_READ = 2
 """The days before the start whose counts the bot reads: its thirty are sixty requests of every test."""
 ANSWER_SECONDS = 30.0
+MANIFEST = yaml.safe_load(Path("manifest.yml").read_text(encoding="utf-8"))
 REST_SECONDS = 3.0
 """The bot has so long to do what a moved clock has made due."""
 PROGRAM = """
@@ -294,6 +296,26 @@ class Team:
         file.write_text(toml, encoding="utf-8")
         file.chmod(0o600)
         self.environ["OUTREACH_CONFIG"] = str(file)
+
+    async def install(self) -> None:
+        """Install the app from its manifest, with commands, shortcuts and direct messages."""
+        await self.act("manifest", **MANIFEST)
+
+    async def serve_two_clients(self, toml: str = "") -> None:
+        """Have the bot serve acme, whose alerts come to #outreach-alerts, and globex, whose come to #sales."""
+        await self.stop()
+        base, key, secret, _ = (
+            self.environ.pop(f"OUTREACH_{name}")
+            for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL")
+        )
+        for name, channel in {"acme": ALERTS, "globex": SALES}.items():
+            keys = {"base_url": base, "api_key": key, "webhook_secret": secret, "alert_channel": channel}
+            toml += f"\n[workspaces.{name}]\n" + "".join(
+                f'{one} = "{value}"\n' for one, value in keys.items()
+            )
+        self.set(toml)
+        await self.install()
+        await self.start()
 
     # -- the service and anyone who knows the address
 

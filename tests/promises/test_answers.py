@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.kit import Account, Message, Shell, Team, interested
 from tests.kit.clock import moment
 from tests.kit.team import ALERTS
 
 GUEST = "gus"
-MANIFEST = yaml.safe_load(Path("manifest.yml").read_text(encoding="utf-8"))
 
 
 async def test_help_is_five_lines_with_three_buttons_and_the_rest_behind_one(team: Team) -> None:
@@ -180,7 +177,7 @@ async def test_a_sample_card_is_seen_by_one_person_and_its_buttons_change_nothin
 @pytest.mark.usefixtures("real_time")
 @pytest.mark.parametrize("way", ["command", "mention", "direct message"])
 async def test_a_slow_answer_is_one_message(team: Team, way: str) -> None:
-    await team.act("manifest", **MANIFEST)
+    await team.install()
     # Longer than the bot waits before it says that it is at work.
     await team.act("faults", method="users.info", kind="delay", delay=2.5)
     channel = "dm" if way == "direct message" else ALERTS

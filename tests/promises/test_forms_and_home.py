@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.kit import Message, Team, interested
-from tests.kit.build import SECRET
 from tests.kit.team import ALERTS, SALES, data_of
 
-MANIFEST = yaml.safe_load(Path("manifest.yml").read_text(encoding="utf-8"))
 NAME = "Fintech ops leaders"
 EVERY_BLOCK = ["header", "rich_text", "context", "actions", "data_table"]
-WORKSPACE = (
-    '[workspaces.{0}]\nbase_url = "{1}"\napi_key = "{2}"\nwebhook_secret = "{3}"\nalert_channel = "{4}"\n'
-)
 
 
 async def offered(team: Team, text: str = "", *, user: str = "ben") -> list[dict[str, Any]]:
@@ -43,20 +36,8 @@ async def post_old(team: Team, action: str, value: str, *, thread_ts: str = "") 
         return Message((await answer.json())["message"] | {"channel": ALERTS})
 
 
-async def of_two_clients(team: Team) -> None:
-    """Serve acme, whose alerts come to #outreach-alerts, and globex, whose come to #sales."""
-    await team.stop()
-    base, key = (team.environ.pop(f"OUTREACH_{name}") for name in ("BASE_URL", "API_KEY"))
-    for name in ("WEBHOOK_SECRET", "ALERT_CHANNEL"):
-        del team.environ[f"OUTREACH_{name}"]
-    places = {"acme": ALERTS, "globex": SALES}
-    team.set("\n".join(WORKSPACE.format(name, base, key, SECRET, at) for name, at in places.items()))
-    await team.act("manifest", **MANIFEST)
-    await team.start()
-
-
 async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(team: Team) -> None:
-    await team.act("manifest", **MANIFEST)
+    await team.install()
     assert "Open form" not in (await team.ask("help add", user="gus")).buttons
     await team.click(await team.ask("help add", user="ben"), "Open form", user="ben")
     options = await offered(team, NAME[:8])
@@ -77,7 +58,7 @@ async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(team: Tea
 
 
 async def test_a_form_pauses_for_as_long_as_it_says(team: Team) -> None:
-    await team.act("manifest", **MANIFEST)
+    await team.install()
     await team.act("shortcut", callback_id="pause_form", user="ben", wait=5)
     options = await offered(team, NAME)
     values = {"sequence": options[0]["value"], "length": "1h", "reason": {"text": "a storm"}}
@@ -98,7 +79,7 @@ async def test_a_form_that_nobody_can_use_any_more_and_old_buttons_say_so(team: 
 
 
 async def test_what_is_changed_in_a_conversation_with_the_bot_is_posted_for_all(team: Team) -> None:
-    await team.act("manifest", **MANIFEST)
+    await team.install()
     await team.act("message", text="status", channel="dm", user="ben", wait=5)
     await team.message("Sequences", channel="dm", user="ben")
     await team.act("message", text=f'pause "{NAME}" reason it\'s late', channel="dm", user="ben", wait=5)
@@ -139,7 +120,7 @@ async def test_no_line_is_left_without_an_answer(team: Team, line: str) -> None:
 
 
 async def test_home_and_modals_are_text_where_their_blocks_are_refused(team: Team) -> None:
-    await team.act("manifest", **MANIFEST)
+    await team.install()
     await team.act("shortcut", callback_id="pause_form", user="ben", wait=5)
     options = await offered(team, NAME)
     await team.act("settings", refused_blocks=EVERY_BLOCK)
@@ -153,7 +134,7 @@ async def test_home_and_modals_are_text_where_their_blocks_are_refused(team: Tea
 
 
 async def test_home_shows_what_is_urgent_of_every_workspace_and_a_line_for_each(team: Team) -> None:
-    await of_two_clients(team)
+    await team.serve_two_clients()
     await team.deliver(interested("Ada"), path="/acme")
     await team.deliver(interested("Bob"), path="/globex")
     await team.card("Bob", channel=SALES)
@@ -167,7 +148,7 @@ async def test_home_shows_what_is_urgent_of_every_workspace_and_a_line_for_each(
 
 
 async def test_a_form_offers_the_workspace_of_its_channel_and_the_others(team: Team) -> None:
-    await of_two_clients(team)
+    await team.serve_two_clients()
     question = await team.ask("pause", channel=SALES, user="ben")
     await team.click(question, "Open form", user="ben")
     view = await team.open_view("ben")
