@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 import itertools
 import json
 import os
-import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,20 +16,18 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot.app import Bot, open_bot
-from bot.server import server_config
+from bot.app import Bot
 from bot.slack.socket_mode import SocketTimeouts
 from sandbox.service import Service
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
-from shared import settings as shared_settings
 from shared.store import LeaseTimings
-from tests.kit.build import SECRET, signature
+from tests.kit.build import SECRET
 from tests.kit.databases import migrated_file
 from tests.kit.event_loop import WATCH, blocks_written
 from tests.kit.ports import free_port
 from tests.kit.processes import running_async
-from tests.kit.team import HASTE, PROGRAM, HurriedServer
+from tests.kit.team import HASTE, PROGRAM, Installation, running_bot
 from tests.kit.waiting import BOUND_SECONDS, until
 
 CHANNEL = seed.ALERTS
@@ -54,7 +50,7 @@ _numbers = itertools.count()
 
 
 @dataclass(kw_only=True)
-class BotHarness:
+class BotHarness(Installation):
     """Slack, the bot's address, and what a test does to both."""
 
     slack: SlackStandIn
@@ -62,23 +58,11 @@ class BotHarness:
     http: aiohttp.ClientSession
     environ: dict[str, str]
     running: Bot | None = None
+    config, control = Installation.set, Installation.act
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
-
-    async def deliver(self, body: bytes, *, headers: Mapping[str, str] | None = None, path: str = "") -> int:
-        signed = {"X-Service-Signature": signature(body)} if headers is None else headers
-        async with self.http.post(
-            f"{self.url}/webhooks/outreach{path}", data=io.BytesIO(body), headers=signed
-        ) as answer:
-            return answer.status
-
-    def config(self, text: str) -> None:
-        """Settings beyond the environment, for a bot that is not started yet."""
-        file = Path(self.environ["XDG_STATE_HOME"]) / "outreach.toml"
-        file.write_text(text)
-        self.environ["OUTREACH_CONFIG"] = str(file)
 
     def config_workspaces(self, places: Mapping[str, tuple[str, str, str]], *, text: str = "") -> None:
         """Workspaces of these names instead of the environment's one, each with its service, key and alert channel."""
@@ -101,16 +85,6 @@ class BotHarness:
         port = free_port()
         return replace(self, port=port, environ={**self.environ, "OUTREACH_PORT": str(port)})
 
-    async def get(self, path: str) -> tuple[int, str]:
-        async with self.http.get(f"{self.url}{path}") as answer:
-            return answer.status, await answer.text()
-
-    async def control(self, act: str, /, **body: Any) -> dict[str, Any]:
-        async with self.http.post(f"{self.slack.origin}/control/{act}", json=body) as answer:
-            payload: dict[str, Any] = await answer.json()
-            assert payload.pop("ok"), payload
-            return payload
-
     async def press(self, message: Mapping[str, Any], text: str = "", **more: Any) -> list[dict[str, Any]]:
         """Press a button of a message as Ben, and return what the bot answers."""
         at = {"channel": message["channel"], "ts": message["ts"], **({"text": text} if text else {})}
@@ -131,11 +105,6 @@ class BotHarness:
             return next((m for m in known if words in m["text"] and m["seen_by"] is None), None)
 
         return dict(await until(there))
-
-    async def posted(self) -> dict[str, int]:
-        """How often each alert was posted."""
-        async with self.http.get(f"{self.slack.origin}/control/summary") as answer:
-            return dict((await answer.json())["alerts"])
 
     async def until_posted(self, count: int, *, seconds: float = BOUND_SECONDS) -> dict[str, int]:
         async def enough() -> dict[str, int] | None:
@@ -220,18 +189,9 @@ async def bot_inside(
     bot: BotHarness, *, pace: LeaseTimings | None = None, timeouts: SocketTimeouts | None = None
 ) -> AsyncIterator[Bot]:
     """The bot in this process, behind its real server."""
-    settings = shared_settings.load(environ=bot.environ)
-    listener = socket.create_server(("127.0.0.1", bot.port), backlog=512)
-    async with open_bot(settings, pace=pace, timeouts=timeouts) as running:
-        server = HurriedServer(server_config(running.web))
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        try:
-            bot.running = running
-            yield running
-        finally:
-            server.stop()
-            await serving
-            listener.close()
+    async with running_bot(bot.environ, pace=pace, timeouts=timeouts) as running:
+        bot.running = running
+        yield running
 
 
 @contextlib.asynccontextmanager

@@ -18,9 +18,8 @@ import sqlite3
 import sys
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -34,6 +33,7 @@ from bot.app import Bot, open_bot
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime import Supervisor
 from bot.server import Server, server_config
+from bot.slack.socket_mode import SocketTimeouts
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from shared import settings as shared_settings
@@ -120,7 +120,8 @@ class Message:
 
         Texts of `rich_text` and `plain_text` are shown letter by letter.
         """
-        return "\n".join([str(self.data["text"]), *_mrkdwn(self.data.get("blocks") or [])])
+        texts = [str(part["text"]) for part in _parts(self.data.get("blocks"), "mrkdwn")]
+        return "\n".join([str(self.data["text"]), *texts])
 
     @property
     def title(self) -> str:
@@ -130,7 +131,7 @@ class Message:
     @property
     def buttons(self) -> list[str]:
         """The labels of the buttons and of the entries of menus."""
-        return [label for element in _elements(self.data.get("blocks") or []) for label in _labels(element)]
+        return [label for element in _elements(self.data.get("blocks")) for label in _labels(element)]
 
 
 def _texts(part: Any) -> list[str]:
@@ -146,24 +147,18 @@ def _texts(part: Any) -> list[str]:
     return [text for value in part.values() for text in _texts(value)]
 
 
-def _mrkdwn(part: Any) -> list[str]:
-    if isinstance(part, list):
-        return [text for one in part for text in _mrkdwn(one)]
-    if not isinstance(part, dict):
+def _parts(part: Any, *kinds: str) -> list[dict[str, Any]]:
+    """All objects of these types in blocks, in their order."""
+    if not isinstance(part, list | dict):
         return []
-    if part.get("type") == "mrkdwn":
-        return [str(part["text"])]
-    return [text for value in part.values() for text in _mrkdwn(value)]
+    inner = part if isinstance(part, list) else part.values()
+    found = [one for value in inner for one in _parts(value, *kinds)]
+    return [part, *found] if isinstance(part, dict) and part.get("type") in kinds else found
 
 
-def _elements(part: Any) -> list[dict[str, Any]]:
+def _elements(blocks: Any) -> list[dict[str, Any]]:
     """Everything that a person can act on."""
-    if isinstance(part, list):
-        return [one for each in part for one in _elements(each)]
-    if not isinstance(part, dict):
-        return []
-    inner = [one for value in part.values() for one in _elements(value)]
-    return [part, *inner] if part.get("type") in {"button", "overflow", "static_select"} else inner
+    return _parts(blocks, "button", "overflow", "static_select")
 
 
 def _labels(element: Mapping[str, Any]) -> list[str]:
@@ -172,7 +167,49 @@ def _labels(element: Mapping[str, Any]) -> list[str]:
     return [option["text"]["text"] for option in element.get("options", ())]
 
 
-class Team:
+class Installation:
+    """A Slack and the settings of a bot, which runs or not: what both kinds of tests do with them."""
+
+    slack: SlackStandIn
+    http: aiohttp.ClientSession
+    environ: dict[str, str]
+
+    def set(self, toml: str) -> None:
+        """Settings beyond the environment, for a bot that is not started yet."""
+        file = Path(self.environ["XDG_STATE_HOME"]) / "outreach.toml"
+        file.write_text(toml, encoding="utf-8")
+        file.chmod(0o600)
+        self.environ["OUTREACH_CONFIG"] = str(file)
+
+    async def deliver(self, body: bytes, *, headers: Mapping[str, str] | None = None, path: str = "") -> int:
+        """Post a delivery, signed unless `headers` say otherwise; the status of the answer."""
+        signed = {"X-Service-Signature": signature(body)} if headers is None else headers
+        url = f"{self.url}/webhooks/outreach{path}"
+        async with self.http.post(url, data=io.BytesIO(body), headers=signed) as answer:
+            return answer.status
+
+    async def get(self, path: str) -> tuple[int, str]:
+        async with self.http.get(f"{self.url}{path}", allow_redirects=False) as answer:
+            return answer.status, await answer.text()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.environ['OUTREACH_PORT']}"
+
+    async def act(self, name: str, /, **body: Any) -> dict[str, Any]:
+        """Do anything that the stand-in's control document lets a person do."""
+        async with self.http.post(f"{self.slack.origin}/control/{name}", json=body) as answer:
+            done: dict[str, Any] = await answer.json()
+            assert done.pop("ok"), done
+            return done
+
+    async def posted(self) -> dict[str, int]:
+        """Count how often each alert was posted, by its id."""
+        async with self.http.get(f"{self.slack.origin}/control/summary") as answer:
+            return dict((await answer.json())["alerts"])
+
+
+class Team(Installation):
     """The people, the bot and the service of one test."""
 
     def __init__(
@@ -190,13 +227,7 @@ class Team:
     async def start(self) -> None:
         """Start the bot, on the database of the one before."""
         exits = contextlib.AsyncExitStack()
-        settings = shared_settings.load(environ=self.environ)
-        listener = socket.create_server(("127.0.0.1", int(self.environ["OUTREACH_PORT"])), backlog=512)
-        exits.callback(listener.close)
-        self._running = await exits.enter_async_context(open_bot(settings, pace=HASTE))
-        server = HurriedServer(server_config(self._running.web))
-        serving = asyncio.create_task(server.serve(sockets=[listener]), name="bot of the kit")
-        exits.push_async_callback(partial(_stop, server, serving))
+        self._running = await exits.enter_async_context(running_bot(self.environ, pace=HASTE))
         self._exits = exits
 
     async def stop(self) -> None:
@@ -290,13 +321,6 @@ class Team:
         )
         return await database.read(lambda tx: tx.execute(due).first()) is None
 
-    def set(self, toml: str) -> None:
-        """Settings beyond the environment, for a bot that is not started yet."""
-        file = Path(self.environ["XDG_STATE_HOME"]) / "outreach.toml"
-        file.write_text(toml, encoding="utf-8")
-        file.chmod(0o600)
-        self.environ["OUTREACH_CONFIG"] = str(file)
-
     async def install(self) -> None:
         """Install the app from its manifest, with commands, shortcuts and direct messages."""
         await self.act("manifest", **MANIFEST)
@@ -316,23 +340,6 @@ class Team:
         self.set(toml)
         await self.install()
         await self.start()
-
-    # -- the service and anyone who knows the address
-
-    async def deliver(self, body: bytes, *, headers: Mapping[str, str] | None = None, path: str = "") -> int:
-        """Post a delivery, signed unless `headers` say otherwise; the status of the answer."""
-        signed = {"X-Service-Signature": signature(body)} if headers is None else headers
-        url = f"{self.url}/webhooks/outreach{path}"
-        async with self.http.post(url, data=io.BytesIO(body), headers=signed) as answer:
-            return answer.status
-
-    async def get(self, path: str) -> tuple[int, str]:
-        async with self.http.get(f"{self.url}{path}", allow_redirects=False) as answer:
-            return answer.status, await answer.text()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.environ['OUTREACH_PORT']}"
 
     # -- people
 
@@ -383,18 +390,6 @@ class Team:
         done = await self.act("request", body=urlencode(form))
         return dict(done["ack"])
 
-    async def act(self, name: str, /, **body: Any) -> dict[str, Any]:
-        """Do anything that the stand-in's control document lets a person do."""
-        async with self.http.post(f"{self.slack.origin}/control/{name}", json=body) as answer:
-            done: dict[str, Any] = await answer.json()
-            assert done.pop("ok"), done
-            return done
-
-    async def posted(self) -> dict[str, int]:
-        """Count how often each alert was posted, by its id."""
-        async with self.http.get(f"{self.slack.origin}/control/summary") as answer:
-            return dict((await answer.json())["alerts"])
-
     async def messages(self, channel: str = ALERTS, *, user: str = "ann") -> list[Message]:
         """All messages of a channel in their present state, the oldest first; `dm` is the user's own."""
         url = f"{self.slack.origin}/control/messages"
@@ -408,12 +403,14 @@ class Team:
 
     async def message(self, words: str, *, channel: str = ALERTS, user: str = "ann") -> Message:
         """The message that shows these words, once it does."""
+        return await self._shown(words, lambda: self.messages(channel, user=user), "a message")
 
+    @staticmethod
+    async def _shown(words: str, known: Callable[[], Awaitable[list[Message]]], what: str) -> Message:
         async def there() -> Message | None:
-            known = await self.messages(channel, user=user)
-            return next((one for one in known if words in one.shown), None)
+            return next((one for one in await known() if words in one.shown), None)
 
-        found: Message = await until(there, f"a message with {words!r}")
+        found: Message = await until(there, f"{words!r} in {what}")
         return found
 
     async def present(self, message: Message) -> Message:
@@ -424,12 +421,10 @@ class Team:
     async def changed(self, message: Message, words: str) -> Message:
         """The same message, once it shows these words."""
 
-        async def there() -> Message | None:
-            now = await self.present(message)
-            return now if words in now.shown else None
+        async def now() -> list[Message]:
+            return [await self.present(message)]
 
-        found: Message = await until(there, f"{words!r} in {message.title!r}")
-        return found
+        return await self._shown(words, now, repr(message.title))
 
     async def thread(self, card: Message) -> list[Message]:
         """The messages in a card's thread, the oldest first."""
@@ -438,12 +433,7 @@ class Team:
 
     async def in_thread(self, card: Message, words: str) -> Message:
         """The message in a card's thread that shows these words, once it is there."""
-
-        async def there() -> Message | None:
-            return next((one for one in await self.thread(card) if words in one.shown), None)
-
-        found: Message = await until(there, f"{words!r} in the thread of {card.title!r}")
-        return found
+        return await self._shown(words, lambda: self.thread(card), f"the thread of {card.title!r}")
 
     async def home(self, user: str = "ann") -> Message:
         """The person's Home, once it shows more than its placeholder."""
@@ -470,12 +460,10 @@ class Team:
     async def card(self, words: str, *, channel: str = ALERTS) -> Message:
         """The card of an alert that shows these words, once it is posted."""
 
-        async def there() -> Message | None:
-            known = await self.messages(channel)
-            return next((one for one in known if one.alert_id and words in one.shown), None)
+        async def cards() -> list[Message]:
+            return [one for one in await self.messages(channel) if one.alert_id]
 
-        found: Message = await until(there, f"a card with {words!r}")
-        return found
+        return await self._shown(words, cards, "a card")
 
     async def settled(self) -> list[Message]:
         """The messages of the alert channel once the bot has nothing left to do there."""
@@ -525,9 +513,21 @@ class HurriedServer(Server):
         await until(lambda: not (self.server_state.connections or self.server_state.tasks))
 
 
-async def _stop(server: Server, serving: asyncio.Task[None]) -> None:
-    server.stop()
-    await serving
+@contextlib.asynccontextmanager
+async def running_bot(
+    environ: dict[str, str], *, pace: LeaseTimings | None, timeouts: SocketTimeouts | None = None
+) -> AsyncIterator[Bot]:
+    """The bot in this process, behind its real server."""
+    settings = shared_settings.load(environ=environ)
+    with socket.create_server(("127.0.0.1", int(environ["OUTREACH_PORT"])), backlog=512) as listener:
+        async with open_bot(settings, pace=pace, timeouts=timeouts) as running:
+            server = HurriedServer(server_config(running.web))
+            serving = asyncio.create_task(server.serve(sockets=[listener]), name="bot of the kit")
+            try:
+                yield running
+            finally:
+                server.stop()
+                await serving
 
 
 @contextlib.asynccontextmanager
