@@ -1,4 +1,4 @@
-"""Supervised tasks, what wakes them, and visits to many workspaces that are spread over time."""
+"""Supervised tasks, what wakes them, and visits to many workspaces."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ FAILING = 3
 CANCEL_SECONDS = 3.0
 """The time that a task may take to end before it is cancelled once more."""
 WORKSPACES_AT_ONCE = 8
-"""Workspaces visited beside each other; so many begin without a pause."""
-PER_SECOND = 5.0
-"""Visits that begin in a second, beyond those."""
+"""Workspaces that are visited beside each other."""
 
 log = structlog.get_logger("supervisor")
 
@@ -162,18 +160,16 @@ class DeliverySignals:
 
 
 async def visit(workspaces: Collection[str], act: Callable[[str], Awaitable[object]]) -> None:
-    """Call `act` for each workspace, in an order that no other process has. Raises the first error of any."""
+    """Call `act` for each workspace, few at once, in an order that no other process has. Raises the first error of any."""
     turns = asyncio.Semaphore(WORKSPACES_AT_ONCE)
 
-    async def at_its_turn(number: int, name: str) -> None:
-        await asyncio.sleep(max(0, number - WORKSPACES_AT_ONCE) / PER_SECOND)
+    async def at_its_turn(name: str) -> None:
         async with turns:
             await act(name)
 
-    order = random.sample(list(workspaces), len(workspaces))
     try:
         async with asyncio.TaskGroup() as group:
-            for number, name in enumerate(order, 1):
-                group.create_task(at_its_turn(number, name))
+            for name in random.sample(list(workspaces), len(workspaces)):
+                group.create_task(at_its_turn(name))
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from None

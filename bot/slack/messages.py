@@ -109,18 +109,11 @@ class MessageSender:
         except SlackError as error:
             outcome = outcome_of(error)
             return NotSent(after=2.0, error=outcome.error) if isinstance(outcome, Unknown) else outcome
-        call: dict[str, Any] = {
-            "channel": channel,
-            "metadata": {"event_type": EVENT_TYPE, "event_payload": dict(payload)},
-            "unfurl_links": False,
-            "unfurl_media": False,
-        }
-        content = {"text": message.text, "blocks": message.blocks}
+        call = _call(channel, message, payload) | {"unfurl_links": False, "unfurl_media": False}
         thread = {"thread_ts": thread_ts, "reply_broadcast": broadcast} if thread_ts else {}
-        outcome = await self._post({**call, **content, **thread}, deadline=deadline)
+        outcome = await self._post({**call, **thread}, deadline=deadline)
         if isinstance(outcome, Unpostable) and outcome.error in _THREAD and thread:
-            thread = {}
-            outcome = await self._post({**call, **content}, deadline=deadline)
+            outcome = await self._post(call, deadline=deadline)
         return outcome
 
     async def _post(self, call: Mapping[str, Any], *, deadline: float) -> Outcome:
@@ -144,15 +137,9 @@ class MessageSender:
         self, channel: str, ts: str, message: Message, *, payload: Mapping[str, Any]
     ) -> Outcome:
         """Redraw a message; `Unpostable`: Slack lets nobody edit it, or not so."""
-        call: dict[str, Any] = {
-            "channel": channel,
-            "ts": ts,
-            "text": message.text,
-            "blocks": message.blocks,
-            "metadata": {"event_type": EVENT_TYPE, "event_payload": dict(payload)},
-        }
+        call = _call(channel, message, payload)
         try:
-            await self._slack.call("chat.update", seconds=self._timeout, **call)
+            await self._slack.call("chat.update", seconds=self._timeout, ts=ts, **call)
         except SlackError as error:
             return outcome_of(error)
         return Sent(ts=ts)
@@ -208,6 +195,11 @@ class MessageSender:
             position=json.dumps(after) if cursor else "",
             complete=not cursor,
         )
+
+
+def _call(channel: str, message: Message, payload: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = {"event_type": EVENT_TYPE, "event_payload": dict(payload)}
+    return {"channel": channel, "text": message.text, "blocks": message.blocks, "metadata": metadata}
 
 
 def _unread(look: Look, error: SlackError, *, thread_ts: str) -> Look:

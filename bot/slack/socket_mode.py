@@ -14,8 +14,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import aiohttp
@@ -115,7 +114,7 @@ class SocketMode:
         self._timeouts, self._clock = timeouts or SocketTimeouts(), clock
         self._connection: Connection | None = None
         self._since: float | None = None
-        self._last_message_at: float | None = None
+        self._last_message_at = 0.0
         self.trouble, self._last_loss = "not connected yet", ""
         """What is wrong with the connection; empty while there is one."""
         self._connections = 0
@@ -126,20 +125,16 @@ class SocketMode:
 
         `last_loss` says why the connection was lost the last time, or refused since.
         """
-        last_message_at = max(self._last_message_at or 0.0, self._pong()) or None
+        pong = (self._connection and self._connection.last_ping_pong_time) or 0.0
+        last = max(self._last_message_at, pong)
         return {
             "connected": not self.trouble,
             "connected_since": self._since,
-            "last_message_age": None
-            if last_message_at is None
-            else round(max(0.0, self._clock() - last_message_at), 1),
+            "last_message_age": round(max(0.0, self._clock() - last), 1) if last else None,
             "rebuilds": max(0, self._connections - 1),
             "trouble": self.trouble,
             "last_loss": self._last_loss,
         }
-
-    def _pong(self) -> float:
-        return (self._connection and self._connection.last_ping_pong_time) or 0.0
 
     async def run(self) -> None:
         """Keep one connection, whatever happens."""
@@ -179,27 +174,24 @@ class SocketMode:
             await old.finish(self._timeouts.close)
 
     async def _connect(self) -> Connection:
-        """A connection that Slack has greeted. Raises what Slack, the network or our patience say against it."""
+        """A connection that Slack has greeted; its tasks end with it if anything goes wrong before.
+
+        Raises what Slack, the network or our patience say against it.
+        """
         ticket = await self._slack.call(
             "apps.connections.open", seconds=self._timeouts.connect, token=self._app_token
         )
-        async with self._closed_on_failure() as connection:
+        connection = Connection(self._app_token, self._slack.client, ping=self._timeouts.ping)
+        try:
             connection.wss_uri = str(ticket["url"])
             await asyncio.wait_for(self._connect_and_greet(connection), self._timeouts.connect)
+        except BaseException:
+            await connection.finish(0.0)
+            raise
         self._connections += 1
         self._since, self.trouble = self._clock(), ""
         log.info("socket mode connected", times=self._connections)
         return connection
-
-    @asynccontextmanager
-    async def _closed_on_failure(self) -> AsyncIterator[Connection]:
-        """A new client, whose tasks end with it if anything goes wrong before it is ours."""
-        connection = Connection(self._app_token, self._slack.client, ping=self._timeouts.ping)
-        try:
-            yield connection
-        except BaseException:
-            await connection.finish(0.0)
-            raise
 
     async def _connect_and_greet(self, connection: Connection) -> None:
         hello = asyncio.Event()
