@@ -20,8 +20,9 @@ _CHANGING: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
     (r"/reply/[\w.~-]+", "/reply/TOKEN"),
     (r"\(ref \w+\)", "(ref REF)"),
+    (r"\bref-\w{8}\b", "REFERENCE"),
     (r"\b\d\d? s ago\b", "just now"),
-    (r"\b\d s\b", "some s"),
+    (r"\b\d\d? s\b", "some s"),
     (r"(?<=\d\d:\d\d):\d\d(\.\d+)?\b", ""),
     (r"[·█▚▒━‖│]{20,}", "(a lane)"),  # as long as the dashboard has run
     (r'(?<="used_last_second": )\d+', "some"),  # the machine decides which requests are of one second

@@ -144,6 +144,11 @@ class Account:
         ]
 
     @property
+    def keys(self) -> Mapping[str, str]:
+        """The key of each workspace of the service."""
+        return self._service.api_keys
+
+    @property
     def resolvers(self) -> list[str]:
         """The addresses of the two resolvers that know the account's domains."""
         return self._service.dns_resolvers

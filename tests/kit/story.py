@@ -1,7 +1,8 @@
 """A story in lines: what people type and click, what is delivered and how time passes; told back with all that people see.
 
-< reply.interested Ada      the service delivers an event about Ada
+< reply.interested Ada      the service delivers an event about Ada; `{"step": 3}` behind it changes fields
 + 3m                        time passes
+! PATCH /sequences/{id} 500 the service answers so from now on, until `! ok`
 claim Ada                   Ann types `/outreach claim Ada`
 @ben claim Ada              so does Ben
 [Take over]                 a click on the newest message that has this label
@@ -40,10 +41,18 @@ class Story:
             user, _, words = words[1:].partition(" ")
         if words.startswith("< "):
             _, kind, name = words.split(" ", 2)
-            body = paused_domain(name) if kind == "domain.paused" else interested(name, event=kind)
+            name, _, more = name.partition(" {")
+            fields = json.loads(f"{{{more}") if more else {}
+            build = paused_domain if kind == "domain.paused" else partial(interested, event=kind)
+            body = build(name, **fields)
             assert await self._team.deliver(body) == 200
         elif words.startswith("+ "):
             await self._team.pass_time(seconds=int(words[2:-1]) * SECONDS[words[-1]])
+        elif words == "! ok":
+            self._team.account.forget_answers()
+        elif words.startswith("! "):
+            endpoint, _, status = words[2:].rpartition(" ")
+            self._team.account.answer(endpoint, {}, status=int(status))
         elif words.startswith("submit "):
             values = _by_label(await self._team.open_view(user), json.loads(words[7:]))
             done = await self._team.act("submit_view", user=user, values=values, wait=5)

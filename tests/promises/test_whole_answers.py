@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import textwrap
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -192,6 +193,162 @@ STORIES = {
         ~ + 10m
         look useacme.example is paused
     """,
+    "names": """
+        < reply.interested Ada
+        < reply.interested Adam
+        < reply.interested Bob {"lead": {"email": "bob@x.example"}}
+        + 4m
+        claim
+        claim ad
+        claim xx
+        cliam ada
+        claim al_nosuch
+        snooze bob
+        snooze bob until 2020-01-01
+        snooze bob until tomorrow 9am
+        wake bob
+        snooze bob 2h
+        claim bob
+        assign Ada to nobody
+        assign Ada to gus
+        assign Ada
+        assign Ada to ann
+        @gus claim Ada
+        takeover Adam
+        claim Ada
+        @ben claim Adam
+        done
+        done Adam
+        remind Ada 3h
+        wake Ada
+        done ad
+        not interested Adam: no budget
+        [Not interested …]
+        reopen Ada
+        replies mine
+        lead Ada
+        lead ada@acme.example
+        assign bob to ann
+        @ben release Bob
+        pause ada
+        pause 2h
+        home
+    """,
+    "away from the office": """
+        subscribe ooo
+        < reply.ooo Emil {"return_date": "2026-12-01"}
+        [Remind on 1 Dec]
+        [Cancel reminder]
+        [Remind me …]
+        < reply.ooo Fay {"return_date": "2026-11-01"}
+        < lead.unsubscribed Dora
+        [Remind on 1 Dec]
+        ~ + 12d
+        look Emil
+        + 1d
+    """,
+    "a service that fails": """
+        ! GET /sequences 500
+        sequences
+        pause fintech
+        status
+        ! ok
+        ! PATCH /sequences/{id} 500
+        pause fintech
+        pause all
+        [Pause all 10]
+        ! ok
+        ! PATCH /sequences/{id} 404
+        pause recruiters
+        ! ok
+        undo
+        pause fintech for 2h
+        @ben pause fintech for 4h
+        undo
+        @ben undo
+        pause recruiters, saas
+        pause recruiters
+        + 11m
+        undo
+        [Undo]
+        ! POST /leads 500
+        add ada@acme.example to recruiters
+        ! ok
+        ! GET /inboxes 500
+        inboxes
+        domains
+        domain useacme.example
+        status
+        stats
+        report
+        ! ok
+        ! GET /stats 500
+        stats
+        domain getacme.example
+        report
+        ! ok
+        audit
+    """,
+    "two workspaces": """
+        status
+        status @globex
+        status @nosuch
+        sequences @globex
+        < reply.interested Ada
+        replies
+        replies @globex
+        claim Ada @globex
+        claim Ada @acme
+        pause all @globex
+        [Pause all 2]
+        undo @globex
+        subscribe bounces @globex
+        subscriptions
+        digest at 09:00 @globex
+        digest now @globex
+        stats @globex
+        leads interested @globex
+        guardrails @globex
+        report @globex
+        audit @globex
+        whoami
+        doctor
+        home
+    """,
+    "settings": """
+        doctor
+        help away
+        subscriptions
+        < reply.interested Ada
+        lead ada@acme.example
+        + 8m
+        look Ada
+        @ben claim Ada
+        subscribe bounces here
+        unsubscribe bounces
+        unsubscribe opt-outs
+        subscriptions #sales
+        < lead.bounced Cleo
+        < lead.unsubscribed Dora
+        away until friday
+        @ben away for 2h
+        @cleo away
+        < reply.interested Bob
+        back
+        status
+        guardrails
+        guardrails remove many
+        guardrails off many
+        guardrails add "suggest pausing sequence when bounces > 5 in 1h" as many
+        guardrails add "pause sequence when bounces > 5 in 1h" as bounces-5
+        @cleo pause fintech
+        @cleo guardrails add "suggest pausing sequence when bounces > 5 in 1h" as mine
+        whoami
+        @cleo whoami
+        @dev whoami
+        pause all
+        audit
+    """,
     "guardrails": """
         guardrails add "pause sequence for 4h when bounces > 10 in 1h" as many
         [Turn on]
@@ -209,10 +366,55 @@ STORIES = {
 }
 
 
+WORKSPACES = """
+    default_workspace = "acme"
+    [workspaces.acme]
+    base_url = "{url}"
+    api_key = "{acme}"
+    webhook_secret = "whsec-of-the-tests"
+    alert_channel = "C0ALERTS01"
+    [workspaces.globex]
+    base_url = "{url}"
+    api_key = "{globex}"
+    alert_channel = "C0SALES002"
+"""
+SETTINGS = {
+    "two workspaces": WORKSPACES,
+    "settings": """
+        [links]
+        lead = "https://crm.example.com/contacts?q={email}"
+        [routes]
+        mention = "U0BEN00002"
+        quiet = "22:00-06:00"
+        timezone = "Europe/Berlin"
+        fallback = "C0SALES002"
+        [routes.rota]
+        people = ["U0BEN00002", "U0CLEO0003"]
+        pass_after = "5m"
+        [[routes.rules]]
+        channel = "C0SALES002"
+        events = ["lead.unsubscribed"]
+        [roles]
+        outsiders = ["C0ALERTS01"]
+        operator = ["U0ANN00001", "U0BEN00002", "U0CLEO0003"]
+        [roles.commands]
+        pause = ["U0ANN00001"]
+        [[guardrails]]
+        name = "many"
+        rule = "notify when opt-outs > 10 in 1h"
+    """,
+}
+"""Of the stories that are told with some."""
+
+
 @pytest.mark.parametrize("name", STORIES)
 async def test_a_story_shows_what_it_did_to_the_last_word(
     snapshot: SnapshotAssertion, team: Team, name: str
 ) -> None:
+    if name in SETTINGS:
+        await team.stop()
+        use(team, SETTINGS[name])
+        await team.start()
     story = Story(team)
     for number, line in enumerate(unhurried(map(str.strip, STORIES[name].strip().splitlines()))):
         told = await story.tell(line)
@@ -236,6 +438,16 @@ async def test_each_answer_in_a_shell_is_whole(
         assert drawn_run(run) == snapshot(name=line)
 
 
+def use(team: Team, settings: str) -> None:
+    """Let the bot, which is not started yet, have these settings."""
+    if "[workspaces." in settings:
+        settings = settings.format(url=team.account.base_url, **team.account.keys)
+        team.environ = {name: value for name, value in team.environ.items() if name not in ONE_WORKSPACE}
+        team.use_new_database()
+    team.set(textwrap.dedent(settings))
+
+
+ONE_WORKSPACE = {"OUTREACH_BASE_URL", "OUTREACH_API_KEY", "OUTREACH_ALERT_CHANNEL"}
 SCREENS = {
     "pages": """
         1
