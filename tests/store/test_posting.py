@@ -1,13 +1,18 @@
-"""Channels in trouble, posts in doubt and clocks that are set: what is posted next, and what is looked up first."""
+"""Posts, edits and look-ups: what comes next in a channel, what is posted instead of it, and within which limits."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 
-from shared.store import Store
+from bot import cards
+from shared.records.audit import Actor
+from shared.settings.sections import RouteRule
+from shared.store import Store, slack_limits
 from shared.store.deliveries import Arrival
 from shared.store.jobs import LOOKUP
 from shared.store.messages import (
@@ -24,10 +29,12 @@ from shared.store.messages import (
     Settled,
     Unknown,
     Unpostable,
+    redraw,
 )
-from tests.bot.due import claim_lookups, claim_turns, next_in, sweep_jobs
+from tests.bot.due import claim_lookups, claim_paints, claim_repaints, claim_turns, next_in, sweep_jobs
 from tests.bot.harness import interested
-from tests.bot.manual_clock import ManualClock, arrive, routes
+from tests.bot.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes
+from tests.store.test_deliveries import event
 
 WEEK = 7 * 86_400
 REFUSED = ChannelRefused(error="is_archived")
@@ -293,3 +300,155 @@ async def test_unrouted_deliveries_are_never_deleted(store: Store, clock: Manual
     await store.retention.prune(bodies_after=10, hashes_after=100)
     await store.deliveries.route(routes().decide)
     assert len((await take(store)).posts) == 1
+
+
+EVERYTHING = routes(rules=(RouteRule(channel=CHANNEL, events=("*",)),))
+REPLIED, INTERESTED = event("lead.replied"), event("reply.interested")
+BEN = Actor(name="ben", id="U2", face="slack")
+
+
+async def refuse(store: Store) -> int:
+    """Have Slack refuse every edit that is due; returns how many messages were to be edited."""
+    due = await claim_paints(store)
+    for job in due:
+        await store.repaints.refused(job, await store.repaints.message(job))
+    return len(due)
+
+
+async def make_stale(store: Store) -> None:
+    """Have each message drawn again for a reason that is no person's."""
+    await store.database.write(lambda tx: redraw(tx, sa.true()))
+
+
+def title(post: Post) -> str:
+    return cards.card_of(post).title
+
+
+async def test_a_late_note_about_a_card_that_turned_gives_way_to_the_new_card(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, REPLIED, by=EVERYTHING)
+    await post_all(store, clock)
+    clock.now += 300
+    await arrive(store, INTERESTED, by=EVERYTHING)
+    await refuse(store)
+    assert [post.kind for post in await post_all(store, clock)] == ["alert"]
+
+
+async def test_a_refused_edit_of_what_replaced_a_card_is_replaced_too(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1))
+    (card,) = await post_all(store, clock)
+    for actor, other in ((ANN, BEN), (BEN, ANN), (ANN, BEN)):
+        await store.alerts.act(card.alert_id, "takeover", actor, instead_of=other.id)
+        await store.alerts.act(card.alert_id, "claim", actor)
+        assert await refuse(store) == 1
+        (shown,) = [post for post in await post_all(store, clock) if post.kind == "current"]
+        assert shown.alert is not None
+        assert shown.alert.claimed_name == actor.name
+
+
+async def test_a_click_between_a_claim_of_the_repaint_and_its_refusal_is_shown(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1))
+    (card,) = await post_all(store, clock)
+    await make_stale(store)
+    (job,) = await claim_paints(store)
+    message = await store.repaints.message(job)
+    # Drawn for a reason that no person waits for, it would be dropped when Slack refuses it: now one waits.
+    await store.alerts.act(card.alert_id, "claim", ANN)
+    assert await store.repaints.refused(job, message)
+    assert [post.kind for post in await post_all(store, clock)] == ["current"]
+
+
+async def test_a_change_while_a_message_is_drawn_is_drawn_after_it(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1))
+    (card,) = await post_all(store, clock)
+    await store.alerts.act(card.alert_id, "claim", ANN)
+    (job,) = await claim_paints(store)
+    message = await store.repaints.message(job)
+    await store.alerts.act(card.alert_id, "done", ANN)
+    # What was drawn is older than the change: counted as done, the card would show a claim for good.
+    await store.repaints.done(job, message)
+    ((after,),) = await claim_repaints(store)
+    assert after.alert is not None
+    assert after.alert.handled_name == "ann"
+    assert await claim_repaints(store) == []
+
+
+async def test_an_interested_reply_whose_card_may_be_in_slack_is_posted_anew(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, REPLIED, by=EVERYTHING)
+    (lease,) = await claim_turns(store, limit=5)
+    await store.posting.settle(lease, Unknown(answered=True))
+    await arrive(store, INTERESTED, by=EVERYTHING)
+    for _ in range(MOST_FAILED):
+        clock.now += 70
+        (lookup,) = await claim_lookups(store, limit=5)
+        await store.posting.settle_lookup(lookup, Look(error="HTTP 500"))
+    clock.now += 1
+    (card,) = await post_all(store, clock)
+    assert title(card) == "Ada is interested"
+    assert await store.posting.revive() == 0
+
+
+async def post_cards(store: Store, clock: ManualClock, count: int) -> list[Post]:
+    """Posted cards, none of which is to be repainted."""
+    await arrive(store, *(interested(number) for number in range(count)))
+    found = await post_all(store, clock)
+    clock.now += 600
+    return found
+
+
+async def repaint_for(store: Store, clock: ManualClock, seconds: float) -> list[Sequence[Post]]:
+    """What is repainted within so many seconds."""
+    painted: list[Sequence[Post]] = []
+    ends = clock.now + seconds
+    while clock.now < ends:
+        for job in await claim_paints(store, limit=4):
+            painted.append(await store.repaints.message(job))
+            await store.repaints.done(job, painted[-1])
+        clock.now += 0.5
+    return painted
+
+
+async def test_updates_stay_within_slacks_limits(store: Store, clock: ManualClock) -> None:
+    await post_cards(store, clock, 50)
+    for _ in range(2):
+        await make_stale(store)
+        # Half of the burst is left for the cards that people click (UPDATES.background).
+        assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / slack_limits.UPDATES.period + 1
+
+
+@pytest.mark.parametrize(
+    ("channel_refuses", "seconds", "most"),
+    [pytest.param(True, 600, 10, id="refused"), pytest.param(False, 60, 30, id="unanswered")],
+)
+async def test_repaints_that_fail_are_tried_less_and_less(
+    store: Store, clock: ManualClock, seconds: float, most: int, *, channel_refuses: bool
+) -> None:
+    await post_cards(store, clock, 40)
+    await make_stale(store)
+    tries = 0
+    ends = clock.now + seconds
+    while clock.now < ends:
+        for job in await claim_paints(store, limit=1 if channel_refuses else 4):
+            tries += 1
+            await store.repaints.failed(job, CHANNEL, channel_refuses=channel_refuses)
+        clock.now += 0.5
+    assert 4 <= tries <= most
+
+
+async def test_one_throttled_channel_does_not_hold_up_the_others(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1))
+    (turn,) = await claim_turns(store, limit=5)
+    await store.posting.settle(turn, NotSent(after=30.0, error="ratelimited"))
+    # Slack limits chat.postMessage by channel, so that another one takes messages.
+    await arrive(store, interested(2), by=replace(routes(), alert_channels={"default": "C2"}))
+    (other,) = await claim_turns(store, limit=5)
+    assert other.channel == "C2"
+    clock.now += 31
+    assert [turn.channel for turn in await claim_turns(store, limit=5)] == [CHANNEL]

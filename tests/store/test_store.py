@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import stat
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,16 +15,22 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from bot.delivery.routing import Routes
-from shared.storage.database import parse_url
+from shared.domain.reply_states import AFTER, State
+from shared.records.audit import Actor
+from shared.records.sequence_changes import Timer
+from shared.storage.database import parse_url, temporary_engine
 from shared.store import Store, erasure, jobs, open_store
 from shared.store.db import migrate, schema
 from shared.store.db.engine import SteadyClock
+from shared.store.db.migrate import UnusableSchema
 from shared.store.db.schema import posts
 from shared.store.deliveries import Arrival
+from shared.store.guardrails import Claim
+from shared.store.jobs import DIGEST, EVALUATE
 from shared.store.messages import PlannedPost, Sent
 from tests.bot.due import claim_turns
 from tests.bot.harness import interested
-from tests.bot.manual_clock import ManualClock, arrive, routes
+from tests.bot.manual_clock import HOUR, ManualClock, arrive, routes
 
 
 def test_the_newest_migration_is_the_one_that_the_start_looks_for() -> None:
@@ -137,3 +145,146 @@ async def test_bodies_are_pruned_before_hashes_and_unsent_alerts_keep_both(
     await store.retention.prune(bodies_after=50, hashes_after=900)
     assert await store.alerts.find(kept.id) is None
     assert len((await store.records.open_replies("default")).replies) == 1
+
+
+ENDS_AT = datetime(2026, 11, 24, 16, 0, tzinfo=UTC)
+
+
+async def test_the_next_migration_is_applied_and_recorded(
+    empty: sa.URL, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_store(empty, clock=clock) as store:
+        timer = Timer(key="sq_1", due_at=ENDS_AT, payload={"name": "Q3 CTOs"})
+        await store.records.set_timer("default", timer)
+        state = await store.database.read(lambda tx: migrate.read_state(tx.connection))
+        assert (state.revision, bool(state.made_by), state.problem) == (migrate.HEAD, True, "")
+    scripts = shutil.copytree(migrate.SCRIPTS, tmp_path / "migrations")
+    (scripts / "versions" / "9990_next.py").write_text(
+        f"from alembic import op\n\nrevision, down_revision = '9990', '{migrate.HEAD}'\n\n\n"
+        "def upgrade() -> None:\n    op.execute('CREATE TABLE next_release (id INTEGER)')\n"
+    )
+    monkeypatch.setattr(migrate, "SCRIPTS", scripts)
+    monkeypatch.setattr(migrate, "_known", lambda: frozenset({migrate.BASELINE, "9990"}))
+    monkeypatch.setattr(migrate, "HEAD", "9990")
+    async with open_store(empty, clock=clock) as store:
+        assert await store.database.read(lambda tx: sa.inspect(tx.connection).has_table("next_release"))
+        state = await store.database.read(lambda tx: migrate.read_state(tx.connection))
+        assert (state.revision, state.made_by) == ("9990", migrate.program_version())
+        assert await store.records.timers("default") == [timer]
+
+
+@pytest.mark.parametrize("revision", ["9999", "0042b", "a1b2c3"])
+async def test_a_database_that_a_newer_version_upgraded_is_refused_by_name(
+    empty: sa.URL, clock: ManualClock, revision: str
+) -> None:
+    """However the newer version names its schema."""
+    async with open_store(empty, clock=clock) as running:
+        later = sa.insert(schema.releases).values(revision=revision, version="7.3.1", at=0.0)
+        await running.database.write(lambda tx: tx.execute(later))
+        newer = sa.text("UPDATE alembic_version SET version_num = :revision").bindparams(revision=revision)
+        await running.database.write(lambda tx: tx.execute(newer))
+        with pytest.raises(UnusableSchema, match=r"made by version 7\.3\.1"):
+            await running.arrivals.check()  # what readiness asks
+    with pytest.raises(UnusableSchema, match=r"made by version 7\.3\.1, this is version \d"):
+        async with open_store(empty):
+            pass
+
+
+@pytest.mark.parametrize("revision", ["0001", "0160", "0270"])
+async def test_a_database_from_before_the_baseline_is_refused(empty: sa.URL, revision: str) -> None:
+    with temporary_engine(empty) as engine, engine.begin() as connection:
+        connection.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"))
+        connection.execute(sa.text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": revision})
+    with pytest.raises(UnusableSchema, match=rf"has schema {revision}; .* start with a new one"):
+        async with open_store(empty):
+            pass
+    # The version that can still upgrade it must find it as it was.
+    with temporary_engine(empty) as engine, engine.connect() as connection:
+        assert migrate.current_revision(connection) == revision
+
+
+SUBJECTS = ("q3 founders", "q3 ctos")
+
+
+def claim_of(subject: str) -> Claim:
+    return Claim(
+        workspace="default",
+        rule="bounces",
+        sentence="pause sequence when bounces > 3%",
+        action="pause",
+        subject=subject,
+        label=subject,
+        note="5%",
+        sequences=(subject,),
+        per_day=1,
+        at_once=1,
+    )
+
+
+async def test_a_rules_limits_hold_with_two_evaluators(url: sa.URL, clock: ManualClock) -> None:
+    async with open_store(url, clock=clock) as one, open_store(url, clock=clock) as other:
+        await one.jobs.keep_going(EVALUATE, ["default"])
+        # Two evaluators may decide at one moment: only the transaction that begins an incident can count.
+        begun = await asyncio.gather(
+            *(
+                store.incidents.begin(claim_of(subject))
+                for store, subject in zip((one, other), SUBJECTS, strict=True)
+            )
+        )
+        assert sorted(begun) == ["", "per day"]
+        assert len(await one.incidents.open("default")) == 1
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        pytest.param(datetime(2026, 3, 29, tzinfo=UTC), id="02:30 is skipped"),
+        pytest.param(datetime(2026, 10, 25, tzinfo=UTC), id="02:30 comes twice"),
+    ],
+)
+async def test_a_digest_comes_once_on_the_days_when_the_clocks_change(
+    store: Store, clock: ManualClock, day: datetime
+) -> None:
+    clock.now = day.timestamp() - 2 * HOUR
+    await store.records.set_digest("default", "C1", "02:30 Europe/Berlin")
+    given = 0
+    for _ in range(12):  # until noon in Berlin, on that day alone
+        clock.now += HOUR
+        for job in await store.jobs.claim(DIGEST, lease=10.0, limit=9, workspaces=["default"]):
+            due = await store.digests.due(job)
+            given += bool(due and await store.digests.give(job, due, "{}"))
+    assert given == 1
+
+
+ANN, BEN = Actor(name="ann", id="U1"), Actor(name="ben", id="U2")
+VERBS = sorted({verb for acts in AFTER.values() for verb in acts} - {"mail"})  # the store knows it as `claim`
+INTO = {
+    State.UNCLAIMED: (),
+    State.SNOOZED: ("snooze",),
+    State.CLAIMED: ("claim", "remind"),
+    State.DONE: ("done",),
+}
+
+
+@pytest.mark.parametrize("state", State)
+async def test_an_act_changes_a_reply_exactly_where_the_table_allows_it(
+    store: Store, clock: ManualClock, state: State
+) -> None:
+    await arrive(store, *(interested(number) for number in range(len(VERBS))))
+    replies = (await store.records.open_replies("default")).replies
+    for verb, reply in zip(VERBS, replies, strict=True):
+        for step in INTO[state]:
+            await store.alerts.act(reply.alert_id, step, ANN, until=clock.now + 60.0)
+        # Each act takes nothing from anybody but who had the reply when it was offered.
+        colleague = verb in {"takeover", "assign"}
+        change = await store.alerts.act(
+            reply.alert_id,
+            verb,
+            BEN if verb == "takeover" else ANN,
+            until=clock.now + 90.0,
+            instead_of="U1" if colleague and state is State.CLAIMED else "",
+            person=BEN if verb == "assign" else None,
+        )
+        assert change
+        assert (verb, change.changed) == (verb, verb in AFTER[state])
+        assert change.alert.state is AFTER[state].get(verb, state)
