@@ -214,7 +214,7 @@ class Outbox:
                     self._planned()
             case _:
                 refuses = isinstance(outcome, ChannelRefused)
-                await repaints.failed(job, channel, channel_refuses=refuses)
+                await repaints.failed(job, channel_refuses=refuses)
         return None
 
 

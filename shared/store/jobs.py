@@ -302,12 +302,11 @@ def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
         tx.update(jobs, these, rank=ASKED_FOR, revision=_c.revision + 1, due_at=due)
 
 
-def move_all(tx: Transaction, kind: str, place: str, *, at: float, later: bool) -> int:
-    """Have a portion of the jobs whose key begins with a place and a slash looked at later, or sooner; returns how many."""
+def hurry_all(tx: Transaction, kind: str, place: str) -> int:
+    """Have a portion of the jobs whose key begins with a place and a slash looked at now; returns how many."""
     mine = (_c.kind == kind) & (_c.workspace == "") & _c.key.between(f"{place}/", f"{place}{SLASH_AFTER}")
-    moved = _c.due_at < at if later else _c.due_at > at
-    some = sa.select(_c.id).where(mine, moved, _c.token == 0).limit(AT_ONCE)
-    return tx.update(jobs, _c.id.in_(some), due_at=at)
+    some = sa.select(_c.id).where(mine, _c.due_at > tx.now, _c.token == 0).limit(AT_ONCE)
+    return tx.update(jobs, _c.id.in_(some), due_at=tx.now)
 
 
 def wake_all(tx: Transaction, kind: str) -> None:

@@ -687,7 +687,7 @@ class Posting(Repository):
 
     async def open_channel(self, channel: str, *, report: Report) -> None:
         """Slack says that a channel takes posts again: what was refused there is posted and repainted now."""
-        await self.database.drain(lambda tx: jobs.move_all(tx, PAINT, channel, at=tx.now, later=False))
+        await self.database.drain(lambda tx: jobs.hurry_all(tx, PAINT, channel))
         if await self._open(channel, report):
             await self._raise(_c.channel == channel, refusals=0)
 
@@ -1054,7 +1054,6 @@ class Repaints(Repository):
         """These are shown as they were read; what changed since stays due."""
         tx.execute(_SHOWN, [{"post": post.id, "drawn": post.version} for post in message])
         slack_limits.succeed(tx, UPDATE)
-        slack_limits.succeed(tx, f"{UPDATE} {message[0].channel}")
         jobs.finish(tx, job)
 
     @writes
@@ -1074,22 +1073,13 @@ class Repaints(Repository):
         slack_limits.close(tx, UPDATE, seconds)
         jobs.again(tx, job, after=0.0, rank=job.rank)
 
-    async def failed(self, job: Job, channel: str, *, channel_refuses: bool) -> None:
-        """Try again later: all of a channel that refuses it, or everything when Slack does not answer."""
-        until = await self._fail(job, channel if channel_refuses else "")
-        if channel_refuses:
-            await self.database.drain(lambda tx: jobs.move_all(tx, PAINT, channel, at=until, later=True))
-
     @writes
-    def _fail(self, tx: Transaction, job: Job, channel: str) -> float:
-        """Returns when it is tried again."""
-        seconds = PAUSE_SECONDS
-        if channel:
-            seconds = slack_limits.fail(tx, f"{UPDATE} {channel}")
-        else:
-            slack_limits.fail(tx, UPDATE, first=1.0, longest=60.0)
-        jobs.again(tx, job, after=min(seconds, LONGEST_SECONDS), rank=job.rank)
-        return tx.now + seconds
+    def failed(self, tx: Transaction, job: Job, *, channel_refuses: bool) -> None:
+        """Try again later, and everything where Slack does not answer; the later the more tries there were."""
+        if not channel_refuses:
+            slack_limits.fail(tx, UPDATE)
+        after = min(LONGEST_SECONDS, PAUSE_SECONDS * 2.0 ** min(job.attempts - 1, 16))
+        jobs.again(tx, job, after=after, rank=job.rank)
 
     @reads
     def shows(self, tx: Transaction, change: int) -> bool:

@@ -20,8 +20,8 @@ KEPT_SECONDS = 3 * 86_400.0
 """The time for which an event is known again; Slack sends one again for about an hour."""
 UPDATE = "chat.update"
 HISTORY, REPLIES = "conversations.history", "conversations.replies"
-FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0
-"""Seconds of the backoff after failures in a row, of one channel."""
+LONGEST_PAUSE = 60.0
+"""Seconds after failures in a row, at most; after the first it is one."""
 FARTHEST_SECONDS = 3600.0
 """A time further ahead was written before the clock was set back: it counts as past."""
 TIMES = ("tat", "closed_until")
@@ -86,14 +86,12 @@ def close(tx: Transaction, key: str, seconds: float) -> None:
     facts.put(tx, LIMIT, key, asdict(replace(limit, closed_until=max(limit.closed_until, tx.now + seconds))))
 
 
-def fail(tx: Transaction, key: str, *, first: float = FIRST_PAUSE, longest: float = LONGEST_PAUSE) -> float:
-    """Pause after a failure, the longer the more there were in a row; returns the seconds."""
+def fail(tx: Transaction, key: str) -> None:
+    """Pause after a failure, the longer the more there were in a row."""
     limit = read(tx, key)
-    seconds = min(longest, first * 2.0 ** min(limit.failures, 16))
-    facts.put(
-        tx, LIMIT, key, asdict(replace(limit, failures=limit.failures + 1, closed_until=tx.now + seconds))
-    )
-    return seconds
+    seconds = min(LONGEST_PAUSE, 2.0 ** min(limit.failures, 16))
+    closed_until = tx.now + seconds
+    facts.put(tx, LIMIT, key, asdict(replace(limit, failures=limit.failures + 1, closed_until=closed_until)))
 
 
 def succeed(tx: Transaction, key: str) -> None:

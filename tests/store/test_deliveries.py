@@ -134,7 +134,7 @@ async def test_a_look_that_fails_leaves_every_arrival_for_the_next(store: Store)
     def stumble(pending: PendingDelivery) -> None:
         raise ZeroDivisionError(pending.alert_id)
 
-    # Rows and counts are one transaction: what the failed routed has counted is undone with it.
+    # Rows and counts are one transaction: what the failed look has counted is undone with it.
     with pytest.raises(ZeroDivisionError):
         await store.deliveries.route(stumble)  # type: ignore[arg-type]  # it never decides
     assert [pending.seen for pending in await routed(store)] == [2, 1]

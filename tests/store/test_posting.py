@@ -430,14 +430,14 @@ async def test_updates_stay_within_slacks_limits(store: Store, clock: ManualCloc
 async def test_repaints_that_fail_are_tried_less_and_less(
     store: Store, clock: ManualClock, seconds: float, most: int, *, channel_refuses: bool
 ) -> None:
-    await post_cards(store, clock, 40)
+    await post_cards(store, clock, 1 if channel_refuses else 40)
     await make_stale(store)
     tries = 0
     ends = clock.now + seconds
     while clock.now < ends:
         for job in await claim_paints(store, limit=1 if channel_refuses else 4):
             tries += 1
-            await store.repaints.failed(job, CHANNEL, channel_refuses=channel_refuses)
+            await store.repaints.failed(job, channel_refuses=channel_refuses)
         clock.now += 0.5
     assert 4 <= tries <= most
 
