@@ -42,6 +42,12 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     copy_instead_of_migrating(monkeypatch)
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch, no_idle_waiting: None) -> None:
+    """The bot says after a moment that an answer takes long."""
+    monkeypatch.setattr(listeners, "PROGRESS_AFTER", 0.1)
+
+
 async def _at_once(_pace: lookup.Pace) -> None:
     pass
 

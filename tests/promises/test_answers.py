@@ -174,12 +174,12 @@ async def test_a_sample_card_is_seen_by_one_person_and_its_buttons_change_nothin
 # -- a slow answer is one message
 
 
-@pytest.mark.usefixtures("real_time")
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("way", ["command", "mention", "direct message"])
 async def test_a_slow_answer_is_one_message(team: Team, way: str) -> None:
     await team.install()
     # Longer than the bot waits before it says that it is at work.
-    await team.act("faults", method="users.info", kind="delay", delay=2.5)
+    await team.act("faults", method="users.info", kind="delay", delay=1.0)
     channel = "dm" if way == "direct message" else ALERTS
     before = {one.ts for one in await team.messages(channel)}
     if way == "command":
@@ -197,6 +197,17 @@ async def test_a_slow_answer_is_one_message(team: Team, way: str) -> None:
     assert await team.until(answered)
     told = [one for one in await team.messages(channel) if one.ts not in before]
     assert not any("taking longer" in one.shown or "Working" in one.shown for one in told)
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answer(team: Team) -> None:
+    question = await team.ask("pause all")
+    await team.restart()  # it knows nobody now, and has to ask
+    await team.act("faults", method="users.info", kind="delay", delay=1.0)
+    await team.click(question, question.buttons[0], wait=0)
+    await team.changed(question, "Working …")
+    await team.message("sequences paused")
+    assert not any("Working" in one.shown for one in await team.messages())
 
 
 @pytest.mark.parametrize(

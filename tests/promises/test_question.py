@@ -156,3 +156,15 @@ async def test_a_shell_without_a_person_changes_nothing_wide_unless_told_to(
     assert run.code == 0
     assert {one["status"] for one in await account.sequences()} == {"paused"}
     assert all(one["changed"] for one in run.data)
+
+
+async def test_sequences_that_were_paused_together_resume_in_one_message(team: Team) -> None:
+    question = await team.ask("pause all for 1h reason a storm")
+    await team.click(question, yes_of(question))
+    await team.message("sequences paused until")
+    await team.pass_time(hours=1, seconds=1)
+    ended = await team.message("sequences are sending again")
+    assert NAME in ended.shown
+    lines = [one for one in await team.messages() if "sending again" in one.title]
+    assert len(lines) == 1
+    assert "the pause has run out" in (await team.ask("audit")).shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,7 +16,6 @@ from shared import settings as shared_settings
 from shared.commands.undo import where
 from shared.domain.reply_queue import QueuedReply
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
-from tests.bot.interactions.alert_bot import in_thread, shown
 from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
@@ -47,6 +47,34 @@ async def card(bot: BotHarness, number: int = 1, **changes: Any) -> dict[str, An
 
     async def there() -> dict[str, Any] | None:
         return next((one for one in await bot.messages() if f"Ada {number}" in one["text"]), None)
+
+    return dict(await until(there))
+
+
+async def shown(bot: BotHarness, message: dict[str, Any], words: str) -> dict[str, Any]:
+    """A message as it stands, once it says so."""
+
+    async def there() -> dict[str, Any] | None:
+        known = await bot.messages(message["channel"])
+        found = next((one for one in known if one["ts"] == message["ts"]), None)
+        text = found and f"{found['text']} {json.dumps(found['blocks'], ensure_ascii=False)}"
+        return found if text and words in text else None
+
+    return dict(await until(there))
+
+
+async def in_thread(bot: BotHarness, message: dict[str, Any], words: str) -> dict[str, Any]:
+    """The bot's message with these words in the thread of another."""
+
+    async def there() -> dict[str, Any] | None:
+        known = await bot.messages(message["channel"])
+        replies = [
+            one for one in known if one.get("thread_ts") == message["ts"] and one["user"] == seed.BOT.id
+        ]
+        return next(
+            (one for one in replies if words in one["text"] + json.dumps(one["blocks"], ensure_ascii=False)),
+            None,
+        )
 
     return dict(await until(there))
 

@@ -69,19 +69,6 @@ async def test_a_pause_is_announced_undone_and_recorded(bot: BotHarness, service
     assert (newest.reason, newest.sequences) == ("too many bounces", (active,))
 
 
-async def test_all_are_paused_after_a_confirmation_and_undone(bot: BotHarness, service: Service) -> None:
-    before = await statuses(bot, service)
-    (question,) = await bot.say("pause all", user=seed.BEN.id)
-    assert question["seen_by"] == seed.BEN.id
-    assert await statuses(bot, service) == before
-    await bot.press(question, action_id="run_0")
-    line = await bot.public_message("sequences paused")
-    assert set((await statuses(bot, service)).values()) == {"paused"}
-    await bot.press(line, action_id="run_0")
-    await undone(bot, "sending again")
-    assert await statuses(bot, service) == before
-
-
 async def test_what_is_refused_or_changes_nothing_is_told_to_one_person(
     bot: BotHarness, service: Service
 ) -> None:

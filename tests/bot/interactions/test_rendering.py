@@ -14,8 +14,6 @@ from bot.interactions import forms, home
 from bot.interactions.home import HomeState
 from shared.api.models import Inbox, Sequence
 from shared.commands import COMMANDS
-from shared.commands.leads import Add
-from shared.commands.pause import Pause
 from shared.domain.card import Card
 from shared.domain.health import roll_up
 from shared.records.replies import OpenReply
@@ -94,28 +92,6 @@ def test_a_menu_of_four_hundred_sequences_holds_a_hundred_short_options(
     assert len(found) <= 100
     if not text:
         assert len(found) == min(len(known), 100)
-
-
-def field(value: str) -> dict[str, Any]:
-    return {"text": {"type": "plain_text_input", "value": value}}
-
-
-@settings(max_examples=30, deadline=None)
-@given(reason=st.text(max_size=300), company=st.text(max_size=100))
-def test_a_submitted_form_round_trips_through_its_line(reason: str, company: str) -> None:
-    chosen = {"sequence": {"type": "external_select", "selected_option": {"value": "sq_1"}}}
-    length = {"length": {"type": "static_select", "selected_option": {"value": "4h"}}}
-    view = {
-        "callback_id": "form:pause",
-        "state": {"values": {"sequence": chosen, "length": length, "reason": field(reason)}},
-    }
-    pause = forms.read_form(view)
-    assert isinstance(pause, Pause)
-    assert (pause.target, pause.end.duration) == (("sq_1",), timedelta(hours=4))
-    values_ = {"email": field("a@b.example"), "sequence": chosen, "company": field(company)}
-    add = forms.read_form({"callback_id": "form:add", "state": {"values": values_}})
-    assert isinstance(add, Add)
-    assert add.fields.get("company", "") == company.strip()
 
 
 @given(st.text())
