@@ -97,9 +97,7 @@ class AlertActions:
             assignee = await self.access.directory.find(user) if user else None
             if assignee is None:
                 title = f"“{clip(asked.person)}” isn't one person in this Slack workspace"
-                text = ("Choose a person from the list.",)
-                card = Card(title=title, tone=Tone.WARN, text=text, buttons=(_picker(alert),))
-                return Answer(card=card, settles=True)
+                return _not_assigned(alert, title, "Choose a person from the list.")
         asked = _meant(asked, alert, caller, assignee)
         now = moment(self.store.database.clock())
         until = None
@@ -118,9 +116,7 @@ class AlertActions:
             owner = Actor(name=assignee.name, id=assignee.id, face="slack")
             channel, refusal = await self.place_for(assignee, alert)
             if refusal:
-                text = (f"{refusal} Nothing was changed.",)
-                card = Card(title="Not assigned", tone=Tone.WARN, text=text, buttons=(_picker(alert),))
-                return Answer(card=card, settles=True)
+                return _not_assigned(alert, "Not assigned", f"{refusal} Nothing was changed.")
         verb, whom = "claim" if asked.verb == "mail" else asked.verb, owner.name if owner else ""
         did = _DID[verb].format(lead=lead_of(alert), owner=alert.claimed_name, assignee=whom)
         card = Card(title=f"@{actor.name} {did}", tone=Tone.GOOD if verb in {"done", ASSIGN} else Tone.INFO)
@@ -133,8 +129,8 @@ class AlertActions:
             note = write_note(replace(card, text=(had,)))
             return Trace(note=note, mention=" ".join(filter(None, mentions)), channel=channel)
 
-        is_taken = verb in TAKES and is_colleagues(alert, actor)
-        is_told = is_taken or verb in {"release", ASSIGN}
+        of_colleague = is_colleagues(alert, actor)
+        is_told = verb in {"release", ASSIGN} or (verb in TAKES and of_colleague)
         change = await self.store.alerts.act(
             alert.id,
             verb,
@@ -142,7 +138,7 @@ class AlertActions:
             until=until.timestamp() if until else 0.0,
             reason=clip(asked.detail, length=REASON_CHARACTERS) if verb == "dismiss" else "",
             # Who has it may hand it on without being asked.
-            instead_of=asked.instead_of if is_colleagues(alert, actor) else alert.claimed_by,
+            instead_of=asked.instead_of if of_colleague else alert.claimed_by,
             person=owner,
             trace=trace if is_told else None,
         )
@@ -157,17 +153,15 @@ class AlertActions:
         await self._record(line, change.alert, actor, result=lead_of(alert))
         card = replace(card, facts=snooze_end(change.alert))
         if verb in {"claim", "takeover"}:  # away from the card: the address to write to, and what comes next
-            claimed = self.cards.on_card(change.alert)
-            whole, page = reply_card(claimed), claimed.lead_link
-            buttons = [button for button in whole.buttons if not button.menu]
-            buttons += [crm_button(page)] if page else []
-            card = replace(card, tone=Tone.GOOD, details=whole.details, buttons=tuple(buttons))
+            whole = reply_card(self.cards.on_card(change.alert))
+            buttons = tuple(button for button in whole.buttons if not button.menu)
+            card = replace(card, tone=Tone.GOOD, details=whole.details, buttons=buttons)
         return Answer(card=card, on_card=True, noted=is_told, settles=settles)
 
     async def _record(self, line: str, alert: Alert, actor: Actor, *, result: str) -> None:
         self.changed()
-        at, workspace = datetime.now(UTC), alert.workspace
-        entry = AuditEntry(at=at, actor=actor, workspace=workspace, command=line, result=result)
+        at = moment(self.store.database.clock())
+        entry = AuditEntry(at=at, actor=actor, workspace=alert.workspace, command=line, result=result)
         await self.store.records.record(entry)
 
     async def _acknowledge(self, alert: Alert, actor: Actor) -> Answer:
@@ -279,6 +273,12 @@ def _whom(alert: Alert) -> Card:
         title=f"Assign {lead_of(alert)} to …",
         text=(f"{has}The person is mentioned in the thread of the card.",),
         buttons=(_picker(alert),),
+    )
+
+
+def _not_assigned(alert: Alert, title: str, why: str) -> Answer:
+    return Answer(
+        card=Card(title=title, tone=Tone.WARN, text=(why,), buttons=(_picker(alert),)), settles=True
     )
 
 

@@ -161,49 +161,46 @@ class Reminders:
         planned = []
         for (workspace, channel, what), group in groups.items():
             words, first = _WORDS[what], group[0]
-            mentions = [
-                self._mention(reminder, now, turns.get((reminder.alert.id, channel))) for reminder in group
-            ]
+            passing = [turns.get((reminder.alert.id, channel)) for reminder in group]
+            mentions = [self._mention(*pair, now=now) for pair in zip(group, passing, strict=True)]
             quiet = self._routes.routing.channel_policy(channel).quiet_until(now)
-            # Reminders to claimers wait until quiet hours end.
-            post = PlannedPost(
-                dedupe="", channel=channel, urgency=2, held_until=quiet if what == "unfinished" else None
-            )
+            held = quiet if what == "unfinished" else None  # those to claimers wait until quiet hours end
             is_one = len(group) > TOGETHER or any(reminder.bundled for reminder in group)
             if is_one and not words.to_person:
                 # Planned once for each key: the next summary of the same quarter of an hour would say nothing new.
                 key = f"{now // SUMMARY_SECONDS:.0f}"
                 if what == TURN:  # each is news
                     key = f"{first.alert.id}:{now:.0f}"
-                together = replace(
-                    post,
+                together = PlannedPost(
                     dedupe=f"{first.what}:{workspace}:{channel}:{key}",
+                    channel=channel,
                     kind=NOTE,
+                    urgency=2,
                     note=write_note(summary_card(group, now=now)),
                     mention=" ".join(dict.fromkeys(filter(None, mentions))),
+                    held_until=held,
                 )
                 planned.append((workspace, together))
                 continue
-            for reminder, mention in zip(group, mentions, strict=True):
-                card = reminder_card(
-                    reminder, now=now, cards=self._cards, passed=turns.get((reminder.alert.id, channel))
-                )
-                is_incident = what == UNACKNOWLEDGED
-                number = reminder.alert.ack_reminders if is_incident else reminder.round
-                alone = replace(
-                    post,
-                    dedupe=f"{reminder.alert.id}:{channel}:{reminder.what}:{number}",
+            is_incident = what == UNACKNOWLEDGED
+            for reminder, turn, mention in zip(group, passing, mentions, strict=True):
+                alert = reminder.alert
+                number = alert.ack_reminders if is_incident else reminder.round
+                alone = PlannedPost(
+                    dedupe=f"{alert.id}:{channel}:{reminder.what}:{number}",
+                    channel=channel,
                     kind=words.kind,
                     urgency=INCIDENT if is_incident else 2,
-                    note=write_note(card),
+                    note=write_note(reminder_card(reminder, now=now, cards=self._cards, passed=turn)),
                     condensed=what != "escalate",
                     mention=mention,
-                    alert_id=reminder.alert.id,
+                    alert_id=alert.id,
+                    held_until=held,
                 )
                 planned.append((workspace, alone))
         return planned
 
-    def _mention(self, due: Due, now: float, passed: Passed | None) -> str:
+    def _mention(self, due: Due, passed: Passed | None, *, now: float) -> str:
         """Whom to mention: the claimer, or who asked; otherwise no one during the channel's quiet hours."""
         what, routing, alert = what_of(due), self._routes.routing, due.alert
         policy = routing.channel_policy(due.channel)
