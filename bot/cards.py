@@ -267,9 +267,17 @@ def crm_button(link: str) -> Button:
 def brief_card(alert: Alert) -> Card:
     """The card of an event that happened to a lead, with what can be done about it."""
     event, kind, back = alert.event, kind_of(alert.event.kind), _day(alert.event.return_date or "")
-    email, buttons = event.lead.email, list[Button]()
+    email, buttons, reminder = event.lead.email, list[Button](), list[Fact]()
     if kind.offers == "removal" and email:
         buttons.append(_removal(alert, email))
+    if kind.offers == "reminder" and alert.snoozed_until is not None:
+        reminder.append(when("Reminder", moment(alert.snoozed_until)))
+        buttons.append(Button(label="Cancel reminder", action=OnAlert(verb="wake", alert=alert.id)))
+    elif kind.offers == "reminder":
+        if back and back > alert.received.date():
+            on_return = OnAlert(verb="snooze", alert=alert.id, detail=str(back))
+            buttons.append(Button(label=f"Remind on {back.day} {back:%b}", action=on_return))
+        buttons.append(Button(label="Remind me …", action=OnAlert(verb="snooze", alert=alert.id)))
     if kind.offers and email:
         buttons.append(Button(label="View lead", action=OnAlert(verb=LEAD, alert=alert.id)))
     return Card(
@@ -279,6 +287,7 @@ def brief_card(alert: Alert) -> Card:
             *facts_of(("Back on", f"{back:%a %-d %b %Y}" if back else event.return_date), brief=True),
             *facts_of(("Bounce", event.bounce_type)),
             *facts_of(("Reason", event.reason), brief=True),
+            *reminder,
         ),
         quote=event.reply or "",
         buttons=tuple(buttons),

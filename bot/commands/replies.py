@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from bot.blockkit.actions import ACK, ALERT, ASSIGN, CLAIMING, LOOKS, Cancel, OnAlert, read_person
-from bot.cards import LABELS, CardSettings, about, reply_card, snooze_end, stands, write_note
+from bot.cards import LABELS, CardSettings, about, crm_button, reply_card, snooze_end, stands, write_note
 from bot.commands.context import Access, Answer, Caller
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
@@ -32,6 +32,7 @@ from shared.settings import CLAIM
 from shared.store import Store
 from shared.store.alerts import Trace
 from shared.text.formats import clip, show_span
+from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
 from shared.text.tokenize import join, parse_duration
 
@@ -152,9 +153,11 @@ class AlertActions:
         await self._record(line, change.alert, actor, result=lead_of(alert))
         card = replace(card, facts=snooze_end(change.alert))
         if verb in {"claim", "takeover"}:  # away from the card: the address to write to, and what comes next
-            whole = reply_card(self.cards.on_card(change.alert))
-            buttons = tuple(button for button in whole.buttons if not button.menu)
-            card = replace(card, tone=Tone.GOOD, details=whole.details, buttons=buttons)
+            claimed = self.cards.on_card(change.alert)
+            whole, page = reply_card(claimed), claimed.lead_link
+            buttons = [button for button in whole.buttons if not button.menu]
+            buttons += [crm_button(page)] if page else []
+            card = replace(card, tone=Tone.GOOD, details=whole.details, buttons=tuple(buttons))
         return Answer(card=card, on_card=True, noted=is_told, settles=settles)
 
     async def _record(self, line: str, alert: Alert, actor: Actor, *, result: str) -> None:
@@ -534,6 +537,8 @@ class ReplyItems:
     now: datetime
     links: Mapping[str, str]
     """The addresses of the cards, by alert."""
+    lead_page: str = ""
+    """The template of a lead's page in the CRM."""
     may_change: bool = True
 
     def item(
@@ -548,6 +553,8 @@ class ReplyItems:
         ]
         if link := self.links.get(alert):
             buttons.append(Button(label="Open card", url=link))
+        if page := lead_link(self.lead_page, reply.email):
+            buttons.append(crm_button(page))
         span = f"received {show_span(age)} ago" if mine else f"waiting {show_span(age)}"
         facts = (("In", workspace), ("Age", span), ("Sequence", reply.sequence))
         return Card(
@@ -586,7 +593,11 @@ async def list_replies(asked: Replies, context: CommandContext, links: Links) ->
         )
         card = replace(card, buttons=tuple(turns))
     shown = replies[:PAGE]
-    drawn = ReplyItems(now=context.now(), links=await links([reply.alert_id for reply in shown]))
+    drawn = ReplyItems(
+        now=context.now(),
+        links=await links([reply.alert_id for reply in shown]),
+        lead_page=context.settings.links.lead if context.settings else "",
+    )
     items = tuple(drawn.item(reply, mine=asked.mine, then=then) for reply in shown)
     # A page that a person turned to takes the place of the one before.
     return Answer(card=card, items=items, settles=(asked.page or 1) > 1)

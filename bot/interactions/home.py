@@ -68,6 +68,7 @@ class HomeState:
     claims: Replies = ()
     links: Mapping[str, str] = field(default_factory=dict)
     """The addresses of the cards, by alert."""
+    lead_page: str = ""
     paused: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
     """The moment since which a domain of a workspace is paused."""
     domains: Mapping[str, Sequence[DomainHealth]] = field(default_factory=dict)
@@ -81,7 +82,9 @@ class HomeState:
 
 def view(state: HomeState) -> View:
     """The whole tab: its head, and each section with its items."""
-    items = ReplyItems(now=state.now, links=state.links, may_change=state.may_change)
+    items = ReplyItems(
+        now=state.now, links=state.links, lead_page=state.lead_page, may_change=state.may_change
+    )
     mine = [
         items.item(reply, mine=True, workspace=state.named(name)) for name, reply in state.claims[:CLAIMS]
     ]
@@ -247,6 +250,7 @@ class HomeTab:
         return HomeState(
             now=datetime.now(UTC),
             workspaces=tuple(settings.workspaces),
+            lead_page=settings.links.lead,
             **(replies or {}),
             domains={
                 place.name: roll_up(boxes, thresholds=place.thresholds)

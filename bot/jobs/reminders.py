@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.blockkit.actions import ACK, OnAlert
+from bot.blockkit.actions import ACK, LEAD, OnAlert
 from bot.cards import LABELS, PLAIN_CARDS, CardSettings, about, reply_card, span, write_note
 from bot.delivery.routing import Routes
+from shared.api.event_kinds import kind_of
 from shared.commands.replies import Replies
 from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone
@@ -85,6 +86,14 @@ _WORDS: Mapping[str, Words] = {
         button="done",
         to_person=True,
     ),
+    "returned": Words(
+        kind="returned",
+        title="{who} is back",
+        text="@{by} set this reminder while {who} was out of office.",
+        tone=Tone.GOOD,
+        button=LEAD,
+        to_person=True,
+    ),
     UNACKNOWLEDGED: Words(
         kind=UNACKNOWLEDGED,
         title="{domain} has been paused for {waited}",
@@ -98,9 +107,11 @@ _WORDS: Mapping[str, Words] = {
 
 
 def what_of(due: Due) -> str:
-    """The entry of `_WORDS`: what ends with a snooze depends on who has it now."""
+    """The entry of `_WORDS`: what ends with a snooze depends on what was snoozed, and on who has it now."""
     if due.what != "back":
         return due.what
+    if kind_of(due.alert.kind).offers == "reminder":
+        return "returned"
     return "asked" if due.alert.claimed_by else "back"
 
 
@@ -197,7 +208,7 @@ class Reminders:
             return alert.claimed_by if is_user(alert.claimed_by) else ""
         if what == "back" and is_user(alert.snoozed_by):
             return alert.snoozed_by
-        if policy.quiet_until(now):
+        if what == "returned" or policy.quiet_until(now):
             return ""
         if passed:
             return passed.turn.owner or passed.candidates.group
@@ -248,7 +259,8 @@ def reminder_card(
         return replace(whole, title=title, tone=words.tone, text=text)
     action = OnAlert(verb=words.button, alert=alert.id)
     button = Button(label=LABELS[words.button], action=action, tone=Tone.GOOD)
-    return Card(title=title, tone=words.tone, text=text, buttons=(button,))
+    is_possible = words.button != LEAD or alert.event.lead.email
+    return Card(title=title, tone=words.tone, text=text, buttons=(button,) if is_possible else ())
 
 
 def summary_card(group: Sequence[Due], *, now: float) -> Card:

@@ -27,8 +27,8 @@ class KindOfEvent:
     card: Literal["brief", "reply", "paused domain", "dns"] = "brief"
     tone: Literal["info", "warn", "unknown"] = "info"
     """The tone of a brief card."""
-    offers: Literal["", "lead", "removal"] = ""
-    """A brief card offers to show the lead, and to remove it."""
+    offers: Literal["", "removal", "reminder"] = ""
+    """A brief card offers this besides the lead: to remove it, or a reminder of its return."""
     own: bool = False
     """The bot notices it itself: the service delivers none, and its counts have none."""
     at_once: bool = False
@@ -75,7 +75,7 @@ _TABLE = (
         noun="out-of-office reply",
         label="Out of office",
         words=("out-of-office", "out-of-office-replies", "out-of-office-reply", "ooo"),
-        offers="lead",
+        offers="reminder",
         detail=2,
     ),
     KindOfEvent(

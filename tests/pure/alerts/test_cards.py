@@ -209,6 +209,7 @@ REPLIES: dict[str, Callable[[], Message]] = {
     "reply, not known to be interested": lambda: whole("lead.replied"),
     "reply, turned": lambda: posted("turned", alert()),
     "out of office": lambda: whole("reply.ooo", event={"return_date": "2026-12-01"}),
+    "out of office, with a reminder": lambda: whole("reply.ooo", **SNOOZED),
     "opt-out": lambda: whole("lead.unsubscribed"),
 }
 OTHERS: dict[str, Callable[[], Message]] = {
