@@ -71,9 +71,6 @@ class Bot:
     web: AsgiApp
     store: Store
     signals: DeliverySignals
-    worker: Worker
-    intake: DeliveryIntake
-    socket_mode: SocketMode | None
 
 
 class Core:
@@ -168,14 +165,7 @@ async def open_bot(
         }
         for name, run in tasks.items():
             await stack.enter_async_context(supervisor.running(name, run))
-        yield Bot(
-            web=_build_web(core, bolt, readiness),
-            store=store,
-            signals=core.signals,
-            worker=worker,
-            intake=core.intake,
-            socket_mode=readiness.socket_mode,
-        )
+        yield Bot(web=_build_web(core, bolt, readiness), store=store, signals=core.signals)
         # Answers first: what they put into the queue, the worker may still post.
         await listeners.drain(GRACE)
         await worker.drain(GRACE)
@@ -185,13 +175,13 @@ def _build_listeners(
     core: Core, scheduler: JobScheduler, readiness: ReadinessProbe
 ) -> tuple[Listeners, AsyncApp]:
     """What answers Slack's requests, and Bolt before it."""
-    settings, slack, directory = core.settings, core.slack, core.directory
+    slack, directory = core.slack, core.directory
     gate = RequestGate(
         slack,
         directory,
         core.store,
         core.outbox,
-        set_channels=set_channels(settings),
+        set_channels=set_channels(core.settings),
         changed=core.signals.changed,
     )
     scheduler.every(CHECK_SECONDS, gate.check_channels, name="channels", at_once=True)
@@ -203,8 +193,7 @@ def _build_listeners(
         signals=core.signals,
         self_test=readiness.self_test,
     )
-    secret = settings.slack.signing_secret if settings.slack.app_token is None else None
-    return listeners, bolt_app(listeners, slack, signing_secret=secret.get_secret_value() if secret else "")
+    return listeners, bolt_app(listeners, slack)
 
 
 async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, Worker]:

@@ -171,7 +171,9 @@ class CurrentApplication:
 
 
 class SlackRequests:
-    """`POST /slack/events`: rejects what is malformed, and hands the rest to Bolt.
+    """`POST /slack/events`: rejects what is malformed or isn't signed by Slack, and hands the rest to Bolt.
+
+    Nothing behind it checks a signature.
 
     Bolt parses the body before it looks at the signature; the SDK's verifier raises on a timestamp that isn't a number
     and on a body or header that isn't text; the last of duplicate headers would win, and the body has no size limit.
