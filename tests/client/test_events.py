@@ -76,13 +76,6 @@ def test_the_signature_is_the_one_of_the_document(body: bytes, secret: str) -> N
     assert not signature_matches(body + b" ", expected, [secret])
 
 
-@given(st.integers(min_value=0, max_value=63), st.sampled_from("0123456789abcdefg-é"))
-def test_no_changed_byte_of_a_signature_passes(position: int, other: str) -> None:
-    good = sign(b"body", "secret")
-    changed = good[:position] + other + good[position + 1 :]
-    assert signature_matches(b"body", changed, ["secret"]) == (changed == good)
-
-
 def test_two_headers_no_secret_or_an_empty_one_match_nothing() -> None:
     good = sign(b"body", "secret")
     # A header that came twice is joined by a comma.

@@ -64,22 +64,6 @@ def shown(card: Card, **screen: object) -> str:
     return stream.getvalue()
 
 
-def test_a_pipe_gets_the_card_in_its_order_as_plain_text() -> None:
-    assert shown(CARD).splitlines() == [
-        "▲ Q3 CTO is paused",
-        "It resumes by itself.",
-        "",
-        "Health  ✓ 91",
-        "Id        sq_1",
-        "",
-        "│ Hi,",
-        "│ call [bold]me[/] :smile:",
-        "",
-        "16:40 UTC",
-    ]
-    assert shown(Card(title="x" * 300, text=("y " * 200,))).split("\n")[:2] == ["x" * 300, "y " * 199 + "y"]
-
-
 def test_a_terminal_gets_colors_and_the_buttons_as_lines_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = shown(CARD, terminal=True)
     assert "\x1b[" in drawn
@@ -105,13 +89,3 @@ def test_a_table_fits_and_no_number_in_it_is_cut(width: int, monkeypatch: pytest
         (line,) = (line for line in lines if f" {1_234_567.5 * number:,.1f}" in line)
         assert line.startswith("◆ ")
         assert "12.5%" in line
-
-
-def test_what_is_unknown_is_a_dash_and_the_rest_of_a_list_is_counted() -> None:
-    rows = (Row(cells=("a@b.c", None)), Row(cells=("d@e.f", 0)))
-    table = Table(
-        columns=(Column(title="Inbox"), Column(title="Health", numeric=True)), rows=rows, total=1200
-    )
-    lines = shown(Card(title="T", table=table)).splitlines()
-    assert [line.split() for line in lines[3:5]] == [["a@b.c", "–"], ["d@e.f", "0"]]
-    assert lines[5] == "the first 2 of 1,200"
