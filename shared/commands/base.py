@@ -21,7 +21,6 @@ from shared.api.words import LEAD_STATUSES
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.roles import Role
 from shared.frozen import frozen
-from shared.records.records import RecordsUnavailable
 from shared.text.formats import clip
 from shared.text.tokenize import Word, parse_channel, quote
 
@@ -247,6 +246,8 @@ class Part(Generic[T]):
 
 async def read_part(reading: Awaitable[T]) -> Part[T]:
     """Read it; a failure of the service or the records is kept as such."""
+    from shared.records.records import RecordsUnavailable  # late: `outreach --help` reads no records
+
     try:
         return Part(value=await reading)
     except (OutreachError, RecordsUnavailable) as error:

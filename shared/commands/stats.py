@@ -23,7 +23,6 @@ from shared.commands.base import (
 from shared.commands.replies import LATE_SECONDS
 from shared.commands.times import RANGES, DayRange, named_range, range_of, read_period
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
-from shared.records.replies import Waits
 from shared.text.formats import show_count, show_number, show_rate, show_span
 from shared.text.tokenize import Word
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from shared.api.models import StatsRow
     from shared.commands.run import CommandContext
     from shared.records.records import PeriodRecords
+    from shared.records.replies import Waits
 
 PERSON: Literal["person"] = "person"
 STATS_GROUPS: tuple[Grouping | Literal["person"], ...] = (*GROUPINGS, PERSON)
@@ -242,6 +242,8 @@ PERSON_COLUMNS = columns(
 
 async def _by_person(period: str, context: CommandContext) -> Result:
     """Everyone who claimed or marked done in the period, and of several, all together."""
+    from shared.records.replies import Waits  # late, as all that only an answer needs
+
     asked = range_of(period, context.local_day)
     records, name, span = context.records, context.workspace.name, asked.moments(context.zone)
     claims = {one.name: one for one in await records.claim_times(name, *span, by="person", late=LATE_SECONDS)}

@@ -8,14 +8,16 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from shared.domain.wall_clock import QuietHours, find_zone, parse_time
 from shared.frozen import frozen
-from shared.records.guardrails import StoredRule
 from shared.text.formats import clip
 from shared.text.sanitize import visible
 from shared.text.tokenize import parse_duration
+
+if TYPE_CHECKING:
+    from shared.records.guardrails import StoredRule
 
 QUOTES = '"“”„«»'
 

@@ -222,7 +222,7 @@ def test_a_secret_is_found_kept_without_an_id_and_never_shown(body: Any) -> None
     assert "secret" not in repr(made)
 
 
-OTHERS = {
+OTHERS: Json = {
     "Id": "evil",
     "leadId": "evil",
     "e-mail": "evil@x.io",
