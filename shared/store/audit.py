@@ -99,7 +99,7 @@ class AuditLog(Repository):
     ) -> list[AuditEntry]:
         """The newest acts, or only the refused ones, the changes, or the calls of assistants among them."""
         query = sa.select(audit).where(_c.workspace == workspace, _ONLY[only])
-        return _entries(tx, query.order_by(_c.id.desc()).limit(limit))
+        return [entry_of(row) for row in tx.execute(query.order_by(_c.id.desc()).limit(limit))]
 
     @reads
     def last_undoable(
@@ -130,14 +130,10 @@ class AuditLog(Repository):
         tx.update(audit, _c.id == number, undone_by="")
 
 
-def _entries(tx: Transaction, query: sa.Select[Any]) -> list[AuditEntry]:
-    return [entry_of(row) for row in tx.execute(query)]
-
-
 def changes_between(tx: Transaction, workspace: str, since: float, until: float) -> list[AuditEntry]:
     """The sequences that were paused and resumed from one moment until before another, the first first."""
     which = (_c.workspace == workspace) & (_c.at >= since) & (_c.at < until)
-    return _entries(tx, sa.select(audit).where(which, _CHANGES).order_by(_c.id))
+    return [entry_of(row) for row in tx.execute(sa.select(audit).where(which, _CHANGES).order_by(_c.id))]
 
 
 def _followed(tx: Transaction, workspace: str, which: sa.ColumnElement[bool]) -> Sequence[sa.Row[Any]]:

@@ -414,18 +414,17 @@ def _redraw(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:
     return messages.redraw(tx, news, note=note, **values) == 1
 
 
-_INCIDENT = tuple(field.name for field in fields(Incident) if field.name in incidents.c)
+_INCIDENT = [incidents.c[field.name] for field in fields(Incident)]
 
 
 def _read(
     tx: Transaction, which: sa.ColumnElement[bool], *, by: sa.ColumnElement[Any] = incidents.c.id
 ) -> list[Incident]:
-    return [_incident(row) for row in tx.execute(sa.select(incidents).where(which).order_by(by))]
+    return tx.read(_incident, sa.select(*_INCIDENT).where(which).order_by(by))
 
 
-def _incident(row: sa.Row[Any]) -> Incident:
-    values = {name: getattr(row, name) for name in _INCIDENT}
-    return Incident(**{**values, "sequences": tuple(json.loads(row.sequences))})
+def _incident(sequences: str, **values: Any) -> Incident:
+    return Incident(sequences=tuple(json.loads(sequences)), **values)
 
 
 def _is_off(tx: Transaction, workspace: str, rule: str) -> bool:
