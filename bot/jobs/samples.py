@@ -23,7 +23,7 @@ from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.rule import subject_key
 from shared.history.history import History
 from shared.records.guardrails import CLOSED, HEALTH, POLL, CountSample, day_of, number_of
-from shared.records.history import HistoryUnavailable
+from shared.records.records import HistoryUnavailable
 from shared.store import Store
 
 EVERY = 300.0

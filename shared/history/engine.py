@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from shared.records.history import HistoryUnavailable
+from shared.records.records import HistoryUnavailable
 from shared.storage.database import OpenFile, open_engine
 
 T = TypeVar("T")

@@ -32,7 +32,7 @@ from shared.history.engine import (
 )
 from shared.history.last_snapshot import LAST_BODY, decoded
 from shared.history.writer import cover, keep, thinning, write_scores, write_words
-from shared.records.history import Sample, Transition
+from shared.records.records import Sample, Transition
 
 THIN_EVERY = timedelta(hours=1)
 SETTLES_SECONDS = 30.0

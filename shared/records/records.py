@@ -1,4 +1,4 @@
-"""The records of alerts, as they are read. All times are aware datetimes in UTC."""
+"""The records of alerts, domains and their health, as they are read. All times are aware datetimes in UTC."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from datetime import datetime
 
 from shared.frozen import frozen
 from shared.records.audit import AuditEntry
-from shared.records.domains import DomainIncident
 from shared.records.replies import Waits
 
 
@@ -48,6 +47,46 @@ class AlertsSummary:
 
 
 @frozen
+class DomainIncident:
+    """A domain that the service paused: who acknowledged it, when it was over."""
+
+    at: datetime
+    text: str
+    domain: str = ""
+    """Empty where the delivery named none."""
+    handled_by: str = ""
+    handled_at: datetime | None = None
+    recovered_at: datetime | None = None
+
+
+@frozen
+class DomainPause:
+    """That the service paused a domain; `reason` as it named it, with its share of sends."""
+
+    at: datetime
+    reason: str = ""
+    recovered_at: datetime | None = None
+
+
+@frozen
+class DomainPast:
+    """The records of a domain since a moment."""
+
+    reason: str = ""
+    """The reason of its last pause by the service; empty where there was none, or no reason."""
+    pauses: tuple[DomainPause, ...] = ()
+    """The newest first; a few."""
+    bounced: int = 0
+    hard: int = 0
+    """The hard ones among `bounced`."""
+    opted_out: int = 0
+    known_from: datetime | None = None
+    """The time of the workspace's first delivery: nothing before it is counted."""
+    sequences: tuple[str, ...] = ()
+    """Names of the sequences that sent from it, the busiest first."""
+
+
+@frozen
 class PeriodRecords:
     """The records from one moment until before another, each the first first."""
 
@@ -75,3 +114,30 @@ class Subscription:
 
 class RecordsUnavailable(Exception):
     """The bot's database does not answer at the moment."""
+
+
+class HistoryUnavailable(Exception):
+    """The history's database does not answer at the moment."""
+
+
+@frozen
+class Sample:
+    """A health score that held from `at` on; `low` and `high` are the extremes until the next sample."""
+
+    at: datetime
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@frozen
+class Transition:
+    """A thing that went from one word to another: inbox a@x.com, status, active -> resting."""
+
+    at: datetime
+    kind: str
+    key: str
+    label: str
+    field: str
+    before: str
+    after: str

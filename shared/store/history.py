@@ -19,8 +19,7 @@ from shared.domain.alert import Alert
 from shared.domain.paused_domains import pause_reason
 from shared.domain.reply_states import State
 from shared.domain.wall_clock import DAY, moment
-from shared.records.domains import DomainIncident, DomainPast, DomainPause
-from shared.records.records import AlertsSummary, PeriodRecords
+from shared.records.records import AlertsSummary, DomainIncident, DomainPast, DomainPause, PeriodRecords
 from shared.records.replies import (
     MOST_OPEN,
     Grouping,

@@ -12,7 +12,7 @@ from textual.widgets._toast import ToastRack
 from shared.api.models import Sequence
 from shared.domain.snapshot import REJECTED, UNREADABLE, Reading
 from shared.domain.workspace_verdict import SERVICE
-from shared.records.domains import DomainPast, DomainPause
+from shared.records.records import DomainPast, DomainPause
 from tests.screens.desk import PAUSED, at_desk, crisis
 from tests.tui.accounts import NOW, account
 from tui.feed.history_access import HistoryAccess

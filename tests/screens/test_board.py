@@ -9,7 +9,7 @@ from pathlib import Path
 from shared.api.models import Inbox, Sequence
 from shared.domain.snapshot import RATE_LIMITED, REJECTED, UNREADABLE, Reading
 from shared.history.history import History
-from shared.records.domains import DomainPast, DomainPause
+from shared.records.records import DomainPast, DomainPause
 from shared.storage.database import parse_url
 from tests.screens.desk import PAUSED, Desk, at_desk, crisis, inboxes
 from tests.tui.accounts import NOW, account, board_of, failing

@@ -13,7 +13,7 @@ from shared.api.pace import BudgetState
 from shared.domain.card import Fact
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Reading, Snapshot
-from shared.records.domains import DomainPast
+from shared.records.records import DomainPast
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
 from tui.feed.startup import ServiceFeed

@@ -19,7 +19,7 @@ from shared.api.pace import BudgetState, LocalBudget, Priority
 from shared.domain.paused_domains import pause_reason
 from shared.domain.reply_queue import QueuedReply
 from shared.domain.snapshot import SOURCES, Reading, Snapshot
-from shared.records.domains import DomainPast, DomainPause
+from shared.records.records import DomainPast, DomainPause
 from tui.model.board import DomainFacts
 
 START = datetime(2026, 11, 18, 8, 0, tzinfo=UTC)

@@ -24,7 +24,7 @@ from shared.domain.workspace_verdict import (
     judge_reading,
 )
 from shared.frozen import frozen
-from shared.records.domains import DomainPast, DomainPause
+from shared.records.records import DomainPast, DomainPause
 from tui.model.lines import Freshness, InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
 from tui.theme.words import clock
 

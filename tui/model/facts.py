@@ -13,7 +13,7 @@ from shared.domain.paused_domains import advice
 from shared.domain.wall_clock import moment
 from shared.domain.workspace_verdict import SERVICE, Condition
 from shared.frozen import frozen
-from shared.records.domains import DomainPast
+from shared.records.records import DomainPast
 from shared.text.formats import show_count, show_exact_span, show_number
 from tui.model.frame import DomainLine, Frame
 from tui.model.happened import Mark

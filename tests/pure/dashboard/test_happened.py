@@ -6,9 +6,7 @@ from datetime import timedelta
 
 from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
 from shared.records.audit import Actor, AuditEntry
-from shared.records.domains import DomainIncident
-from shared.records.history import Transition
-from shared.records.records import PeriodRecords
+from shared.records.records import DomainIncident, PeriodRecords, Transition
 from tests.tui.accounts import NOW
 from tui.model.happened import LOOKS, MarkKind, of_dns, of_period, of_transitions, together
 from tui.system.terminal import ASCII

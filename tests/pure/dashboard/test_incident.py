@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from shared.api.models import Inbox
 from shared.domain.health import roll_up, verdict
-from shared.records.history import Transition
+from shared.records.records import Transition
 from tests.tui.accounts import NOW
 from tui.model.happened import Mark, MarkKind
 from tui.model.incident import FILLS, SEVERITY, Incident, Lane, LaneState, Segment, lane_lines, lanes_of

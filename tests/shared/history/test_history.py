@@ -17,7 +17,7 @@ from shared.api.pace import BudgetState
 from shared.domain.snapshot import SOURCES, Reading, Snapshot
 from shared.history import writer
 from shared.history.history import History
-from shared.records.history import HistoryUnavailable
+from shared.records.records import HistoryUnavailable
 from shared.storage.database import parse_url
 from tests.shared.harness import NOW
 

@@ -13,7 +13,7 @@ from shared.api.models import Inbox
 from shared.domain.snapshot import ProblemStart, from_text, to_text
 from shared.domain.workspace_verdict import SERVICE
 from shared.history.history import History
-from shared.records.domains import DomainPast, DomainPause
+from shared.records.records import DomainPast, DomainPause
 from shared.storage.database import parse_url
 from tests.shared.harness import DOWN
 from tests.tui.accounts import NOW, Clock, board_of
