@@ -20,7 +20,8 @@ from bot.blockkit.actions import OnAlert
 from bot.blockkit.card_blocks import Message
 from bot.cards import CardSettings, details_card, listed
 from bot.commands import replies
-from bot.guardrails import _card, finding_card, over_card, paused_card
+from bot.delivery import outbox
+from bot.guardrails import _card, finding_card, over_card, paused_card, together_card
 from bot.interactions import listeners
 from bot.jobs import reminders
 from bot.jobs.due import ended_card
@@ -278,6 +279,28 @@ OTHERS: dict[str, Callable[[], Message]] = {
         )
     ),
     "guardrail, over": lambda: card_blocks.render(over_card(INCIDENT)),
+    "guardrail, fired on what is paused": lambda: card_blocks.render(
+        finding_card(INCIDENT, rules.parse(RULE), target="sq_1", is_paused=True)
+    ),
+    "guardrail, several of a domain": lambda: card_blocks.render(
+        together_card(
+            [
+                (replace(INCIDENT, rule="first", action="tell"), _card(INCIDENT, "fired")),
+                (replace(INCIDENT, action="suggest"), _card(INCIDENT, "suggests pausing Fintech")),
+            ]
+        )
+    ),
+    "guardrail, paused some": lambda: card_blocks.render(
+        paused_card(INCIDENT, ["Fintech", "Retail"], left=("Media",), failed=("Legal",), cut="It was off.")
+    ),
+    "channel, refuses posts": lambda: card_blocks.render(outbox._broken("#sales", "is_archived")),
+    "channel, refuses posts with a new word": lambda: card_blocks.render(outbox._broken("#sales", "odd")),
+    "channel, has a new id": lambda: card_blocks.render(outbox._moved("C1", "C2")),
+    "channel, never takes a message": lambda: card_blocks.render(outbox._given_up("#sales", "odd")),
+    "card that shows more": lambda: posted("turned", alert(**CLAIMED)),
+    "paused again": lambda: posted("again", alert("domain.paused", event={"domain": "mail.example"})),
+    "ends of several pauses": lambda: card_blocks.render(ended_card(["Retail", "Fintech"])),
+    "end of the pause of what is gone": lambda: card_blocks.render(ended_card([])),
     "domain, not looked at yet": domain,
     "domain, resting": lambda: domain("resting"),
     "domain, acknowledged, with a rule's finding": lambda: domain(
