@@ -60,18 +60,13 @@ def test_a_change_that_a_test_notices_is_killed_and_others_survive(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = (root / "toy.py").read_bytes()
-    words = ["--paths", "toy.py", "--sample", "7", "--tests", "test_toy.py"]
+    words = ["--paths", "toy.py", "--sample", "2", "--tests", "test_toy.py"]
     assert mutants.main(words, root=root) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[1] for line in lines if line.startswith("survives")] == ["7", "14", "14", "14"]
-    assert lines[-1] == "3 of 7 noticed"
+    assert [line.split(":")[1] for line in lines if line.startswith("survives")] == ["14"]
+    assert lines[-1] == "1 of 2 noticed"
     # Changed is a copy of the folder: who ends the run in the middle keeps what they had.
     assert (root / "toy.py").read_bytes() == before
-
-
-def test_a_sample_depends_on_its_seed_alone(root: Path) -> None:
-    draws = [mutants.drawn(root, ["toy.py"], sample=3, seed=seed) for seed in (1, 1, 2)]
-    assert draws[0] == draws[1] != draws[2]
 
 
 def test_tests_that_fail_anyway_prove_nothing(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from shared.api.errors import OutreachError
 from shared.domain.card import Tone
 from tests.bot.manual_clock import HOUR, ManualClock
-from tests.faults.races.account import Answer, Process, Remote, Request, open_process
+from tests.faults.races.account import Answer, Process, Remote, Request, open_process, pass_on
 
 pytestmark = pytest.mark.e2e  # hundreds of races, most of which wait for answers that don't come
 
@@ -135,7 +135,7 @@ async def race(tmp_path: Path, url: sa.URL, clock: ManualClock) -> AsyncIterator
 
 async def prepare(race: Race, start: str, *, undo: bool) -> State:
     """A sequence of its own for each race."""
-    race.remote.before = race.remote.after = _nothing
+    race.remote.before = race.remote.after = pass_on
     race.name, race.failed = f"sq_{int(race.ours.clock.now)}", set()
     race.remote.statuses = {race.name: "active"}
     await race.ours.store.database.write(lambda tx: tx.execute(sa.text("DELETE FROM guardrail_incidents")))
@@ -149,10 +149,6 @@ async def prepare(race: Race, start: str, *, undo: bool) -> State:
     if start == "ends now":
         race.ours.clock.now += HOUR
     return "paused", {"active": "", "ends later": "later", "ends now": "now"}[start]
-
-
-async def _nothing(_request: Request) -> None:
-    """Hold up nothing."""
 
 
 def disturb(race: Race, mode: str, moment: str, begin: Callable[[], asyncio.Task[None]]) -> None:
@@ -176,7 +172,7 @@ def disturb(race: Race, mode: str, moment: str, begin: Callable[[], asyncio.Task
 
 async def settle(race: Race) -> None:
     """Have the jobs finish what is left, with a service that works again."""
-    race.remote.before = race.remote.after = _nothing
+    race.remote.before = race.remote.after = pass_on
     for _ in range(3):
         race.ours.clock.now += 70
         await race.theirs.fire()

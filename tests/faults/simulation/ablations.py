@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,12 +13,10 @@ from bot.jobs.due import DueJobs
 from bot.slack.messages import MessageSender
 from shared.api.pace import LocalBudget
 from shared.commands.run import CommandContext
-from shared.domain.alert import Alert
 from shared.domain.rota import next_of
-from shared.store import alerts, deliveries, jobs, messages, sequences
+from shared.store import deliveries, jobs, messages, sequences
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import NOW
-from shared.store.db.schema import alerts as alert_rows
 from shared.store.db.schema import jobs as job_rows
 from shared.store.deliveries import Arrival
 from shared.store.jobs import Job
@@ -99,18 +97,6 @@ def _without_turns() -> None:
     vars(deliveries)["take"] = take
 
 
-def _without_turns_end() -> None:
-    """A turn that has passed on isn't over: it passes on with the next look again."""
-    passed = alerts._pass_on
-
-    def again(tx: Transaction, alert: Alert, *given: Any, **named: Any) -> Iterable[alerts.Passed]:
-        if cards := passed(tx, alert, *given, **named):
-            tx.update(alert_rows, alert_rows.c.id == alert.id, turn_ends_at=tx.now)
-        return cards
-
-    alerts._pass_on = again
-
-
 ABLATIONS: Mapping[str, Callable[[], None]] = {
     "read-back": _without_read_back,
     "lease": _without_lease,
@@ -119,6 +105,5 @@ ABLATIONS: Mapping[str, Callable[[], None]] = {
     "sequence-lock": _without_sequence_lock,
     "budget": _without_budget,
     "turns": _without_turns,
-    "turns-end": _without_turns_end,
     "renewal": _without_renewal,
 }

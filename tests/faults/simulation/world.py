@@ -113,7 +113,7 @@ DELIVERIES = Plan()
 PAUSES = Plan(sequences=1, deliveries=0.3, kills=0.2, commands=1.0)
 """So few commands that most pauses end by themselves while somebody else acts: with three a second, each replaces the timer
 of the one before, and hardly any timer meets a person."""
-CROWD = Plan(sequences=1, deliveries=0.05, kills=0.2, commands=4.0)
+CROWD = Plan(sequences=1, deliveries=0.05, kills=0.2, commands=8.0)
 """So many commands that they meet at one sequence within a few seeds, which takes hundreds of `PAUSES`."""
 GUARDRAILS = Plan(
     sequences=1,
