@@ -24,7 +24,7 @@ _CHANGING: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b\d\d? s ago\b", "just now"),
     (r"\b\d\d? s\b", "some s"),
     (r"(?<=\d\d:\d\d):\d\d(\.\d+)?\b", ""),
-    (r"[·█▚▒━‖│]{20,}", "(a lane)"),  # as long as the dashboard has run
+    (r"[·█▚▒━‖│]{12,}", "(a lane)"),  # as long as the dashboard has run
     (r'(?<="used_last_second": )\d+', "some"),  # the machine decides which requests are of one second
     (r" · today \d+", ""),  # read by itself, and shown once it is there
     (r"(?m)(^ Sends .*|\(a lane\).*) <\w+>$", r"\1"),

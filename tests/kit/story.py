@@ -21,6 +21,7 @@ from typing import Any
 
 from tests.kit.build import interested, paused_domain
 from tests.kit.drawn import drawn, drawn_view
+from tests.kit.service import Account
 from tests.kit.team import ALERTS, Message, Team, click_target
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -48,11 +49,8 @@ class Story:
             assert await self._team.deliver(body) == 200
         elif words.startswith("+ "):
             await self._team.pass_time(seconds=int(words[2:-1]) * SECONDS[words[-1]])
-        elif words == "! ok":
-            self._team.account.forget_answers()
         elif words.startswith("! "):
-            endpoint, _, status = words[2:].rpartition(" ")
-            self._team.account.answer(endpoint, {}, status=int(status))
+            set_answer(self._team.account, words)
         elif words.startswith("submit "):
             values = _by_label(await self._team.open_view(user), json.loads(words[7:]))
             done = await self._team.act("submit_view", user=user, values=values, wait=5)
@@ -103,6 +101,15 @@ class Story:
         changed += [f"(gone) {text}" for ts, text in self._known.items() if ts not in now]
         self._known = now
         return changed
+
+
+def set_answer(account: Account, line: str) -> None:
+    """Have the service answer as a line that begins with `! ` says."""
+    endpoint, _, status = line.removeprefix("! ").rpartition(" ")
+    if endpoint:
+        account.answer(endpoint, {}, status=int(status))
+    else:
+        account.forget_answers()
 
 
 def _by_label(view: Any, values: dict[str, str]) -> dict[str, str]:

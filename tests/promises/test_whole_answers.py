@@ -17,7 +17,7 @@ from tests.kit import Account, Shell, Team, interested
 from tests.kit.clock import CLOCK
 from tests.kit.drawn import drawn, drawn_run, drawn_screen
 from tests.kit.screen import open_screen
-from tests.kit.story import Story
+from tests.kit.story import Story, set_answer
 
 MOMENT = datetime(2026, 11, 18, 14, 5, tzinfo=UTC)
 """The texts have moments of this day in them."""
@@ -438,13 +438,13 @@ async def test_each_answer_in_a_shell_is_whole(
         assert drawn_run(run) == snapshot(name=line)
 
 
-def use(team: Team, settings: str) -> None:
+def use(team: Team, settings: str, more: str = "") -> None:
     """Let the bot, which is not started yet, have these settings."""
     if "[workspaces." in settings:
         settings = settings.format(url=team.account.base_url, **team.account.keys)
         team.environ = {name: value for name, value in team.environ.items() if name not in ONE_WORKSPACE}
         team.use_new_database()
-    team.set(textwrap.dedent(settings))
+    team.set(textwrap.dedent(settings) + more)
 
 
 ONE_WORKSPACE = {"OUTREACH_BASE_URL", "OUTREACH_API_KEY", "OUTREACH_ALERT_CHANNEL"}
@@ -587,6 +587,63 @@ SCREENS = {
         colon "refresh
         5
     """,
+    "workspaces": """
+        5
+        s
+        s
+        slash "globex
+        escape
+        enter
+        5
+        up enter
+        2
+        5
+        down enter
+        3
+        4
+        1
+        enter
+        colon "status
+        escape
+        colon "status @acme
+        escape
+        5
+        escape
+        w
+        escape
+        question_mark
+    """,
+    "trouble": """
+        2
+        ! GET /sequences 500
+        p ~ returned 500
+        escape
+        colon "refresh ~ (500) for sequences since
+        ! GET /inboxes 500
+        colon "refresh ~ (500) for sequences, inboxes since
+        4
+        a
+        3
+        2
+        ! ok
+        colon "refresh ~ domains paused
+    """,
+    "narrow": """
+        1
+        enter
+        enter
+        2
+        enter
+        3
+        4
+        w
+        1 question_mark
+        escape
+        2 p
+        n
+        colon "sta
+        escape
+    """,
     "time": """
         4
         r
@@ -601,7 +658,7 @@ SCREENS = {
         escape
     """,
 }
-"""Keys, and after a quotation mark what is typed and entered."""
+"""Keys, after a quotation mark what is typed and entered, and after a tilde what is waited for."""
 
 
 def changes(before: str, now: str) -> str:
@@ -616,24 +673,36 @@ async def test_each_page_of_the_dashboard_is_whole(
     snapshot: SnapshotAssertion, team: Team, tmp_path: Path, name: str
 ) -> None:
     """Some replies wait, and a domain of the crisis is paused; keys go through pages, ask, change and take back."""
-    team.set('[dashboard]\nslack_user = "U0ANN00001"\n')
+    settings = '\n[dashboard]\nslack_user = "U0ANN00001"\n'
+    if name == "workspaces":
+        await team.stop()
+        use(team, WORKSPACES, settings)
+        await team.start()
+    else:
+        team.set(settings)
     for lead in ("Ada", "Bob") if name == "pages" else ("Ada", "Bob", "Cleo", "Dora"):
         await team.deliver(interested(lead))
     await team.pass_time(minutes=6)
     await team.account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
     await team.settled()
-    async with open_screen(team.account, tmp_path, size=(120, 40), bot=team.environ) as screen:
+    size = (64, 24) if name == "narrow" else (120, 40)
+    async with open_screen(team.account, tmp_path, size=size, bot=team.environ) as screen:
         await screen.until("DOMAINS 9")
         # Each is read by itself, in whichever order the service answers.
         for words in ("33,331", "domains paused", "0 bounces"):
             await screen.until(words)
         before = ""
         for number, line in enumerate(unhurried(map(str.strip, SCREENS[name].strip().splitlines()))):
-            keys, _, text = line.partition('"')
+            if line.startswith("! "):
+                set_answer(team.account, line)
+                continue
+            acts, _, words = line.partition(" ~ ")
+            keys, _, text = acts.partition('"')
             await screen.press(*keys.split())
             if text:
                 await screen.type(text)
                 await screen.press("enter")
+            await screen.until(words)
             now = drawn_screen(await screen.settled())
             assert changes(before, now) == snapshot(name=f"{number:02} {line}")
             before = now
